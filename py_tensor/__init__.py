@@ -20,7 +20,6 @@ from py_tensor.convert.libraries import tell_einops as _tell_einops
 from py_tensor.display.screen import Display as Display
 from py_tensor.display.screen import display as display
 from py_tensor.display.screen import imshow as imshow
-from py_tensor.display.screen import plot as plot
 from py_tensor.dtypes import DType as DType
 from py_tensor.dtypes import bool_ as bool_
 from py_tensor.dtypes import complex64 as complex64
@@ -114,6 +113,11 @@ if _typing.TYPE_CHECKING:
     from py_tensor.autotune.tuning import tuning as tuning
     from py_tensor.convert.requirements import *  # noqa: F403
     from py_tensor.convert.texts import *  # noqa: F403
+    from py_tensor.display.plotting import bar as bar
+    from py_tensor.display.plotting import contour as contour
+    from py_tensor.display.plotting import hist as hist
+    from py_tensor.display.plotting import plot as plot
+    from py_tensor.display.plotting import scatter as scatter
     from py_tensor.emath import real_if_close as real_if_close
     from py_tensor.emath import sort_complex as sort_complex
     from py_tensor.files import *  # noqa: F403
@@ -198,9 +202,10 @@ else:
             "array2string array_repr array_str base_repr binary_repr format_float_positional "
             "format_float_scientific get_printoptions printoptions"
         ),
+        "display.plotting": "bar contour hist plot scatter",
         "emath": "emath real_if_close sort_complex",
         "fft": "fft",
-        "files": "frombuffer fromfile load save savez savez_compressed",
+        "files": "frombuffer fromfile imread load save savez savez_compressed",
         "fitting": "polyfit",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",

@@ -1,12 +1,12 @@
-"""Solutions and decompositions of matrices, which lie in the last two axes of a tensor.
+"""Linear solvers and decompositions of matrices in the last two axes of a tensor.
 
 Factors are computed by kernels of their own (`codegen/factorization.py`), and eigenvalues and
 singular values by Jacobi's rotations (`codegen/jacobi.py`). All matrices of a batch advance at
 once, and nothing is read back on the GPU. Matrices may be complex.
 
-Where NumPy raises `LinAlgError` for the elements of a matrix, so do these functions on the cpu
-device, and those that are computed on the host. On the GPU nothing is read for that: there a matrix
-without a result gives infinities and NaN, and the others of its batch give theirs.
+Where NumPy raises `LinAlgError` because of the elements of a matrix, these functions raise it too
+on the cpu device, and if they are computed on the host. On the GPU nothing is read for that: a
+matrix without a result gives infinities and NaN, and the others in the batch are not affected.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ from py_tensor.tensor import Tensor, tensor_of
 
 
 class LinAlgError(ValueError):
-    """What NumPy raises for matrices that have no such result."""
+    """Raised, as in NumPy, for matrices without a result."""
 
 
 class SlogdetResult(NamedTuple):
-    """The sign of a determinant, or its angle, and the logarithm of its absolute value."""
+    """The sign of a determinant and the logarithm of its absolute value."""
 
     sign: Tensor
     logabsdet: Tensor
 
 
 class QRResult(NamedTuple):
-    """An orthogonal matrix and a triangular one."""
+    """The factors Q (orthogonal) and R (upper triangular)."""
 
     Q: Tensor
     R: Tensor
 
 
 class EighResult(NamedTuple):
-    """Eigenvalues, ascending, and eigenvectors as columns."""
+    """Eigenvalues in ascending order, and eigenvectors as columns."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -88,7 +88,7 @@ class EigResult(NamedTuple):
 
 
 class SVDResult(NamedTuple):
-    """Orthonormal columns, singular values, descending, and orthonormal rows."""
+    """The factors U, S (singular values in descending order) and Vh."""
 
     U: Tensor
     S: Tensor
@@ -118,7 +118,7 @@ def _adjoint(x: Tensor) -> Tensor:
 
 
 def solve(a: Operand, b: Operand) -> Tensor:
-    """The solutions of linear equations: ``a @ result`` is `b`.
+    """Solve the linear equations ``a @ x == b``.
 
     Parameters
     ----------
@@ -130,10 +130,10 @@ def solve(a: Operand, b: Operand) -> Tensor:
     Raises
     ------
     LinAlgError
-        For matrices that are not square; on the cpu device for singular ones, whose solutions are
-        infinite or NaN on the GPU.
+        If the matrices are not square; on the cpu device also if one is singular. On the GPU the
+        solution of a singular matrix is infinite or NaN.
     ShapeError
-        If the numbers of rows differ.
+        If the shapes do not match.
     """
     a, b = in_common_dtype("solve", _square("solve", a), b)
     found = _solution(a, b)
@@ -162,7 +162,7 @@ def _solution(a: Tensor, b: Tensor) -> Tensor:
     is_vector = b.ndim == 1
     b = expand_dims(b, -1) if is_vector else b
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(f"solve: {a.shape[-1]} equations, and right sides of shape {b.shape}")
+        raise ShapeError(f"solve: b of shape {b.shape} does not match a of shape {a.shape}")
     batch = broadcast("solve", a.shape[:-2], b.shape[:-2])
     a = broadcast_to(a, (*batch, *a.shape[-2:]))
     if not size_of((*batch, *b.shape[-2:])):
@@ -178,13 +178,13 @@ def _solution(a: Tensor, b: Tensor) -> Tensor:
 
 
 def inv(a: Operand) -> Tensor:
-    """The inverses of square matrices.
+    """Inverse of square matrices.
 
     Raises
     ------
     LinAlgError
-        For other matrices; on the cpu device for singular ones, whose inverses are infinite or NaN
-        on the GPU.
+        If the matrices are not square; on the cpu device also if one is singular. On the GPU the
+        inverse of a singular matrix is infinite or NaN.
     """
     x = _square("inv", a)
     found = unchecked_inverse(x)
@@ -198,7 +198,7 @@ def unchecked_inverse(x: Tensor) -> Tensor:
 
 
 def det(a: Operand) -> Tensor:
-    """The determinants of square matrices. Raises LinAlgError for others."""
+    """Determinant of square matrices. Raises LinAlgError for others."""
     x = _square("det", a)
     if not x.size:
         return ones(x.shape[:-2], x.dtype, device=x.device)
@@ -206,7 +206,7 @@ def det(a: Operand) -> Tensor:
 
 
 def slogdet(a: Operand) -> SlogdetResult:
-    """The sign of each determinant, or its angle as a number of size 1, and its logarithm."""
+    """Sign of each determinant (of modulus 1 if complex), and log of its absolute value."""
     x = _square("slogdet", a)
     if not x.size:
         sign = ones(x.shape[:-2], x.dtype, device=x.device)
@@ -216,20 +216,20 @@ def slogdet(a: Operand) -> SlogdetResult:
 
 
 def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
-    """The triangular matrix whose product with its adjoint is a positive definite matrix.
+    """Cholesky decomposition of positive-definite matrices.
 
-    The lower triangle is read alone.
+    Only the lower triangle is read.
 
     Parameters
     ----------
     upper : bool
-        Whether the result is an upper triangle, its own adjoint to the left.
+        Whether to return the upper triangular factor.
 
     Raises
     ------
     LinAlgError
-        For matrices that are not square; on the cpu device for those that are not positive
-        definite, which give NaN on the GPU.
+        If the matrices are not square; on the cpu device also if one is not positive definite. On
+        the GPU it gives NaN.
     """
     x = _square("cholesky", a)
     if not x.size:
@@ -244,22 +244,22 @@ def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
 
 
 def qr(a: Operand, mode: str = "reduced") -> Any:
-    """An orthogonal matrix and an upper triangle whose product each matrix is.
+    """QR decomposition of matrices.
 
-    By Householder's reflections (Householder, Unitary triangularization of a nonsymmetric matrix,
+    Uses Householder reflections (Householder, Unitary triangularization of a nonsymmetric matrix,
     1958).
 
     Parameters
     ----------
     mode : {"reduced", "complete", "r", "raw"}
-        Whether there are as many columns as the smaller side, or as rows; "r" gives the triangle
-        alone. "raw" gives the reflections as LAPACK has them, a matrix (n, m) and the factors: they
-        are computed on the host by NumPy, and the GPU is waited for.
+        "reduced" and "complete" set the number of columns of Q to the smaller side or to the number
+        of rows; "r" returns only R. "raw" returns the reflections in LAPACK's form, a matrix (n, m)
+        and the factors; these are computed on the host by NumPy, which waits for the GPU.
 
     Raises
     ------
     ValueError
-        For another mode.
+        If the mode is unknown.
     """
     x = _floating("qr", a)
     check_option("qr", "mode", mode, ("reduced", "complete", "r", "raw"))
@@ -311,25 +311,25 @@ def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tupl
 
 
 def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
-    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi's rotations.
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi rotations.
 
     A matrix with an infinity or a NaN gives NaN.
 
     Parameters
     ----------
     UPLO : {"L", "U"}
-        The triangle that is read, the lower or the upper one.
+        Whether to read the lower or the upper triangle.
 
     Raises
     ------
     LinAlgError
-        For matrices that are not square.
+        If the matrices are not square.
     ValueError
-        For another `UPLO`.
+        If `UPLO` is unknown.
     """
     x = _square("eigh", a)
     if UPLO not in ("L", "U", "l", "u"):
-        raise ValueError(f"eigh: UPLO is L or U, not {UPLO!r}")
+        raise ValueError(f"eigh: UPLO must be 'L' or 'U', not {UPLO!r}")
     n = x.shape[-1]
     if not x.size:
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
@@ -361,32 +361,32 @@ def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def eigvalsh(a: Operand, UPLO: str = "L") -> Tensor:  # noqa: N803
-    """The eigenvalues of symmetric or Hermitian matrices, ascending; as `eigh` has them."""
+    """Eigenvalues of symmetric or Hermitian matrices in ascending order; see `eigh`."""
     return eigh(a, UPLO).eigenvalues
 
 
 def svd(
     a: Operand, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
-    """Singular values and vectors, by rotations of columns (Hestenes, 1958).
+    """Singular value decomposition, by one-sided Jacobi rotations (Hestenes, 1958).
 
     A matrix with an infinity gives NaN.
 
     Parameters
     ----------
     full_matrices : bool
-        Whether the orthogonal matrices are square; otherwise they have as many columns and rows as
-        there are singular values.
+        Whether U and Vh are square; otherwise they have as many columns and rows as there are
+        singular values.
     compute_uv : bool
-        Whether to give all three as an `SVDResult`, and not the singular values alone.
+        Whether to return all three as an `SVDResult`, or only the singular values.
     hermitian : bool
-        Whether the matrices are symmetric or Hermitian: `eigh` takes them.
+        Whether the matrices are symmetric or Hermitian, so that `eigh` is used.
 
     Raises
     ------
     LinAlgError
-        For what is no matrix; on the cpu device for a matrix with a NaN, which gives NaN on the
-        GPU.
+        If it is not a matrix; on the cpu device also for a matrix with NaN. On the GPU it gives
+        NaN.
     """
     x = _without_nan("svd", _floating("svd", a))
     if hermitian:
@@ -449,7 +449,7 @@ def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
 
 
 def svdvals(x: Operand, /) -> Tensor:
-    """The singular values of matrices, descending; as `svd` has them."""
+    """Singular values of matrices in descending order; see `svd`."""
     x = _without_nan("svdvals", _floating("svdvals", x))
     m, n = x.shape[-2:]
     if m < n:
@@ -484,15 +484,15 @@ def pinv(
     *,
     rtol: Operand | None = None,
 ) -> Tensor:
-    """The pseudo-inverses of Moore and Penrose.
+    """Moore-Penrose pseudo-inverse.
 
     Parameters
     ----------
     rtol : optional
-        Below this part of the largest singular value, others count as 0; by default the larger side
-        times the precision of the dtype. `rcond` is its other name.
+        Singular values below `rtol` times the largest count as 0; by default the larger side times
+        the precision of the dtype. `rcond` is an alias.
     hermitian : bool
-        Accepted: a matrix that is its own adjoint has the same singular values.
+        Accepted; has no effect.
     """
     x = _floating("pinv", a)
     u, s, vh = svd(x, full_matrices=False)
@@ -508,9 +508,9 @@ def matrix_rank(
     *,
     rtol: Operand | None = None,
 ) -> Tensor:
-    """How many singular values are above a part `rtol` of the largest, as int32; see `pinv`.
+    """Rank as int32: the number of singular values above `rtol` times the largest; see `pinv`.
 
-    `tol` is what they have to be above itself, and no part. That of a vector is 1, or 0 of zeros.
+    `tol` is an absolute threshold instead. The rank of a vector is 1, or 0 if all elements are 0.
     """
     x = tensor_of(A, "matrix_rank")
     if x.ndim < 2:
@@ -524,25 +524,27 @@ def matrix_rank(
 
 
 def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
-    """The least squares solution of ``a @ x = b``, as NumPy gives it.
+    """Least-squares solution of ``a @ x = b``, as in NumPy.
 
-    Singular values below `rcond` times the largest count as 0; of a negative one, below the dtype's
-    precision.
+    Singular values below `rcond` times the largest count as 0; a negative `rcond` means the
+    precision of the dtype.
 
     Returns
     -------
     tuple
-        The solution of least length, the sums of squared residuals, which are empty unless `a` has
-        full rank and more rows than columns, the rank, and the singular values. Waits for the GPU.
+        The minimum-norm solution; the sums of squared residuals, empty unless `a` has full rank and
+        more rows than columns; the rank; and the singular values. Waits for the GPU.
 
     Raises
     ------
     LinAlgError
-        Unless `a` is a matrix, and `b` a vector or a matrix, of as many rows.
+        If `a` is not a matrix, or `b` is not a vector or matrix with the same number of rows.
     """
     x, y = in_common_dtype("lstsq", _floating("lstsq", a), b)
     if x.ndim != 2 or y.ndim not in (1, 2) or len(x) != len(y):
-        raise LinAlgError(f"lstsq: takes as many rows, not shapes {x.shape} and {y.shape}")
+        raise LinAlgError(
+            f"lstsq: a and b must have the same number of rows, not shapes {x.shape} and {y.shape}"
+        )
     u, s, vh = svd(x, full_matrices=False)
     columns = expand_dims(y, 1) if y.ndim == 1 else y
     least = _precision(x) if rcond is not None and rcond < 0 else rcond
@@ -560,26 +562,26 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
 
 
 def eig(a: Operand) -> EigResult:
-    """Eigenvalues and eigenvectors of square matrices, on the host by NumPy.
+    """Eigenvalues and eigenvectors of square matrices, computed on the host by NumPy.
 
-    There is no such algorithm on the GPU: it is waited for, and `pt.explain` says of the result
-    that it comes from the host. They are complex always, as the array API standard has it; those of
-    NumPy are real where all eigenvalues are, as ``found.eigenvalues.real`` is.
+    There is no GPU algorithm: the function waits for the GPU, and `pt.explain` reports that the
+    result comes from the host. Results are always complex, as in the array API standard, while
+    NumPy's are real if all eigenvalues are; ``found.eigenvalues.real`` gives the real parts.
 
     Raises
     ------
     LinAlgError
-        For matrices that are not square, or not finite.
+        If the matrices are not square or not finite.
     """
     x = _square("eig", a)
     np, given = host.load_numpy(), x.numpy()
     if not np.isfinite(given).all():
-        raise LinAlgError("eig: the matrix holds infinities or NaN")
+        raise LinAlgError("eig: the matrix contains infinities or NaN")
     values, vectors = np.linalg.eig(given)
     target = dtypes.complex_of(x.dtype)
     return EigResult(*(from_host("eig", v, target, x.device) for v in (values, vectors)))
 
 
 def eigvals(a: Operand) -> Tensor:
-    """The eigenvalues of square matrices, complex always; as `eig` has them."""
+    """Eigenvalues of square matrices, always complex; see `eig`."""
     return eig(a).eigenvalues

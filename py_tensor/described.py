@@ -1,4 +1,4 @@
-"""What NumPy's dtypes tell of themselves beside name, kind and size."""
+"""NumPy's attributes of dtypes other than name, kind and size."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _NUMBERS = {
 
 
 def is_numpy_scalar(value: object) -> bool:
-    """Whether a value is one of NumPy's scalars, which only who imported NumPy can have."""
+    """Return whether a value is a NumPy scalar, without importing NumPy."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)
 
 
 class Described:
-    """NumPy's attributes of dtypes, and of its scalar types: one object is both here."""
+    """NumPy's attributes of dtypes and scalar types; here one object is both."""
 
     __slots__ = ()
     name: builtins.str
@@ -47,7 +47,7 @@ class Described:
 
     @property
     def type(self) -> Any:
-        """The scalar type, which makes a value: the dtype itself."""
+        """The scalar type: the dtype itself."""
         return self
 
     @property
@@ -56,12 +56,12 @@ class Described:
 
     @property
     def char(self) -> builtins.str:
-        """NumPy's letter on Linux."""
+        """NumPy's type character on Linux."""
         return _CHARS[self.name]
 
     @property
     def num(self) -> int:
-        """NumPy's number on Linux."""
+        """NumPy's type number on Linux."""
         return _NUMBERS[self.name]
 
     @property
@@ -70,7 +70,7 @@ class Described:
 
     @property
     def str(self) -> builtins.str:
-        """Byte order, kind and size, as ``"<f4"``."""
+        """Byte order, kind and size, such as ``"<f4"``."""
         return f"{'<' if self.itemsize > 1 else '|'}{self.kind}{self.itemsize}"
 
     @property
@@ -82,23 +82,23 @@ class Described:
         return self.itemsize // 2 if self.kind == "c" else self.itemsize
 
     def newbyteorder(self, new_order: builtins.str = "S", /) -> Any:
-        """The dtype itself: elements are little-endian.
+        """Return the dtype itself, because elements are little-endian.
 
         Raises
         ------
         DTypeError
-            For the other order, of more than one byte.
+            For big-endian order with more than one byte.
         """
         if self.itemsize > 1 and new_order[:1].upper() in (">", "B", "S"):
             raise DTypeError(
-                f"newbyteorder: there is no big-endian {self.name}; x.byteswap() has its bytes"
+                f"newbyteorder: big-endian {self.name} is not supported; use x.byteswap()"
             )
         return self
 
     def __instancecheck__(self, value: object) -> bool:
-        """Whether a value is a scalar of the dtype: ``isinstance(x[0], pt.float32)``.
+        """Return whether a value is a scalar of the dtype: ``isinstance(x[0], pt.float32)``.
 
-        It may be one of NumPy's.
+        NumPy scalars count too.
         """
         if is_numpy_scalar(value):
             return cast("Any", value).dtype.name == self.name

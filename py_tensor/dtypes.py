@@ -1,9 +1,10 @@
-"""Data types, how they promote, and which of them an op takes.
+"""Data types, promotion rules and the dtypes that ops accept.
 
-NumPy's types, but no op widens to float64 or complex128, which a GPU lacks: an integer with a float
-gives float32, and so does uint64 with a signed integer. int64 and uint64, which a GPU computes with
-as pairs of words, come from operands that have them, from int32 with uint32, and by name. Data of
-the host comes in at 32 bits, complex numbers with parts of 32 bits.
+The types are NumPy's, but no op widens to float64 or complex128, which GPUs lack: an integer with a
+float gives float32, and so does uint64 with a signed integer. int64 and uint64, which a GPU
+computes as pairs of words, result from operands of these dtypes, from int32 with uint32, and from
+an explicit dtype. Host data is converted to 32 bits by default, complex numbers to 32 bits per
+part.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ Kind = Literal["b", "i", "u", "f", "c"]
 class DType(Described):
     """A data type; compare with ``is`` or ``==``.
 
-    It equals whatever names it: ``x.dtype == "float32"``, ``x.dtype == np.float32``. Its hash is
-    not that of its names, as with NumPy's dtypes.
+    It is equal to its names and NumPy equivalents: ``x.dtype == "float32"``, ``x.dtype ==
+    np.float32``. Its hash differs from theirs, as for NumPy's dtypes.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class DType(Described):
         return self.name
 
     def __call__(self, value: Any = 0) -> Any:
-        """A value in this dtype, as NumPy's scalar types make them: ``float32(2)``."""
+        """Create a scalar of this dtype, like NumPy's scalar types: ``float32(2)``."""
         from py_tensor.tensor import scalar_of, tensor_of
 
         if type(value) in (bool, int, float, complex) and self.on_gpu:
@@ -106,7 +107,7 @@ class DType(Described):
 
     @property
     def character(self) -> str:
-        """NumPy's letter, as ``dtype.char`` has it."""
+        """NumPy's type character, as in ``dtype.char``."""
         return self.typecode.upper() if self.kind == "c" else self.typecode
 
     @property
@@ -255,7 +256,7 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
         return float16
     found = {"b": bool_, "f": DEFAULT_FLOAT, "c": DEFAULT_COMPLEX}.get(kind)
     if found is None:
-        raise DTypeError(f"{op}: {name} has no counterpart here ({KNOWN}); give a dtype")
+        raise DTypeError(f"{op}: {name} is not supported ({KNOWN}); pass a dtype")
     return found
 
 
@@ -531,7 +532,7 @@ def check_cast(op: str, source: DType, target: DType, casting: str) -> None:
     """Raise DTypeError where `can_cast` is false."""
     check_option(op, "casting", casting, CASTINGS)
     if not can_cast(source, target, casting):
-        raise DTypeError(f"{op}: {source} does not become {target} by casting={casting!r}")
+        raise DTypeError(f"{op}: cannot cast {source} to {target} with casting={casting!r}")
 
 
 def _keeps(source: DType, target: DType) -> bool:

@@ -1,6 +1,6 @@
-"""Functions that give complex numbers where real ones have no value, and what undoes that.
+"""Functions with complex results where the real function is undefined, and their inverse.
 
-They look for such elements, so they read one bool, which waits for what is pending.
+They check for such elements, so they read one bool, which waits for pending ops.
 """
 
 from __future__ import annotations
@@ -54,34 +54,34 @@ def _complex_beyond_1(op: str, x: Operand) -> Tensor:
 
 
 def sqrt(x: Operand) -> Tensor:
-    """The square root; complex if an element is negative."""
+    """Square root; complex if an element is negative."""
     return elementwise.sqrt(_complex_below_0("sqrt", x))
 
 
 def log(x: Operand) -> Tensor:
-    """The natural logarithm; complex if an element is negative."""
+    """Natural logarithm; complex if an element is negative."""
     return elementwise.log(_complex_below_0("log", x))
 
 
 def log2(x: Operand) -> Tensor:
-    """The logarithm to base 2; complex if an element is negative."""
+    """Base-2 logarithm; complex if an element is negative."""
     return functions.log2(_complex_below_0("log2", x))
 
 
 def log10(x: Operand) -> Tensor:
-    """The logarithm to base 10; complex if an element is negative."""
+    """Base-10 logarithm; complex if an element is negative."""
     return functions.log10(_complex_below_0("log10", x))
 
 
 def logn(n: Operand, x: Operand) -> Tensor:
-    """The logarithm of `x` to base `n`; complex if an element of either is negative."""
+    """Logarithm of `x` to base `n`; complex if an element of either is negative."""
     return log(x) / log(n)
 
 
 def power(x: Operand, p: Operand) -> Tensor:
     """`x` to the power of `p`: complex if an element of `x` is negative.
 
-    Floating if one of `p` is.
+    The result is a float if an element of `p` is negative.
     """
     exponent = tensor_of(p, "power")
     if exponent.dtype.kind == "i" and _is_beyond(less(exponent, 0)):
@@ -90,27 +90,27 @@ def power(x: Operand, p: Operand) -> Tensor:
 
 
 def arccos(x: Operand) -> Tensor:
-    """The inverse cosine; complex if an element lies beyond -1 or 1."""
+    """Inverse cosine; complex if an element is outside [-1, 1]."""
     return functions.acos(_complex_beyond_1("arccos", x))
 
 
 def arcsin(x: Operand) -> Tensor:
-    """The inverse sine; complex if an element lies beyond -1 or 1."""
+    """Inverse sine; complex if an element is outside [-1, 1]."""
     return functions.asin(_complex_beyond_1("arcsin", x))
 
 
 def arctanh(x: Operand) -> Tensor:
-    """The inverse hyperbolic tangent; complex if an element lies beyond -1 or 1."""
+    """Inverse hyperbolic tangent; complex if an element is outside [-1, 1]."""
     return functions.atanh(_complex_beyond_1("arctanh", x))
 
 
 def real_if_close(a: Operand, tol: Real = 100) -> Tensor:
-    """The real parts, if no imaginary part is `tol` or more; otherwise the elements as they are.
+    """Return the real parts if all imaginary parts are below `tol`, else the input.
 
     Parameters
     ----------
     tol
-        Above 1 it is multiplied by the precision of the dtype.
+        A value above 1 is multiplied by the precision of the dtype.
     """
     x = tensor_of(a, "real_if_close")
     if x.dtype.kind != "c":
@@ -120,7 +120,7 @@ def real_if_close(a: Operand, tol: Real = 100) -> Tensor:
 
 
 def sort_complex(a: Operand) -> Tensor:
-    """The elements along the last axis in rising order, complex: by real parts, then imaginary."""
+    """Sort along the last axis as complex numbers: by real, then by imaginary part."""
     x = sort(tensor_of(a, "sort_complex"))
     return converted(x, dtypes.complex_of(dtypes.floating(x.dtype)))
 

@@ -6,35 +6,35 @@ from collections.abc import Collection
 
 
 class ShapeError(ValueError):
-    """Shapes that do not fit the op: broadcasting, reshape, an axis or an index out of range."""
+    """Shapes that are invalid for the op: broadcasting, reshape, an axis or index out of range."""
 
 
 class AxisError(ShapeError, IndexError):
-    """An axis outside ``[-ndim, ndim)``, or one given twice."""
+    """An axis outside ``[-ndim, ndim)``, or a repeated axis."""
 
 
 class DTypeError(TypeError):
-    """A dtype that the op, the device or the promotion rules do not admit."""
+    """A dtype that the op, the device or the promotion rules do not support."""
 
 
 class ComplexWarning(RuntimeWarning):
-    """Complex numbers were converted to real ones, which dropped their imaginary parts."""
+    """Complex numbers were cast to real ones and lost their imaginary parts."""
 
 
 class RankWarning(UserWarning):
-    """Of polynomials that fit points many fit as well; as NumPy has it, under `exceptions`."""
+    """A polynomial fit is rank-deficient, so several polynomials fit equally well."""
 
 
 class HostCopyWarning(UserWarning):
-    """NumPy, or what computes with it, took a copy of a tensor; said once in a process."""
+    """NumPy code copied a tensor to the host; issued once per process."""
 
 
 class DeviceError(RuntimeError):
-    """A device that is not there, or operands on different devices."""
+    """A device is not available, or operands are on different devices."""
 
 
 class DeviceLostError(DeviceError):
-    """The tensor lived on a device that was lost; tensors made from now on live on a new one."""
+    """The tensor's device was lost; new tensors are created on a new device."""
 
 
 class StaleRequestError(DeviceLostError):
@@ -53,14 +53,14 @@ class WaitError(RuntimeError):
 
 
 class GPUError(RuntimeError):
-    """The GPU refused a kernel; the message names the op, and the WGSL line where there is one."""
+    """The GPU rejected a kernel; the message names the op and, if known, the WGSL line."""
 
 
 def check_option(op: str, name: str, value: object, accepted: Collection[object]) -> None:
     """Raise ValueError for a value of an option that is none of those there are."""
     if value not in accepted:
         words = " or ".join(", ".join(map(repr, accepted)).rsplit(", ", 1))
-        raise ValueError(f"{op}: {name} is {words}, not {value!r}")
+        raise ValueError(f"{op}: {name} must be {words}, not {value!r}")
 
 
 def check_order(op: str, order: object, accepted: str = "CFAK") -> None:

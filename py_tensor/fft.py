@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms of any length, under the names of NumPy's `fft`.
+"""Discrete Fourier transforms of any length, with the names of NumPy's `fft`.
 
-Transforms are computed in complex64, or in complex128 of operands with 64 bits. On a GPU a length
-with a prime factor above 13 becomes a convolution, of a length that is a power of two.
+Transforms are computed in complex64, or in complex128 for operands of 64 bits. On a GPU a length
+with a prime factor above 13 is computed as a convolution whose length is a power of two.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ def __dir__() -> list[str]:
 def fft(
     a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """The discrete Fourier transform along an axis.
+    """Discrete Fourier transform along an axis.
 
     Parameters
     ----------
     n : int, optional
-        The length of the result, to which the axis is cut, or filled up with zeros.
+        The length of the result; the axis is truncated or padded with zeros.
     norm : {"backward", "ortho", "forward"}
-        Which transforms are divided by the length: the inverse ones, both by its square root, or
-        these.
+        The normalization: divide the inverse transform by the length, both transforms by its square
+        root, or the forward transform by the length.
 
     Raises
     ------
     ValueError
-        For a length below 1, or another `norm`.
+        If the length is below 1 or `norm` is unknown.
     """
     return stored_whole("fft", _along("fft", a, n, axis, norm), out)
 
@@ -62,19 +62,19 @@ def fft(
 def ifft(
     a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """The inverse of `fft`, whose parameters it has."""
+    """Inverse of `fft`, with the same parameters."""
     return stored_whole("ifft", _along("ifft", a, n, axis, norm, is_inverse=True), out)
 
 
 def rfft(
     a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """`fft` of real numbers: the first ``n // 2 + 1`` of its results, of which the others follow.
+    """`fft` of real numbers: only the first ``n // 2 + 1`` results, without the conjugates.
 
     Raises
     ------
     DTypeError
-        For complex numbers.
+        If the operand is complex.
     """
     x = _real("rfft", a)
     at = normalize_axis("rfft", axis, x.ndim)
@@ -85,12 +85,12 @@ def rfft(
 def irfft(
     a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """The inverse of `rfft`: real numbers, by default an even number of them.
+    """Inverse of `rfft`, with a real result of even length by default.
 
     Parameters
     ----------
     n : int, optional
-        The length of the result; by default twice that of the axis, less 2.
+        The length of the result; by default ``2 * (m - 1)`` for an axis of length m.
     """
     x = _floating("irfft", a)
     at = normalize_axis("irfft", axis, x.ndim)
@@ -108,7 +108,7 @@ def irfft(
 def hfft(
     a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """`fft` of the first half of numbers that are their own conjugates backwards: real numbers."""
+    """`fft` of a Hermitian-symmetric signal, given by its first half; the result is real."""
     x = _floating("hfft", a)
     length = 2 * (x.shape[normalize_axis("hfft", axis, x.ndim)] - 1) if n is None else as_index(n)
     return stored_whole(
@@ -119,7 +119,7 @@ def hfft(
 def ihfft(
     a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """The inverse of `hfft`: the first ``n // 2 + 1`` numbers, of which the others follow."""
+    """Inverse of `hfft`: only the first ``n // 2 + 1`` results."""
     x = _real("ihfft", a)
     return stored_whole(
         "ihfft", conjugate(rfft(x, n, axis, _SWAPPED[_checked("ihfft", norm)])), out
@@ -132,12 +132,12 @@ def ihfft(
 def fftn(
     a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """`fft` along several axes, by default all.
+    """N-dimensional `fft` over several axes, by default all.
 
     Parameters
     ----------
     s : tuple of int, optional
-        The lengths of the result along these axes; by default along the last ones.
+        The lengths of the result along the axes; without `axes`, along the last axes.
     """
     return stored_whole("fftn", _along_axes("fftn", fft, _floating("fftn", a), s, axes, norm), out)
 
@@ -145,7 +145,7 @@ def fftn(
 def ifftn(
     a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """The inverse of `fftn`, whose parameters it has."""
+    """Inverse of `fftn`, with the same parameters."""
     return stored_whole(
         "ifftn", _along_axes("ifftn", ifft, _floating("ifftn", a), s, axes, norm), out
     )
@@ -154,7 +154,7 @@ def ifftn(
 def rfftn(
     a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """`fftn` of real numbers: along the last of the axes the results of `rfft`."""
+    """`fftn` of real numbers, with `rfft` along the last of the axes."""
     x = _real("rfftn", a)
     lengths, found = _axes("rfftn", x, s, axes)
     first = rfft(x, lengths[-1], found[-1], norm)
@@ -166,7 +166,7 @@ def rfftn(
 def irfftn(
     a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """The inverse of `rfftn`: real numbers."""
+    """Inverse of `rfftn`, with a real result."""
     x = _floating("irfftn", a)
     lengths, found = _axes("irfftn", x, s, axes)
     if s is None:
@@ -178,28 +178,28 @@ def irfftn(
 def fft2(
     a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """`fftn` along the last two axes."""
+    """`fftn` over the last two axes."""
     return stored_whole("fft2", fftn(a, s, axes, norm), out)
 
 
 def ifft2(
     a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """`ifftn` along the last two axes."""
+    """`ifftn` over the last two axes."""
     return stored_whole("ifft2", ifftn(a, s, axes, norm), out)
 
 
 def rfft2(
     a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """`rfftn` along the last two axes."""
+    """`rfftn` over the last two axes."""
     return stored_whole("rfft2", rfftn(a, s, axes, norm), out)
 
 
 def irfft2(
     a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
 ) -> Tensor:
-    """`irfftn` along the last two axes."""
+    """`irfftn` over the last two axes."""
     return stored_whole("irfft2", irfftn(a, s, axes, norm), out)
 
 
@@ -207,7 +207,7 @@ def irfft2(
 
 
 def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
-    """The frequencies of the results of `fft`, in cycles per unit of the spacing `d` of samples."""
+    """Return the frequencies of the bins of `fft`, for samples with spacing `d`."""
     _check_length("fftfreq", n)
     half = (n + 1) // 2
     places = arange(n, device=device)
@@ -215,7 +215,7 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None)
 
 
 def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
-    """The frequencies of the results of `rfft`, as `fftfreq` has them for `fft`."""
+    """Return the frequencies of the bins of `rfft`; see `fftfreq`."""
     _check_length("rfftfreq", n)
     return _scaled(arange(n // 2 + 1, device=device), n, d, dtype)
 
@@ -226,14 +226,14 @@ def _scaled(places: Tensor, n: int, d: float, dtype: object) -> Tensor:
 
 
 def fftshift(x: Operand, axes: int | Axes = None) -> Tensor:
-    """The results of `fft` with frequency 0 in the middle of these axes, by default all."""
+    """Shift frequency 0 to the middle of the axes, by default all axes."""
     x = tensor_of(x, "fftshift")
     found = normalize_axes("fftshift", axes if axes is None else _several(axes), x.ndim)
     return roll(x, [x.shape[a] // 2 for a in found], found) if found else x
 
 
 def ifftshift(x: Operand, axes: int | Axes = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """Inverse of `fftshift`."""
     x = tensor_of(x, "ifftshift")
     found = normalize_axes("ifftshift", axes if axes is None else _several(axes), x.ndim)
     return roll(x, [-(x.shape[a] // 2) for a in found], found) if found else x
@@ -247,13 +247,13 @@ _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 def _checked(op: str, norm: str | None) -> str:
     found = "backward" if norm is None else norm
     if found not in _SWAPPED:
-        raise ValueError(f"{op}: norm is one of {', '.join(_SWAPPED)}, not {norm!r}")
+        raise ValueError(f"{op}: norm must be one of {', '.join(_SWAPPED)}, not {norm!r}")
     return found
 
 
 def _check_length(op: str, n: int) -> None:
     if n < 1:
-        raise ValueError(f"{op}: a transform has at least 1 point, not {n}")
+        raise ValueError(f"{op}: n must be at least 1, not {n}")
 
 
 def _floating(op: str, x: Operand) -> Tensor:
@@ -279,7 +279,7 @@ def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tup
     else:
         found = tuple(normalize_axis(op, a, x.ndim) for a in axes)
     if s is not None and len(s) != len(found):
-        raise ShapeError(f"{op}: lengths {tuple(s)} for axes {found}")
+        raise ShapeError(f"{op}: lengths {tuple(s)} do not match axes {found}")
     lengths = [x.shape[a] for a in found] if s is None else [as_index(n) for n in s]
     return tuple(x.shape[a] if n == -1 else n for n, a in zip(lengths, found, strict=True)), found
 

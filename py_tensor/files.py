@@ -1,7 +1,7 @@
-"""Tensors in files and bytes: NumPy's formats `.npy` and `.npz`, and elements without a header.
+"""Reading and writing tensors: NumPy's formats `.npy` and `.npz`, pictures, and raw bytes.
 
-Nothing here needs NumPy. The format is that of NumPy's documentation (``numpy.lib.format``): a
-magic string, a version, the length of a header, the header as a literal of Python, the elements.
+This module does not need NumPy. The format is documented in ``numpy.lib.format``: a magic string, a
+version, the length of the header, the header as a Python literal, and the elements.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from array import array as packed
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
+from py_tensor.backend.host import host
 from py_tensor.convert.conversion import from_bytes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
@@ -23,7 +24,7 @@ from py_tensor.ops.operands import Operand
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["frombuffer", "fromfile", "load", "save", "savez", "savez_compressed"]
+__all__ = ["frombuffer", "fromfile", "imread", "load", "save", "savez", "savez_compressed"]
 
 MAGIC = b"\x93NUMPY"
 ALIGNMENT = 64  # of the first element in a file
@@ -41,11 +42,11 @@ def save(file: Any, arr: Operand, allow_pickle: bool = True) -> None:
     Parameters
     ----------
     file : str, path or file
-        A name gets the suffix ``.npy`` unless it has it. A file is open for bytes.
+        A path gets the suffix ``.npy`` if it is missing. A file object must be open in binary mode.
     arr
-        A tensor, or what `asarray` takes. Elements in column-major order are stored so.
+        A tensor, or anything that `asarray` accepts. Column-major order is preserved.
     allow_pickle : bool
-        Changes nothing: no element is an object of Python.
+        Accepted; has no effect, because elements are never Python objects.
 
     Examples
     --------
@@ -62,29 +63,29 @@ def save(file: Any, arr: Operand, allow_pickle: bool = True) -> None:
 
 
 def savez(file: Any, *args: Operand, allow_pickle: bool = True, **kwds: Operand) -> None:
-    """Write tensors to one file, `.npz`, which `numpy.load` reads.
+    """Write several tensors to one `.npz` file, which `numpy.load` reads.
 
     Parameters
     ----------
     file : str, path or file
-        A name gets the suffix ``.npz`` unless it has it.
+        A path gets the suffix ``.npz`` if it is missing.
     *args
-        Tensors that get the names ``arr_0``, ``arr_1``, and so on.
+        Tensors stored under the names ``arr_0``, ``arr_1``, and so on.
     allow_pickle : bool
-        Changes nothing, as with `save`.
+        Accepted; has no effect, as in `save`.
     **kwds
         Tensors by name.
 
     Raises
     ------
     ValueError
-        For a name that one of `args` gets as well.
+        If a keyword is also the name of one of `args`.
     """
     _archive("savez", file, args, kwds, compressed=False)
 
 
 def savez_compressed(file: Any, *args: Operand, allow_pickle: bool = True, **kwds: Operand) -> None:
-    """`savez`, compressed by the method of zip files."""
+    """Like `savez`, with compression."""
     _archive("savez_compressed", file, args, kwds, compressed=True)
 
 
@@ -95,7 +96,7 @@ def _archive(
 
     numbered = {f"arr_{n}": x for n, x in enumerate(args)}
     for name in numbered.keys() & kwds.keys():
-        raise ValueError(f"{op}: {name} is the name of an unnamed tensor as well")
+        raise ValueError(f"{op}: keyword {name} is also the name of a positional argument")
     tensors = {name: tensor_of(x, op) for name, x in (kwds | numbered).items()}
     method = ZIP_DEFLATED if compressed else ZIP_STORED
     with _opened(file, "wb", ".npz") as opened, ZipFile(opened, "w", method) as archive:
@@ -135,36 +136,36 @@ def load(
     max_header_size: int = 10000,
     device: str | Device | None = None,
 ) -> Any:
-    """What a file holds that `save`, `savez` or NumPy wrote.
+    """Load a file that `save`, `savez` or NumPy wrote.
 
     Parameters
     ----------
     file : str, path or file
-        A file is open for bytes, and can seek.
+        A file object must be open in binary mode and seekable.
     mmap_mode : {"r", "c"}, optional
-        Changes nothing: elements are copied to the device in any case.
+        Accepted; elements are always copied to the device.
     allow_pickle : bool
-        Whether a file that is a pickle, as of ``x.dump``, is loaded. Pickles can run code.
+        Whether to load a pickle, such as one from ``x.dump``. Pickles can run code.
     fix_imports, encoding
-        Change nothing: they are for pickles of Python 2.
+        Accepted; no effect: they are for pickles of Python 2.
     max_header_size : int
-        The longest header that is read without `allow_pickle`.
+        The longest header that is accepted without `allow_pickle`.
     device : {"webgpu", "cpu"}, optional
 
     Returns
     -------
     Tensor or NpzFile
-        Of a `.npz` file a mapping, which reads each tensor when it is asked for. Elements keep
-        their dtype, except on a GPU for float64 and complex128: they become float32 and complex64.
+        For a `.npz` file a mapping that reads each tensor on access. Elements keep their dtype,
+        except float64 and complex128 on a GPU: they become float32 and complex64.
 
     Raises
     ------
     ValueError
-        For a pickle or objects of Python where `allow_pickle` is False; for a file that ends too
-        early or whose header is damaged; for `mmap_mode` "r+" and "w+", whose writes would have to
-        change the file.
+        If the file has a pickle or Python objects and `allow_pickle` is False; if the file is
+        truncated or its header is damaged; for `mmap_mode` "r+" and "w+", which would write to the
+        file.
     DTypeError
-        For elements that are no numbers or bools.
+        If the elements are not numbers or bools.
     """
     if mmap_mode not in (None, "r", "c"):
         raise ValueError(
@@ -198,7 +199,7 @@ def load(
 
 
 class NpzFile(Mapping[str, Any]):
-    """The tensors of a `.npz` file by name; each is read when it is asked for.
+    """The tensors of a `.npz` file by name; each is read on access.
 
     Attributes
     ----------
@@ -277,7 +278,7 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
     """A tensor of a file in the format `.npy`, from its magic string on."""
     major, minor = _bytes(file, len(MAGIC) + 2, "the version")[len(MAGIC) :]
     if major not in _LENGTHS or minor:
-        raise ValueError(f"load: there are versions 1.0, 2.0 and 3.0, not {major}.{minor}")
+        raise ValueError(f"load: the format version must be 1.0, 2.0 or 3.0, not {major}.{minor}")
     form, encoding = _LENGTHS[major]
     (length,) = struct.unpack(form, _bytes(file, struct.calcsize(form), "the header's length"))
     if length > max_header_size and not allow_pickle:
@@ -331,30 +332,30 @@ def frombuffer(
     like: Any = None,
     device: str | Device | None = None,
 ) -> Tensor:
-    r"""A vector with a copy of the elements that the bytes of a buffer hold.
+    r"""Create a vector from a copy of the bytes of a buffer.
 
     Parameters
     ----------
     buffer
-        Bytes, or anything that a memoryview takes, whose elements follow each other.
+        Bytes, or any object that a memoryview accepts, with contiguous elements.
     dtype
-        Of the elements in the buffer; ``">f4"`` and its like are big-endian. Without one it is
-        float32, as `float` is everywhere.
+        The dtype of the elements in the buffer; ``">f4"`` and similar are big-endian. The default
+        is float32.
     count : int
         The number of elements; -1 for all.
     offset : int
-        The byte at which they begin.
+        The offset of the first element in bytes.
     like
-        Changes nothing.
+        Accepted; has no effect.
     device : {"webgpu", "cpu"}, optional
 
     Raises
     ------
     ValueError
-        For bytes that are no whole elements, for fewer than `count` elements, and for an offset
-        outside of the buffer.
+        If the bytes are not a whole number of elements, there are fewer than `count` elements, or
+        the offset is outside the buffer.
     DTypeError
-        For a dtype that the device does not have.
+        If the device does not support the dtype.
 
     Examples
     --------
@@ -365,11 +366,12 @@ def frombuffer(
     own, swapped = _stored(dtype)
     data = memoryview(buffer).cast("B")
     if not 0 <= offset <= len(data):
-        raise ValueError(f"frombuffer: offset {offset} is outside of {len(data)} bytes")
+        raise ValueError(f"frombuffer: offset {offset} is outside a buffer of {len(data)} bytes")
     n, rest = divmod(len(data) - offset, own.itemsize)
     if count < 0 and rest:
         raise ValueError(
-            f"frombuffer: {len(data) - offset} bytes are no whole elements of {own.itemsize}"
+            f"frombuffer: {len(data) - offset} bytes are not a multiple of the element size,"
+            f" {own.itemsize}"
         )
     if count > n:
         raise ValueError(f"frombuffer: the buffer holds {n} elements, not {count}")
@@ -388,26 +390,26 @@ def fromfile(
     like: Any = None,
     device: str | Device | None = None,
 ) -> Tensor:
-    """A vector of the elements in a file without a header, as ``x.tofile`` writes them.
+    """Create a vector from a file without a header, as written by ``x.tofile``.
 
     Parameters
     ----------
     file : str, path or file
-        It is read from its present position on.
+        A file object is read from its current position.
     dtype, count, like, device
-        As those of `frombuffer`. With fewer elements than `count` the result has those there are.
+        As in `frombuffer`. If there are fewer than `count` elements, the result has fewer.
     sep : str
-        What stands between elements that are text; without it they are bytes.
+        The separator between elements in a text file; if empty, the file is binary.
     offset : int
-        Bytes to leave out before the first element.
+        Bytes to skip before the first element.
 
     Raises
     ------
     ValueError
-        For text that is no number, and for an offset together with `sep`.
+        If a text is not a number, or for an offset together with `sep`.
     """
     if sep and offset:
-        raise ValueError("fromfile: an offset is for bytes, not for text")
+        raise ValueError("fromfile: offset is for binary files, not for text")
     own, swapped = _stored(dtype)
     with _opened(file, "rb") as opened:
         if sep:
@@ -421,6 +423,57 @@ def fromfile(
         data = opened.read() if count < 0 else opened.read(count * own.itemsize)
     n = len(data) // own.itemsize
     return _made("fromfile", data[: n * own.itemsize], (n,), own, swapped, parse(device))
+
+
+def imread(
+    file: Any,
+    mode: Literal["RGB", "RGBA"] = "RGB",
+    *,
+    device: str | Device | None = None,
+) -> Tensor:
+    """The pixels of a picture: PNG, JPEG, and what else the browser decodes.
+
+    A browser decodes it (``createImageBitmap``); elsewhere Pillow does, where it is installed. That
+    happens on the host, before the pixels go to the device.
+
+    Parameters
+    ----------
+    file : str, path or file
+        A file is open for bytes, and is read from its present position on.
+    mode : {"RGB", "RGBA"}
+        Whether the result has an alpha channel.
+    device : {"webgpu", "cpu"}, optional
+
+    Returns
+    -------
+    Tensor
+        uint8, of shape (height, width, 3), or (height, width, 4). Grey pictures have three equal
+        channels; 16 bits a channel become 8. The orientation that a photograph's EXIF data give is
+        applied. A browser rounds the colours of pixels that are partly transparent.
+
+    Raises
+    ------
+    ValueError
+        For a file that is no picture, and for another mode.
+    ImportError
+        Outside of a browser without Pillow.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> import py_tensor as pt
+    >>> gif = "47494638396101000100800000ff0000ffffff2c00000000010001000002024401003b"
+    >>> pt.imread(BytesIO(bytes.fromhex(gif)))  # doctest: +SKIP
+    tensor([[[255,   0,   0]]], dtype=uint8)
+    """
+    if mode not in ("RGB", "RGBA"):
+        raise ValueError(f"imread: mode is 'RGB' or 'RGBA', not {mode!r}")
+    place = parse(device)
+    with _opened(file, "rb") as opened:
+        data = opened.read()
+    height, width, pixels = host.decode_image(data)
+    x = from_bytes("imread", pixels, (height, width, 4), dtypes.uint8, place)
+    return x if mode == "RGBA" else x[..., :3]
 
 
 # -- Both ---------------------------------------------------------------------------------------
@@ -440,7 +493,7 @@ def _stored(given: Any) -> tuple[DType, bool]:
     if not isinstance(text, str):
         return dtypes.parse(given), False
     if text.endswith("O"):
-        raise DTypeError("elements are objects of Python; tensors hold numbers and bools")
+        raise DTypeError("elements are Python objects; tensors hold numbers and bools")
     return dtypes.parse(text.lstrip("<>=|!")), text[:1] in (">", "!")
 
 

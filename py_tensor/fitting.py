@@ -1,4 +1,4 @@
-"""Polynomials that fit points by least squares."""
+"""Least-squares fits of polynomials."""
 
 from __future__ import annotations
 
@@ -39,43 +39,43 @@ def polyfit(
     w: Operand | None = None,
     cov: bool | str = False,
 ) -> Any:
-    """The polynomial of degree `deg` with the least sum of squared distances to points.
+    """Fit a polynomial of degree `deg` to points by least squares.
 
-    Powers of `x` brought to [-1, 1] are made orthogonal, so that places far from 0 are fitted as
-    well as others. Where many polynomials fit as well, their rank is less than the number of
-    coefficients, and the result is NumPy's: that of which the coefficients, each times the length
-    of the vector of powers that it belongs to, are the shortest vector. On the cpu device a
-    `RankWarning` says so, unless the rank is given (`full`); on the GPU nothing is read for that.
+    `x` is mapped to [-1, 1] and its powers are made orthogonal, so points far from 0 are fitted as
+    well as others. If the rank is less than the number of coefficients, many polynomials fit
+    equally well. The result is then the one that NumPy returns: the vector of coefficients, each
+    scaled by the norm of its column of powers, is the shortest. On the cpu device a `RankWarning`
+    is issued in that case, unless the rank is returned (`full`); on the GPU nothing is read for it.
 
     Parameters
     ----------
     x, y
         The points: a vector, and a vector or a matrix with one column for each polynomial.
     rcond : optional
-        The part of the largest singular value up to which others count as 0; by default the number
-        of points times the precision of the dtype.
+        Singular values smaller than `rcond` times the largest count as 0; by default the number of
+        points times the precision of the dtype.
     full : bool
-        Whether to give the sums of squared residuals, the rank, the singular values of the powers
-        of `x`, and `rcond` besides. The rank is read.
+        Whether to also return the sums of squared residuals, the rank, the singular values of the
+        matrix of powers of `x`, and `rcond`. The rank is read.
     w : optional
-        What the distance of each point is multiplied by.
+        Weights for the residual of each point.
     cov : bool or "unscaled"
-        Whether to give the covariance of the coefficients besides; "unscaled" takes the weights for
-        the inverse of how far points scatter.
+        Whether to also return the covariance of the coefficients; "unscaled" takes the weights as
+        the inverse standard deviations of the points.
 
     Raises
     ------
     TypeError
-        For shapes other than these.
+        If the shapes do not match.
     ValueError
-        For a negative degree; for no more points than coefficients where `cov` is True.
+        If `deg` is negative, or if `cov` is True and there are not more points than coefficients.
     LinAlgError
-        On the cpu device: for points with NaN; with `cov`, where many polynomials fit as well. On
-        the GPU there is NaN then, or the covariance of those that are told apart.
+        On the cpu device, if a point is NaN, or if `cov` is requested and the rank is deficient. On
+        the GPU the result is NaN, or the covariance for the effective rank.
     """
     order = whole_number("polyfit", "deg", deg) + 1
     if order < 1:
-        raise ValueError(f"polyfit: the degree is {deg}; it is at least 0")
+        raise ValueError(f"polyfit: deg must be at least 0, not {deg}")
     x, y = points("polyfit", x, y)
     weights = None if w is None else weights_of("polyfit", w, x)
     low, high = min(x), max(x)
@@ -100,7 +100,7 @@ def polyfit(
         own, _ = _of_length_one(weighted(vander(x, order), weights))
         return found, rest if count == order < x.size else rest[:0], count, svdvals(own), cut
     if cov and ranks is not None and ranks < order:
-        raise LinAlgError(f"polyfit: rank {ranks} of {order} coefficients has no covariance")
+        raise LinAlgError(f"polyfit: the covariance needs full rank, {order}, not {ranks}")
     warn_of_rank("polyfit", ranks, order)
     if not cov:
         return found
@@ -109,7 +109,7 @@ def polyfit(
     if cov == "unscaled":
         scale = ones(1, x.dtype, device=x.device)
     elif x.size <= order:
-        raise ValueError(f"polyfit: {x.size} points for {order} coefficients have no covariance")
+        raise ValueError(f"polyfit: the covariance needs more than {order} points, not {x.size}")
     else:
         scale = rest / (x.size - order)
     return found, spread * scale[0] if y.ndim == 1 else expand_dims(spread, 2) * scale
@@ -152,14 +152,14 @@ def points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
         for v in in_common_dtype(op, x, y)
     )
     if a.ndim != 1 or not a.size or b.ndim not in (1, 2) or b.shape[0] != a.size:
-        raise TypeError(f"{op}: points of shapes {a.shape} and {b.shape}")
+        raise TypeError(f"{op}: x of shape {a.shape} does not match y of shape {b.shape}")
     return a, b
 
 
 def weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
     found = tensor_of(w, op, device=x.device)
     if found.shape != x.shape:
-        raise TypeError(f"{op}: weights of shape {found.shape} for {x.size} points")
+        raise TypeError(f"{op}: weights of shape {found.shape} do not match {x.size} points")
     return converted(found, x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Norms, powers, products and decompositions of matrices, under the names of NumPy's `linalg`."""
+"""Linear algebra with the names of NumPy's `linalg`."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
 
 
 def outer(x1: Operand, x2: Operand, /) -> Tensor:
-    """The product of each element of a vector with each of another one.
+    """Outer product of two vectors.
 
     Raises
     ------
     ShapeError
-        For what is no vector.
+        If an operand is not a vector.
     """
     a, b = movement.in_common_dtype("outer", x1, x2)
     if a.ndim != 1 or b.ndim != 1:
@@ -94,35 +94,35 @@ def outer(x1: Operand, x2: Operand, /) -> Tensor:
 
 
 def diagonal(x: Operand, /, *, offset: int = 0) -> Tensor:
-    """The diagonals of matrices, which lie in the last two axes; a view."""
+    """Return the diagonals of matrices in the last two axes, as a view."""
     return movement.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Operand, /, *, offset: int = 0, dtype: object = None) -> Tensor:
-    """The sums of the diagonals of matrices, which lie in the last two axes."""
+    """Sum along the diagonals of matrices in the last two axes."""
     return rearrange.trace(x, offset, -2, -1, dtype)
 
 
 def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """The norm of a vector or a matrix, or of those along one axis or two.
+    """Norm of a vector or a matrix, or of those along one or two axes.
 
     Parameters
     ----------
     ord : optional
-        Of vectors: a number p, for the p-th root of the sum of p-th powers; inf or -inf for the
-        largest or the least absolute value; 0 for how many elements are not 0. Of matrices: "fro",
-        1 or -1 for the largest or least sum of a column, inf or -inf for those of a row, 2 or -2
-        for the largest or least singular value, "nuc" for their sum. By default the root of the sum
-        of squares, of a tensor of any shape.
+        For vectors: a number p for the p-norm; inf or -inf for the largest or smallest absolute
+        value; 0 for the number of nonzero elements. For matrices: "fro" for the Frobenius norm; 1
+        or -1 for the largest or smallest column sum, inf or -inf for row sums; 2 or -2 for the
+        largest or smallest singular value; "nuc" for the nuclear norm. By default the 2-norm of the
+        flattened elements, for any shape.
     axis : int or tuple, optional
-        The axis of the vectors, or the two of the matrices; None takes the whole tensor.
+        The axis of the vectors, or the two axes of the matrices; None means the whole tensor.
 
     Raises
     ------
     ValueError
-        For another `ord`.
+        If `ord` is invalid.
     ShapeError
-        For more than two axes.
+        If there are more than two axes.
     """
     x = as_floating(x, "norm")
     if axis is None and ord is None:
@@ -161,7 +161,7 @@ def _of_vectors(x: Tensor, order: Any, axis: int, keepdims: bool) -> Tensor:
     if order == 1:
         return sum(abs(x), axis, keepdims=keepdims)
     if not isinstance(order, int | float):
-        raise ValueError(f"norm: {order!r} is no norm of vectors")
+        raise ValueError(f"norm: {order!r} is not a vector norm")
     return power(sum(power(abs(x), float(order)), axis, keepdims=keepdims), 1 / order)
 
 
@@ -174,7 +174,7 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
         one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
         return reshape(found, one) if keepdims else found
     if order not in (1, -1, math.inf, -math.inf):
-        raise ValueError(f"norm: {order!r} is no norm of matrices")
+        raise ValueError(f"norm: {order!r} is not a matrix norm")
     summed, chosen = axes if order in (1, -1) else axes[::-1]
     sums = sum(abs(x), summed, keepdims=True)
     found = _extreme(sums, order, chosen, True)
@@ -182,24 +182,26 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
 
 
 def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
-    """The vector product of vectors of 3 elements along an axis.
+    """Cross product of vectors of 3 elements along an axis.
 
     Raises
     ------
     ShapeError
-        For vectors of another length.
+        If the vectors have a different length.
     """
     a, b = (tensor_of(v, "cross") for v in (x1, x2))
     for v in (a, b):
         if v.shape[normalize_axis("cross", axis, v.ndim)] != 3:
-            raise ShapeError(f"cross: vectors have 3 elements, got shapes {a.shape}, {b.shape}")
+            raise ShapeError(
+                f"cross: vectors must have 3 elements, not shapes {a.shape}, {b.shape}"
+            )
     return products.cross(a, b, axis=axis)
 
 
 def vector_norm(
     x: Operand, /, *, axis: Axes = None, keepdims: bool = False, ord: Scalar = 2
 ) -> Tensor:
-    """`norm` of vectors, whose elements may lie along several axes; None takes all elements."""
+    """Vector norm over one or more axes; None uses all elements."""
     x = tensor_of(x, "vector_norm")
     axes = normalize_axes("vector_norm", axis, x.ndim)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
@@ -211,20 +213,20 @@ def vector_norm(
 
 
 def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """`norm` of the matrices in the last two axes."""
+    """Matrix norm over the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
 def cond(x: Operand, p: Any = None) -> Tensor:
-    """How far matrices enlarge errors: the largest singular value by the least, or norms by `p`.
+    """Condition number: ratio of the largest and smallest singular value, or by norm `p`.
 
-    That of a singular matrix is infinite. For matrices that hold a NaN it is NaN by norms, and as
-    of `svd` without.
+    It is infinite for a singular matrix. For matrices with NaN it is NaN if a norm is used;
+    otherwise the behaviour is that of `svd`.
 
     Raises
     ------
     LinAlgError
-        For what is no matrix, and for matrices without elements.
+        If it is not a matrix or has no elements.
     """
     x, axes = tensor_of(x, "cond"), (-2, -1)
     if x.ndim < 2 or not x.shape[-1] * x.shape[-2]:
@@ -239,12 +241,12 @@ def cond(x: Operand, p: Any = None) -> Tensor:
 
 
 def matrix_power(a: Operand, n: int) -> Tensor:
-    """The product of `n` times the same square matrix, or its inverse; the identity for 0.
+    """Raise square matrices to the power `n`; negative powers use the inverse.
 
     Raises
     ------
     LinAlgError
-        Unless the last two axes are of one length.
+        If the last two axes differ in length.
     """
     x = tensor_of(a, "matrix_power")
     count = whole_number("matrix_power", "n", n)
@@ -265,39 +267,42 @@ def matrix_power(a: Operand, n: int) -> Tensor:
 
 
 def tensorinv(a: Operand, ind: int = 2) -> Tensor:
-    """The inverse of a tensor under `tensordot` over `ind` axes: of the matrix that it is flat.
+    """Inverse of a tensor for `tensordot` over `ind` axes.
 
-    Its first `ind` axes are the rows of that matrix, and come last in the result.
+    The tensor is treated as a matrix whose rows are the first `ind` axes; these come last in the
+    result.
 
     Raises
     ------
     ValueError
-        Unless `ind` is positive.
+        If `ind` is not positive.
     LinAlgError
-        Unless the matrix is square.
+        If the matrix is not square.
     """
     x = tensor_of(a, "tensorinv")
     count = whole_number("tensorinv", "ind", ind)
     if count < 1:
-        raise ValueError(f"tensorinv: ind is {ind}; it is at least 1")
+        raise ValueError(f"tensorinv: ind must be at least 1, not {ind}")
     rows, columns = x.shape[:count], x.shape[count:]
     if size_of(rows) != size_of(columns):
-        raise LinAlgError(f"tensorinv: {rows} and {columns} do not make a square matrix")
+        raise LinAlgError(
+            f"tensorinv: axes of shapes {rows} and {columns} do not form a square matrix"
+        )
     return reshape(inv(reshape(x, (size_of(rows), -1))), (*columns, *rows))
 
 
 def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Tensor:
-    """The `x` for which ``tensordot(a, x, x.ndim)`` is `b`.
+    """Solve ``tensordot(a, x, x.ndim) == b`` for `x`.
 
     Parameters
     ----------
     axes : optional
-        Axes of `a` to move to its end first.
+        Axes of `a` to move to the end first.
 
     Raises
     ------
     ShapeError
-        Unless the axes of `a` beside those of `b` have as many elements as `b`.
+        If the remaining axes of `a` do not have as many elements as `b`.
     """
     x, wanted = movement.in_common_dtype("tensorsolve", a, b)
     if axes is not None:
@@ -305,25 +310,27 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
         x = movement.permute(x, (*(i for i in range(x.ndim) if i not in moved), *moved))
     shape = x.shape[wanted.ndim :]
     if size_of(shape) != wanted.size or x.size != wanted.size**2:
-        raise ShapeError(f"tensorsolve: shapes {x.shape} and {wanted.shape}")
+        raise ShapeError(
+            f"tensorsolve: a of shape {x.shape} does not match b of shape {wanted.shape}"
+        )
     found = solve(reshape(x, (wanted.size, wanted.size)), ravel(wanted))
     return reshape(found, shape)
 
 
 def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
-    """The product of several matrices, in the order that multiplies the fewest elements.
+    """Product of several matrices, in the order with the fewest multiplications.
 
     The first and the last may be vectors.
 
     Raises
     ------
     LinAlgError, ShapeError, ValueError
-        For what is no matrix, sizes that do not fit, or fewer than two operands.
+        If an operand is not a matrix, the sizes do not match, or there are fewer than two operands.
     """
     given = [tensor_of(x, "multi_dot") for x in arrays]
     n = len(given)
     if n < 2:
-        raise ValueError(f"multi_dot: takes two operands or more, not {n}")
+        raise ValueError(f"multi_dot: takes at least two operands, not {n}")
     if builtins.any(x.ndim != 2 for x in given[1:-1]) or {given[0].ndim, given[-1].ndim} - {1, 2}:
         raise LinAlgError(f"multi_dot: takes matrices, not {[x.shape for x in given]}")
     sizes = [given[0].shape[0] if given[0].ndim == 2 else 1]

@@ -1,4 +1,4 @@
-"""What the array API standard asks of a namespace: what it and its devices can do, and DLPack."""
+"""The inspection functions of the array API standard, and DLPack."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from py_tensor.tensor import Tensor
 
 
 class Info:
-    """What `__array_namespace_info__` gives: what the library can do, and on which devices."""
+    """The result of `__array_namespace_info__`: capabilities, devices and dtypes."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Boolean masks and results of unknown shapes, which wait for the GPU; the most axes."""
+        """Return the capabilities: boolean indexing, data-dependent shapes and the maximum rank."""
         return {
             "boolean indexing": True,
             "data-dependent shapes": True,
@@ -27,11 +27,11 @@ class Info:
         }
 
     def default_device(self) -> Device:
-        """Where tensors are made unless a device is named."""
+        """Return the default device."""
         return default_device()
 
     def devices(self) -> tuple[Device, ...]:
-        """The devices that there are: the GPU is asked for."""
+        """Return the available devices; requests the GPU."""
         try:
             GPU_DEVICE.backend.info()
         except DeviceError:
@@ -39,7 +39,7 @@ class Info:
         return GPU_DEVICE, CPU_DEVICE
 
     def default_dtypes(self, *, device: str | Device | None = None) -> dict[str, DType]:
-        """What Python's numbers become, and indices."""
+        """Return the default dtypes of Python numbers and of indices."""
         return {
             "real floating": dtypes.DEFAULT_FLOAT,
             "complex floating": dtypes.DEFAULT_COMPLEX,
@@ -48,7 +48,7 @@ class Info:
         }
 
     def dtypes(self, *, device: str | Device | None = None, kind: Any = None) -> dict[str, DType]:
-        """The dtypes of the standard that a device has, of some kinds or of all."""
+        """Return the dtypes of the standard that a device supports, optionally of some kinds."""
         has_all = parse(device).name == "cpu"
         return {
             dtype.name: dtype
@@ -67,16 +67,16 @@ def __array_namespace_info__() -> Info:  # noqa: N807 - the standard's name
 def from_dlpack(
     x: Any, /, *, device: str | Device | None = None, copy: bool | None = None
 ) -> Tensor:
-    """A tensor of what another library holds, as a copy; NumPy reads it.
+    """Create a tensor from a DLPack object, as a copy made by NumPy.
 
     Raises
     ------
     BufferError
-        If `copy` is False, or the memory is not the host's.
+        If `copy` is False or the memory is not host memory.
     """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
     if copy is False:
-        raise BufferError("from_dlpack: a tensor has memory of its own; leave out copy=False")
+        raise BufferError("from_dlpack: copy=False is not supported; a tensor owns its memory")
     array = host.load_numpy().from_dlpack(x)
     return asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")

@@ -1,4 +1,4 @@
-"""What dtypes hold, and how NumPy would warn: `finfo`, `iinfo`, `errstate` and their like."""
+"""Limits of dtypes and NumPy's error handling: `finfo`, `iinfo`, `errstate` and others."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def _dtype_of(given: Any) -> DType:
 
 
 class finfo:  # noqa: N801 - NumPy's name
-    """The limits of a floating dtype, or of the parts of a complex one.
+    """Limits of a floating dtype, or of the parts of a complex one.
 
     Attributes
     ----------
     bits : int
     eps : float
-        From 1 to the next larger number.
+        The difference between 1 and the next larger number.
     epsneg : float
-        From 1 to the next smaller number.
+        The difference between 1 and the next smaller number.
     max, min : float
-        The largest finite number, and the least.
+        The largest and the lowest finite number.
     tiny, smallest_normal : float
-        The least positive number that a GPU keeps.
+        The smallest positive normal number; GPUs may flush smaller ones to 0.
     smallest_subnormal : float
     precision : int
-        How many decimal digits are exact; `resolution` is 10 to the power of minus that.
+        The number of exact decimal digits; `resolution` is ``10**-precision``.
     """
 
     def __init__(self, dtype: Any) -> None:
@@ -62,7 +62,7 @@ class finfo:  # noqa: N801 - NumPy's name
 
 
 class iinfo:  # noqa: N801 - NumPy's name
-    """The limits of an integer dtype.
+    """Limits of an integer dtype.
 
     Attributes
     ----------
@@ -86,16 +86,17 @@ _SILENT: dict[str, str] = dict.fromkeys(("divide", "over", "under", "invalid"), 
 
 
 class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
-    """Accepted, for programs that silence NumPy's warnings: here nothing warns.
+    """Context manager accepted for NumPy programs; it has no effect, because nothing warns.
 
-    What divides by zero, overflows or has no value gives an infinity or NaN, or what the op says. A
-    GPU reports none of that, so "raise", "call", "log", "print" and "warn" are taken as "ignore".
+    Division by zero, overflow and invalid operations return infinity or NaN, or what the op
+    documents. GPUs do not report them, so "raise", "call", "log", "print" and "warn" are treated as
+    "ignore".
     """
 
     def __init__(self, **options: Any) -> None:
         unknown = options.keys() - _SILENT.keys() - {"all", "call"}
         if unknown:
-            raise TypeError(f"errstate: takes no {', '.join(sorted(unknown))}")
+            raise TypeError(f"errstate: unknown argument {', '.join(sorted(unknown))}")
 
     def __enter__(self) -> None:
         pass
@@ -111,15 +112,15 @@ def seterr(
     under: str | None = None,
     invalid: str | None = None,
 ) -> dict[str, str]:
-    """Accepted, as `errstate` is; returns what NumPy's would: how each error is treated.
+    """Accepted, like `errstate`; returns the old settings, as in NumPy.
 
-    That is "ignore" always: "raise", "warn" and the like are taken as that.
+    They are always "ignore": "raise", "warn" and others are treated as "ignore".
     """
     return dict(_SILENT)
 
 
 def geterr() -> dict[str, str]:
-    """How errors of floating point are treated: nothing warns."""
+    """Return how floating-point errors are handled: always "ignore"."""
     return dict(_SILENT)
 
 
@@ -127,16 +128,16 @@ _handler: Any = None  # of `seterrcall`
 
 
 def seterrcall(func: Any) -> Any:
-    """Accepted, as `errstate` is: nothing calls the function; returns the one before it."""
+    """Accepted, like `errstate`: the function is never called; returns the previous one."""
     global _handler
     if not (func is None or callable(func) or hasattr(func, "write")):
-        raise ValueError("seterrcall: takes a function, or an object that has `write`")
+        raise ValueError("seterrcall: takes a function or an object with a method `write`")
     before, _handler = _handler, func
     return before
 
 
 def geterrcall() -> Any:
-    """What `seterrcall` was given."""
+    """Return the function that was passed to `seterrcall`."""
     return _handler
 
 
@@ -144,22 +145,22 @@ _buffer_size = 8192
 
 
 def setbufsize(size: int) -> int:
-    """Accepted, and changes nothing: ops have no buffers of that kind; returns the size before it.
+    """Accepted; has no effect, because ops have no such buffers. Returns the previous size.
 
     Raises
     ------
     ValueError
-        For a negative size.
+        If the size is negative.
     """
     global _buffer_size
     if size < 0:
-        raise ValueError(f"setbufsize: a size is 0 or more, not {size}")
+        raise ValueError(f"setbufsize: size must be at least 0, not {size}")
     before, _buffer_size = _buffer_size, size
     return before
 
 
 def getbufsize() -> int:
-    """What `setbufsize` was given."""
+    """Return the size that was passed to `setbufsize`."""
     return _buffer_size
 
 
@@ -169,7 +170,7 @@ class _DTypes(type):
 
 
 class dtype(metaclass=_DTypes):  # noqa: N801 - NumPy's name
-    """``dtype("float32")`` is the dtype that a name or a type stands for.
+    """Return the dtype for a name or a type: ``dtype("float32")``.
 
     Each dtype is an instance: ``isinstance(x.dtype, pt.dtype)``.
     """
@@ -182,7 +183,7 @@ class dtype(metaclass=_DTypes):  # noqa: N801 - NumPy's name
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype that tensors, dtypes and Python's numbers have together, as ops promote them."""
+    """Return the dtype that ops promote tensors, dtypes and Python numbers to."""
     weak = [x for x in arrays_and_dtypes if isinstance(x, Scalar)]
     strong = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, Scalar)]
     if not strong:
@@ -196,7 +197,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 
 def promote_types(type1: Any, type2: Any, /) -> DType:
-    """The dtype that two dtypes have together, as ops promote them."""
+    """Return the dtype that ops promote two dtypes to."""
     return result_type(type1, type2)
 
 
@@ -212,36 +213,36 @@ _KINDS = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind, or is another dtype.
+    """Return whether a dtype is of a given kind, or equals another dtype.
 
     Parameters
     ----------
     kind
         A dtype; "bool", "signed integer", "unsigned integer", "integral", "real floating",
-        "complex floating" or "numeric"; or a tuple of these, of which one is enough.
+        "complex floating" or "numeric"; or a tuple of these, of which one must match.
 
     Raises
     ------
     ValueError
-        For another text.
+        If `kind` is an unknown string.
     """
     given = dtypes.parse(dtype)
     if isinstance(kind, tuple):
         return any(isdtype(given, one) for one in cast("tuple[Any, ...]", kind))
     if isinstance(kind, str) and (kind == "bool" or kind not in dtypes.BY_NAME):
         if kind not in _KINDS:
-            raise ValueError(f"isdtype: there are the kinds {', '.join(_KINDS)}, not {kind!r}")
+            raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)}, not {kind!r}")
         return given.kind in _KINDS[kind]
     return given is dtypes.parse(kind)
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    """Whether a dtype, or that of a tensor, may be converted to another one.
+    """Return whether a dtype, or the dtype of a tensor, can be cast to another one.
 
     Parameters
     ----------
     casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
-        "safe" keeps every value, but for integers of 64 bits in float64 or complex128, as NumPy has
-        it; "same_kind" may lose bits, and keeps the kind or widens it; "unsafe" is always true.
+        "safe" preserves every value, except 64-bit integers in float64 or complex128, as in NumPy;
+        "same_kind" may lose bits and keeps or widens the kind; "unsafe" is always true.
     """
     return dtypes.can_cast(_dtype_of(from_), dtypes.parse(to), casting)

@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients, of which that of the highest power comes first."""
+"""Polynomials as coefficients, from the highest power to the lowest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _coefficients(op: str, p: Operand, device: Any = None) -> Tensor:
     """The coefficients of a polynomial, which may come as a number or as a `poly1d`."""
     x = tensor_of(getattr(p, "coeffs", p), op, device=device)
     if x.ndim > 1:
-        raise ShapeError(f"{op}: coefficients are a vector, not of shape {x.shape}")
+        raise ShapeError(f"{op}: coefficients must be a vector, not of shape {x.shape}")
     return ravel(x)
 
 
@@ -65,9 +65,9 @@ def without_zeros(op: str, p: Operand) -> Tensor:
 
 
 def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
-    """The value at each element of `x` of a polynomial, by Horner's rule.
+    """Evaluate a polynomial at each element of `x`, by Horner's rule.
 
-    Where `x` is a `poly1d`, the polynomial of it.
+    If `x` is a `poly1d`, return the composition.
     """
     p = getattr(p, "coeffs", p)
     if hasattr(x, "coeffs"):
@@ -97,27 +97,28 @@ def _aligned(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
 
 
 def polyadd(a1: Operand, a2: Operand) -> Any:
-    """The sum of two polynomials."""
+    """Sum of two polynomials."""
     a, b = _aligned("polyadd", a1, a2)
     return _like(a + b, a1, a2)
 
 
 def polysub(a1: Operand, a2: Operand) -> Any:
-    """The difference of two polynomials."""
+    """Difference of two polynomials."""
     a, b = _aligned("polysub", a1, a2)
     return _like(a - b, a1, a2)
 
 
 def polymul(a1: Operand, a2: Operand) -> Any:
-    """The product of two polynomials, without zeros at its front: tensors are read for that."""
+    """Product of two polynomials, without leading zeros, for which tensors are read."""
     a, b = (without_zeros("polymul", p) for p in (a1, a2))
     return _like(convolve(*in_common_dtype("polymul", a, b)), a1, a2)
 
 
 def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
-    """The quotient of two polynomials, and the remainder, without zeros at its front.
+    """Quotient and remainder of two polynomials, without leading zeros.
 
-    Its length depends on the coefficients: these are read, and divided on the host by NumPy.
+    The length of the remainder depends on the coefficients, so they are read and divided on the
+    host by NumPy.
     """
     a, b = _pair("polydiv", u, v)
     target = dtypes.floating(a.dtype)
@@ -131,12 +132,12 @@ def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
 def _times(op: str, m: Any) -> int:
     count = as_index(m)
     if count < 0:
-        raise ValueError(f"{op}: m is how many times, not {m}")
+        raise ValueError(f"{op}: m must be at least 0, not {m}")
     return count
 
 
 def polyder(p: Operand, m: int = 1) -> Any:
-    """The derivative of a polynomial, `m` times over."""
+    """`m`-th derivative of a polynomial."""
     x = _coefficients("polyder", p)
     for _ in range(_times("polyder", m)):
         x = x[:-1] * arange(x.size - 1, 0, -1, device=x.device)
@@ -144,7 +145,7 @@ def polyder(p: Operand, m: int = 1) -> Any:
 
 
 def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
-    """The antiderivative of a polynomial, `m` times over.
+    """`m`-th antiderivative of a polynomial.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
     Raises
     ------
     ValueError
-        For fewer constants, or a negative `m`.
+        If there are fewer constants or `m` is negative.
     """
     x = _coefficients("polyint", p)
     count = _times("polyint", m)
@@ -162,7 +163,7 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
     if given.size == 1:
         given = given * ones(count, device=x.device)
     if given.size < count:
-        raise ValueError(f"polyint: {given.size} constants for {count} integrations")
+        raise ValueError(f"polyint: {given.size} constants do not match {count} integrations")
     for i in range(count):
         x = concat([x / arange(x.size, 0, -1, device=x.device), given[i : i + 1]])
     return _like(x, p)
@@ -172,9 +173,9 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
 
 
 def roots(p: Operand) -> Tensor:
-    """The zeros of a polynomial, on the host by NumPy, as eigenvalues: the GPU is waited for.
+    """Roots of a polynomial, computed on the host by NumPy; waits for the GPU.
 
-    They are complex where one is.
+    The result is complex if any root is.
     """
     x = _coefficients("roots", p)
     found = host.load_numpy().roots(x.tolist())
@@ -184,22 +185,22 @@ def roots(p: Operand) -> Tensor:
 
 
 def poly(seq_of_zeros: Operand) -> Any:
-    """The polynomial with these zeros and the first coefficient 1; of a matrix, its own.
+    """Monic polynomial with the given roots, or the characteristic polynomial of a matrix.
 
-    Of no zeros it is the number 1.0.
+    Without roots it is the number 1.0.
 
-    Complex zeros are read: if they come in conjugate pairs, the coefficients are real.
+    Complex roots are read; if they are in conjugate pairs, the coefficients are real.
 
     Raises
     ------
     ShapeError
-        For what is neither a vector nor a square matrix.
+        If it is neither a vector nor a square matrix.
     """
     x = tensor_of(seq_of_zeros, "poly")
     if x.ndim == 2 and x.shape[0] == x.shape[1]:
         x = eigvals(x)
     elif x.ndim > 1:
-        raise ShapeError(f"poly: takes zeros, or a square matrix, not shape {x.shape}")
+        raise ShapeError(f"poly: takes a vector of roots or a square matrix, not shape {x.shape}")
     if not x.size:
         return 1.0
     x = converted(ravel(x), dtypes.promote(x.dtype, dtypes.DEFAULT_FLOAT))
@@ -223,17 +224,17 @@ def _are_paired(numbers: list[complex]) -> bool:
 
 
 class poly1d:  # noqa: N801 - NumPy's name
-    """A polynomial that is called, added, multiplied and printed.
+    """A polynomial that can be called, added, multiplied and printed.
 
     Parameters
     ----------
     c_or_r
-        The coefficients, that of the highest power first, or another polynomial. Zeros before the
-        first other one are left out: a tensor is read for that.
+        The coefficients from the highest power to the lowest, or another polynomial. Leading zeros
+        are removed, for which a tensor is read.
     r : bool
-        Whether these are the zeros of the polynomial.
+        Whether these are the roots of the polynomial.
     variable : str, optional
-        The letter that is printed; "x" by default.
+        The name of the variable in print; "x" by default.
 
     Attributes
     ----------
@@ -263,21 +264,21 @@ class poly1d:  # noqa: N801 - NumPy's name
 
     @property
     def c(self) -> Tensor:
-        """The coefficients, that of the highest power first."""
+        """The coefficients from the highest power to the lowest."""
         return self.coeffs
 
     coef = coefficients = c
 
     @property
     def o(self) -> int:
-        """The highest power."""
+        """The degree."""
         return self.coeffs.size - 1
 
     order = o
 
     @property
     def r(self) -> Tensor:
-        """The zeros; see `roots`."""
+        """The roots; see `roots`."""
         return roots(self.coeffs)
 
     roots = r
@@ -299,7 +300,7 @@ class poly1d:  # noqa: N801 - NumPy's name
 
     def __setitem__(self, power: int, value: Scalar) -> None:
         if power < 0:
-            raise ValueError(f"poly1d: there is no power {power}")
+            raise ValueError(f"poly1d: a power must be at least 0, not {power}")
         self.coeffs = _of_length(self.coeffs, power + 1)
         self.coeffs[self.o - power] = value
 
@@ -342,11 +343,11 @@ class poly1d:  # noqa: N801 - NumPy's name
     __radd__, __rmul__ = __add__, __mul__
 
     def deriv(self, m: int = 1) -> poly1d:
-        """The derivative, `m` times over."""
+        """Return the `m`-th derivative."""
         return poly1d(polyder(self.coeffs, m))
 
     def integ(self, m: int = 1, k: Any = 0) -> poly1d:
-        """The antiderivative, `m` times over; see `polyint`."""
+        """Return the `m`-th antiderivative; see `polyint`."""
         return poly1d(polyint(self.coeffs, m, k))
 
     def __repr__(self) -> str:

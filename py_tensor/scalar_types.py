@@ -1,7 +1,7 @@
-"""NumPy's abstract types, of which dtypes are: what is asked by `isinstance` and `issubdtype`.
+"""NumPy's abstract scalar types, for `isinstance` and `issubdtype`.
 
-A dtype is its own scalar type, and stands below these types where `isinstance` and `issubclass`
-ask. Types of what tensors do not hold are here for such questions, too.
+A dtype is its own scalar type and counts as a subclass of these types. Types that tensors cannot
+hold exist for such checks too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Abstract(type):
         return type.__subclasscheck__(cls, given)
 
     def __call__(cls, *args: object, **options: object) -> NoReturn:
-        raise DTypeError(f"{cls.__name__}: tensors hold numbers and bools of {dtypes.KNOWN}")
+        raise DTypeError(f"{cls.__name__}: cannot be instantiated; tensors hold {dtypes.KNOWN}")
 
 
 class generic(metaclass=_Abstract):  # noqa: N801 - NumPy's name, as are all here
@@ -50,7 +50,7 @@ class number(generic):  # noqa: N801
 
 
 class integer(number):  # noqa: N801
-    """A scalar of integers."""
+    """An integer scalar."""
 
     kinds = "iu"
 
@@ -86,41 +86,41 @@ class complexfloating(inexact):  # noqa: N801
 
 
 class flexible(generic):  # noqa: N801
-    """Nothing here: text or records."""
+    """Text or records; not supported in tensors."""
 
     kinds = ""
 
 
 class character(flexible):  # noqa: N801
-    """Nothing here: text."""
+    """Text; not supported in tensors."""
 
 
 class str_(character):  # noqa: N801
-    """Nothing here: tensors hold no text."""
+    """Text; not supported in tensors."""
 
 
 class bytes_(character):  # noqa: N801
-    """Nothing here: tensors hold no text."""
+    """Text; not supported in tensors."""
 
 
 class void(flexible):  # noqa: N801
-    """Nothing here: tensors hold no records."""
+    """Records; not supported in tensors."""
 
 
 class object_(generic):  # noqa: N801
-    """Nothing here: tensors hold no objects of Python."""
+    """Python objects; not supported in tensors."""
 
     kinds = ""
 
 
 class datetime64(generic):  # noqa: N801
-    """Nothing here: tensors hold no moments of time."""
+    """Dates; not supported in tensors."""
 
     kinds = ""
 
 
 class timedelta64(signedinteger):  # noqa: N801
-    """Nothing here: tensors hold no spans of time."""
+    """Time differences; not supported in tensors."""
 
     kinds = ""
 
@@ -175,12 +175,12 @@ def _type_of(given: Any) -> Any:
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype, or a type of dtypes, is another one or below it.
+    """Return whether a dtype or abstract type is a subtype of another one.
 
     Parameters
     ----------
     arg1, arg2
-        A dtype, whatever names one, or an abstract type such as `floating`.
+        A dtype, the name of one, or an abstract type such as `floating`.
 
     Examples
     --------
@@ -192,12 +192,12 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 
 def common_type(*arrays: Any) -> DType:
-    """The floating or complex dtype that has the numbers of all operands; float32 of integers.
+    """Return the floating or complex dtype that fits all operands; float32 for integers.
 
     Raises
     ------
     DTypeError
-        For bools.
+        If an operand is bool.
     """
     found = dtypes.float16
     for x in arrays:
@@ -209,9 +209,9 @@ def common_type(*arrays: Any) -> DType:
 
 
 def min_scalar_type(a: Any, /) -> DType:
-    """The smallest dtype that holds a number; of more than one element their dtype.
+    """Return the smallest dtype that can hold a number; for a tensor, its dtype.
 
-    Integers that are not negative are unsigned; floats may lose digits, and do not overflow.
+    Nonnegative integers are unsigned; floats may lose precision but not overflow.
     """
     if not isinstance(a, Scalar):
         x = asarray(a, op="min_scalar_type")
@@ -231,7 +231,7 @@ def _smallest(value: complex) -> DType:
         kind = "u" if value >= 0 else "i"
         fitting = [d for d in dtypes.ALL if d.kind == kind and dtypes.holds(d, value)]
         if not fitting:
-            raise OverflowError(f"min_scalar_type: {value} fits no integer dtype")
+            raise OverflowError(f"min_scalar_type: {value} does not fit an integer dtype")
         return fitting[0]
     if not math.isfinite(value) or abs(value) < 65000:
         return dtypes.float16
@@ -239,16 +239,16 @@ def _smallest(value: complex) -> DType:
 
 
 def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> str:
-    """The letter of the smallest dtype of a set to which all of others can be converted.
+    """Return the character of the smallest dtype in a set that all given types can be cast to.
 
     Parameters
     ----------
     typechars
-        Letters, or operands with them.
+        Type characters, or operands.
     typeset : str
-        Letters of which one is the result.
+        The type characters to choose from.
     default : str
-        The result where no letter is in the set.
+        The result if none is in the set.
     """
     given = [
         t if isinstance(t, str) else asarray(t, op="mintypecode").dtype.char for t in typechars
@@ -260,11 +260,11 @@ def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> 
 
 
 def typename(char: str) -> str:
-    """What a dtype's letter stands for, in words.
+    """Return a description of a dtype's character.
 
     Raises
     ------
     KeyError
-        For a letter that no dtype has.
+        If no dtype has this character.
     """
     return _TITLES[char]

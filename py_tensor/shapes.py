@@ -39,7 +39,7 @@ def parse_sizes(op: str, shape: object) -> Shape:
     try:
         return tuple(map(as_index, _listed(shape)))
     except TypeError:
-        raise TypeError(f"{op}: a shape is an int or a tuple of ints, not {shape!r}") from None
+        raise TypeError(f"{op}: shape must be an int or a tuple of ints, not {shape!r}") from None
 
 
 def _listed(given: Any) -> Sequence[Any]:
@@ -64,7 +64,7 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
     Raises
     ------
     ShapeError
-        With a drawing of the axis that does not fit.
+        With a diagram that points at the axis that does not match.
     """
     rank = max(map(len, shapes), default=0)
     result = [1] * rank
@@ -122,7 +122,9 @@ def joined(op: str, shapes: Sequence[Shape], axis: int) -> Shape:
                 f" and {axes_of(len(shape))}"
             )
         if (shape[:axis], shape[axis + 1 :]) != beside:
-            raise ShapeError(f"{op}: shapes {first} and {shape} differ beside axis {axis}")
+            raise ShapeError(
+                f"{op}: shapes {first} and {shape} differ in an axis other than axis {axis}"
+            )
     return (*beside[0], sum(shape[axis] for shape in shapes), *beside[1])
 
 
@@ -131,7 +133,7 @@ def normalize_axis(op: str, axis: Any, rank: int) -> int:
     try:
         number = as_index(axis)
     except TypeError:
-        raise TypeError(f"{op}: an axis is an int, not {axis!r}") from None
+        raise TypeError(f"{op}: axis must be an int, not {axis!r}") from None
     if not -rank <= number < rank:
         raise AxisError(f"{op}: axis {number} is out of bounds for a tensor of {axes_of(rank)}")
     return number % rank
@@ -151,10 +153,10 @@ def normalize_axes(op: str, axes: object, rank: int) -> tuple[int, ...]:
 def check_axes(op: str, axes: object, rank: int) -> None:
     """Raise AxisError unless `axes` are distinct numbers in ``[0, rank)``."""
     if not isinstance(axes, tuple):
-        raise TypeError(f"{op}: axes are a tuple of ints, not {axes!r}")
+        raise TypeError(f"{op}: axes must be a tuple of ints, not {axes!r}")
     given = cast("tuple[Any, ...]", axes)
     if normalize_axes(op, given, rank) != tuple(sorted(given)):
-        raise AxisError(f"{op}: axes {axes} are not counted from 0")
+        raise AxisError(f"{op}: axes must be nonnegative, not {axes}")
 
 
 def reduced(shape: Shape, axes: tuple[int, ...]) -> Shape:
@@ -173,7 +175,7 @@ def resolve_reshape(op: str, shape: Shape, target: Shape) -> Shape:
     unknown = target.count(-1)
     known = math.prod(n for n in target if n != -1)
     if unknown > 1 or any(n < -1 for n in target):
-        raise ShapeError(f"{op}: shape {target} may hold one -1 and no other negative size")
+        raise ShapeError(f"{op}: shape {target} may have one -1 and no other negative size")
     if unknown and known and size % known == 0:
         target = tuple(size // known if n == -1 else n for n in target)
     if -1 in target or size_of(target) != size:

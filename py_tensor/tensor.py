@@ -1,6 +1,6 @@
-"""The Tensor: a cell with a node, or a view of one.
+"""The Tensor class: a cell that holds a graph node, or a view of such a cell.
 
-Ops, methods and operators are put on it by `py_tensor.ops`.
+`py_tensor.ops` adds its ops, methods and operators.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _WRITING = RLock()
 
 
 class Owner:
-    """What a tensor knows of the views of its memory.
+    """The bookkeeping of a tensor that owns memory: its views.
 
     Attributes
     ----------
@@ -152,15 +152,15 @@ class View:
 class Tensor(Methods):
     """An n-dimensional array of one dtype on one device.
 
-    Made by `pt.array`, `pt.zeros` and their like, and by ops; ``pt.ndarray(shape, dtype)``, its
-    other name, gives one of zeros. Ops check their operands at once
-    and compute later: when somebody reads (`print`, `tolist`, `numpy`, `float`), at `realize`, or
-    when much is pending.
+    Create tensors with `pt.array`, `pt.zeros` and similar functions; ``pt.ndarray(shape, dtype)``,
+    an alias of this class, returns zeros. Ops check their operands immediately and compute later:
+    when elements are read (`print`, `tolist`, `numpy`, `float`), at `realize`, or when many ops are
+    pending.
 
-    Assignment and in-place operators change the elements, and with them those of every view, as in
-    NumPy. Nodes stay immutable: a tensor that owns its memory is a cell with the present node, a
-    write gives it a new one, and what was recorded before keeps the old one. A view is made again
-    from its base's node after a write.
+    Assignment and in-place operators change the elements of the tensor and of all its views, as in
+    NumPy. Nodes are immutable: a tensor that owns its memory is a cell that holds the current node.
+    A write replaces that node; ops recorded earlier keep the old one. A view is rebuilt from its
+    base's node after a write.
     """
 
     __slots__ = ("__weakref__", "_alias", "_node")
@@ -207,7 +207,7 @@ class Tensor(Methods):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """The node of a view after a write; or what is not there, and what there is instead."""
+            """Return the node of a view after a write; raise with a hint for an unknown name."""
             if name == "_node" and type(self._alias) is View:
                 return self._made_current(self._alias)
             if name in ("_alias", "_node"):  # of a tensor that an error left half made
@@ -384,7 +384,7 @@ class Tensor(Methods):
             if self._node.meta.shape:
                 return
             if self._node.op is COPY:
-                raise TypeError(f"{op}: an element cannot be written to; x[i, ...] is a view of it")
+                raise TypeError(f"{op}: a scalar is read-only; x[i, ...] is a writable view")
             self._owner()  # what an op made is an array from now on
         elif not alias.writeable:
             raise ValueError(f"{op}: the tensor is read-only; copy it")
@@ -464,29 +464,29 @@ class Tensor(Methods):
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it stands for one of NumPy's scalars: a 0-d result of an op, or one element.
+        """Whether the tensor corresponds to a NumPy scalar: a 0-d result of an op, or one element.
 
-        In-place operators give a new one, and leave other names that are bound to it alone. Its
-        hash is that of its value, so that sets and dicts find it by that. What `array` and `zeros`
-        and the like make with shape (), and 0-d views, are arrays, and have none.
+        In-place operators return a new scalar and do not affect other names bound to the old one. A
+        scalar is hashed by value, so it can be a key in sets and dicts. Tensors of shape () from
+        `array`, `zeros` and similar functions, and 0-d views, are arrays and not hashable.
         """
         return self._alias is None and not self._node.meta.shape
 
     @property
     def base(self) -> Tensor | None:
-        """The tensor whose memory this one is a view of; None if it has its own."""
+        """The tensor that owns the memory of this view; None if this tensor owns its memory."""
         return self._alias.base if type(self._alias) is View else None
 
     @property
     def flags(self) -> Flags:
-        """How the memory may be used: ``x.flags.writeable``."""
+        """Information about the memory layout, such as ``x.flags.writeable``."""
         return Flags(self)
 
     def copy(self, order: str | None = "C") -> Tensor:
-        """A tensor with the same elements and memory of its own, in row-major order.
+        """Return a copy that owns its memory, in row-major order.
 
-        Of `order` "F" it is a view of one with the axes reversed, which is column-major. Memory is
-        taken when one of the two is written to.
+        With ``order="F"`` the result is column-major: a view of a copy with its axes reversed.
+        Memory is allocated when one of the two is written to.
         """
         check_order("copy", order)
         if order in ("F", "f") and self.ndim > 1:
@@ -505,7 +505,7 @@ class Tensor(Methods):
 
     @property
     def shape(self) -> Shape:
-        """The size of each axis. To set it gives the same memory another shape, without a copy."""
+        """The size of each axis. Setting it reshapes the tensor in place, without a copy."""
         return self._node.meta.shape
 
     @shape.setter
@@ -526,12 +526,12 @@ class Tensor(Methods):
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements."""
+        """The data type of the elements."""
         return self._node.meta.dtype
 
     @property
     def device(self) -> Device:
-        """Where the elements live."""
+        """The device that holds the elements."""
         return self._node.meta.device
 
     @property
@@ -546,17 +546,17 @@ class Tensor(Methods):
 
     @property
     def itemsize(self) -> int:
-        """Bytes per element on the host."""
+        """Size of one element in bytes, on the host."""
         return self._node.meta.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements on the host."""
+        """Size of all elements in bytes, on the host."""
         return self._node.meta.nbytes
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next along each axis, as a view sees its base."""
+        """Bytes to step along each axis to reach the next element."""
         step = self.itemsize if self.base is None else self.base.itemsize
         return tuple(step * s for s in self._layout.strides)
 
@@ -577,14 +577,14 @@ class Tensor(Methods):
         return (self[i] for i in range(self.shape[0]))
 
     def __contains__(self, value: object) -> bool:
-        """Whether an element equals `value`, which broadcasts."""
+        """Return whether any element equals `value`, which broadcasts."""
         found: Any = self == value
         return bool(found.any()) if isinstance(found, Tensor) else False
 
     # -- Computing it ---------------------------------------------------------------------------
 
     def realize(self) -> Tensor:
-        """Start computing the elements, without waiting for the GPU; returns self."""
+        """Start computing the elements without waiting for the GPU; return self."""
         realize(self)
         return self
 
@@ -641,36 +641,36 @@ class Tensor(Methods):
         return values_of(data, self.dtype) if self.size else []
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python scalars; of a 0-d tensor, the scalar."""
+        """Return the elements as nested lists of Python scalars; a 0-d tensor returns a scalar."""
         return _nest(self._flat(self._read()), self.shape)
 
     def tobytes(self, order: str = "C") -> bytes:
-        """The elements as bytes, `x.itemsize` of them each.
+        """Return the elements as bytes, `x.itemsize` bytes per element.
 
         Parameters
         ----------
         order : {"C", "F", "A", "K"}
-            Row-major, or column-major. "A" is "F" where the elements lie in column-major order. "K"
-            is "C", as in NumPy.
+            Row-major ("C") or column-major ("F"). "A" means "F" if the elements are in column-major
+            order, else "C". "K" means "C", as in NumPy.
         """
         return bytes(self.ravel("C" if order in ("K", "k") else order)._read())
 
     def item(self, *index: Any) -> Any:
-        """The only element, or the one that an index names, as a Python scalar.
+        """Return the only element, or the element at an index, as a Python scalar.
 
         Parameters
         ----------
         *index
-            An int for each axis, or a tuple of them; or one int, which counts in row-major order.
+            An int for each axis, a tuple of them, or one int that counts in row-major order.
 
         Raises
         ------
         ValueError
-            Without an index, if there is not exactly one element.
+            If no index is passed and the tensor does not have exactly one element.
         IndexError
-            For an index out of range.
+            If an index is out of range.
         TypeError
-            For an index of anything but ints.
+            If an index is not made of ints.
         """
         if index:
             chosen: Any = index[0] if len(index) == 1 else index
@@ -679,10 +679,10 @@ class Tensor(Methods):
                     return self[tuple(map(as_index, cast("tuple[Any, ...]", chosen)))].item()
                 return self.flat[as_index(chosen)].item()
             except TypeError:
-                raise TypeError(f"item: an index is made of ints, not {chosen!r}") from None
+                raise TypeError(f"item: the index must be ints, not {chosen!r}") from None
         if self.size != 1:
             raise ValueError(
-                f"item: a tensor of shape {self.shape} has {self.size} elements, not one"
+                f"item: a tensor of shape {self.shape} must have one element, not {self.size}"
             )
         return self._flat(self._read())[0]
 
@@ -712,17 +712,16 @@ class Tensor(Methods):
         return bool(self.item())
 
     def __hash__(self) -> int:
-        """Of a scalar, that of its value, which is read; of NaN, by identity.
+        """Return the hash of a scalar's value, which is read; NaN is hashed by identity.
 
         Raises
         ------
         TypeError
-            For an array, as in NumPy: its elements may change.
+            If the tensor is an array, whose elements may change, as in NumPy.
         """
         if not self.is_scalar:
             raise TypeError(
-                f"unhashable type: a tensor of shape {self.shape}, whose elements may change;"
-                " id(x) is a key for the object"
+                f"unhashable type: a tensor of shape {self.shape} is mutable; use id(x) as a key"
             )
         value = self.item()
         return hash(value) if value == value else object.__hash__(self)  # NaN equals nothing
@@ -736,7 +735,7 @@ class Tensor(Methods):
 
     def _scalar(self, kind: str) -> Any:
         if self.size != 1:
-            raise TypeError(f"{kind}: only one element is a scalar, not shape {self.shape}")
+            raise TypeError(f"{kind}: takes a tensor of one element, not shape {self.shape}")
         return self.item()
 
     def _real(self, kind: str) -> Any:
@@ -749,21 +748,21 @@ class Tensor(Methods):
         return format(self.item(), spec) if not self.ndim else object.__format__(self, spec)
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The elements, read-only and contiguous, for `memoryview(x)` from Python 3.12 on."""
+        """Return the elements, read-only and contiguous, for `memoryview(x)` (Python 3.12+)."""
         if not self.size and self.ndim > 1:  # which a memoryview cannot say; NumPy asks __array__
-            raise BufferError(f"a tensor of shape {self.shape} has no elements to look at")
+            raise BufferError(f"a tensor of shape {self.shape} has no elements for a memoryview")
         if self.dtype.typecode == "e" or self.dtype.kind == "c":
-            raise BufferError(f"a memoryview has no {self.dtype}; there is x.numpy()")
+            raise BufferError(f"a memoryview does not support {self.dtype}; use x.numpy()")
         _tell_of_copies()
         shape = self.shape if self.size else None
         return typed(self._read().toreadonly(), self.dtype.typecode, shape)
 
     def numpy(self) -> Any:
-        """The elements as a new NumPy array of the same shape and dtype."""
+        """Return the elements as a new NumPy array of the same shape and dtype."""
         return self._as_array(host.load_numpy(), self._read())
 
     async def to_numpy_async(self) -> Any:
-        """The same, awaited: for hosts in which Python cannot block."""
+        """Asynchronous version of `numpy`, for hosts where Python cannot block."""
         return self._as_array(await host.load_numpy_async(), await self._read_async())
 
     def _as_array(self, np: Any, data: memoryview) -> Any:
@@ -772,7 +771,9 @@ class Tensor(Methods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
-            raise ValueError("a tensor's elements cannot be seen by NumPy without a copy")
+            raise ValueError(
+                "__array__: a tensor cannot be converted to a NumPy array without a copy"
+            )
         _tell_of_copies()
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
@@ -808,16 +809,17 @@ _node_of: Callable[[Tensor], Node] = vars(Tensor)["_node"].__get__  # without `_
 
 
 class Flags:
-    """How a tensor's memory lies and may be used, as NumPy's `flags` tells.
+    """Information about the memory layout of a tensor, like NumPy's `flags`.
 
     Attributes
     ----------
     writeable : bool
-        Whether elements can be assigned. May be set to False; to True only if the base's is.
+        Whether elements can be assigned. Can be set to False, and to True only if the base is
+        writeable.
     owndata : bool
-        Whether the memory is the tensor's own.
+        Whether the tensor owns its memory.
     c_contiguous, f_contiguous : bool
-        Whether the elements lie in row-major, or column-major, order without gaps.
+        Whether the elements are contiguous in row-major or column-major order.
     """
 
     __slots__ = ("_tensor",)
@@ -871,14 +873,12 @@ class Flags:
 def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: None) -> Node:
     """What ``pt.ndarray(shape, dtype)`` is made of: NumPy's holds anything, this one zeros."""
     if buffer is not None or strides is not None:
-        raise TypeError(
-            "ndarray: memory of a buffer is copied, by pt.frombuffer; strides are those of views"
-        )
+        raise TypeError("ndarray: buffer and strides are not supported; use pt.frombuffer")
     check_order("ndarray", order, "CF")
     if not (isinstance(shape, tuple) or hasattr(shape, "__index__")):  # a list would be elements
         raise TypeError(
-            f"Tensor: tensors are made with pt.tensor(...), not of {type(shape).__name__};"
-            " pt.ndarray takes a shape, an int or a tuple of them"
+            f"Tensor: takes a shape, an int or a tuple of ints, not {type(shape).__name__};"
+            " use pt.tensor(...) to create a tensor from data"
         )
     meta = meta_of(parse_shape("ndarray", cast("Any", shape)), parse(dtype), default_device())
     meta.device.backend.check("ndarray", meta_of((), meta.dtype, meta.device))
@@ -997,12 +997,12 @@ def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
 
 
 def realize(*tensors: Tensor) -> None:
-    """Start computing all of `tensors`, together, without waiting for the GPU.
+    """Start computing all `tensors` together, without waiting for the GPU.
 
     Raises
     ------
     MemoryError
-        For one that is larger than the device's largest buffer.
+        If a tensor is larger than the device's largest buffer.
     """
     by_device: dict[Device, list[Node]] = {}
     checked: Meta | None = None
@@ -1028,7 +1028,7 @@ INSTALLED: set[str] = set()  # names of methods, operators and properties that d
 
 
 def install(name: str, function: Method | property) -> None:
-    """Make `function` a method of Tensor; its first parameter is the tensor."""
+    """Install `function` as a method of Tensor; its first parameter is the tensor."""
     INSTALLED.add(name)
     setattr(Tensor, name, function)
 

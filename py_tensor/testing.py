@@ -1,7 +1,7 @@
-"""Assertions of NumPy's `testing` on tensors: both sides are read, and NumPy compares them.
+"""NumPy's `testing` assertions for tensors: both sides are read and compared by NumPy.
 
-So messages, options and what counts as equal are NumPy's. Tensors may stand where NumPy's take
-arrays, in lists and dicts as well.
+Messages, options and the meaning of equality are NumPy's. Tensors are accepted wherever NumPy takes
+arrays, also in lists and dicts.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def assert_(val: Any, msg: Any = "") -> None:
     Parameters
     ----------
     msg : str or callable
-        The message, or what gives it.
+        The message, or a function that returns it.
     """
     __tracebackhide__ = True
     if not val:
@@ -111,7 +111,7 @@ def assert_(val: Any, msg: Any = "") -> None:
 def assert_raises(
     exception_class: Any, callable: Assertion | None = None, *args: Any, **kwargs: Any
 ) -> Any:
-    """Raise AssertionError unless a function raises an exception, or a block of `with`."""
+    """Raise AssertionError unless a function or a `with` block raises an exception."""
     from unittest import TestCase
 
     __tracebackhide__ = True
@@ -125,7 +125,7 @@ def assert_raises_regex(
     *args: Any,
     **kwargs: Any,
 ) -> Any:
-    """`assert_raises`, of an exception whose text a regular expression finds."""
+    """Like `assert_raises`, and match the message with a regular expression."""
     from unittest import TestCase
 
     __tracebackhide__ = True
@@ -146,7 +146,7 @@ def _raises(
 def assert_warns(
     warning_class: Any, func: Assertion | None = None, *args: Any, **kwargs: Any
 ) -> Any:
-    """Raise AssertionError unless a function warns, or a block of `with`; give its result."""
+    """Raise AssertionError unless a function or a `with` block warns; return its result."""
     context = _warning(warning_class)
     if func is None:
         return context
@@ -164,7 +164,7 @@ def _warning(category: Any) -> Any:
 
 
 def assert_no_warnings(func: Assertion | None = None, *args: Any, **kwargs: Any) -> Any:
-    """Raise AssertionError if a function warns, or a block of `with`; give its result."""
+    """Raise AssertionError if a function or a `with` block warns; return its result."""
     context = _no_warning()
     if func is None:
         return context
@@ -182,12 +182,12 @@ def _no_warning() -> Any:
 
 
 class suppress_warnings(AbstractContextManager["suppress_warnings"]):  # noqa: N801 - NumPy's name
-    """Leave out warnings within a block of `with`, or in a function that it decorates.
+    """Suppress warnings in a `with` block or in a decorated function.
 
     Parameters
     ----------
     forwarding_rule : str
-        What happens to all other warnings, by the names of Python's filters.
+        How to treat all other warnings, as an action of Python's warning filters.
     """
 
     def __init__(self, forwarding_rule: Any = "always") -> None:
@@ -196,7 +196,7 @@ class suppress_warnings(AbstractContextManager["suppress_warnings"]):  # noqa: N
         self._context: warnings.catch_warnings[Any] | None = None
 
     def filter(self, category: Any = Warning, message: str = "", module: object = None) -> None:
-        """Leave out warnings of a category whose text begins with a regular expression."""
+        """Suppress warnings of a category whose text matches a regular expression."""
         self._filters.append((category, message))
         if self._context is not None:
             warnings.filterwarnings("ignore", message, category)

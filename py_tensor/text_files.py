@@ -1,4 +1,4 @@
-"""Tensors in files of text: rows of numbers, written and read on the host, without NumPy."""
+"""Text files of numbers, written and read on the host, without NumPy."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ def savetxt(
     comments: str = "# ",
     encoding: str | None = None,
 ) -> None:
-    """Write a matrix, or a vector as a column, to a file of text, a line for each row.
+    """Write a matrix to a text file with a line for each row; a vector is written as a column.
 
     Parameters
     ----------
     fname : str, path or file
-        A name that ends in ``.gz``, ``.bz2`` or ``.xz`` gives a compressed file.
+        A path that ends in ``.gz``, ``.bz2`` or ``.xz`` is compressed.
     X
-        Of one or two axes.
+        A tensor of one or two axes.
     fmt : str or sequence of str
-        How a number is written, by Python's operator ``%``; one for each column, or of a whole row.
-        One for complex numbers serves both parts.
+        The format of a number for Python's operator ``%``; one for all, one for each column, or one
+        for a whole row. For complex numbers one format is used for both parts.
     delimiter, newline : str
-        What stands between the numbers of a line, and behind a line.
+        The separators between numbers and between lines.
     header, footer : str
-        Lines before and behind the numbers, each after `comments`.
+        Text before and after the numbers, prefixed with `comments`.
     encoding : str, optional
-        Of the file, by default latin1.
+        The encoding of the file, by default latin1.
 
     Raises
     ------
     ShapeError
-        For no axis, or more than two.
+        If the tensor is 0-d or has more than two axes.
     ValueError
-        For as many formats as there are no columns.
+        If the number of formats does not match the number of columns.
     """
     x = tensor_of(X, "savetxt")
     if x.ndim not in (1, 2):
@@ -86,15 +86,17 @@ def _row_format(fmt: Any, columns: int, delimiter: str, is_complex: bool) -> str
     if isinstance(fmt, list | tuple):
         each = cast("Sequence[str]", fmt)
         if len(each) != columns:
-            raise ValueError(f"savetxt: {len(each)} formats for {columns} columns: {fmt!r}")
+            raise ValueError(
+                f"savetxt: {len(each)} formats do not match {columns} columns: {fmt!r}"
+            )
         return delimiter.join(each)
     if not isinstance(fmt, str):
-        raise TypeError(f"savetxt: fmt is a str or a sequence of them, not {fmt!r}")
+        raise TypeError(f"savetxt: fmt must be a str or a sequence of str, not {fmt!r}")
     count = fmt.count("%")
     if count == 1:
         return delimiter.join([f" ({fmt}+{fmt}j)" if is_complex else fmt] * columns)
     if count != columns * (1 + is_complex):
-        raise ValueError(f"savetxt: {count} formats for {columns} columns: {fmt!r}")
+        raise ValueError(f"savetxt: {count} formats do not match {columns} columns: {fmt!r}")
     return fmt
 
 
@@ -135,32 +137,32 @@ def loadtxt(
     like: Any = None,
     device: str | Device | None = None,
 ) -> Tensor:
-    """The numbers of a file of text, whose lines have as many columns each.
+    """Load a text file of numbers with the same number of columns in each line.
 
     Parameters
     ----------
     fname : str, path, file or iterable of str
-        A name that ends in ``.gz``, ``.bz2`` or ``.xz`` is that of a compressed file.
+        A path that ends in ``.gz``, ``.bz2`` or ``.xz`` is decompressed.
     comments
-        What begins a comment, up to the end of the line.
+        The string, or strings, that start a comment.
     delimiter : str, optional
-        What stands between columns; without it white space.
+        The separator between columns; by default white space.
     converters
-        What makes a number of a text, for all columns or by their numbers.
+        A function that converts text to a number, or a dict of functions by column.
     skiprows : int
-        Lines to leave out first, comments among them.
+        Lines to skip first, including comments.
     usecols
-        The columns to read; negative ones count from the last.
+        The columns to read; negative ones count from the end.
     unpack : bool
-        Whether the result is transposed, so that it has a row for each column.
+        Whether to transpose the result, so that it has a row for each column.
     ndmin : {0, 1, 2}
-        The least number of axes; without it those of size 1 are left out.
+        The minimum number of axes; axes of length 1 are removed otherwise.
     encoding : str, optional
         Of the file.
     max_rows : int, optional
-        Lines of numbers to read.
+        The number of rows to read.
     quotechar
-        None: quoted numbers are not read.
+        Must be None: quoted numbers are not supported.
     like
         Changes nothing.
     device : {"webgpu", "cpu"}, optional
@@ -168,7 +170,7 @@ def loadtxt(
     Raises
     ------
     ValueError
-        For text that is no number of that dtype, and for lines of different numbers of columns.
+        If a text is not a number of the dtype, or lines differ in the number of columns.
 
     Examples
     --------
@@ -178,7 +180,7 @@ def loadtxt(
             [3, 4]])
     """
     if quotechar is not None:
-        raise ValueError(f"loadtxt: quoted numbers are not read, got quotechar {quotechar!r}")
+        raise ValueError(f"loadtxt: quotechar must be None, not {quotechar!r}")
     own, marks = dtypes.parse(dtype), _marks(comments)
     columns = _columns(usecols)
     with _lines(fname, encoding) as lines:
@@ -188,7 +190,7 @@ def loadtxt(
     values: list[Any] = []
     for at, row in enumerate(found):
         if columns is None and len(row) != width:
-            raise ValueError(f"loadtxt: {len(row)} columns in row {at}, and {width} before it")
+            raise ValueError(f"loadtxt: {len(row)} columns in row {at}, but {width} before it")
         values += _numbers("loadtxt", row, at, columns, own, converters)
     if not found:
         warn(f"loadtxt: there are no numbers in {fname!r}", UserWarning, stacklevel=2)
@@ -226,48 +228,47 @@ def genfromtxt(
     like: Any = None,
     device: str | Device | None = None,
 ) -> Tensor:
-    """The numbers of a file of text, of which some may be missing.
+    """Load a text file of numbers, with support for missing values.
 
     Parameters
     ----------
     fname, comments, usecols, unpack, encoding, ndmin, device
-        As those of `loadtxt`.
+        As in `loadtxt`.
     dtype
-        None: the least of int32, float32 and complex64 that has all numbers.
+        None selects the smallest of int32, float32 and complex64 that fits all numbers.
     delimiter
-        What stands between columns, or how wide they are: one width, or one for each.
+        The separator between columns, or their widths: one for all or one for each.
     skip_header, skip_footer : int
-        Lines to leave out first, and lines of numbers to leave out last.
+        Lines to skip at the start, and rows to skip at the end.
     converters
-        What makes a number of a text, by the number of the column.
+        Functions that convert text to a number, by column.
     missing_values
-        A text, or texts, that stand for a missing number where `loose` is False.
+        The string, or strings, that mark a missing number if `loose` is False.
     filling_values
-        What stands for a missing number: one value, one for each column, or some by the column's
-        number. By default NaN, or -1 of integers, or False.
+        The value for missing numbers: one value, one for each column, or a dict by column. By
+        default NaN, -1 for integers, or False.
     names, usemask
-        None and False: tensors have no fields and no masks. The other options of names change
-        nothing, and so does `autostrip`.
+        Must be None and False: tensors have no fields and no masks. The other options for names,
+        and `autostrip`, have no effect.
     loose : bool
-        Whether a text that is no number is missing.
+        Whether text that is not a number counts as missing.
     invalid_raise : bool
-        Whether a line with another number of columns raises ValueError, or is left out.
+        Whether a line with a wrong number of columns raises ValueError (True) or is skipped
+        (False).
     max_rows : int, optional
-        Lines of numbers to read.
+        The number of rows to read.
 
     Raises
     ------
     ValueError
-        For such lines; and for text that is no number, unless `loose`.
+        For such lines, and for text that is not a number unless `loose`.
     DTypeError
-        For `names` and `usemask`.
+        If `names` or `usemask` is used.
     """
     if names is not None or usemask:
-        raise DTypeError(
-            "genfromtxt: tensors have no fields and no masks; leave out names, usemask"
-        )
+        raise DTypeError("genfromtxt: names and usemask are not supported")
     if skip_footer and max_rows is not None:
-        raise ValueError("genfromtxt: takes skip_footer or max_rows, not both")
+        raise ValueError("genfromtxt: takes either skip_footer or max_rows, not both")
     marks, columns = _marks(comments), _columns(usecols)
     with _lines(fname, encoding) as lines:
         rows = (_fields(line, marks, delimiter) for line in islice(lines, skip_header, None))
@@ -301,7 +302,7 @@ def genfromtxt(
             except ValueError:
                 if not loose:
                     raise ValueError(
-                        f"genfromtxt: {row[column]!r} in column {column} is no {own}"
+                        f"genfromtxt: {row[column]!r} in column {column} is not {own}"
                     ) from None
                 values.append(fill)
     x = tensor_of(values, "genfromtxt", dtype=own, device=cast("Any", device))
@@ -318,7 +319,7 @@ def fromstring(
     like: Any = None,
     device: str | Device | None = None,
 ) -> Tensor:
-    """A vector of the numbers in a text.
+    """Create a vector from the numbers in a string.
 
     Parameters
     ----------
@@ -326,7 +327,7 @@ def fromstring(
     count : int
         The number of elements; -1 for all.
     sep : str
-        What stands between numbers, beside white space.
+        The separator between numbers, in addition to white space.
     like
         Changes nothing.
     device : {"webgpu", "cpu"}, optional
@@ -334,11 +335,11 @@ def fromstring(
     Raises
     ------
     ValueError
-        For text that is no number of that dtype, for fewer numbers than `count`, and without `sep`,
-        which stood for bytes: `frombuffer` takes them.
+        If the text is not a number of the dtype, there are fewer than `count` numbers, or `sep` is
+        empty; use `frombuffer` for bytes.
     """
     if not sep:
-        raise ValueError("fromstring: takes text with a separator; pt.frombuffer takes bytes")
+        raise ValueError("fromstring: sep must not be empty; use pt.frombuffer for bytes")
     own = dtypes.parse(dtype)
     words = string.split(sep.strip() or None)
     if words and not words[-1].strip():
@@ -368,7 +369,7 @@ def _decoded(lines: Iterable[str | bytes], encoding: str) -> Iterator[str]:
 def _marks(comments: str | Sequence[str] | None) -> tuple[str, ...]:
     marks = (comments,) if isinstance(comments, str) else tuple(comments or ())
     if "" in marks:
-        raise ValueError("loadtxt: a comment begins with some text; comments=None has none")
+        raise ValueError("loadtxt: comments must not be empty; use None for no comments")
     return marks
 
 
@@ -435,14 +436,14 @@ def _numbers(
     found: list[Any] = []
     for column in kept:
         if not -len(row) <= column < len(row):
-            raise ValueError(f"{op}: there is no column {column} in row {at}, of {len(row)}")
+            raise ValueError(f"{op}: row {at} has {len(row)} columns and no column {column}")
         place = column % len(row)
         convert = own or named.get(place) or named.get(place - len(row)) or plain
         try:
             found.append(convert(row[place]))
         except ValueError:
             raise ValueError(
-                f"{op}: {row[place]!r} in row {at}, column {place}, is no {dtype}"
+                f"{op}: {row[place]!r} in row {at}, column {place}, is not {dtype}"
             ) from None
     return found
 
@@ -479,15 +480,13 @@ def _least(rows: list[list[str]], columns: Iterable[int]) -> DType:
         except ValueError:
             continue
         return dtype
-    raise DTypeError(
-        "genfromtxt: there is text that is no number; give a dtype, for which it is missing"
-    )
+    raise DTypeError("genfromtxt: some text is not a number; pass a dtype to read it as missing")
 
 
 def _shaped(x: Tensor, ndmin: int, unpack: bool) -> Tensor:
     """With axes of size 1 left out, down to `ndmin` of them; and transposed."""
     if ndmin not in (0, 1, 2):
-        raise ValueError(f"ndmin is 0, 1 or 2, not {ndmin!r}")
+        raise ValueError(f"ndmin must be 0, 1 or 2, not {ndmin!r}")
     if x.ndim > ndmin:
         x = reshape(x, tuple(n for n in x.shape if n != 1))
     if x.ndim < ndmin:

@@ -176,7 +176,7 @@ def ensure_adapter(python: Path) -> None:
         _unpack_from_apt(package)
     if not _finds_adapter(python):
         raise SetupError(
-            "wgpu finds no adapter. Install a driver for Vulkan; Debian's mesa-vulkan-drivers"
+            "wgpu found no adapter. Install a driver for Vulkan; Debian's mesa-vulkan-drivers"
             " computes on the CPU."
         )
 

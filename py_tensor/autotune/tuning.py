@@ -70,7 +70,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     for name in names:
         if name not in values:
             known = ", ".join(values)
-            raise ValueError(f"tune: there is no tuning parameter {name!r}; there are {known}")
+            raise ValueError(f"tune: unknown tuning parameter {name!r}; known are {known}")
     host.check_can_wait("pt.tune()")
     deadline = perf_counter() + seconds
     backend.synchronize()
@@ -83,7 +83,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
         else:
             found, attempts = contest(backend, name, choices, deadline)
         if backend.generation != generation:
-            raise DeviceLostError("tune: the GPU device was lost; its choices are what they were")
+            raise DeviceLostError("tune: the GPU device was lost; its choices were not changed")
         if name in record.choices and any(a.verdict == OUT_OF_TIME for a in attempts):
             continue  # what was found before is worth more than half a contest
         choices, record.attempts[name] = found, attempts
@@ -285,10 +285,10 @@ class _Record:
             choices = {str(name): str(value) for name, value in found["choices"].items()}
             record = _Record(dict(found["adapter"]), found["when"], choices, attempts)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise ValueError("from_json: this is not what to_json gives") from None
+            raise ValueError("from_json: text must be the output of to_json") from None
         adapter = backend.adapter
         if record.adapter != adapter:
-            raise ValueError(f"from_json: this was found on {record.adapter}, not on {adapter}")
+            raise ValueError(f"from_json: the choices are for {record.adapter}, not for {adapter}")
         _with(_defaults(backend), choices, backend)
         return record
 
@@ -310,6 +310,6 @@ def _backend(op: str) -> WebGPU:
     """The webgpu device."""
     device = default_device()
     if device is CPU_DEVICE:
-        raise DeviceError(f"{op}: the cpu device has no kernels to choose among")
+        raise DeviceError(f"{op}: the cpu device has no kernels to tune")
     backend: Any = device.backend
     return backend

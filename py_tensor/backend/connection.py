@@ -106,7 +106,7 @@ class Connection:
             self.unavailable = found["reason"]
             raise DeviceError(
                 f"the GPU device was lost, and there is no other one: {found['reason']}. "
-                "pt.set_default_device('cpu') goes on with the cpu device"
+                "pt.set_default_device('cpu') switches to the cpu device"
             )
         self.unavailable = ""
         if found["generation"] > self.generation:
@@ -188,7 +188,8 @@ class Connection:
     def _check_alive(self, storage: Stored) -> None:
         if storage.pool is not self.pool or self._is_lost:
             raise DeviceLostError(
-                "this tensor was on a GPU device that has been lost; make it anew from its source"
+                "this tensor was on a GPU device that has been lost; create it again from its"
+                " source"
             )
 
     # -- Sending --------------------------------------------------------------------------------

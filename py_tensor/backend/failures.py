@@ -177,8 +177,8 @@ def out_of_range(message: str) -> IndexError:
     """The error of an index in a tensor, which is known later than the line that uses it ran."""
     error = IndexError(message)
     error.add_note(
-        "An op before this line used the index: it is looked at as the GPU computes."
-        " pt.debug(sync=True) has each op raise on its own line."
+        "An earlier op used the index; the GPU checks indices as it computes."
+        " With pt.debug(sync=True) each op raises on its own line."
     )
     return error
 

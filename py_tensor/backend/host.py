@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from py_tensor.errors import DeviceError, WaitError
@@ -57,6 +58,18 @@ class Host(ABC):
     async def load_numpy_async(self) -> Any:
         """The same, awaited."""
         return self.load_numpy()
+
+    @abstractmethod
+    def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
+        """The height and width of a picture in a file's bytes, and its pixels as RGBA bytes.
+
+        Raises
+        ------
+        ValueError
+            Where it is no picture that can be decoded here.
+        ImportError
+            Where nothing here decodes pictures.
+        """
 
     def wait(self, promise: Awaitable[T], what: str) -> T:
         """Block until the promise, one of the bridge's, is fulfilled; its value.
@@ -126,6 +139,25 @@ class Pyodide(Host):
             await import_module("pyodide_js").loadPackage("numpy")
         return self.load_numpy()
 
+    def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
+        if not self.can_wait():
+            raise WaitError("imread has to wait for the browser, and Python cannot block here")
+        return self._ffi.run_sync(self._decode_image(data))
+
+    async def _decode_image(self, data: bytes) -> tuple[int, int, bytes]:
+        js, to_js = import_module("js"), self._ffi.to_js
+        exact = {"colorSpaceConversion": "none", "premultiplyAlpha": "none"}
+        options = to_js(exact, dict_converter=js.Object.fromEntries)
+        try:
+            bitmap = await js.createImageBitmap(js.Blob.new(to_js([to_js(data)])), options)
+        except self._ffi.JsException:
+            raise ValueError("imread: the browser cannot decode this as a picture") from None
+        context = js.OffscreenCanvas.new(bitmap.width, bitmap.height).getContext("2d")
+        context.drawImage(bitmap, 0, 0)
+        bitmap.close()
+        pixels = context.getImageData(0, 0, context.canvas.width, context.canvas.height)
+        return pixels.height, pixels.width, pixels.data.to_bytes()
+
 
 class CPython(Host):
     """A process of its own, whose bridge is `native.py`."""
@@ -150,9 +182,21 @@ class CPython(Host):
         try:
             return import_module("numpy")
         except ModuleNotFoundError:
-            raise DeviceError(
-                "the cpu device computes with NumPy, which is not installed"
+            raise DeviceError("the cpu device needs NumPy, which is not installed") from None
+
+    def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
+        try:
+            image, ops = import_module("PIL.Image"), import_module("PIL.ImageOps")
+        except ModuleNotFoundError:
+            raise ImportError(
+                "imread: outside of a browser, pictures are decoded by Pillow, which is not"
+                " installed; install it with `pip install pillow`"
             ) from None
+        try:
+            found = ops.exif_transpose(image.open(BytesIO(data))).convert("RGBA")
+        except image.UnidentifiedImageError:
+            raise ValueError("imread: Pillow cannot decode this as a picture") from None
+        return found.height, found.width, found.tobytes()
 
 
 host: Host = Pyodide() if sys.platform == "emscripten" else CPython()

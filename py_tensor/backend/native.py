@@ -40,17 +40,22 @@ class Promise(Generic[T]):
     """What will be known once the GPU is done: awaited, or blocked for by `wait`."""
 
     def __init__(self, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True) -> None:
-        self._find = undisturbed(find)
-        self._is_ready = undisturbed(is_ready)
+        self._find = find
+        self._is_ready = is_ready
 
+    @undisturbed
     def wait(self) -> T:
         return self._find()
 
+    @undisturbed
+    def _is_known(self) -> bool:
+        return self._is_ready()
+
     def __await__(self) -> Generator[Any, None, T]:
         yield  # as in a page, where a promise is never fulfilled at once
-        while not self._is_ready():
+        while not self._is_known():
             yield from asyncio.sleep(LOOK).__await__()
-        return self._find()
+        return self.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +347,7 @@ class NativeBridge:
         return False
 
     def paint(self, number: int, stride: int, width: int, height: int) -> Promise[Any]:
-        raise NotImplementedError("there is no canvas here")
+        raise NotImplementedError("no canvas is available here")
 
     # -- Reports --------------------------------------------------------------------------------
 

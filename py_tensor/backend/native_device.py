@@ -136,7 +136,7 @@ class Device:
         lib.wgpuAdapterRequestDevice(adapter, descriptor, told[0])
         [(device, message)] = found
         if not device:
-            raise AbsentError(f"the adapter gives no device: {message}")
+            raise AbsentError(f"the adapter returned no device: {message}")
         return device
 
     def take_errors(self) -> list[Error]:
@@ -331,8 +331,8 @@ def _request_adapter() -> Any:
     lib.wgpuInstanceRelease(instance)
     if not found or not found[0]:
         raise AbsentError(
-            "wgpu finds no adapter; install the GPU's driver for Vulkan, Metal or Direct3D 12"
-            " (on a CPU, Debian's mesa-vulkan-drivers computes)"
+            "wgpu found no adapter; install the GPU's driver for Vulkan, Metal or Direct3D 12"
+            " (without a GPU: Debian's mesa-vulkan-drivers)"
         )
     return found[0]
 

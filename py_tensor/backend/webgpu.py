@@ -145,7 +145,7 @@ class WebGPU(Connection):
             instead, python = ("complex64", "complex") if is_complex else ("float32", "float")
             raise DTypeError(
                 f"{op}: {meta.dtype} is not available on the webgpu device; "
-                f"take pt.{instead}, which dtype={python} stands for, or device='cpu'"
+                f"use pt.{instead} (dtype={python}) or device='cpu'"
             )
         nbytes = meta.size * meta.dtype.itemsize
         if nbytes > self.max_bytes:
@@ -568,9 +568,9 @@ class WebGPU(Connection):
     def start_timing(self) -> None:
         """Time every dispatch from now on, and every kernel that is compiled."""
         if self._timed is not None:
-            raise DeviceError("profile: another profile is being taken")
+            raise DeviceError("profile: another profile is running")
         if not self.bridge.startTimer():
-            raise DeviceError("profile: this adapter has no timestamp queries")
+            raise DeviceError("profile: this adapter does not support timestamp queries")
         self._timed = Timed()
 
     def stop_timing(self) -> Timed:

@@ -190,11 +190,11 @@ def value_of(name: str, text: str, software: bool) -> Value:
     values = tuning_parameters(software).get(name)
     if values is None:
         known = ", ".join(tuning_parameters(software))
-        raise ValueError(f"there is no tuning parameter {name!r}; there are {known}")
+        raise ValueError(f"unknown tuning parameter {name!r}; known are {known}")
     for value in values:
         if str(value) == text:
             return value
-    raise ValueError(f"{name} cannot be {text!r}; it is one of {', '.join(map(str, values))}")
+    raise ValueError(f"{name} must be one of {', '.join(map(str, values))}, not {text!r}")
 
 
 def kept_choices(record: str, software: bool) -> Choices | None:

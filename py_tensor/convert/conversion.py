@@ -156,13 +156,15 @@ def asarray(
     data = _given_by(a)
     x = _make(data, dtype, device, op)
     if x is not data and copy is False:
-        raise ValueError(f"{op}: a {type(data).__name__} cannot become this tensor without a copy")
+        raise ValueError(
+            f"{op}: cannot convert {type(data).__name__} to this tensor without a copy"
+        )
     kind = order and order.upper()
     fits = (kind != "F" or x.flags.f_contiguous) and (kind != "C" or x.flags.c_contiguous)
     if x is data and not (copy or x.is_scalar) and fits:
         return x
     if x is data and copy is False:
-        raise ValueError(f"{op}: a tensor has no order {order} without a copy")
+        raise ValueError(f"{op}: cannot change a tensor to order {order} without a copy")
     return laid_out(as_ndarray(x.copy() if x is data else x), order)
 
 
@@ -204,9 +206,7 @@ def drawable(data: Any, op: str) -> Tensor:
         kept = wide.get(data.dtype.kind) if data.dtype.itemsize >= 8 else None
         x = _make(data, kept, "cpu", op)
     if x.dtype.kind == "c":
-        raise TypeError(
-            f"{op}: draws real numbers, not {x.dtype}; there are z.real, z.imag, abs(z)"
-        )
+        raise TypeError(f"{op}: takes real numbers, not {x.dtype}; use z.real, z.imag or abs(z)")
     return x
 
 
@@ -234,7 +234,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
             f"{op}: takes scalars, nested lists, buffers and arrays, not {type(data).__name__}"
         ) from None
     if isinstance(data, bytes) and target is None:
-        raise DTypeError(f"{op}: bytes, of the buffer format 'B', may be text; give a dtype")
+        raise DTypeError(f"{op}: bytes (buffer format 'B') may be text; pass a dtype")
     return _from_buffer(view, target, place, op)
 
 
@@ -411,11 +411,13 @@ def _flatten(
             values.append(read(data))
         except (TypeError, ValueError):
             error = ValueError if isinstance(data, str) else TypeError
-            raise error(f"{op}: a list holds scalars, and {data!r} is no {dtype}") from None
+            raise error(
+                f"{op}: list elements must be scalars, and {data!r} is not {dtype}"
+            ) from None
     else:
         if isinstance(data, str | bytes):
             raise dtypes.no_text(op)
-        raise TypeError(f"{op}: a list holds scalars, not {type(data).__name__}")
+        raise TypeError(f"{op}: list elements must be scalars, not {type(data).__name__}")
 
 
 def _of_array(data: Any, op: str) -> DType:
@@ -510,14 +512,17 @@ def to(x: Tensor, device: str | Device) -> Tensor:
 def to_device(x: Tensor, device: str | Device, /, *, stream: Any = None) -> Tensor:
     """`to`, by the array API standard's name; `stream` is None, as there are no streams."""
     if stream is not None:
-        raise ValueError(f"to_device: there are no streams, got {stream!r}")
+        raise ValueError(f"to_device: stream must be None, not {stream!r}")
     return to(x, device)
 
 
 def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
     """The library, as the array API standard asks for it."""
     if api_version not in (None, *API_VERSIONS):
-        raise ValueError(f"__array_namespace__: there is {API_VERSIONS[-1]}, not {api_version!r}")
+        known = ", ".join(API_VERSIONS)
+        raise ValueError(
+            f"__array_namespace__: api_version must be one of {known}, not {api_version!r}"
+        )
     return sys.modules["py_tensor"]
 
 
@@ -546,13 +551,13 @@ def _dlpack(
         If `copy` is False and a copy is needed, or another device is asked for.
     """
     if dl_device is not None and tuple(dl_device) != _HOST:
-        raise BufferError(f"__dlpack__: elements come in the host's memory, not on {dl_device}")
+        raise BufferError(f"__dlpack__: can only export to host memory, not to device {dl_device}")
     node, layout = x._stored()  # pyright: ignore[reportPrivateUsage]
     may_share = node.meta.device is CPU_DEVICE and layout is None and (max_version or (0,))[0] > 0
     if copy is False and not may_share:
         raise BufferError(
-            "__dlpack__: without a copy only a tensor on the cpu device in C order can be given,"
-            " and read-only, by DLPack 1.0 or later"
+            "__dlpack__: copy=False needs a C-contiguous tensor on the cpu device,"
+            " and a consumer of read-only memory (DLPack 1.0 or later)"
         )
     backend: Any = node.meta.device.backend
     shared = may_share and x.size

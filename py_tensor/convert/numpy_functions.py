@@ -322,16 +322,16 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
         arrays = [x.__array__() if isinstance(x, Tensor) else x for x in inputs]
         return getattr(ufunc, method)(*arrays, **options)
     if ours is None:
-        raise TypeError(f"np.{name}: no such op on tensors; np.{name}(x.numpy()) computes a copy")
+        raise TypeError(f"np.{name}: not supported for tensors; use np.{name}(x.numpy())")
     if method != "__call__":
         name = f"{name}.{method}"
         ours = getattr(ours, method, None)
     if ours is None:
-        raise TypeError(f"np.{name}: takes no tensors; x.numpy() is a copy it takes")
+        raise TypeError(f"np.{name}: does not take tensors; pass x.numpy(), a copy")
     unknown = options.keys() - signature(ours).parameters.keys() if options else ()
     if unknown:
         given = ", ".join(sorted(unknown))
-        raise TypeError(f"np.{name}: takes no {given} with a tensor; use pt.{name}")
+        raise TypeError(f"np.{name}: does not take {given} with a tensor; use pt.{name}")
     return ours(*inputs, **options)
 
 
@@ -351,7 +351,7 @@ def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -
         by_place, by_name, unknown = _match_arguments(ours, args, options)
         if unknown:
             raise TypeError(
-                f"np.{name}: takes no {', '.join(unknown)} with a tensor; use pt.{ours.name},"
+                f"np.{name}: does not take {', '.join(unknown)} with a tensor; use pt.{ours.name},"
                 f" or np.{name} of x.numpy()"
             )
         try:

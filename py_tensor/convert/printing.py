@@ -50,9 +50,9 @@ class PrintOptions:
         for name, least in (("precision", 0), ("threshold", 0), ("edgeitems", 1), ("linewidth", 1)):
             value = getattr(self, name)
             if not isinstance(value, int | float) or (name == "precision" and value != int(value)):
-                raise TypeError(f"PrintOptions: {name} is a number, not {value!r}")
+                raise TypeError(f"PrintOptions: {name} must be a number, not {value!r}")
             if not value >= least:
-                raise ValueError(f"PrintOptions: {name} must be at least {least}, got {value}")
+                raise ValueError(f"PrintOptions: {name} must be at least {least}, not {value}")
         for name, words in (
             ("floatmode", ("fixed", "unique", "maxprec", "maxprec_equal")),
             ("sign", ("-", "+", " ")),
@@ -60,7 +60,9 @@ class PrintOptions:
         ):
             if getattr(self, name) not in words:
                 known = ", ".join(map(repr, words))
-                raise ValueError(f"PrintOptions: {name} is {known}, not {getattr(self, name)!r}")
+                raise ValueError(
+                    f"PrintOptions: {name} must be {known}, not {getattr(self, name)!r}"
+                )
 
 
 DEFAULT_OPTIONS = PrintOptions()
@@ -237,7 +239,7 @@ def _words(
         return _float_words(kind, [x.real for x in values], options, options.sign)
     if kind in _PARTS:
         return _complex_words(_PARTS[kind], values, options)
-    raise ValueError(f"kind must be 'bool', 'int' or a floating dtype's name, got {kind!r}")
+    raise ValueError(f"kind must be 'bool', 'int' or a floating dtype's name, not {kind!r}")
 
 
 _PARTS = {"complex64": "float32", "complex128": "float64"}

@@ -38,7 +38,7 @@ def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None
     """
     x = asarray(a, dtype, order, op="asarray_chkfinite")
     if x.dtype.kind in "fc" and not bool(all(isfinite(x))):
-        raise ValueError("asarray_chkfinite: there are infinities or NaN")
+        raise ValueError("asarray_chkfinite: the array contains infinities or NaN")
     return x
 
 
@@ -74,7 +74,7 @@ def require(
     wanted = {_FLAGS.get(each.upper(), each) for each in requirements or ()}
     unknown = wanted - {*_FLAGS.values()}
     if unknown or wanted >= {"C", "F"}:
-        raise ValueError(f"require: requirements are of C, F, A, W, O, E, not {requirements!r}")
+        raise ValueError(f"require: requirements must be of C, F, A, W, O, E, not {requirements!r}")
     x = asarray(a, dtype, op="require")
     flags = x.flags
     fits = {
@@ -86,5 +86,5 @@ def require(
     if builtins.all(fits.get(each, True) for each in wanted):
         return x
     if wanted >= {"F", "O"} and x.ndim > 1:
-        raise ValueError("require: what owns its memory is row-major: not both F and O")
+        raise ValueError("require: F and O exclude each other; owned memory is row-major")
     return copy(x, "F" if "F" in wanted else "C")

@@ -172,7 +172,7 @@ def format_float_positional(
     op = "format_float_positional"
     _check(op, precision, unique, trim, min_digits, (pad_left, pad_right))
     if precision == 0 and not fractional:
-        raise ValueError(f"{op}: precision is 1 or more where all digits count")
+        raise ValueError(f"{op}: precision must be at least 1 unless fractional=True")
     return positional(
         *_number(x, op), precision=precision, unique=unique, fractional=fractional, trim=trim,
         sign=sign, pad_left=pad_left or 0, pad_right=pad_right, min_digits=min_digits or 0,
@@ -224,13 +224,13 @@ def _check(
     pads: tuple[int | None, ...],
 ) -> None:
     if any(n is not None and n < 0 for n in (precision, min_digits, *pads)):
-        raise ValueError(f"{op}: counts of digits are 0 or more")
+        raise ValueError(f"{op}: numbers of digits must be at least 0")
     if trim not in ("k", ".", "0", "-"):
-        raise TypeError(f"{op}: trim is 'k', '.', '0' or '-', not {trim!r}")
+        raise TypeError(f"{op}: trim must be 'k', '.', '0' or '-', not {trim!r}")
     if not unique and precision is None:
-        raise TypeError(f"{op}: needs a precision where digits are not the least")
+        raise TypeError(f"{op}: needs a precision with unique=False")
     if precision and min_digits and min_digits > precision:
-        raise ValueError(f"{op}: min_digits {min_digits} is more than precision {precision}")
+        raise ValueError(f"{op}: min_digits {min_digits} is greater than precision {precision}")
 
 
 def base_repr(number: Any, base: int = 2, padding: int = 0) -> str:
@@ -244,7 +244,7 @@ def base_repr(number: Any, base: int = 2, padding: int = 0) -> str:
     """
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if not 2 <= base <= len(digits):
-        raise ValueError(f"base_repr: base is 2 to 36, not {base}")
+        raise ValueError(f"base_repr: base must be from 2 to 36, not {base}")
     left, text = abs(int(number)), ""
     while left:
         left, digit = divmod(left, base)

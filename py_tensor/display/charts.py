@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
-from typing import Any, cast
+from itertools import pairwise
+from math import ceil, floor, isfinite, log10
+from typing import Any, Protocol, cast
 
 from py_tensor import dtypes
 from py_tensor.convert.conversion import drawable
-from py_tensor.display.options import ChartOptions
+from py_tensor.display.bins import counted
+from py_tensor.display.options import (
+    BarOptions,
+    ChartOptions,
+    ContourOptions,
+    HistOptions,
+    PlotOptions,
+    ScatterOptions,
+    SeriesOptions,
+)
+from py_tensor.display.pictures import colours, numbers, value_range
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
@@ -22,6 +33,11 @@ from py_tensor.tensor import Tensor
 MOST_POINTS = 2000
 """Of one series: more than a screen has columns."""
 
+MOST_LINES = 128
+"""Of a contour plot, rows and columns of the grid."""
+
+USUAL_LEVELS = 8
+
 MAX_SHOWN, MAX_SHOWN_ON_GPU = 1 << 24, 1 << 26
 """Elements. Of what is larger a part is looked at that is spread evenly, so that to show it takes
 seconds at most; the first is for the CPU and for software adapters."""
@@ -30,10 +46,25 @@ MOST_SERIES = 20
 
 INFINITY = float("inf")
 
+Json = dict[str, Any]
+"""JSON-able values, as web/page/display/bundles.js describes them."""
+
+
+class Part(Protocol):
+    """Some series that are drawn alike."""
+
+    def tensors(self) -> list[Tensor]:
+        """Those that are read."""
+        ...
+
+    async def drawn(self, blocking: bool) -> list[Json]:
+        """The series as values."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve.
+    """One curve, cloud, or row of bars.
 
     Attributes
     ----------
@@ -43,6 +74,10 @@ class Series:
         That length before thinning out.
     step : int
         Of so many points one was looked at.
+    more : dict
+        What is drawn of it besides.
+    values : Tensor or None
+        By which each point has a colour.
     """
 
     label: str
@@ -50,30 +85,172 @@ class Series:
     y: Tensor
     size: int
     step: int
+    more: Json
+    values: Tensor | None = None
+
+    def tensors(self) -> list[Tensor]:
+        return [self.x, self.y] if self.values is None else [self.x, self.y, self.values]
+
+    async def drawn(self, blocking: bool) -> list[Json]:
+        x, y = [_told(await numbers(values, blocking)) for values in (self.x, self.y)]
+        made = {"label": self.label, "x": x, "y": y, "size": self.size, "step": self.step}
+        return [made | self.more]
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """Points with a colour each."""
+
+    series: Series
+    options: ScatterOptions
+    ends: Tensor
+
+    def tensors(self) -> list[Tensor]:
+        return [*self.series.tensors(), self.ends]
+
+    async def drawn(self, blocking: bool) -> list[Json]:
+        (made,) = await self.series.drawn(blocking)
+        low, high = await numbers(self.ends, blocking)
+        o = self.options
+        values = _told(await numbers(cast("Tensor", self.series.values), blocking))
+        return [made | {"c": values, "colours": colours(o.cmap, o.vmin, o.vmax, low, high)}]
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Counts of one or several tensors in the same bins."""
+
+    named: list[tuple[str, Tensor, int, int]]  # label, what is counted, size, step
+    more: list[Json]
+    options: HistOptions
+
+    def tensors(self) -> list[Tensor]:
+        return [x for _, x, _, _ in self.named]
+
+    async def drawn(self, blocking: bool) -> list[Json]:
+        o = self.options
+        found = await counted(self.tensors(), o.bins, o.range, blocking)
+        made: list[Json] = []
+        for (label, x, size, step), counts, more in zip(
+            self.named, found.counts, self.more, strict=True
+        ):
+            inside: list[float] = list(counts.inside)
+            if o.density:
+                inside = _densities(counts.inside, found.edges)
+            made.append(
+                {
+                    "label": label,
+                    "counts": inside,
+                    "edges": found.edges,
+                    "other": counts.other(x.size),
+                    "isWhole": found.is_whole,
+                    "size": size,
+                    "step": step,
+                }
+                | more
+            )
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Contour:
+    """The values of a function on a grid."""
+
+    x: Tensor
+    y: Tensor
+    z: Tensor
+    ends: Tensor
+    size: int
+    step: int
+    options: ContourOptions
+
+    def tensors(self) -> list[Tensor]:
+        return [self.x, self.y, self.z, self.ends]
+
+    async def drawn(self, blocking: bool) -> list[Json]:
+        o = self.options
+        low, high = await numbers(self.ends, blocking)
+        levels = list(o.levels) if isinstance(o.levels, tuple) else _levels(low, high, o.levels)
+        x, y = [await numbers(values, blocking) for values in (self.x, self.y)]
+        if not all(map(isfinite, (*x, *y))):
+            raise ValueError("contour: x and y must be finite")
+        rows = [[_short(v) for v in row] for row in await numbers(self.z, blocking)]
+        bar = None
+        if o.color is None and levels:
+            bar = colours(o.cmap, levels[0], levels[-1], low, high)
+        if bar is not None:
+            bar["levels"] = levels
+        made = {"mark": "contour", "label": "", "x": x, "y": y, "z": rows, "levels": levels}
+        return [made | {"colours": bar, "color": o.color, "size": self.size, "step": self.step}]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What `screen.plot` draws."""
+    """What the functions of plotting.py draw.
 
-    series: tuple[Series, ...]
+    Attributes
+    ----------
+    categories : list of str or None
+        The names of 0, 1, 2 and so on of x.
+    """
+
+    parts: tuple[Part, ...]
     options: ChartOptions
+    categories: list[str] | None = None
 
-    async def bundle(self, blocking: bool) -> dict[str, Any]:
+    def tensors(self) -> list[Tensor]:
+        """Those that are read."""
+        return [x for part in self.parts for x in part.tensors()]
+
+    async def bundle(self, blocking: bool) -> Json:
         """The chart as JSON-able values; a point that is not finite is None."""
-        series: list[dict[str, Any]] = []
-        for one in self.series:
-            x, y = [await _numbers(values, blocking) for values in (one.x, one.y)]
-            series.append({"label": one.label, "x": x, "y": y, "size": one.size, "step": one.step})
+        series = [one for part in self.parts for one in await part.drawn(blocking)]
         told = ("title", "xlabel", "ylabel", "xscale", "yscale")
         chosen = {name: getattr(self.options, name) for name in told}
-        return {"kind": "plot", "mark": self.options.kind, "series": series, **chosen}
+        return {"kind": "plot", "series": series, "categories": self.categories, **chosen}
 
-    def summary(self) -> str:
-        """The chart in words, a line for each series."""
-        head = [self.options.title] if self.options.title else []
-        lines = [f"{s.label or self.options.kind}: {s.size} points" for s in self.series]
-        return "\n".join((*head, *lines))
+
+def joined(bundles: Sequence[Json]) -> Json:
+    """One chart of the series of several; what is said of it comes from the first that says it.
+
+    Raises
+    ------
+    ValueError
+        For more than `MOST_SERIES`, and for charts whose bars have other names.
+    """
+    series = [one for bundle in bundles for one in bundle["series"]]
+    _check_count("plot", len(series))
+    named = [bundle["categories"] for bundle in bundles if bundle["categories"] is not None]
+    if any(names != named[0] for names in named):
+        raise ValueError("plot: the bars of both charts must have the same names")
+    told = {
+        name: next((b[name] for b in bundles if b[name] not in ("", "linear")), bundles[0][name])
+        for name in ("title", "xlabel", "ylabel", "xscale", "yscale")
+    }
+    categories = named[0] if named else None
+    return {"kind": "plot", "series": series, "categories": categories, **told}
+
+
+def summary(bundle: Json) -> str:
+    """A chart in words, a line for each series."""
+    head = [bundle["title"]] if bundle["title"] else []
+    lines: list[str] = []
+    for one in bundle["series"]:
+        name = f"{one['label'] or one['mark']}: "
+        if one["mark"] == "hist":
+            inside = [f"{count:g}" for count in one["counts"]]
+            ends = f"{one['edges'][0]:g} to {one['edges'][-1]:g}"
+            lines.append(f"{name}{one['size']} elements, {len(inside)} bins from {ends}")
+            lines.append(f"  counts {' '.join(inside)}")
+        elif one["mark"] == "contour":
+            levels = ", ".join(f"{level:g}" for level in one["levels"])
+            lines.append(f"{name}{len(one['y'])} × {len(one['x'])} points, levels {levels}")
+        else:
+            y = [v for v in one["y"] if v is not None]
+            ends = f", from {min(y):g} to {max(y):g}" if y else ""
+            what = "bars" if one["mark"] == "bar" else "points"
+            lines.append(f"{name}{one['size']} {what}{ends}")
+    return "\n".join((*head, *lines))
 
 
 def max_shown(x: Tensor) -> int:
@@ -83,13 +260,123 @@ def max_shown(x: Tensor) -> int:
     return MAX_SHOWN_ON_GPU if is_gpu else MAX_SHOWN
 
 
-async def _numbers(x: Tensor, blocking: bool) -> list[float | None]:
-    values = x.tolist() if blocking else (await x.to_numpy_async()).tolist()
+def _told(values: Sequence[float]) -> list[float | None]:
     return [v if isfinite(v) else None for v in values]
 
 
-def chart(x: Any, y: Any, options: ChartOptions) -> Chart:
-    """A chart of `y` against `x`, or of `x` against its indices; see `screen.plot`.
+def _short(value: float) -> float | None:
+    """As many digits as a line on a screen needs."""
+    return float(f"{value:.6g}") if isfinite(value) else None
+
+
+def _densities(counts: Sequence[int], edges: Sequence[float]) -> list[float]:
+    """Such that the bars have an area of 1."""
+    total = sum(counts) or 1
+    widths = [b - a or 1.0 for a, b in pairwise(edges)]
+    return [n / total / width for n, width in zip(counts, widths, strict=True)]
+
+
+def _levels(low: float, high: float, count: int | None) -> list[float]:
+    """At most about `count` round values between two, evenly spaced."""
+    span = high * 0.5 - low * 0.5
+    if not (isfinite(low) and isfinite(high)) or span <= 0:
+        return []
+    wanted = span / (count or USUAL_LEVELS) * 2
+    power = 10.0 ** floor(log10(wanted))
+    step = next(f * power for f in (1, 2, 2.5, 5, 10) if f * power >= wanted * (1 - 1e-9))
+    first, last = floor(low / step) + 1, ceil(high / step) - 1
+    return [float(f"{n * step:.12g}") for n in range(first, last + 1)]
+
+
+# -- From what the user gives ----------------------------------------------------------------------
+
+
+def plot_chart(x: Any, y: Any, options: PlotOptions) -> Chart:
+    """Lines; see `plotting.plot`."""
+    return Chart(tuple(_curves("plot", x, y, options, options.kind)), options)
+
+
+def scatter_chart(x: Any, y: Any, options: ScatterOptions) -> Chart:
+    """Points; see `plotting.scatter`."""
+    values = None if options.c is None else _values("scatter", options.c)
+    series = _curves("scatter", x, y, options, "scatter", values, {"s": options.s})
+    if values is None:
+        return Chart(tuple(series), options)
+    ends = stack(list(value_range(values)))
+    return Chart(tuple(Cloud(one, options, ends) for one in series), options)
+
+
+def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
+    """Bars; see `plotting.bar`."""
+    if height is None and isinstance(x, Mapping):
+        counted_ = cast("Mapping[Any, Any]", x)
+        if all(map(_is_number, counted_.values())):
+            x, height = list(map(str, counted_)), list(counted_.values())
+    names = None
+    if height is not None and isinstance(x, list | tuple):
+        each = cast("Sequence[Any]", x)
+        if each and all(isinstance(name, str) for name in each):
+            names, x = list(cast("Sequence[str]", each)), arange(len(each), device="cpu")
+    series = _curves("bar", x, height, options, "bar", None, {"width": options.width})
+    for one in series:
+        if one.size > MOST_POINTS:
+            raise ValueError(f"bar: takes at most {MOST_POINTS} bars, not {one.size}")
+    return Chart(tuple(series), options, names)
+
+
+def hist_chart(x: Any, options: HistOptions) -> Chart:
+    """Counts; see `plotting.hist`."""
+    named = _named("hist", x, options)
+    _check_count("hist", len(named))
+    parts: list[tuple[str, Tensor, int, int]] = []
+    for label, values in named:
+        step = max(1, -(-values.size // max_shown(values)))
+        parts.append((label, values[::step] if step > 1 else values, values.size, step))
+    more = [{"mark": "hist", "color": _colour(options, i)} for i in range(len(parts))]
+    return Chart((Histogram(parts, more, options),), options)
+
+
+def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
+    """Lines of equal values; see `plotting.contour`."""
+    if (y is None) != (z is None):
+        raise TypeError("contour: takes z, or x, y and z")
+    values = _values("contour", x if z is None else z)
+    if values.ndim != 2 or min(values.shape) < 2:
+        raise ShapeError(f"contour: z must be 2-D and at least 2 by 2, not of shape {values.shape}")
+    rows, columns = values.shape
+    across = _along("x", None if z is None else x, columns, values, 1)
+    up = _along("y", None if z is None else y, rows, values, 0)
+    step = -(-max(rows, columns) // MOST_LINES)
+    if step > 1:
+        values, across, up = values[::step, ::step], across[::step], up[::step]
+    ends = stack(list(value_range(values)))
+    return Chart(
+        (Contour(across, up, values, ends, rows * columns, step * step, options),), options
+    )
+
+
+def _along(name: str, given: Any, length: int, z: Tensor, axis: int) -> Tensor:
+    """The values of x or of y along their axis of a grid."""
+    if given is None:
+        return _counting(length, z)
+    values = _values("contour", given)
+    if values.ndim == 2 and values.shape == z.shape:
+        values = values[0] if axis else values[:, 0]
+    if values.shape != (length,):
+        raise ShapeError(f"contour: {name} must have shape ({length},), not {values.shape}")
+    return values
+
+
+def _curves(
+    op: str,
+    x: Any,
+    y: Any,
+    options: SeriesOptions,
+    mark: str,
+    colouring: Tensor | None = None,
+    more: Json | None = None,
+) -> list[Series]:
+    """The series of `y` against `x`, or of `x` against its indices.
 
     Raises
     ------
@@ -98,44 +385,60 @@ def chart(x: Any, y: Any, options: ChartOptions) -> Chart:
     ValueError
         For more than `MOST_SERIES`, and for more labels than series.
     """
-    named = _named(x if y is None else y, options.label)
-    _check_count(len(named))
-    base = None if y is None else _values(x)
+    named = _named(op, x if y is None else y, options)
+    _check_count(op, len(named))
+    base = None if y is None else _values(op, x)
     if base is not None and base.ndim != 1:
-        raise ShapeError(f"plot: x is 1-D, not of shape {base.shape}")
+        raise ShapeError(f"{op}: x must be 1-D, not of shape {base.shape}")
     series: list[Series] = []
-    for name, values in named:
+    for i, (name, values) in enumerate(named):
         n = values.shape[0]
         if base is not None and base.shape[0] != n:
-            raise ShapeError(f"plot: x has {base.shape[0]} points, y has {n}")
-        series.append(_series(name, base, values, options))
-    return Chart(tuple(series), options)
+            raise ShapeError(f"{op}: x has {base.shape[0]} points, y has {n}")
+        if colouring is not None and colouring.shape != (n,):
+            raise ShapeError(f"{op}: c must have shape ({n},), not {colouring.shape}")
+        told = {"mark": mark, "color": _colour(options, i), **(more or {})}
+        is_log = options.yscale == "log"
+        series.append(_series(name, base, values, mark, is_log, told, colouring))
+    return series
 
 
-def _check_count(series: int, which: str = "") -> None:
+def _colour(options: SeriesOptions, i: int) -> str | None:
+    given = options.color
+    if given is None or isinstance(given, str):
+        return given
+    return given[i] if i < len(given) else None
+
+
+def _check_count(op: str, series: int, which: str = "") -> None:
     if series > MOST_SERIES:
-        raise ValueError(f"plot: takes up to {MOST_SERIES} series, got {series}{which}")
+        raise ValueError(f"{op}: takes at most {MOST_SERIES} series, not {series}{which}")
 
 
-def _named(y: Any, label: Any) -> list[tuple[str, Tensor]]:
+def _named(op: str, y: Any, options: SeriesOptions) -> list[tuple[str, Tensor]]:
     """Label and values of each series."""
+    label = options.label
     if isinstance(y, Mapping):
         if label is not None:
-            raise TypeError("plot: takes no label with a dict, whose keys are the labels")
+            raise TypeError(
+                f"{op}: label cannot be combined with a dict, whose keys are the labels"
+            )
         entries = cast("Mapping[Any, Any]", y)
-        return [(str(name), _curve(values)) for name, values in entries.items()]
+        return [(str(name), _curve(op, values)) for name, values in entries.items()]
     curves: list[Tensor]
     if isinstance(y, list | tuple) and not all(map(_is_number, cast("Sequence[Any]", y))):
-        curves = [_curve(values) for values in cast("Sequence[Any]", y)]
+        curves = [_curve(op, values) for values in cast("Sequence[Any]", y)]
     else:
-        values = _values(y)
+        values = _values(op, y)
         if values.ndim == 2:
-            _check_count(values.shape[1], f": the columns of shape {values.shape}; .T has its rows")
+            _check_count(
+                op, values.shape[1], f": the columns of shape {values.shape}; .T has its rows"
+            )
         curves = [values[:, i] for i in range(values.shape[1])] if values.ndim == 2 else []
-        curves = curves or [_curve(values)]
+        curves = curves or [_curve(op, values)]
     labels = [label] if isinstance(label, str) or label is None else list(label)
     if len(labels) > len(curves):
-        raise ValueError(f"plot: {len(labels)} labels for {len(curves)} series")
+        raise ValueError(f"{op}: {len(labels)} labels for {len(curves)} series")
     labels += [None] * (len(curves) - len(labels))
     if len(curves) > 1:
         labels = [str(i) if given is None else given for i, given in enumerate(labels)]
@@ -147,31 +450,42 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, bool | int | float) or getattr(value, "ndim", None) == 0
 
 
-def _values(values: Any) -> Tensor:
-    x = drawable(values, "plot")
+def _values(op: str, values: Any) -> Tensor:
+    x = drawable(values, op)
     return converted(x, dtypes.int32) if x.dtype.kind == "b" else x
 
 
-def _curve(values: Any) -> Tensor:
-    y = _values(values)
+def _curve(op: str, values: Any) -> Tensor:
+    y = _values(op, values)
     if y.ndim > 1:
-        raise ShapeError(f"plot: a series is 1-D, not of shape {y.shape}")
+        raise ShapeError(f"{op}: a series must be 1-D, not of shape {y.shape}")
     return y if y.ndim else y.reshape(1)
 
 
-def _series(label: str, x: Tensor | None, y: Tensor, options: ChartOptions) -> Series:
+def _series(
+    label: str,
+    x: Tensor | None,
+    y: Tensor,
+    mark: str,
+    is_log: bool,
+    more: Json,
+    values: Tensor | None,
+) -> Series:
     size = y.shape[0]
     step = max(1, -(-size // max_shown(y)))
+    if mark == "scatter":
+        step = max(step, -(-size // MOST_POINTS))
     if step > 1:
         y, x = y[::step], None if x is None else x[::step]
+        values = None if values is None else values[::step]
     n = y.shape[0]
-    if n > MOST_POINTS:
-        kept = _kept(y, options)
+    if n > MOST_POINTS and mark != "bar":
+        kept = _kept(y, is_log)
         x = _scaled(kept, size, step) if x is None else take(x, kept.to(x.device))
         y = take(y, kept)
     elif x is None:
         x = _scaled(_counting(n, y), size, step)
-    return Series(label, x, y, size, step)
+    return Series(label, x, y, size, step, more, values)
 
 
 def _scaled(indices: Tensor, size: int, step: int) -> Tensor:
@@ -181,16 +495,13 @@ def _scaled(indices: Tensor, size: int, step: int) -> Tensor:
     return converted(indices, dtypes.float32) * step if size > 2**31 else indices * step
 
 
-def _kept(y: Tensor, options: ChartOptions) -> Tensor:
-    """Indices of at most `MOST_POINTS` of the points, in order.
+def _kept(y: Tensor, is_log: bool) -> Tensor:
+    """Indices of at most `MOST_POINTS` of a line's points, in order.
 
-    Of a line, those of the least and the largest value in each of as many slices as there is room
-    for, so that what is drawn covers what all points would. Of a cloud, every so manieth.
+    Those of the least and the largest value in each of as many slices as there is room for, so that
+    what is drawn covers what all points would.
     """
     n = y.shape[0]
-    if options.kind == "scatter":
-        step = -(-n // MOST_POINTS)
-        return arange(0, n, step, dtype=dtypes.int32, device=y.device)
     slices = MOST_POINTS // 2
     length = -(-n // slices)
     slices = -(-n // length)
@@ -198,7 +509,7 @@ def _kept(y: Tensor, options: ChartOptions) -> Tensor:
     places = minimum(begin.reshape(slices, 1) + _counting(length, y), n - 1)
     values = take(y if y.dtype.kind == "f" else converted(y, dtypes.float32), places)
     drawn = are_finite(values)
-    if options.yscale == "log":
+    if is_log:
         drawn = drawn & (values > 0)
     low = argmin(where(drawn, values, INFINITY), axis=1)
     high = argmax(where(drawn, values, -INFINITY), axis=1)

@@ -6,12 +6,13 @@ A pixel is one uint32, R | G << 8 | B << 16 | A << 24: four bytes in the order o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite as is_finite
 from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.convert.conversion import tensor
-from py_tensor.display.colormaps import COLOURS, table
+from py_tensor.display.colormaps import COLOURS, STOPS, table
 from py_tensor.display.options import ImageOptions
 from py_tensor.errors import ShapeError
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum, where
@@ -138,6 +139,28 @@ def value_range(x: Tensor) -> tuple[Tensor, Tensor]:
     values = _real(x)
     finite = isfinite(values)
     return least(where(finite, values, INFINITY)), largest(where(finite, values, -INFINITY))
+
+
+async def numbers(x: Tensor, blocking: bool) -> Any:
+    """The elements as nested lists, waiting for the GPU by blocking or by suspending."""
+    return x.tolist() if blocking else (await x.to_numpy_async()).tolist()
+
+
+def colours(
+    cmap: str, vmin: float | None, vmax: float | None, low: float, high: float, label: str = ""
+) -> dict[str, Any] | None:
+    """What explains the colours of values; None where no bound is known and no value finite.
+
+    Parameters
+    ----------
+    low, high
+        The least and the largest finite value, for the bounds that are not given.
+    """
+    first, last = low if vmin is None else vmin, high if vmax is None else vmax
+    if not (is_finite(first) and is_finite(last)):
+        return None
+    stops = [f"#{stop}" for stop in STOPS[cmap].split()]
+    return {"stops": stops, "range": [first, max(first, last)], "label": label}
 
 
 def thumbnail(x: Tensor, height: int, width: int) -> Tensor:

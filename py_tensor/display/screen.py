@@ -1,11 +1,11 @@
-"""What is shown rather than printed: `pt.imshow`, `pt.plot`, and `pt.display` with its updates.
+"""What is shown rather than printed: `pt.imshow`, and `pt.display` with its updates.
 
 A host that can show more than text says so with `set_screen`. Everywhere else text is printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.convert.conversion import drawable
-from py_tensor.display.options import chart_options, image_options
+from py_tensor.display.options import ImageOptions, image_options
 from py_tensor.display.pictures import (
     can_paint,
     check_shape,
+    colours,
     discard,
     is_colour,
     is_picturable,
+    numbers,
     picture,
     taken,
+    value_range,
 )
-from py_tensor.errors import ShapeError, WaitError
+from py_tensor.errors import WaitError
+from py_tensor.ops.movement import stack
 from py_tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -135,9 +139,10 @@ class Display:
         self.task: asyncio.Task[None] | None = None  # shows the first content, where that waits
         self._made = 0  # how many contents it has had
         self._latest = 0  # which of them was the last to be shown
+        self._chart: ChartContent | None = None  # the one it shows
         if isinstance(value, Widget):
             value.shown_as = self.number
-        self._show(content)
+        self._start(content)
 
     def update(self, value: Any, **options: Any) -> None:
         """Show `value` instead; options that are not given stay as they were.
@@ -155,7 +160,28 @@ class Display:
     async def update_async(self, value: Any, **options: Any) -> None:
         """The same, awaited. Of several under way at once, the one that began last stays."""
         content = self._replaced(value, options)
+        if isinstance(content, ChartContent):
+            self._chart = content
         await self._shown(content, self._next(), blocking=False)
+
+    def __add__(self, other: Display) -> Display:
+        """Show the series of two charts in one, in the place of this one; return this display.
+
+        The other's place is empty then. The values themselves are not computed again.
+
+        Raises
+        ------
+        ValueError
+            For more than 20 series, and for charts whose bars have other names.
+        """
+        both = self._chart, getattr(other, "_chart", None)
+        if both[0] is None or both[1] is None:
+            return NotImplemented
+        self._make = _refuse
+        self._start(both[0] + both[1])
+        if _screen is not None:
+            _screen.post(other.number, {"kind": "shown"}, None, True)
+        return self
 
     def _replaced(self, value: Any, options: Options) -> _Content:
         content = self._make(value, self._options, options)
@@ -163,10 +189,16 @@ class Display:
         return content
 
     def _show(self, content: _Content) -> None:
+        if self._is_shown and _screen is not None and content.must_wait() and not host.can_wait():
+            host.check_can_wait("Display.update (or `await d.update_async(x)`)")
+        self._start(content)
+
+    def _start(self, content: _Content) -> None:
+        """Show a content, now or where Python cannot block as soon as it is there."""
+        if isinstance(content, ChartContent):
+            self._chart = content
         if _screen is None or not content.must_wait() or host.can_wait():
             _finish(self._shown(content, self._next(), blocking=True))
-        elif self._made:
-            host.check_can_wait("Display.update (or `await d.update_async(x)`)")
         else:
             import asyncio
 
@@ -279,61 +311,123 @@ class _Widget(_Content):
 
 
 class _Image(_Content):
-    """A tensor through `pictures.picture`."""
+    """A tensor through `pictures.picture`, and what explains it."""
 
     def __init__(self, op: str, value: Any, options: Options) -> None:
         x = drawable(value, op)
         check_shape(op, x)
-        chosen = image_options(op, options, x.dtype)
+        self._options = chosen = image_options(op, options, x.dtype)
         super().__init__(x)
-        self._scale = chosen.scale
         self._drawn = picture(x, chosen, premultiplied=can_paint(x))
-        self._cmap = "" if is_colour(x) else chosen.cmap
+        self._has_values = not is_colour(x)
+        is_bounded = chosen.vmin is not None and chosen.vmax is not None
+        has_bar = chosen.colorbar and self._has_values
+        self._ends = stack(list(value_range(x))) if has_bar and not is_bounded else None
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
-        width, height = self._drawn.width, self._drawn.height
+        figure = await self._figure(blocking)  # before there are pixels that would have to be freed
         label = f"Image of a tensor of shape {self.value.shape}"
-        bundle = {
+        if self._has_values:
+            label += f" in {self._options.cmap} colours"
+        if figure and figure["colours"]:
+            low, high = figure["colours"]["range"]
+            label += f" from {low:g} to {high:g}"
+        return {
             "kind": "image",
-            "width": width,
-            "height": height,
-            "scale": self._scale,
-            "label": f"{label} in {self._cmap} colours" if self._cmap else label,
-        }
-        return bundle, await taken(self._drawn, blocking)
+            "width": self._drawn.width,
+            "height": self._drawn.height,
+            "scale": self._options.scale,
+            "label": label,
+            "figure": figure,
+        }, await taken(self._drawn, blocking)
+
+    async def _figure(self, blocking: bool) -> Bundle | None:
+        """What is drawn around the picture; the range of its values is read, where it is shown."""
+        o = self._options
+        has_axes = bool(o.xlabel or o.ylabel or o.extent) or (o.colorbar and self._has_values)
+        if not (has_axes or o.title):
+            return None
+        ends = [0.0, 0.0] if self._ends is None else await numbers(self._ends, blocking)
+        return figure_facts(o, self.value, ends, has_axes)
 
 
-class _Plot(_Content):
-    """A chart of y, or of a tuple (x, y)."""
+def figure_facts(
+    o: ImageOptions, x: Tensor, ends: Sequence[float], has_axes: bool, of: Bundle | None = None
+) -> Bundle:
+    """What is drawn around a picture; `ends` are the least and the largest of its finite values."""
+    bar = (
+        colours(o.cmap, o.vmin, o.vmax, ends[0], ends[1])
+        if o.colorbar and not is_colour(x)
+        else None
+    )
+    height, width = x.shape[:2]
+    return {
+        "title": o.title,
+        "xlabel": o.xlabel,
+        "ylabel": o.ylabel,
+        "hasAxes": has_axes,
+        "hasValues": not is_colour(x),
+        "isWhole": x.dtype.kind != "f",
+        "colours": bar,
+        "extent": o.extent,
+        "of": of or {"width": width, "height": height},
+    }
 
-    def __init__(self, value: Any, options: Options) -> None:
-        from py_tensor.display.charts import chart
 
-        chosen = chart_options("plot", options)
-        pair = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value, None)
-        if len(pair) != 2:
-            raise ShapeError(f"plot: draws y or a pair (x, y), not a tuple of {len(pair)}")
-        self._chart = chart(*pair, chosen)
-        super().__init__(self._chart)
+class ChartContent(_Content):
+    """A chart, which is drawn once: what is added to it later needs its numbers alone.
+
+    Parameters
+    ----------
+    draw
+        Gives the chart as JSON-able values.
+    waits
+        Whether that waits for a GPU.
+    """
+
+    def __init__(
+        self, draw: Callable[[bool], Awaitable[Bundle]], waits: Callable[[], bool]
+    ) -> None:
+        super().__init__(None)
+        self._draw = draw
+        self._waits = waits
+        self._drawn: Bundle | None = None
 
     def must_wait(self) -> bool:
-        return any(GPU_DEVICE in (s.x.device, s.y.device) for s in self._chart.series)
+        return self._drawn is None and self._waits()
 
     async def text(self, blocking: bool) -> str:
-        return self._chart.summary()
+        from py_tensor.display.charts import summary
+
+        return summary(await self.drawn(blocking))
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
-        return await self._chart.bundle(blocking), None
+        return await self.drawn(blocking), None
+
+    async def drawn(self, blocking: bool) -> Bundle:
+        """The chart as JSON-able values."""
+        if self._drawn is None:
+            self._drawn = await self._draw(blocking)
+            del self._draw, self._waits  # and with them the tensors
+        return self._drawn
+
+    def __add__(self, other: ChartContent) -> ChartContent:
+        async def draw(blocking: bool) -> Bundle:
+            from py_tensor.display.charts import joined
+
+            return joined([await self.drawn(blocking), await other.drawn(blocking)])
+
+        return ChartContent(draw, lambda: self.must_wait() or other.must_wait())
+
+
+def _refuse(value: Any, kept: Options, given: Options) -> _Content:
+    """How a sum of charts shows a value."""
+    raise TypeError("update: a sum of charts cannot be updated; draw its charts again")
 
 
 def _image(value: Any, kept: Options, given: Options) -> _Content:
     """How `imshow` shows a value."""
     return _Image("imshow", value, kept | given)
-
-
-def _plot(value: Any, kept: Options, given: Options) -> _Content:
-    """How `plot` shows a value."""
-    return _Plot(value, kept | given)
 
 
 def _any(value: Any, kept: Options, given: Options) -> _Content:
@@ -346,7 +440,7 @@ def _any(value: Any, kept: Options, given: Options) -> _Content:
             if isinstance(value, Tensor)
             else type(value).__name__
         )
-        raise TypeError(f"display: {', '.join(given)} is for images; got {kind}")
+        raise TypeError(f"display: {', '.join(given)} is for images, not for {kind}")
     return _Widget(value) if isinstance(value, Widget) else _Content(value)
 
 
@@ -357,10 +451,16 @@ def imshow(
     vmax: float | None = None,
     cmap: str = "viridis",
     scale: float | None = None,
+    colorbar: bool = True,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    extent: tuple[float, float, float, float] | None = None,
 ) -> Display:
     """Show a tensor as an image, the first row on top.
 
-    On a GPU the pixels are computed there, and go to the canvas without being read.
+    On a GPU the pixels are computed there, and go to the canvas without being read. The least and
+    the largest element are read for the colour bar, unless both bounds are given.
 
     Parameters
     ----------
@@ -375,6 +475,12 @@ def imshow(
         The colour map.
     scale
         CSS pixels for each element; by default as many as make a small image easy to see.
+    colorbar : bool
+        Draw a colour bar and axes beside values; False shows the image alone.
+    title, xlabel, ylabel : str
+        Names of the image and of its axes.
+    extent : (left, right, bottom, top), optional
+        The values at the ends of the axes; by default they count columns and rows.
 
     Returns
     -------
@@ -389,65 +495,12 @@ def imshow(
         For an option of another type.
     ValueError
         For an unknown colour map, for a bound that is not finite, where `vmin` is not less than
-        `vmax`, and for a scale that is not positive and finite.
+        `vmax`, for a scale that is not positive and finite, and for an extent without width or
+        height.
     """
-    return Display(_image, x, {"vmin": vmin, "vmax": vmax, "cmap": cmap, "scale": scale})
-
-
-def plot(
-    x: Any,
-    y: Any = None,
-    *,
-    label: Any = None,
-    kind: str = "line",
-    title: str = "",
-    xlabel: str = "",
-    ylabel: str = "",
-    xscale: str = "linear",
-    yscale: str = "linear",
-) -> Display:
-    """Draw a chart of one or several series.
-
-    Of a line of more than 2000 points, the least and the largest of each of 1000 slices are drawn;
-    those are found on the series' device.
-
-    Parameters
-    ----------
-    x, y
-        ``plot(y)`` draws y against its indices, ``plot(x, y)`` against the 1-D x. y is 1-D, or 2-D
-        with a series in each column, or a list of series, or a dict of label and series.
-    label : str or list of str, optional
-        What the legend calls the series.
-    kind : {"line", "scatter"}
-    title, xlabel, ylabel : str
-    xscale, yscale : {"linear", "log"}
-        On a log axis, values that are not positive are left out.
-
-    Returns
-    -------
-    Display
-        Whose ``update(y)`` or ``update((x, y))`` draws other series in the same style.
-
-    Raises
-    ------
-    ShapeError
-        For series that are not 1-D, and where x and y differ in length.
-    TypeError
-        For an option of another type.
-    ValueError
-        For an unknown kind or scale, and for more than 20 series.
-    """
-    options: dict[str, Any] = {
-        "label": label,
-        "kind": kind,
-        "title": title,
-        "xlabel": xlabel,
-        "ylabel": ylabel,
-        "xscale": xscale,
-        "yscale": yscale,
-    }
-    alone = list(cast("tuple[Any, ...]", x)) if isinstance(x, tuple) else x
-    return Display(_plot, alone if y is None else (x, y), options)
+    options: Options = {"vmin": vmin, "vmax": vmax, "cmap": cmap, "scale": scale}
+    options |= {"colorbar": colorbar, "title": title, "xlabel": xlabel, "ylabel": ylabel}
+    return Display(_image, x, options | {"extent": extent})
 
 
 def display(value: Any, **options: Any) -> Display:

@@ -93,7 +93,8 @@ class Check:
         return self.message(index)
 
     def message(self, index: int | str) -> str:
-        return f"{self.op}: {index} is out of range for axis {self.axis} of shape {self.shape}"
+        where = self.op if self.op == "index" else f"{self.op}: index"
+        return f"{where} {index} is out of range for axis {self.axis} of shape {self.shape}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ class Op:
                     )
         count = self.operands
         if not metas or (count is not None and len(metas) != count):
-            raise TypeError(f"{self.name}: got {len(metas)} operands, takes {count or 'some'}")
+            raise TypeError(f"{self.name}: takes {count or 'some'} operands, not {len(metas)}")
         shape, dtype = self.shape_and_dtype(metas, attrs)
         return meta_of(shape, dtype, metas[0].device)
 
@@ -239,17 +239,22 @@ class Elementwise(Op):
         for meta in metas:
             if meta.shape and meta.shape != shape:
                 if shape:
-                    raise ShapeError(f"{self.name}: operands of shapes {shape} and {meta.shape}")
+                    raise ShapeError(
+                        f"{self.name}: operands must have one shape, not {shape} and {meta.shape}"
+                    )
                 shape = meta.shape
         dtype = metas[-1].dtype
         for number, meta in enumerate(metas):
             if number < len(self.leading):
                 if meta.dtype is not self.leading[number]:
                     raise DTypeError(
-                        f"{self.name}: operand {number} is {self.leading[number]}, not {meta.dtype}"
+                        f"{self.name}: operand {number} must be {self.leading[number]}, not"
+                        f" {meta.dtype}"
                     )
             elif meta.dtype is not dtype:
-                raise DTypeError(f"{self.name}: operands of dtypes {meta.dtype} and {dtype}")
+                raise DTypeError(
+                    f"{self.name}: operands must have one dtype, not {meta.dtype} and {dtype}"
+                )
         self.accepts.check_converted(self.name, dtype)
         return shape, self.result(dtype)
 
@@ -295,7 +300,7 @@ class Folding(Op):
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         first, second = metas[0], metas[-1]
         if first.shape != second.shape or first.dtype is not second.dtype:
-            raise ShapeError(f"{self.name}: operands {first} and {second} are not alike")
+            raise ShapeError(f"{self.name}: operands {first} and {second} do not match")
         check_axes(self.name, attrs, len(first.shape))
         fold, shape = self.folding()[0], reduced(first.shape, attrs)
         fold.accepts.check_converted(self.name, first.dtype)
@@ -466,7 +471,7 @@ class Sort(Op):
         check_axes(self.name, (axis,), len(shape))
         if shape[axis] > MOST_PLACES:
             raise ShapeError(
-                f"{self.name}: a place along axis {axis} of {shape} does not fit int32"
+                f"{self.name}: an index along axis {axis} of {shape} does not fit int32"
             )
         return shape, int32 if self.indices else metas[0].dtype
 
@@ -651,7 +656,9 @@ class Concat(Op):
         check_axes(self.name, (attrs,), len(first.shape))
         for x in metas:
             if x.dtype is not first.dtype:
-                raise DTypeError(f"{self.name}: operands of dtypes {first.dtype} and {x.dtype}")
+                raise DTypeError(
+                    f"{self.name}: operands must have one dtype, not {first.dtype} and {x.dtype}"
+                )
         return joined(self.name, [x.shape for x in metas], attrs), first.dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
@@ -683,7 +690,9 @@ class Assign(Op):
         shape, strides, offset = attrs
         _check_places(self.name, shape, strides, offset, whole)
         if not is_injective(shape, strides):
-            raise ShapeError(f"{self.name}: shape {shape} by strides {strides} has a place twice")
+            raise ShapeError(
+                f"{self.name}: shape {shape} with strides {strides} has overlapping elements"
+            )
         _check_value(self.name, whole, value, (shape, ()))
         return whole.shape, whole.dtype
 
@@ -761,7 +770,7 @@ class Scatter(Op):
         axes, at, op, mode, _ = attrs
         op = op or self.name
         if mode not in SCATTER_MODES:
-            raise ValueError(f"{op}: mode {mode!r} is none of {', '.join(SCATTER_MODES)}")
+            raise ValueError(f"{op}: mode must be one of {', '.join(SCATTER_MODES)}, not {mode!r}")
         base, *rest = metas
         shape = _taken_shape(op, base, tuple(rest[1:]), axes, at)
         _check_value(op, base, rest[0], (shape,))
@@ -811,23 +820,26 @@ def _operands_of(op: Elementwise) -> int:
 def _check_places(op: str, shape: Shape, strides: tuple[int, ...], offset: int, x: Meta) -> None:
     """Raise ShapeError unless a layout names elements of an operand."""
     if len(strides) != len(shape) or (shape and min(shape) < 0):
-        raise ShapeError(f"{op}: there are no shape {shape} and strides {strides}")
+        raise ShapeError(f"{op}: invalid shape {shape} and strides {strides}")
     if len(shape) > MAX_RANK:
         check_rank(op, shape)
     low, high = extent(shape, strides, offset)
     if not (0 <= low <= high < x.size or 0 in shape):
         raise ShapeError(
-            f"{op}: shape {shape} by strides {strides} from {offset} leaves the elements of"
-            f" {x.shape}"
+            f"{op}: shape {shape} with strides {strides} from {offset}"
+            f" is outside the elements of {x.shape}"
         )
 
 
 def _check_value(op: str, x: Meta, value: Meta, shapes: tuple[Shape, ...]) -> None:
     """Raise unless a value that is written to an operand has its dtype, and one of the shapes."""
     if value.dtype is not x.dtype:
-        raise DTypeError(f"{op}: a value of {value.dtype} for a tensor of {x.dtype}")
+        raise DTypeError(f"{op}: cannot assign a value of {value.dtype} to a tensor of {x.dtype}")
     if value.shape not in shapes:
-        raise ShapeError(f"{op}: a value of shape {value.shape} for places of shape {shapes[0]}")
+        raise ShapeError(
+            f"{op}: cannot assign a value of shape {value.shape} to a selection of shape"
+            f" {shapes[0]}"
+        )
 
 
 def _taken_shape(
@@ -836,13 +848,13 @@ def _taken_shape(
     """The shape of what indices take from an operand, or put there: that of each index."""
     check_axes(op, axes, len(x.shape))
     if not axes or len(indices) != len(axes):
-        raise ShapeError(f"{op}: {len(indices)} indices for the axes {axes}")
+        raise ShapeError(f"{op}: {len(indices)} indices do not match the axes {axes}")
     shape, rest = indices[0].shape, dropped(x.shape, axes)
     for index in indices:
         if index.dtype.kind not in "iu":
-            raise DTypeError(f"{op}: indices are integers, not {index.dtype}")
+            raise DTypeError(f"{op}: indices must be integers, not {index.dtype}")
         if index.shape != shape:
-            raise ShapeError(f"{op}: indices of shapes {shape} and {index.shape}")
+            raise ShapeError(f"{op}: indices must have one shape, not {shape} and {index.shape}")
     behind = len(rest) - at
     if at < 0 or behind < 0 or (*shape[:at], *shape[max(at, len(shape) - behind) :]) != rest:
         raise ShapeError(f"{op}: indices of shape {shape} for axes {axes} of {x.shape}, from {at}")

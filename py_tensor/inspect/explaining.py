@@ -187,14 +187,14 @@ def explain(*tensors: Tensor) -> Explanation:
     by op.
     """
     if not tensors:
-        raise TypeError("explain: there is no tensor to explain")
+        raise TypeError("explain: needs at least one tensor")
     kernels: list[Kernel] = []
     remarks: list[str] = []
     planned, op_by_op = True, 0
     by_device: dict[Device, list[tuple[Node, Shape]]] = {}
     for x in tensors:
         if not isinstance(x, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"explain: takes tensors, one or several, not {type(x).__name__}")
+            raise TypeError(f"explain: takes one or more tensors, not {type(x).__name__}")
         node, part = x._source()  # pyright: ignore[reportPrivateUsage]
         shape = x.shape if part is None else node.meta.shape
         by_device.setdefault(node.meta.device, []).append((node, shape))

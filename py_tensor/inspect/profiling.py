@@ -119,7 +119,7 @@ class Profile:
 
     def __enter__(self) -> Profile:
         if default_device() is not GPU_DEVICE:
-            raise DeviceError("profile: only the webgpu device has a clock of its own")
+            raise DeviceError("profile: only the webgpu device can be profiled")
         self._backend: Any = GPU_DEVICE.backend
         GPU_DEVICE.flush()
         self._backend.synchronize()

@@ -1,4 +1,4 @@
-"""What NumPy keeps in `lib`: views by strides, in `stride_tricks`."""
+"""The part of NumPy's `lib` that is supported: `stride_tricks`."""
 
 from py_tensor.lib import stride_tricks
 

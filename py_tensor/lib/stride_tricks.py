@@ -1,4 +1,4 @@
-"""Views by strides, under the name of NumPy's module."""
+"""Strided views, with the name of NumPy's module."""
 
 from py_tensor.ops.joining import broadcast_arrays as broadcast_arrays
 from py_tensor.ops.joining import broadcast_shapes as broadcast_shapes

@@ -1,4 +1,4 @@
-"""Elementwise functions that are made of others: angles, signs, lengths, and NaN."""
+"""Elementwise functions composed of other ops: angles, signs, hypotenuses and NaN handling."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ signbit = unary(
     lambda np, x: np.signbit(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
-    doc="Whether each element is below 0, or -0.",
+    doc="Whether the sign bit of each element is set: it is below 0, or -0.",
     method=False,
 )
 copysign = binary(
@@ -56,7 +56,7 @@ copysign = binary(
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
     lambda np, x, y: np.copysign(x, y),
     vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
-    doc="Each element of `x1` with the sign of that of `x2`, the sign of a zero too.",
+    doc="Each element of `x1` with the sign of the element of `x2`, including the sign of zero.",
 )
 nextafter = binary(
     "nextafter",
@@ -65,19 +65,19 @@ nextafter = binary(
     lambda np, x, y: np.nextafter(x, y),
     vjp=lambda g, y, a, b, _: (g, None),
     ulp=1,
-    doc="The next number from that of `x1` towards that of `x2`; of halves in float32.",
+    doc="The next floating-point number after `x1` towards `x2`; float16 operands use float32.",
 )
 heaviside = composed_binary(
     "heaviside",
     REAL_FLOATING,
     lambda x, y: where(equal(x, 0), y, where(isnan(x), x, x > 0)),
-    doc="0 where `x1` is below 0, 1 where it is above, and `x2` where it is 0.",
+    doc="Heaviside step function: 0 where ``x1 < 0``, `x2` where ``x1 == 0``, 1 where ``x1 > 0``.",
 )
 fabs = composed_unary(
     "fabs",
     REAL_FLOATING,
     lambda x: abs(x),
-    doc="Absolute value of each element, in floating point.",
+    doc="Absolute value of each element, as a float.",
 )
 
 # -- Angles and lengths -------------------------------------------------------------------------
@@ -89,7 +89,7 @@ radians = unary(
     lambda np, x: np.radians(x),
     vjp=lambda g, y, x, _: (g * (math.pi / 180),),
     ulp=4,
-    doc="Each element, an angle in degrees, in radians.",
+    doc="Convert angles from degrees to radians.",
     method=False,
 )
 degrees = unary(
@@ -99,7 +99,7 @@ degrees = unary(
     lambda np, x: np.degrees(x),
     vjp=lambda g, y, x, _: (g * (180 / math.pi),),
     ulp=4,
-    doc="Each element, an angle in radians, in degrees.",
+    doc="Convert angles from radians to degrees.",
     method=False,
 )
 
@@ -112,9 +112,9 @@ arctan2 = binary(
     vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
     cost=30,
     ulp=4,
-    doc="""The angle in [-pi, pi] of the point whose height is `x1` and whose width is `x2`.
+    doc="""Angle in [-pi, pi] of the point with ordinate `x1` and abscissa `x2`.
 
-    As in NumPy the height comes first: ``arctan2(y, x)``. The signs of zeros count.
+    As in NumPy, the ordinate comes first: ``arctan2(y, x)``. The signs of zeros matter.
     """,
 )
 hypot = binary(
@@ -125,7 +125,7 @@ hypot = binary(
     vjp=lambda g, y, a, b, _: (g * a / y, g * b / y),
     cost=20,
     ulp=4,
-    doc="The length of the hypotenuse for legs `x1` and `x2`, without overflow in between.",
+    doc="Hypotenuse of a right triangle with legs `x1` and `x2`, without intermediate overflow.",
 )
 
 
@@ -135,7 +135,7 @@ def _hypot(np: Any, x: Any, y: Any) -> Any:
 
 
 def sinc(x: Operand) -> Tensor:
-    """``sin(pi x) / (pi x)`` of each element, in floating point; 1 at 0."""
+    """Normalized sinc function ``sin(pi x) / (pi x)`` of each element; 1 at 0."""
     x = as_floating(x, "sinc")
     if x.dtype.kind == "c":
         return where(equal(x, 0), 1.0, sin(x * math.pi) / (x * math.pi))
@@ -165,7 +165,7 @@ logaddexp = composed_binary(
     REAL_FLOATING,
     _logaddexp,
     doc=(
-        "``log(exp(x) + exp(y))``, without overflow in between. In float32 within"
+        "``log(exp(x) + exp(y))`` without intermediate overflow. In float32 within"
         " 4 ulp of the largest of the result, the operands and 1."
     ),
     ulp=None,
@@ -175,7 +175,7 @@ logaddexp2 = composed_binary(
     REAL_FLOATING,
     _logaddexp2,
     doc=(
-        "``log2(2**x + 2**y)``, without overflow in between. In float32 within"
+        "``log2(2**x + 2**y)`` without intermediate overflow. In float32 within"
         " 4 ulp of the largest of the result, the operands and 1."
     ),
     ulp=None,
@@ -185,7 +185,7 @@ float_power = composed_binary(
     FLOATING,
     lambda x, y: power(x, y),
     ulp=4,
-    doc="Each element of `x1` to the power of that of `x2`, in floating point.",
+    doc="Each element of `x1` raised to the power of the element of `x2`, as a float.",
 )
 
 # -- Rounding and remainders --------------------------------------------------------------------
@@ -194,9 +194,9 @@ rint = composed_unary(
     "rint",
     FLOATING,
     lambda x: round(x),
-    doc="Each element rounded to an integer, halves to the even one, in floating point.",
+    doc="Round each element to the nearest integer, ties to even; the result is a float.",
 )
-fix = composed_unary("fix", REAL, lambda x: trunc(x), doc="`trunc`, by another name.")
+fix = composed_unary("fix", REAL, lambda x: trunc(x), doc="Alias of `trunc`.")
 
 
 def _fmod(x: Tensor, y: Tensor) -> Tensor:
@@ -211,7 +211,7 @@ fmod = composed_binary(
     REAL_NUMERIC,
     _fmod,
     ulp=4,
-    doc="What division leaves, with the sign of `x1`, as in C; an integer modulo 0 gives 0.",
+    doc="Remainder of division with the sign of `x1`, as in C; an integer modulo 0 is 0.",
 )
 
 # -- NaN ----------------------------------------------------------------------------------------
@@ -220,13 +220,13 @@ fmax = composed_binary(
     "fmax",
     ANY,
     lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))),
-    doc="The larger of the elements; the other one where one is NaN.",
+    doc="Elementwise maximum; if one element is NaN, the other is returned.",
 )
 fmin = composed_binary(
     "fmin",
     ANY,
     lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))),
-    doc="The smaller of the elements; the other one where one is NaN.",
+    doc="Elementwise minimum; if one element is NaN, the other is returned.",
 )
 
 
@@ -237,20 +237,20 @@ def nan_to_num(
     posinf: Scalar | None = None,
     neginf: Scalar | None = None,
 ) -> Tensor:
-    """Numbers in place of NaN and the infinities.
+    """Replace NaN and infinities with finite numbers.
 
     Parameters
     ----------
     copy : bool
-        Whether the result is a new tensor; False writes to `x`.
+        Whether to return a new tensor; False writes to `x`.
     nan, posinf, neginf
-        What stands for each; by default 0, and the largest and the least finite number. Of arrays
-        it is the element in the same place.
+        The replacements; by default 0, the largest and the lowest finite number. An array gives one
+        for each element.
 
     Raises
     ------
     ShapeError
-        For arrays that do not broadcast to the shape of `x`.
+        If a replacement does not broadcast to the shape of `x`.
     """
     x = tensor_of(x, "nan_to_num")
     if x.dtype.kind == "c":
@@ -267,7 +267,9 @@ def nan_to_num(
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
     finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)
     if finite.shape != x.shape:
-        raise ShapeError(f"nan_to_num: numbers of shape {finite.shape} for those of {x.shape}")
+        raise ShapeError(
+            f"nan_to_num: replacements of shape {finite.shape} do not broadcast to {x.shape}"
+        )
     if copy:
         return as_ndarray(finite)
     x[...] = finite

@@ -1,4 +1,4 @@
-"""Functions and methods that write to a tensor: fill, sort in place, put, copyto and their like."""
+"""Functions and methods that write to a tensor: fill, in-place sort, put, copyto and others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 def _target(op: str, x: Any) -> Tensor:
     if not isinstance(x, Tensor):
-        raise TypeError(f"{op}: writes to a tensor, not to {type(x).__name__}")
+        raise TypeError(f"{op}: can only write to a tensor, not to {type(x).__name__}")
     x._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
     return x
 
@@ -40,9 +40,9 @@ def _overwrite(x: Tensor, y: Tensor) -> None:
 
 
 def _fill(self: Tensor, value: Operand) -> None:
-    """Set every element to one value."""
+    """Fill the tensor with one value."""
     if number_like(value) is None and getattr(value, "ndim", 1):
-        raise TypeError(f"fill: takes one number, not {type(value).__name__}")
+        raise TypeError(f"fill: value must be one number, not {type(value).__name__}")
     setitem(self, Ellipsis, value)
 
 
@@ -55,9 +55,9 @@ def _sort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> None:
-    """Put the elements along `axis` in order, in place; `pt.sort` gives a sorted copy."""
+    """Sort the elements along `axis` in place; `pt.sort` returns a sorted copy."""
     if axis is None:  # type: ignore[comparison-overlap]
-        raise TypeError("sort: x.sort goes along one axis; pt.sort(x, None) sorts a flat copy")
+        raise TypeError("sort: x.sort needs one axis; pt.sort(x, None) sorts a flat copy")
     result = sort(self, axis, kind, order, descending=descending, stable=stable)
     _overwrite(_target("sort", self), result)
 
@@ -69,29 +69,29 @@ def _partition(
     kind: str = "introselect",
     order: None = None,
 ) -> None:
-    """Put the elements along `axis` in an order of `pt.partition`, in place."""
+    """Partition the elements along `axis` in place, as `pt.partition` does."""
     from py_tensor.ops.searching import partition
 
     if axis is None:  # type: ignore[comparison-overlap]
-        raise TypeError("partition: in place it goes along one axis; pt.partition takes None")
+        raise TypeError("partition: x.partition needs one axis; pt.partition accepts None")
     result = partition(self, kth, axis, kind, order)
     _overwrite(_target("partition", self), result)
 
 
 def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
-    """Give the tensor another shape, in place: elements are cut off, or zeros stand behind them.
+    """Change the shape in place: elements are dropped, or zeros appended.
 
     Raises
     ------
     ValueError
-        For a view, a tensor of which views were made, whatever `refcheck` says, and a scalar.
+        If the tensor is a view, has views (whatever `refcheck` is) or is a scalar.
     """
     given = new_shape[0] if len(new_shape) == 1 else new_shape
     if given is None or not new_shape:
         return
     shape = parse_shape("resize", given)
     if self.is_scalar or self._alias is not None:  # pyright: ignore[reportPrivateUsage]
-        raise ValueError("resize: the tensor has views, or is one; pt.resize makes another")
+        raise ValueError("resize: the tensor is a view or has views; use pt.resize, which copies")
     kept = ravel(self.copy())[: size_of(shape)]
     missing = zeros(size_of(shape) - kept.size, self.dtype, device=self.device)
     made = node_of(reshape_copy(concat([kept, missing]), shape))
@@ -99,17 +99,17 @@ def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
 
 
 def put(a: Tensor, ind: Operand, v: Operand, mode: str = "raise") -> None:
-    """Assign `v` at indices into the flattened tensor; they are repeated where too few.
+    """Assign `v` at indices into the flattened tensor; too few values are repeated.
 
     Parameters
     ----------
     mode : {"raise", "wrap", "clip"}
-        What stands for an index out of range, as in `take`.
+        How to treat an index out of range, as in `take`.
 
     Raises
     ------
     IndexError
-        For an index out of range; with the next read where the indices lie on the GPU.
+        If an index is out of range; raised by the next read if the indices are on the GPU.
     """
     target = _target("put", a)
     _overwrite(target, with_put(a, ind, as_given(a, v, "put"), mode))
@@ -121,7 +121,7 @@ def _put(self: Tensor, indices: Operand, values: Operand, /, mode: str = "raise"
 
 
 def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | None) -> None:
-    """Assign `values` where `take_along_axis` with the same indices takes elements.
+    """Assign `values` to the elements that `take_along_axis` selects with the same indices.
 
     Raises
     ------
@@ -132,21 +132,20 @@ def put_along_axis(arr: Tensor, indices: Operand, values: Operand, axis: int | N
 
 
 def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand = True) -> None:
-    """Assign `src`, which broadcasts, to all elements, or to those where `where` is true.
+    """Assign `src`, which broadcasts, to all elements or to those where `where` is true.
 
     Parameters
     ----------
     casting : {"no", "equiv", "safe", "same_kind", "unsafe"}
-        Which dtypes may be stored in that of `dst`. A number of Python's has none: of it only the
-        kind counts.
+        Which dtypes may be stored in the dtype of `dst`. For a Python number only the kind matters.
 
     Raises
     ------
     ShapeError
-        If the values, or `where`, do not broadcast to the shape of `dst`.
+        If the values or `where` do not broadcast to the shape of `dst`.
     DTypeError
-        For a dtype of the values that `casting` does not allow, and for another of `where` than
-        bool, unless it is one number.
+        If `casting` does not allow the dtype of the values, or if `where` is neither bool nor one
+        number.
     """
     _target("copyto", dst)
     check_option("copyto", "casting", casting, CASTINGS)
@@ -163,28 +162,30 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         return
     condition = tensor_of(where, "copyto", device=dst.device)
     if condition.ndim and condition.dtype is not bool_:
-        raise DTypeError(f"copyto: where is of bools, not {condition.dtype}")
+        raise DTypeError(f"copyto: where must be bool, not {condition.dtype}")
     if broadcast("copyto", dst.shape, condition.shape) != dst.shape:
-        raise ShapeError(f"copyto: where of shape {condition.shape} for a tensor of {dst.shape}")
+        raise ShapeError(
+            f"copyto: where of shape {condition.shape} does not broadcast to {dst.shape}"
+        )
     _overwrite(dst, choose(condition, cast_and_broadcast(dst, given, dst.shape, "copyto"), dst))
 
 
 def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
-    """Assign to the elements where `mask` is nonzero those of `values` at the same place.
+    """Assign the elements of `values` at the same positions where `mask` is nonzero.
 
-    `values` is repeated where it is shorter than the flattened tensor.
+    `values` is repeated if it is shorter than the flattened tensor.
 
     Raises
     ------
     ShapeError
-        If the mask has more or fewer elements than `a`.
+        If the mask does not have as many elements as `a`.
     DTypeError
-        For a tensor or an array of floats for integers, or of numbers for bools.
+        If `values` is a tensor or an array of floats for integers, or of numbers for bools.
     """
     _target("putmask", a)
     mask, given = tensor_of(mask, "putmask", device=a.device), as_given(a, values, "putmask")
     if mask.size != a.size:
-        raise ShapeError(f"putmask: a mask of shape {mask.shape} for a tensor of {a.shape}")
+        raise ShapeError(f"putmask: mask of shape {mask.shape} does not match a of shape {a.shape}")
     if getattr(values, "ndim", 0):
         check_kind("putmask", given.dtype, a.dtype, "pt.copyto(..., casting='unsafe')")
     if given.size and a.size:
@@ -201,58 +202,62 @@ def _repeated(values: Tensor, size: int) -> Tensor:
 
 
 def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
-    """Assign to the elements where `mask` is nonzero the first of `vals`, in order, repeated.
+    """Assign `vals` in order to the elements where `mask` is nonzero, repeating them if needed.
 
-    Reads how many there are.
+    Reads the number of these elements.
 
     Raises
     ------
     ValueError
-        If there is a place and no value.
+        If an element is selected and `vals` is empty.
     """
     _target("place", arr)
     mask, given = tensor_of(mask, "place", device=arr.device), as_given(arr, vals, "place")
     mask = converted(mask, bool_)
     if mask.size != arr.size:
-        raise ShapeError(f"place: a mask of shape {mask.shape} for a tensor of {arr.shape}")
+        raise ShapeError(
+            f"place: mask of shape {mask.shape} does not match arr of shape {arr.shape}"
+        )
     mask = reshape_copy(mask, arr.shape)
     count = int(mask.sum())
     if count and not given.size:
-        raise ValueError("place: there are no values")
+        raise ValueError("place: vals must not be empty")
     if count:
         setitem(arr, mask, _repeated(given, count))
 
 
 def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
-    """Assign to the elements whose indices are all alike those of `val`, over and over.
+    """Assign the elements of `val`, repeated, to the main diagonal.
 
     Parameters
     ----------
     wrap : bool
-        Whether the diagonal of a matrix of more rows begins anew below the row under its end.
+        Whether the diagonal of a tall matrix restarts, one row after it ends.
 
     Raises
     ------
     ShapeError
-        For fewer than two axes, or more than two of different lengths.
+        If `a` has fewer than two axes, or more than two of different lengths.
     """
     _target("fill_diagonal", a)
     if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
-        raise ShapeError(f"fill_diagonal: shape {a.shape} has no diagonal of all axes")
+        raise ShapeError(
+            f"fill_diagonal: takes a matrix or axes of one length, not shape {a.shape}"
+        )
     n = a.shape[1]
     step = 1 + sum(prod(a.shape[axis:]) for axis in range(1, a.ndim))
     flatiter(a)[: n * n if a.ndim == 2 and not wrap else None : step] = val
 
 
 class flatiter:  # noqa: N801 - NumPy's name
-    """The elements of a tensor in row-major order, as ``x.flat``; reads are copies.
+    """Flat iterator over a tensor in row-major order, as ``x.flat``; reads return copies.
 
     Attributes
     ----------
     base : Tensor
-        The tensor, to which assignments go.
+        The tensor that assignments write to.
     index : int
-        The place of the element that `next` gives next.
+        The flat index of the next element.
     """
 
     __slots__ = ("base", "index")
@@ -275,7 +280,7 @@ class flatiter:  # noqa: N801 - NumPy's name
 
     @property
     def coords(self) -> tuple[int, ...]:
-        """The index of the element that `next` gives next."""
+        """The index of the next element along each axis."""
         place: list[int] = []
         at = self.index
         for size in reversed(self.base.shape[1:]):
@@ -290,7 +295,7 @@ class flatiter:  # noqa: N801 - NumPy's name
         return copy_or_scalar(getitem(self.base, place))
 
     def __setitem__(self, key: Any, value: Operand) -> None:
-        """Assign the elements of `value` in order, over and over where there are too few."""
+        """Assign the elements of `value` in order, repeating them if there are too few."""
         x = _target("flat", self.base)
         place = self._place(key)
         if place is not None:
@@ -302,14 +307,14 @@ class flatiter:  # noqa: N801 - NumPy's name
             given = tensor_of(value, "flat", device=x.device)
             selected = getitem(flat, key)
             if selected.size and not given.size:
-                raise ValueError("flat: there are no values")
+                raise ValueError("flat: the value must not be empty")
             value = reshape_copy(_repeated(given, selected.size), selected.shape)
         setitem(flat, key, value)
         if not is_view:
             _overwrite(x, reshape_copy(flat, x.shape))
 
     def copy(self) -> Tensor:
-        """The elements as a tensor of one axis."""
+        """Return the elements as a 1-D tensor."""
         return flatten(self.base)
 
     def _place(self, key: Any) -> tuple[int, ...] | None:
@@ -318,7 +323,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             return None
         at, n = as_index(key), len(self)
         if not -n <= at < n:
-            raise IndexError(f"flat: {at} is out of range for {n} elements")
+            raise IndexError(f"flat: index {at} is out of range for {n} elements")
         place: list[int] = []
         for size in reversed(self.base.shape):
             at, inner = divmod(at % n, size)

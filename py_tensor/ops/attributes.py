@@ -1,4 +1,4 @@
-"""What an operand is, as functions: its shape and size, and whether it is a scalar."""
+"""Properties of an operand as functions: shape, size, and whether it is a scalar."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ __all__ = ["array_equiv", "isscalar", "iterable", "ndim", "shape", "size"]
 
 
 def shape(a: Operand) -> Shape:
-    """The size of each axis, also of lists, which must not be ragged; any other object has none."""
+    """Return the shape of a tensor, array or nested list (not ragged); () for others."""
     if hasattr(a, "shape"):
         return tuple(a.shape)
     return numbers_of("shape", a)[1] if isinstance(a, list | tuple | range) else ()
 
 
 def ndim(a: Operand) -> int:
-    """The number of axes."""
+    """Return the number of axes."""
     return len(shape(a))
 
 
 def size(a: Operand, axis: int | None = None) -> int:
-    """The number of elements, or of those along `axis`."""
+    """Return the number of elements, or the length along `axis`."""
     sizes = shape(a)
     if axis is not None:
         return sizes[normalize_axis("size", axis, len(sizes))]
@@ -33,9 +33,9 @@ def size(a: Operand, axis: int | None = None) -> int:
 
 
 def isscalar(element: object) -> bool:
-    """Whether it is a number or a text of Python, or one of NumPy's scalars.
+    """Return whether it is a Python number or string, or a NumPy scalar.
 
-    Of tensors those are that stand for such a scalar: 0-d results of ops, and elements.
+    0-d results of ops and single elements of tensors are scalars too.
     """
     if isinstance(element, Tensor):
         return element.is_scalar
@@ -45,7 +45,7 @@ def isscalar(element: object) -> bool:
 
 
 def iterable(y: object) -> bool:
-    """Whether `iter` takes it."""
+    """Return whether it can be iterated over."""
     try:
         iter(y)  # type: ignore[call-overload]
     except TypeError:
@@ -54,9 +54,9 @@ def iterable(y: object) -> bool:
 
 
 def array_equiv(a1: Operand, a2: Operand) -> bool:
-    """Whether two operands that broadcast have equal elements; reads the answer back.
+    """Return whether two operands broadcast and have equal elements; reads the result.
 
-    No tensor equals what is no array of numbers.
+    Operands that are not arrays of numbers are unequal to any tensor.
     """
     try:
         return bool((tensor_of(a1, "array_equiv") == tensor_of(a2, "array_equiv")).all())

@@ -1,6 +1,6 @@
 """Bitwise ops on bools and integers, and the operators ``& | ^ ~ << >>``.
 
-Of bools they are the logical ops, as masks are combined.
+On bools they are the logical ops, which combine masks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ bitwise_and = binary(
     lambda np, x, y: np.bitwise_and(x, y),
     vjp=NOT_DIFFERENTIABLE,
     operator="and",
-    doc="The bits that are set in both elements; of bools, whether both are true.",
+    doc="Bitwise AND; for bools, whether both are true.",
 )
 bitwise_or = binary(
     "bitwise_or",
@@ -56,7 +56,7 @@ bitwise_or = binary(
     lambda np, x, y: np.bitwise_or(x, y),
     vjp=NOT_DIFFERENTIABLE,
     operator="or",
-    doc="The bits that are set in either element; of bools, whether either is true.",
+    doc="Bitwise OR; for bools, whether either is true.",
 )
 bitwise_xor = binary(
     "bitwise_xor",
@@ -65,7 +65,7 @@ bitwise_xor = binary(
     lambda np, x, y: np.bitwise_xor(x, y),
     vjp=NOT_DIFFERENTIABLE,
     operator="xor",
-    doc="The bits that are set in exactly one element; of bools, whether they differ.",
+    doc="Bitwise XOR; for bools, whether they differ.",
 )
 invert = unary(
     "invert",
@@ -73,7 +73,7 @@ invert = unary(
     {"bool": "!{0}", "*": "~{0}"},
     lambda np, x: np.invert(x),
     vjp=NOT_DIFFERENTIABLE,
-    doc="Each element with every bit turned; of bools, whether it is false.",
+    doc="Bitwise NOT; for bools, whether the element is false.",
 )
 left_shift = binary(
     "left_shift",
@@ -82,7 +82,7 @@ left_shift = binary(
     lambda np, x, y: _shifted(np, np.left_shift, x, y, 0),
     vjp=NOT_DIFFERENTIABLE,
     operator="lshift",
-    doc="The bits of `x1` moved up by `x2` places; 0 where `x2` is negative or the width or more.",
+    doc="Shift the bits of `x1` left by `x2`; 0 if `x2` is negative or at least the bit width.",
 )
 right_shift = binary(
     "right_shift",
@@ -91,7 +91,7 @@ right_shift = binary(
     lambda np, x, y: _shifted(np, np.right_shift, x, y, np.where(x < 0, -1, 0)),
     vjp=NOT_DIFFERENTIABLE,
     operator="rshift",
-    doc="The bits of `x1` moved down by `x2` places, the sign kept; by all where `x2` is negative.",
+    doc="Shift the bits of `x1` right by `x2`, keeping the sign; a negative `x2` shifts out all.",
 )
 install("__invert__", invert)
 

@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, conjugates and angles, and which numbers are real."""
+"""Complex numbers: parts, conjugates, angles and tests for real values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ conjugate: Unary = unary(  # annotated, since its derivative is made from it
     {"complex64": "conj_complex64({0})", "*": "{0}"},
     lambda np, x: np.conjugate(x) if x.dtype.kind == "c" else x,
     vjp=lambda g, y, x, _: (conjugate(g),),
-    doc="The complex conjugate of each element; of a real dtype the element.",
+    doc="Complex conjugate of each element; elements of real dtypes are unchanged.",
 )
 
 
@@ -50,22 +50,22 @@ def joined(real: Tensor, imag: Tensor) -> Tensor:
 
 
 def real(val: Operand) -> Tensor:
-    """The real part of each element: a view; of a tensor of a real dtype the tensor itself."""
+    """Real part of each element, as a view; a tensor of a real dtype is returned itself."""
     return tensor_of(val, "real").real
 
 
 def imag(val: Operand) -> Tensor:
-    """The imaginary part of each element: a view; of a tensor of a real dtype read-only zeros."""
+    """Imaginary part of each element, as a view; read-only zeros for a real dtype."""
     return tensor_of(val, "imag").imag
 
 
 def _real(self: Tensor) -> Tensor:
-    """The real part of each element: a view, which may be assigned."""
+    """Real part of each element, as a view that can be assigned to."""
     return view_by(self, self._layout, part=REAL_PART) if self.dtype.kind == "c" else self  # pyright: ignore[reportPrivateUsage]
 
 
 def _imag(self: Tensor) -> Tensor:
-    """The imaginary part of each element: a view, which may be assigned; else read-only zeros."""
+    """Imaginary part of each element, as a view that can be assigned to; zeros for a real dtype."""
     if self.dtype.kind == "c":
         return view_by(self, self._layout, part=IMAG_PART)  # pyright: ignore[reportPrivateUsage]
     made = zeros_like(self)
@@ -85,12 +85,12 @@ def _set_imag(self: Tensor, value: Operand) -> None:
 
 
 def angle(z: Operand, deg: bool = False) -> Tensor:
-    """The angle of each complex number in [-pi, pi], in radians; of a negative number pi.
+    """Angle of each complex number in [-pi, pi], in radians; pi for a negative real number.
 
     Parameters
     ----------
     deg : bool
-        Whether it is in degrees.
+        Whether to return degrees.
     """
     z = as_floating(z, "angle")
     if z.dtype.kind == "c":
@@ -102,7 +102,7 @@ def angle(z: Operand, deg: bool = False) -> Tensor:
 
 
 def squared_length(x: Tensor) -> Tensor:
-    """The square of the absolute value of each element, real."""
+    """Squared absolute value of each element, as a real number."""
     if x.dtype.kind != "c":
         return square(x)
     real, imag = parts_of(x)
@@ -110,24 +110,24 @@ def squared_length(x: Tensor) -> Tensor:
 
 
 def isreal(x: Operand) -> Tensor:
-    """Whether each element has no imaginary part."""
+    """Whether the imaginary part of each element is 0."""
     x = tensor_of(x, "isreal")
     return equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else ones_like(x, dtypes.bool_)
 
 
 def iscomplex(x: Operand) -> Tensor:
-    """Whether each element has an imaginary part that is not 0."""
+    """Whether the imaginary part of each element is not 0."""
     x = tensor_of(x, "iscomplex")
     return not_equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else zeros_like(x, dtypes.bool_)
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype is not complex."""
+    """Return whether the dtype is not complex."""
     return not iscomplexobj(x)
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex, of lists too."""
+    """Return whether the dtype is complex, also for lists."""
     kind = getattr(getattr(x, "dtype", None), "kind", None)
     return (tensor_of(x, "iscomplexobj").dtype.kind if kind is None else kind) == "c"
 

@@ -1,4 +1,4 @@
-"""Making tensors out of nothing: constants and ranges, computed where they are used.
+"""Creation functions: constants and ranges, computed where they are used.
 
 `order`, `subok` and `like`, which NumPy's functions have, are accepted and change nothing: memory
 is in row-major order, and results are tensors.
@@ -72,7 +72,7 @@ def _takes_shape(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     def checked(*args: P.args, **options: P.kwargs) -> Tensor:
         if len(args) > 1 and all(isinstance(n, int) for n in args):
             name = function.__name__
-            raise TypeError(f"{name}: takes a shape, and then a dtype: pt.{name}({args})")
+            raise TypeError(f"{name}: takes one shape tuple: pt.{name}({args})")
         return function(*args, **options)
 
     return checked
@@ -109,18 +109,19 @@ def full(
     device: str | Device | None = None,
     like: Any = None,
 ) -> Tensor:
-    """A tensor of one value, by default in the value's own dtype; takes no memory until stored.
+    """Return a tensor filled with one value, by default in the value's dtype.
 
-    A tensor, array or list as the value is broadcast to the shape; a tensor is not read.
+    It takes no memory until it is stored. A value that is a tensor, array or list is broadcast to
+    the shape; a tensor is not read.
 
     Raises
     ------
     OverflowError, ValueError
-        For a value that the dtype does not have.
+        If the dtype cannot represent the value.
     ShapeError
-        For an array that does not broadcast to the shape.
+        If the value does not broadcast to the shape.
     TypeError
-        For a value that is no number or array.
+        If the value is not a number or an array.
     """
     check_order("full", order, "CF")
     if _has_elements(fill_value):
@@ -155,7 +156,7 @@ def zeros(
     device: str | Device | None = None,
     like: Any = None,
 ) -> Tensor:
-    """A tensor of zeros, float32 by default."""
+    """Return a tensor of zeros, float32 by default."""
     check_order("zeros", order, "CF")
     return laid_out(_filled(ZEROS, shape, 0, _parsed(dtype), device), order)
 
@@ -169,7 +170,7 @@ def ones(
     device: str | Device | None = None,
     like: Any = None,
 ) -> Tensor:
-    """A tensor of ones, float32 by default."""
+    """Return a tensor of ones, float32 by default."""
     check_order("ones", order, "CF")
     return laid_out(_filled(ONES, shape, 1, _parsed(dtype), device), order)
 
@@ -183,7 +184,7 @@ def empty(
     device: str | Device | None = None,
     like: Any = None,
 ) -> Tensor:
-    """A tensor whose elements do not matter; they are zero, which costs nothing until stored."""
+    """Return an uninitialized tensor; the elements are zeros, which take no memory until stored."""
     check_order("empty", order, "CF")
     return laid_out(_filled(EMPTY, shape, 0, _parsed(dtype), device), order)
 
@@ -213,7 +214,7 @@ def full_like(
     *,
     device: Any = None,
 ) -> Tensor:
-    """`full` with the shape, dtype and device of `a`, or with others."""
+    """Like `full`, with the shape, dtype and device of `a` as defaults."""
     check_order("full_like", order)
     if _has_elements(fill_value):
         a = tensor_of(a, "full_like")
@@ -233,7 +234,7 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> Tensor:
-    """Zeros with the shape, dtype and device of `a`, or with others."""
+    """Return zeros, with the shape, dtype and device of `a` as defaults."""
     check_order("zeros_like", order)
     return _like(ZEROS_LIKE, a, 0, dtype, shape, device, order)
 
@@ -247,7 +248,7 @@ def ones_like(
     *,
     device: Any = None,
 ) -> Tensor:
-    """Ones with the shape, dtype and device of `a`, or with others."""
+    """Return ones, with the shape, dtype and device of `a` as defaults."""
     check_order("ones_like", order)
     return _like(ONES_LIKE, a, 1, dtype, shape, device, order)
 
@@ -262,7 +263,7 @@ def empty_like(
     *,
     device: Any = None,
 ) -> Tensor:
-    """`empty` with the shape, dtype and device of `prototype`, or with others."""
+    """Like `empty`, with the shape, dtype and device of `prototype` as defaults."""
     check_order("empty_like", order)
     return _like(EMPTY_LIKE, prototype, 0, dtype, shape, device, order)
 
@@ -282,7 +283,7 @@ def eye(
     device: Any = None,
     like: Any = None,
 ) -> Tensor:
-    """An ``N x M`` tensor (`M` defaults to `N`) with ones on the `k`-th diagonal."""
+    """Return an ``N x M`` tensor (`M` defaults to `N`) with ones on the `k`-th diagonal."""
     check_order("eye", order, "CF")
     sizes = parse_shape("eye", (N, N if M is None else M))
     rows, columns = (arange(size, device=device) for size in sizes)
@@ -300,19 +301,19 @@ def arange(
     device: Any = None,
     like: Any = None,
 ) -> Tensor:
-    """``start, start + step, ...`` below `stop`; of ints int32, else float32.
+    """Return ``start, start + step, ...`` below `stop`; int32 for ints, else float32.
 
-    In an integer dtype there are as many numbers, and the first two without their fractions say
-    where to begin and by what to step, as in NumPy: ``arange(0, 2, 0.5, dtype=int)`` is four zeros.
+    With an integer dtype the length is the same, and the first two numbers are truncated to find
+    the start and the step, as in NumPy: ``arange(0, 2, 0.5, dtype=int)`` is four zeros.
 
     Raises
     ------
     ValueError
-        For a step of 0, or a range without end.
+        If `step` is 0 or the range has no finite length.
     OverflowError
-        For integers that the dtype cannot hold.
+        If the dtype cannot represent the integers.
     TypeError
-        For an end or a step that is no number, and for more than two bools.
+        If an end or the step is not a number, or for more than two bools.
     MemoryError, ShapeError
         For 2**31 elements or more.
     """
@@ -335,7 +336,7 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
         raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
     if target is dtypes.bool_ and count > 2:
-        raise TypeError(f"arange: bools count no further than 1; {count} numbers are asked for")
+        raise TypeError(f"arange: bool can hold 2 values, not {count}")
     if target.kind in "iu":
         start, second = int(start), int(start + step)
         for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
@@ -367,7 +368,7 @@ def _steps(start: Real, stop: Real, step: Real) -> int:
     try:
         return max(0, math.ceil((stop - start) / step))
     except (OverflowError, ValueError):
-        raise ValueError(f"arange: no range from {start} to {stop} by {step}") from None
+        raise ValueError(f"arange: from {start} to {stop} by {step} has no finite length") from None
 
 
 def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: Device) -> Tensor:
@@ -375,7 +376,7 @@ def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: De
     device.backend.check(op, meta_of((), dtype, device))
     if count >= 2**31:  # i is an int32
         device.backend.check(op, meta_of((count,), dtype, device))
-        raise ShapeError(f"{op}: {count} elements of {dtype}; a range has fewer than 2**31")
+        raise ShapeError(f"{op}: {count} elements of {dtype}; at most 2**31 - 1 are supported")
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))
     numbers = Tensor(index((count,), device))
@@ -406,13 +407,14 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    """`num` evenly spaced numbers from `start` to `stop`, by default float32 or complex64.
+    """Return `num` evenly spaced numbers from `start` to `stop`, by default float32 or complex64.
 
-    The last one is exactly `stop`, unless `endpoint` is False. With `retstep` a pair: these, and
-    the step as a Python number, which is NaN where there is none. Ends with axes broadcast, and the
-    numbers lie along a new `axis`. The step is a tensor where an end is one, or has axes.
+    The last one is exactly `stop` unless `endpoint` is False. With `retstep` the result is a pair:
+    the numbers, and the step as a Python number, NaN if there is none. If `start` or `stop` has
+    axes, they broadcast and the numbers are along a new `axis`. The step is a tensor if `start` or
+    `stop` is one or has axes.
 
-    Integers between integers are exact: those at or next below the places.
+    With an integer dtype and integer ends the result is exact: each number is rounded down.
     """
     if any(isinstance(v, Tensor | list | tuple) or getattr(v, "ndim", 0) for v in (start, stop)):
         return _between(start, stop, num, endpoint, retstep, dtype, axis, device)
@@ -428,7 +430,7 @@ def linspace(
         return (made, complex(step, turn)) if retstep else made
     num = whole_number("linspace", "num", num)
     if num < 0:
-        raise ValueError(f"linspace: num must not be negative, got {num}")
+        raise ValueError(f"linspace: num must be at least 0, not {num}")
     place = parse(device)
     target = _parsed(dtype)
     floating = dtypes.floating(target)
@@ -462,7 +464,7 @@ def _between(
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
     count = whole_number("linspace", "num", num)
     if count < 0:
-        raise ValueError(f"linspace: num must not be negative, got {num}")
+        raise ValueError(f"linspace: num must be at least 0, not {num}")
     gaps = count - 1 if endpoint else count
     step = (high - low) / builtins.max(gaps, 1)
     rank = step.ndim

@@ -45,7 +45,7 @@ Binary = Callable[..., Tensor]
 
 
 class UnaryMethod(Protocol):
-    """The method that `unary` makes."""
+    """The method created by `unary`."""
 
     def __call__(
         self,
@@ -62,7 +62,7 @@ class UnaryMethod(Protocol):
 
 
 class BinaryMethod(Protocol):
-    """A method that is the function `binary` makes."""
+    """A method that is the function created by `binary`."""
 
     def __call__(
         self,
@@ -356,7 +356,7 @@ def check_options(
         For another `casting` or `order` than NumPy's.
     """
     if signature is not None:
-        raise TypeError(f"{op}: takes no signature; dtype says what to compute in")
+        raise TypeError(f"{op}: signature is not supported; use dtype")
     check_option(op, "casting", casting, dtypes.CASTINGS)
     check_order(op, order)
     given = coerce(op, operands)
@@ -394,7 +394,7 @@ def _asked(
     gives = dtypes.bool_ if op.accepts is dtypes.LOGICAL else op.gives
     if isinstance(gives, DType) and dtype is not None:
         if dtypes.parse(dtype) is not gives:
-            raise DTypeError(f"{op.name}: gives {gives}, not {dtype}")
+            raise DTypeError(f"{op.name}: returns {gives}, not {dtype}")
         dtype = None
     check_options(op.name, op.accepts, operands, dtype, casting, signature, order)
     return operands if dtype is None else [in_dtype(op.name, x, dtype) for x in operands]
@@ -825,7 +825,7 @@ def _install_operator(
         if takes(other):
             return function(self, other)
         if not is_comparison and isinstance(other, str | bytes):  # whose own would repeat the text
-            raise TypeError(f"{operator}: a tensor and {type(other).__name__}")
+            raise TypeError(f"{operator}: takes numbers and arrays, not {type(other).__name__}")
         return _left_to(other, f"__r{operator}__", self)
 
     def mirrored(self: Tensor, other: Operand) -> Any:

@@ -1,4 +1,4 @@
-"""Differences of neighbours, derivatives and integrals along an axis."""
+"""Differences, derivatives and integrals along an axis."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def diff(
     prepend: Operand | None = None,
     append: Operand | None = None,
 ) -> Tensor:
-    """Each element less the one before it along `axis`, `n` times over.
+    """Return the `n`-th discrete difference along `axis`.
 
-    Of bools, whether neighbours differ.
+    For bools, whether neighbours differ.
 
     Parameters
     ----------
     prepend, append : optional
-        What stands before and behind the elements first: numbers, or tensors that fit.
+        Values to prepend and append along `axis` first: numbers, or tensors of matching shape.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def diff(
     """
     x = tensor_of(a, "diff")
     if n < 0:
-        raise ValueError(f"diff: n is {n}, which is negative")
+        raise ValueError(f"diff: n must be at least 0, not {n}")
     if not n:
         return x
     at = normalize_axis("diff", axis, x.ndim)
@@ -74,12 +74,12 @@ def diff(
 
 
 def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | None = None) -> Tensor:
-    """Each element of the flattened tensor less the one before it, between other elements.
+    """Return the differences of neighbours in the flattened tensor, with optional ends.
 
     Raises
     ------
     DTypeError
-        For other elements of a kind that the tensor's dtype does not hold.
+        If `to_begin` or `to_end` cannot be cast to the tensor's dtype by kind.
     """
     x = ravel(tensor_of(ary, "ediff1d"))
     ends: list[list[Tensor]] = []
@@ -92,37 +92,38 @@ def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | Non
 
 
 def gradient(f: Operand, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """The derivative along each axis: central differences, and one-sided ones at both ends.
+    """Return the gradient: central differences along each axis, one-sided differences at the ends.
 
     Parameters
     ----------
     varargs
-        The distance between neighbours, or a vector of places; one for all axes, or one for each.
+        The spacing, or a vector of coordinates; one for all axes or one for each.
     axis : int or tuple, optional
-        Along which; None takes all.
+        The axes to differentiate along; None means all.
     edge_order : {1, 2}
-        The order to which the ends are exact.
+        The order of accuracy at the ends.
 
     Returns
     -------
     Tensor, or a tuple of one for each axis
-        One where `axis` is an int, or there is one axis alone.
+        One tensor if `axis` is an int or there is only one axis.
 
     Raises
     ------
     ShapeError
-        For an axis of fewer elements than one more than `edge_order`, or another number of places.
+        If an axis has fewer than ``edge_order + 1`` elements, or if the coordinates do not match
+        it.
     """
     x = as_floating(f, "gradient")
     axes = normalize_axes("gradient", axis, x.ndim)
     if isinstance(axis, list | tuple):
         axes = tuple(normalize_axis("gradient", a, x.ndim) for a in cast("list[Any]", axis))
     if edge_order not in (1, 2):
-        raise ValueError(f"gradient: edge_order is 1 or 2, not {edge_order}")
+        raise ValueError(f"gradient: edge_order must be 1 or 2, not {edge_order}")
     steps = varargs or (1.0,)
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes):
-        raise TypeError(f"gradient: {len(varargs)} distances for {len(axes)} axes")
+        raise TypeError(f"gradient: {len(varargs)} spacings do not match {len(axes)} axes")
     found = [_derived(x, a, step, edge_order) for a, step in zip(axes, steps, strict=True)]
     return found[0] if len(axes) == 1 else tuple(found)
 
@@ -148,7 +149,9 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
             last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
         return concat([first, inside, last], axis)
     if places.shape != (n,):
-        raise ShapeError(f"gradient: places of shape {places.shape} for axis {axis} of {x.shape}")
+        raise ShapeError(
+            f"gradient: coordinates of shape {places.shape} do not match axis {axis} of {x.shape}"
+        )
     gaps = as_floating(places, "gradient")
     gaps = reshape_copy(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]
@@ -178,14 +181,14 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
 
 
 def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int = -1) -> Tensor:
-    """The integral of `y` along `axis` by the trapezoidal rule.
+    """Integrate `y` along `axis` with the trapezoidal rule.
 
     Parameters
     ----------
     x : optional
-        Where the elements lie: of the shape of `y`, or a vector for the axis.
+        The coordinates of the elements: of the shape of `y`, or a vector along the axis.
     dx
-        The distance between neighbours, where there is no `x`.
+        The spacing, if `x` is None.
     """
     y = tensor_of(y, "trapezoid")
     at = normalize_axis("trapezoid", axis, y.ndim)
@@ -207,14 +210,14 @@ def unwrap(
     *,
     period: Real = 2 * math.pi,
 ) -> Tensor:
-    """Elements along `axis`, each moved by whole periods to within half a one of the one before it.
+    """Unwrap along `axis`: add multiples of the period so that jumps are at most half a period.
 
     Parameters
     ----------
     discont : optional
-        The least difference of neighbours that moves one; at least half a period.
+        The smallest jump that is corrected; at least half a period.
     period
-        An integer, of integers, keeps them integers.
+        Integers with an integer period stay integers.
     """
     x = tensor_of(p, "unwrap")
     at = normalize_axis("unwrap", axis, x.ndim)

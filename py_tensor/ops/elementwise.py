@@ -1,6 +1,6 @@
 """Elementwise ops: each one assignment, with its WGSL, its NumPy meaning and its derivative.
 
-A vjp gets the incoming gradient, the result, the operands and the node's attributes, and gives a
+A vjp takes the incoming gradient, the result, the operands and the node's attributes, and returns a
 gradient for each operand.
 """
 
@@ -105,7 +105,7 @@ exp = unary(
     vjp=lambda g, y, x, _: (g * y,),
     cost=12,
     ulp=4,
-    doc="e to the power of each element.",
+    doc="Exponential of each element.",
 )
 log = unary(
     "log",
@@ -115,7 +115,7 @@ log = unary(
     vjp=lambda g, y, x, _: (g / x,),
     cost=12,
     ulp=4,
-    doc="Natural logarithm of each element; -inf at 0, NaN below.",
+    doc="Natural logarithm of each element; -inf at 0, NaN for negative numbers.",
 )
 sqrt = unary(
     "sqrt",
@@ -125,7 +125,7 @@ sqrt = unary(
     vjp=lambda g, y, x, _: (g / (2 * y),),
     cost=4,
     ulp=4,
-    doc="Square root of each element; NaN below 0.",
+    doc="Square root of each element; NaN for negative numbers.",
 )
 sin: Unary = unary(  # annotated, since its derivative is made from it
     "sin",
@@ -194,7 +194,7 @@ reciprocal = unary(
     vjp=lambda g, y, x, _: (-(g * y * y),),
     cost=4,
     ulp=4,
-    doc="One divided by each element; of an integer an integer, which is 0 but for 1 and -1.",
+    doc="Reciprocal of each element; for integers an integer, which is 0 except for 1 and -1.",
 )
 
 
@@ -228,7 +228,7 @@ negative = unary(
     },
     lambda np, x: np.negative(x),
     vjp=lambda g, y, x, _: (-g,),
-    doc="Each element with its sign turned; unsigned integers wrap around.",
+    doc="Negative of each element; unsigned integers wrap around.",
 )
 positive = unary(
     "positive",
@@ -236,7 +236,7 @@ positive = unary(
     "{0}",
     lambda np, x: x,
     vjp=lambda g, y, x, _: (g,),
-    doc="Each element as it is.",
+    doc="Each element, unchanged.",
 )
 abs = unary(
     "abs",
@@ -251,9 +251,9 @@ abs = unary(
     lambda np, x: np.abs(x),
     vjp=lambda g, y, x, _: (g * sign(x).conj(),),
     result=dtypes.real_of,
-    doc="""Absolute value of each element; the least integer stays as it is, as in NumPy.
+    doc="""Absolute value of each element; the lowest integer is unchanged, as in NumPy.
 
-    Of complex numbers it is real.
+    The result for complex numbers is real.
     """,
 )
 sign = unary(
@@ -262,9 +262,9 @@ sign = unary(
     "sign_{t}({0})",
     lambda np, x: np.sign(x),
     vjp=NOT_DIFFERENTIABLE,
-    doc="""-1, 0 or 1 by the sign of each element; NaN stays NaN.
+    doc="""Sign of each element: -1, 0 or 1; NaN stays NaN.
 
-    Of a complex number ``x / abs(x)``, or 0.
+    For a complex number it is ``x / abs(x)``, or 0.
     """,
 )
 square = unary(
@@ -278,7 +278,7 @@ square = unary(
     },
     lambda np, x: np.square(x),
     vjp=lambda g, y, x, _: (g * (2 * x),),
-    doc="Each element times itself.",
+    doc="Square of each element.",
 )
 relu = unary(
     "relu",
@@ -291,7 +291,7 @@ relu = unary(
     },
     lambda np, x: np.maximum(x, x.dtype.type(0)),
     vjp=lambda g, y, x, _: (where(x > 0, g, 0),),
-    doc="Each element, or 0 where it is negative; NaN stays NaN.",
+    doc="Rectified linear unit: each element, or 0 if it is negative; NaN stays NaN.",
 )
 floor = unary(
     "floor",
@@ -299,7 +299,7 @@ floor = unary(
     {"f32": "floor_f32({0})", "*": "{0}"},
     lambda np, x: np.floor(x) if x.dtype.kind == "f" else x,
     vjp=NOT_DIFFERENTIABLE,
-    doc="The largest integer not above each element, in the element's dtype.",
+    doc="Largest integer not greater than each element, in the same dtype.",
 )
 ceil = unary(
     "ceil",
@@ -307,7 +307,7 @@ ceil = unary(
     {"f32": "ceil_f32({0})", "*": "{0}"},
     lambda np, x: np.ceil(x) if x.dtype.kind == "f" else x,
     vjp=NOT_DIFFERENTIABLE,
-    doc="The smallest integer not below each element, in the element's dtype.",
+    doc="Smallest integer not less than each element, in the same dtype.",
 )
 # -- One operand, true or false -----------------------------------------------------------------
 
@@ -344,7 +344,7 @@ logical_not = unary(
     "!{0}",
     lambda np, x: np.logical_not(x),
     vjp=NOT_DIFFERENTIABLE,
-    doc="True where the element is zero; NaN is not zero.",
+    doc="Whether each element is zero; NaN is not zero.",
 )
 
 # -- Two operands: arithmetic -------------------------------------------------------------------
@@ -356,7 +356,7 @@ add = binary(
     lambda np, x, y: np.add(x, y),
     vjp=lambda g, y, a, b, _: (g, g),
     operator="add",
-    doc="Sum of the elements; of bools, whether either is true.",
+    doc="Elementwise sum; for bools, whether either is true.",
 )
 subtract = binary(
     "subtract",
@@ -370,12 +370,12 @@ subtract = binary(
     lambda np, x, y: np.subtract(x, y),
     vjp=lambda g, y, a, b, _: (g, -g),
     operator="sub",
-    doc="Difference of the elements; integers wrap around.",
+    doc="Elementwise difference; integers wrap around.",
 )
 multiply = binary_of(
     MUL,
     operator="mul",
-    doc="Product of the elements; of bools, whether both are true.",
+    doc="Elementwise product; for bools, whether both are true.",
 )
 divide = binary(
     "divide",
@@ -386,7 +386,7 @@ divide = binary(
     operator="truediv",
     cost=6,
     ulp=4,
-    doc="Quotient of the elements, in floating point: int32 operands give float32.",
+    doc="Elementwise quotient as a float: int32 operands give float32.",
 )
 floor_divide = binary(
     "floor_divide",
@@ -397,7 +397,7 @@ floor_divide = binary(
     operator="floordiv",
     cost=30,
     ulp=4,
-    doc="The largest integer not above the quotient; an integer divided by 0 gives 0.",
+    doc="Quotient rounded down to an integer; an integer divided by 0 gives 0.",
 )
 remainder = binary(
     "remainder",
@@ -408,7 +408,7 @@ remainder = binary(
     operator="mod",
     cost=30,
     ulp=4,
-    doc="What floor division leaves, with the divisor's sign; an integer modulo 0 gives 0.",
+    doc="Remainder of floor division, with the sign of the divisor; an integer modulo 0 is 0.",
 )
 
 
@@ -444,7 +444,7 @@ maximum = binary(
     },
     lambda np, x, y: np.maximum(x, y),
     vjp=lambda g, y, a, b, _: (g * _share(a, b, a > b), g * _share(a, b, b > a)),
-    doc="The larger of the elements; NaN where either is NaN.",
+    doc="Elementwise maximum; NaN if either element is NaN.",
 )
 minimum = binary(
     "minimum",
@@ -458,7 +458,7 @@ minimum = binary(
     },
     lambda np, x, y: np.minimum(x, y),
     vjp=lambda g, y, a, b, _: (g * _share(a, b, a < b), g * _share(a, b, b < a)),
-    doc="The smaller of the elements; NaN where either is NaN.",
+    doc="Elementwise minimum; NaN if either element is NaN.",
 )
 
 
@@ -500,15 +500,15 @@ def power(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """Each element of `x1` to the power of that of `x2`.
+    """Each element of `x1` raised to the power of the element of `x2`.
 
-    Within 4 ulp in float32.
+    The error in float32 is at most 4 ulp.
 
     Raises
     ------
     ValueError
-        For integers to a negative integer power, which have no integer results. Tensors of
-        exponents on the GPU are not read: there such a result is 0, except of 1 and -1.
+        If an integer is raised to a negative integer power. Exponents in a GPU tensor are not read:
+        such a result is 0 there, except for the bases 1 and -1.
     """
     x, y = x1, x2
     if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
@@ -527,7 +527,8 @@ def power(
             return square(x)
         if y < 0 and x.dtype.kind in "biu":
             raise ValueError(
-                f"power: integers to the negative integer power {y}; use a float: x ** {y}.0"
+                "power: integers to a negative integer power are not supported; use a float: x **"
+                f" {y}.0"
             )
     if isinstance(y, Tensor) and y.dtype.kind == "i" and y.device is CPU_DEVICE:
         _refuse_negative(x, y)
@@ -540,7 +541,9 @@ def _refuse_negative(x: Operand, y: Tensor) -> None:
         return
     powers = known(y)
     if powers is not None and (powers < 0).any():
-        raise ValueError("power: integers to negative integer powers; make one of the two floats")
+        raise ValueError(
+            "power: integers to negative integer powers are not supported; make one a float"
+        )
 
 
 register(power, POWER, method=False, ulp=4, operator="__pow__")
@@ -574,7 +577,7 @@ equal = comparison(
         "*": "{0} == {1}",
     },
     lambda np, x, y: np.equal(x, y),
-    doc="Whether the elements are equal; NaN equals nothing.",
+    doc="Whether the elements are equal; NaN is not equal to anything.",
 )
 not_equal = comparison(
     "not_equal",
@@ -587,7 +590,7 @@ not_equal = comparison(
         "*": "{0} != {1}",
     },
     lambda np, x, y: np.not_equal(x, y),
-    doc="Whether the elements differ.",
+    doc="Whether the elements are not equal.",
 )
 less = comparison(
     "less",
@@ -600,7 +603,7 @@ less = comparison(
         "*": "{0} < {1}",
     },
     lambda np, x, y: np.less(x, y),
-    doc="Whether the first element is below the second.",
+    doc="Whether ``x1 < x2``.",
 )
 less_equal = comparison(
     "less_equal",
@@ -613,7 +616,7 @@ less_equal = comparison(
         "*": "{0} <= {1}",
     },
     lambda np, x, y: np.less_equal(x, y),
-    doc="Whether the first element is below the second, or equal.",
+    doc="Whether ``x1 <= x2``.",
 )
 greater = comparison(
     "greater",
@@ -626,7 +629,7 @@ greater = comparison(
         "*": "{0} > {1}",
     },
     lambda np, x, y: np.greater(x, y),
-    doc="Whether the first element is above the second.",
+    doc="Whether ``x1 > x2``.",
 )
 greater_equal = comparison(
     "greater_equal",
@@ -639,7 +642,7 @@ greater_equal = comparison(
         "*": "{0} >= {1}",
     },
     lambda np, x, y: np.greater_equal(x, y),
-    doc="Whether the first element is above the second, or equal.",
+    doc="Whether ``x1 >= x2``.",
 )
 logical_and = binary(
     "logical_and",
@@ -692,16 +695,16 @@ def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor: ...
 def where(
     condition: Operand, x: Operand | None = None, y: Operand | None = None, /
 ) -> Tensor | tuple[Tensor, ...]:
-    """Elements of `x` where `condition` is nonzero, of `y` elsewhere; all three broadcast.
+    """Return elements of `x` where `condition` is nonzero, else of `y`; all three broadcast.
 
-    Of a condition alone, the places where it is nonzero, as `nonzero` gives them.
+    With only a condition, return the indices where it is nonzero, like `nonzero`.
     """
     if x is None and y is None:
         from py_tensor.ops.scatter import nonzero
 
         return nonzero(condition)
     if x is None or y is None:
-        raise TypeError("where: takes a condition alone, or with both x and y")
+        raise TypeError("where: takes both x and y, or neither")
     return as_ndarray(apply(WHERE, (condition, x, y)))
 
 
@@ -710,18 +713,18 @@ register(where, WHERE, method=False)
 
 def clip(
     a: Operand,
-    a_min: Operand | None = None,
-    a_max: Operand | None = None,
-    out: Out = None,
-    *,
     min: Operand | None = None,
     max: Operand | None = None,
+    out: Out = None,
+    *,
+    a_min: Operand | None = None,
+    a_max: Operand | None = None,
     **options: Any,
 ) -> Tensor:
-    """Each element, no less than `min` and no more than `max`; None leaves that side open.
+    """Limit each element to the range from `min` to `max`; None means no limit.
 
-    `a_min` and `a_max` are NumPy's older names of these. A Python int below or above all that an
-    integer dtype holds leaves that side open too. `options` are those of elementwise functions.
+    `a_min` and `a_max` are NumPy's older names for these. A Python int outside the range of an
+    integer dtype means no limit on that side. `options` are those of elementwise functions.
     """
     low, high = a_min if min is None else min, a_max if max is None else max
     return _clipped(a, low, high, out, **options)
@@ -734,7 +737,7 @@ def _clipped(
     out: Out = None,
     **options: Any,
 ) -> Tensor:
-    """Each element, no less than `min` and no more than `max`; see `pt.clip`."""
+    """Limit each element to the range from `min` to `max`; see `pt.clip`."""
     if options:
         x = positive(x, **{name: v for name, v in options.items() if name != "where"})
     if isinstance(x, Tensor) and x.dtype.kind in "iu":

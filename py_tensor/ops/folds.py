@@ -1,6 +1,6 @@
-"""What the methods of elementwise functions compute: `reduce`, `accumulate`, `reduceat` and `at`.
+"""Implementation of the ufunc methods `reduce`, `accumulate`, `reduceat` and `at`.
 
-A function of two operands is folded over an axis by calling it on parts of the tensor:
+A function of two operands is reduced over an axis by calling it on parts of the tensor:
 
 - One in `ASSOCIATIVE` folds halves: the first half of the axis with the second, and so on, in
   log2(n) steps. Running results take as many steps, each over the whole tensor (W. D. Hillis and G.
@@ -151,14 +151,14 @@ def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
     """
     loop = LOOPS.get(function.__name__)
     if loop is None:
-        raise DTypeError(f"{name}: its operands differ in dtype, so that it folds nothing")
+        raise DTypeError(f"{name}: needs operands of one dtype")
     wanted = None if dtype is None else dtypes.parse(dtype)
     target = loop.accepts.check(name, wanted or given)
     gives = loop.result(target)
     if gives is dtypes.bool_ is (wanted or given):  # as a comparison of bools, computed in int32
         return gives
     if gives is not target or (wanted is not None and target is not wanted):
-        raise DTypeError(f"{name}: gives {gives}, not {wanted or target}")
+        raise DTypeError(f"{name}: returns {gives}, not {wanted or target}")
     return target
 
 
@@ -203,11 +203,11 @@ def reduced_by(
     axes = () if not x.ndim and axis in (0, -1) else normalize_axes(name, axis, x.ndim)
     associative = function.__name__ in ASSOCIATIVE
     if len(axes) > 1 and not associative:
-        raise ValueError(f"{name}: the order of elements counts, so it takes one axis, not {axes}")
+        raise ValueError(f"{name}: is not reorderable, so it takes one axis, not {axes}")
     identity = _identity(function, x.dtype)
     start = identity if initial is None else initial
     if where is not True and start is None:
-        raise ValueError(f"{name}: where needs initial, as there may be nothing to begin with")
+        raise ValueError(f"{name}: has no identity, so where needs initial")
     shape = reduced(x.shape, axes)
     kept = dropped(shape, axes)
     n = product_of(x.shape[a] for a in axes)
@@ -289,7 +289,7 @@ def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out:
     name = f"{function.__name__}.accumulate"
     x = tensor_of(array, name)
     if not x.ndim:
-        raise TypeError(f"{name}: takes an axis, and shape () has none")
+        raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
     at = normalize_axis(name, axis, x.ndim)
     target = computed_in(function, name, x.dtype, dtype)
     return stored_whole(name, _running(function, name, converted(x, target), at), out, SAME_KIND)
@@ -399,16 +399,16 @@ def reduced_at(
     name = f"{function.__name__}.reduceat"
     x = tensor_of(array, name)
     if not x.ndim:
-        raise TypeError(f"{name}: takes an axis, and shape () has none")
+        raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
     at = normalize_axis(name, axis, x.ndim)
     n = x.shape[at]
     numbers, shape = numbers_of(name, indices)
     if len(shape) != 1:
-        raise ShapeError(f"{name}: indices are one list, not of shape {shape}")
+        raise ShapeError(f"{name}: indices must be 1-D, not of shape {shape}")
     starts = [as_index(i) for i in numbers]
     wrong = next((i for i in starts if not 0 <= i < n), None)
     if wrong is not None:
-        raise IndexError(f"{name}: {wrong} is out of range for axis {at} of shape {x.shape}")
+        raise IndexError(f"{name}: index {wrong} is out of range for axis {at} of shape {x.shape}")
     summed = function.reduce(_part(x, at, 0, 1), at, dtype, keepdims=True)
     of_length: dict[int, list[int]] = {}
     for place, (i, j) in enumerate(pairwise((*starts, n))):
@@ -447,7 +447,7 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
     """A function applied in place to the elements that an index names, once for each time."""
     name = f"{function.__name__}.at"
     if not isinstance(a, Tensor):
-        raise TypeError(f"{name}: writes to a tensor, not to {type(a).__name__}")
+        raise TypeError(f"{name}: can only write to a tensor, not to {type(a).__name__}")
     a._check_writeable(name)  # pyright: ignore[reportPrivateUsage]
     if (b is None) != (function.nin == 1):
         raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")

@@ -1,6 +1,6 @@
-"""Functions of Python over elements, slices and indices, and choices among tensors.
+"""Python functions applied to elements, slices and indices, and selection among tensors.
 
-What calls a function of Python for each element reads the elements, and computes on the host.
+Functions that call a Python function for each element read the elements and compute on the host.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ __all__ = [
 
 
 def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
-    """The indices of all elements of a shape, in row-major order."""
+    """Iterate over the indices of a shape in row-major order."""
     sizes = parse_shape("ndindex", shape[0] if len(shape) == 1 else shape)
     return product(*map(range, sizes))
 
 
 def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """The index and the value of each element, as a Python scalar; the elements are read once."""
+    """Iterate over pairs of index and value (a Python scalar); the elements are read once."""
     x = tensor_of(x, "ndenumerate")
     return zip(product(*map(range, x.shape)), reshape(x, -1).tolist(), strict=True)
 
@@ -56,16 +56,16 @@ def ndenumerate(x: Operand, /) -> Iterator[tuple[tuple[int, ...], Any]]:
 def fromiter(
     iter: Iterable[Scalar], dtype: object, count: int = -1, *, device: Any = None, like: Any = None
 ) -> Tensor:
-    """A vector of the numbers that an iterable gives, or of the first `count`.
+    """Create a vector from the numbers of an iterable, or from the first `count` of them.
 
     Raises
     ------
     ValueError
-        If there are fewer than `count`.
+        If the iterable has fewer than `count` numbers.
     """
     values = [*islice(iter, count if count >= 0 else None)]
     if len(values) < count:
-        raise ValueError(f"fromiter: the iterable gives {len(values)} numbers, not {count}")
+        raise ValueError(f"fromiter: the iterable has {len(values)} elements, not {count}")
     return tensor_of(values, "fromiter", dtype=dtypes.parse(dtype), device=device)
 
 
@@ -73,23 +73,23 @@ def fromiter(
 
 
 class vectorize:  # noqa: N801 - NumPy's name
-    """A function of Python's scalars as one of tensors: called for each element, on the host.
+    """Turn a function of Python scalars into one of tensors, called for each element on the host.
 
-    Operands broadcast, and are read.
+    Operands broadcast and are read.
 
     Parameters
     ----------
     pyfunc : callable
-        Of one or several scalars. It gives a scalar, or a tuple of them.
+        A function of one or more scalars that returns a scalar or a tuple of scalars.
     otypes : optional
-        The dtypes of the results, as a list. By default those of the scalars; where operands are
-        bools, or have other dtypes than Python's numbers, those that the function gives for the
-        first elements in their dtypes: it is called once more.
+        The dtypes of the results, as a list. By default those of the returned scalars. If operands
+        are bools or have dtypes other than those of Python numbers, the dtypes are found by one
+        more call, on the first elements in their dtypes.
     excluded : set, optional
-        Numbers and names of the operands that are passed on as they are.
+        Positions and names of the operands that are passed unchanged.
     signature : str, optional
-        The axes that the function itself takes and gives, as ``"(m,n),(n)->(m)"``. It is called
-        with tensors then, once for each place along the other axes, and nothing is read.
+        The core axes of the function, such as ``"(m,n),(n)->(m)"``. The function is then called
+        with tensors, once for each index of the other axes, and nothing is read.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class vectorize:  # noqa: N801 - NumPy's name
             places = [given.pop(i) for i in range(len(operands))]
             found.append(self.pyfunc(*places, **given))
         if not found and self.otypes is None:
-            raise ValueError("vectorize: of no elements the result has no dtype without otypes")
+            raise ValueError("vectorize: empty input needs otypes")
         many = bool(found) and isinstance(found[0], tuple)
         columns = [list(column) for column in zip(*found, strict=True)] if many else [found]
         types = self.otypes or self._types_of(named, len(operands), varied, spread, len(columns))
@@ -144,7 +144,9 @@ class vectorize:  # noqa: N801 - NumPy's name
         """The results of a function of tensors, which takes and gives some of their last axes."""
         places = [i for i in range(len(operands)) if i not in self.excluded]
         if len(places) != len(taken):
-            raise TypeError(f"vectorize: {self.signature} takes {len(taken)}, not {len(places)}")
+            raise TypeError(
+                f"vectorize: {self.signature} takes {len(taken)} operands, not {len(places)}"
+            )
         tensors = [tensor_of(operands[i], "vectorize") for i in places]
         sizes: dict[str, int] = {}
         for x, core in zip(tensors, taken, strict=True):
@@ -163,7 +165,9 @@ class vectorize:  # noqa: N801 - NumPy's name
             found: Any = self.pyfunc(*row, **options)
             parts = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
             if len(parts) != len(given):
-                raise ValueError(f"vectorize: {self.signature} gives {len(given)} results")
+                raise ValueError(
+                    f"vectorize: {self.signature} needs {len(given)} results, not {len(parts)}"
+                )
             for column, part, core in zip(columns, parts, given, strict=True):
                 value = tensor_of(part, "vectorize", device=spread[0].device if spread else None)
                 _fit(sizes, core, value.shape, self.signature, whole=True)
@@ -172,7 +176,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         made: list[Tensor] = []
         for column, core, dtype in zip(columns, given, types, strict=True):
             if not column and (dtype is None or not sizes.keys() >= {*core}):
-                raise ValueError("vectorize: of no elements, results need otypes and known sizes")
+                raise ValueError("vectorize: empty input needs otypes and known result sizes")
             shape = (*loop, *(sizes[name] for name in core))
             whole = stack(column) if column else zeros(shape, dtypes.DEFAULT_FLOAT)
             made.append(reshape(converted(whole, _parsed(dtype) or whole.dtype), shape))
@@ -207,7 +211,9 @@ def _cores_of(signature: str) -> tuple[list[Core], list[Core]]:
     core = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*)?\)"
     several = rf"\s*{core}\s*(?:,\s*{core}\s*)*"
     if not fullmatch(rf"{several}->{several}", signature):
-        raise ValueError(f"vectorize: {signature!r} is no signature, such as '(m,n),(n)->(m)'")
+        raise ValueError(
+            f"vectorize: invalid signature {signature!r}; an example is '(m,n),(n)->(m)'"
+        )
     taken, given = (
         [tuple(findall(r"\w+", part)) for part in findall(core, side)]
         for side in signature.split("->")
@@ -221,10 +227,10 @@ def _fit(
     """Note the sizes of named axes, the last ones of a shape. Raises ShapeError if they differ."""
     own = shape[len(shape) - len(core) :]
     if len(shape) < len(core) or (whole and len(shape) > len(core)):
-        raise ShapeError(f"vectorize: shape {shape} has not the axes {core} of {signature}")
+        raise ShapeError(f"vectorize: shape {shape} does not have the axes {core} of {signature}")
     for name, n in zip(core, own, strict=True):
         if sizes.setdefault(name, n) != n:
-            raise ShapeError(f"vectorize: {name} of {signature} is {sizes[name]}, and {n}")
+            raise ShapeError(f"vectorize: {name} of {signature} is both {sizes[name]} and {n}")
 
 
 _BY_THEMSELVES = (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX)
@@ -237,22 +243,23 @@ def _first(x: Tensor) -> Tensor:
 
 
 class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
-    """A function of Python's scalars as one of tensors, with a fixed number of operands.
+    """Turn a function of Python scalars into one of tensors with a fixed number of operands.
 
-    As `vectorize` in all else. NumPy's gives objects, this one the dtype of the values.
+    Otherwise like `vectorize`. NumPy's version returns objects; this one uses the dtype of the
+    values.
 
     Parameters
     ----------
     func : callable
     nin, nout : int
-        How many operands it takes, and how many results it gives.
+        The number of operands and of results.
     identity : optional
-        Kept as an attribute.
+        Stored as an attribute.
 
     Raises
     ------
     TypeError
-        When called with another number of operands.
+        When called with a different number of operands.
 
     Examples
     --------
@@ -273,7 +280,9 @@ class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
         found: Any = super().__call__(*operands)
         given = len(cast("Any", found)) if isinstance(found, tuple) else 1
         if given != self.nout:
-            raise ValueError(f"{self.__name__}: gives {given} results, not {self.nout}")
+            raise ValueError(
+                f"{self.__name__}: the function returned {given} results, not {self.nout}"
+            )
         return cast("Any", found)
 
 
@@ -285,9 +294,9 @@ def _parsed(dtype: Any) -> Any:
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Operand, *args: Any, **options: Any
 ) -> Tensor:
-    """What a function gives for each vector along `axis`, in the place of that axis.
+    """Apply a function to each vector along `axis`; its results replace that axis.
 
-    The function is called with tensors, once for each vector, and its results are stacked.
+    The function is called with a tensor, once for each vector, and the results are stacked.
     """
     x = tensor_of(arr, "apply_along_axis")
     at = normalize_axis("apply_along_axis", axis, x.ndim)
@@ -308,7 +317,7 @@ def apply_along_axis(
 def apply_over_axes(
     func: Callable[[Any, int], Tensor], a: Operand, axes: int | Sequence[int]
 ) -> Tensor:
-    """A function of a tensor and an axis, applied for one axis after another, which all stay."""
+    """Apply a function of a tensor and an axis for each axis in turn; the axes are kept."""
     x = tensor_of(a, "apply_over_axes")
     rank = x.ndim
     for axis in (axes,) if isinstance(axes, int) else axes:
@@ -324,15 +333,17 @@ def apply_over_axes(
 def select(
     condlist: Sequence[Operand], choicelist: Sequence[Operand], default: Operand = 0
 ) -> Tensor:
-    """Of each place the element of the first choice whose condition holds there, or `default`.
+    """Return elements from the first choice whose condition is true, else `default`.
 
     Raises
     ------
     ValueError
-        Unless there are as many conditions as choices.
+        If the numbers of conditions and choices differ.
     """
     if len(condlist) != len(choicelist) or not condlist:
-        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+        raise ValueError(
+            f"select: {len(condlist)} conditions do not match {len(choicelist)} choices"
+        )
     found: Any = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         found = where(condition, choice, found)
@@ -342,21 +353,21 @@ def select(
 def piecewise(
     x: Operand, condlist: Any, funclist: Sequence[Any], *args: Any, **options: Any
 ) -> Tensor:
-    """What functions, or numbers, give where conditions hold; the last one that holds counts.
+    """Evaluate functions or numbers piecewise; the last condition that is true decides.
 
-    Each function is called with all of `x`, and its result is used where its condition holds.
+    Each function is called with all of `x`, and its result is used where its condition is true.
 
     Parameters
     ----------
     condlist
-        Conditions of the shape of `x`.
+        Conditions with the shape of `x`.
     funclist
-        One for each condition, and perhaps one more for where none holds.
+        One for each condition, and optionally one more for elements where no condition is true.
 
     Raises
     ------
     ValueError
-        For another number of functions.
+        If the number of functions does not match.
     """
     x = tensor_of(x, "piecewise")
     conditions = cast("list[Any]", condlist if isinstance(condlist, list) else [condlist])
@@ -366,7 +377,9 @@ def piecewise(
     if conditions and isinstance(conditions[0], bool) and x.ndim:
         conditions = [conditions]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
-        raise ValueError(f"piecewise: {len(funclist)} functions for {len(conditions)} conditions")
+        raise ValueError(
+            f"piecewise: {len(funclist)} functions do not match {len(conditions)} conditions"
+        )
 
     def of(function: Any) -> Any:
         return function(x, *args, **options) if callable(function) else function
@@ -381,13 +394,13 @@ def piecewise(
 def choose(
     a: Operand, choices: Operand | Sequence[Operand], out: Out = None, mode: str = "raise"
 ) -> Tensor:
-    """Of each place the element of the choice that `a` numbers there; all of them broadcast.
+    """Return elements from the choice whose number is in `a`; all operands broadcast.
 
     Parameters
     ----------
     mode : {"raise", "wrap", "clip"}
-        Whether a number out of range, such as a negative one, raises IndexError with the next
-        read, counts modulo the number of choices, or stands for the nearest.
+        For a number out of range, including a negative one: raise IndexError at the next read, take
+        it modulo the number of choices, or use the nearest valid number.
     """
     number = tensor_of(a, "choose")
     given = coerce("choose", members_of("choose", choices))
@@ -401,7 +414,7 @@ def choose(
     elif mode == "raise":
         number = where(number < 0, len(given), number)  # which is out of range as well
     else:
-        raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     every = stack(spread)
     found = indices_of("choose", number.expand_dims(0), every, 0)
     chosen = reshape(gathered(every, (0,), (found.tensor,), 0, found.op), number.shape)

@@ -11,6 +11,7 @@ from py_tensor import dtypes
 from py_tensor.backend.device import Device
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
+from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
@@ -32,24 +33,24 @@ def take(
     out: Out = None,
     mode: str = "raise",
 ) -> Tensor:
-    """The elements along `axis` at `indices`; None takes from the flattened tensor.
+    """Take the elements along `axis` at `indices`; None takes from the flattened tensor.
 
     Parameters
     ----------
     indices
-        Integers of any shape, which stands in the place of the axis. Negative ones count from the
-        end. ``x[indices]`` is ``take(x, indices, 0)`` for a tensor, array or list of them.
+        Integers of any shape, which replaces the axis in the result. Negative indices count from
+        the end. ``x[indices]`` is ``take(x, indices, 0)`` for a tensor, array or list of them.
     mode : {"raise", "wrap", "clip"}
-        What stands for an index out of range: an error, the index modulo the length of the axis,
-        or the nearest one from 0 on.
+        How to treat an index out of range: raise an error, take it modulo the length of the axis,
+        or use the nearest valid index (0 for a negative one).
 
     Raises
     ------
     IndexError
-        For an index out of range: at once in a list or an array; in a tensor with the next read or
-        `pt.synchronize` after it was used, once.
+        If an index is out of range. For a list or an array it is raised immediately; for a tensor
+        once, by the next read or `pt.synchronize` after the index was used.
     DTypeError
-        For indices that are no integers.
+        If the indices are not integers.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
-        raise ValueError(f"{op}: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
+        raise ValueError(f"{op}: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     found = tensor_of(indices, op, device=device)
     if not found.size:
         return indices
@@ -78,20 +79,20 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
 
 
 def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Tensor:
-    """For each position the element of its own line along `axis` that `indices` names there.
+    """Take elements along `axis` at `indices`, matching the positions along the other axes.
 
-    Where `argsort` or `argmax` say where elements are, this gives the elements.
+    It turns the result of `argsort` or `argmax` into elements.
 
     Parameters
     ----------
     indices
-        Integers, with as many axes as `arr`; the axes beside `axis` broadcast. None takes from the
-        flattened tensor.
+        Integers with as many axes as `arr`; the axes other than `axis` broadcast. If `axis` is
+        None, 1-D indices into the flattened tensor.
 
     Raises
     ------
     ShapeError
-        If the numbers of axes differ, or axes do not broadcast.
+        If the numbers of axes differ or the other axes do not broadcast.
     IndexError, DTypeError
         As in `take`.
 
@@ -239,20 +240,20 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
                 f"{op}: operands on {x.device} and {given.device}; move one with x.to(device)"
             )
         if given.dtype.kind not in "iu":
-            raise DTypeError(f"{op}: indices are integers, not {given.dtype}")
+            raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size and not x.shape[axis]:
             raise IndexError(f"{op}: axis {axis} of shape {x.shape} has no elements to take")
         return Indices(given, op)
     if hasattr(given, "__array_interface__"):
         if given.dtype.kind not in "iu":
-            raise DTypeError(f"{op}: indices are integers, not {given.dtype}")
+            raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size:
             _check(op, int(given.min()), int(given.max()), x, axis)
     else:
         try:
             values = [as_index(i) for i in _flat(given)]
         except TypeError:
-            raise DTypeError(f"{op}: indices are integers, not {given!r}") from None
+            raise DTypeError(f"{op}: indices must be integers, not {given!r}") from None
         if values:
             _check(op, min(values), max(values), x, axis)
     return Indices(tensor_of(given, op, dtype=dtypes.int32, device=x.device), "")
@@ -271,7 +272,7 @@ def _check(op: str, low: int, high: int, x: Tensor, axis: int) -> None:
     n = x.shape[axis]
     wrong = low if low < -n else high if high >= n else None
     if wrong is not None:
-        raise IndexError(f"{op}: {wrong} is out of range for axis {axis} of shape {x.shape}")
+        raise IndexError(Check(op, axis, x.shape, signed=True).message(wrong))
 
 
 register(take)

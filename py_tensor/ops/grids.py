@@ -1,4 +1,4 @@
-"""Ranges, grids and index tensors: what is computed from positions alone."""
+"""Ranges, grids and index tensors: functions of positions only."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
 
 
 def identity(n: int, dtype: object = None, *, device: Any = None, like: Any = None) -> Tensor:
-    """An ``n x n`` tensor with ones on the diagonal, float32 by default."""
+    """Return an ``n x n`` tensor with ones on the diagonal, float32 by default."""
     return eye(n, dtype=dtype, device=device)
 
 
@@ -68,7 +68,7 @@ def tri(
     device: Any = None,
     like: Any = None,
 ) -> Tensor:
-    """An ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
+    """Return an ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
     rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
     k = builtins.max(-N, builtins.min(k, columns.size))  # beyond, all or nothing is below it
     hit = greater_equal(expand_dims(rows + k, 1), columns)
@@ -76,19 +76,19 @@ def tri(
 
 
 def diagflat(v: Operand, k: int = 0) -> Tensor:
-    """A matrix with the flattened elements on its `k`-th diagonal, and zeros elsewhere."""
+    """Return a matrix with the flattened elements on its `k`-th diagonal and zeros elsewhere."""
     return diag(ravel(tensor_of(v, "diagflat")), k)
 
 
 def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
-    """A matrix whose columns are the powers of a vector: `N` of them, from the highest on.
+    """Return a Vandermonde matrix: `N` powers of a vector as columns, the highest first.
 
-    The dtype is the common one with int32, so that powers of float16 are float32.
+    The dtype is promoted with int32, so powers of float16 are float32.
 
     Raises
     ------
     ShapeError
-        For anything but a vector.
+        If it is not a vector.
     """
     x = tensor_of(x, "vander")
     if x.ndim != 1:
@@ -116,9 +116,9 @@ def logspace(
     *,
     device: Any = None,
 ) -> Tensor:
-    """`num` numbers from ``base**start`` to ``base**stop``, evenly spaced in their logarithms.
+    """Return `num` numbers from ``base**start`` to ``base**stop``, evenly spaced on a log scale.
 
-    Ends, and bases, with axes are as those of `linspace`.
+    `start`, `stop` and `base` may have axes, as in `linspace`.
     """
     if _has_axes(base):
         if not any(isinstance(v, Tensor) for v in (start, stop, base)):
@@ -155,16 +155,16 @@ def geomspace(
     *,
     device: Any = None,
 ) -> Tensor:
-    """`num` numbers from `start` to `stop` with one ratio between neighbours.
+    """Return `num` numbers from `start` to `stop` in geometric progression.
 
-    Those between two numbers are computed on the host. Ends that are tensors, or have axes,
-    broadcast, and the numbers lie along a new `axis`; where an end of them is 0, or signs differ,
-    NaN is between. Complex ends are joined by a spiral.
+    If both ends are numbers, the result is computed on the host. Ends that are tensors or have axes
+    broadcast, and the numbers are along a new `axis`; the inner numbers are NaN if such an end is 0
+    or the signs differ. Complex ends are joined by a logarithmic spiral.
 
     Raises
     ------
     ValueError
-        Where an end is the number 0; for a negative `num`.
+        If an end is the number 0, or `num` is negative.
     """
     if _has_axes(start) or _has_axes(stop):
         return _between(start, stop, num, endpoint, dtype, axis, device)
@@ -173,7 +173,7 @@ def geomspace(
     count = whole_number("geomspace", "num", num)
     product = first * last
     if not product or count < 0:
-        raise ValueError(f"geomspace: {num} numbers from {start} to {stop}, neither of which is 0")
+        raise ValueError(f"geomspace: start and stop must not be 0, not {start} and {stop}")
     has_path = isinstance(product, complex) or product > 0
     default = dtypes.floating(dtypes.of_scalar(product))
     target = default if dtype is None else dtypes.parse(dtype)
@@ -216,14 +216,15 @@ def _between(
 def indices(
     dimensions: Sequence[int], dtype: object = int, sparse: bool = False, *, device: Any = None
 ) -> Any:
-    """The index along each axis, at every place of a tensor of a shape.
+    """Return the index along each axis for every element of a shape.
 
     Parameters
     ----------
     dimensions
         The shape.
     sparse : bool
-        Whether to give a tuple of tensors that broadcast, in place of one with a first axis more.
+        Whether to return a tuple of tensors that broadcast, instead of one tensor with an extra
+        first axis.
     """
     shape = parse_shape("indices", tuple(dimensions))
     target = dtypes.parse(dtype)
@@ -250,7 +251,7 @@ def fromfunction(
     like: Any = None,
     **options: Any,
 ) -> Any:
-    """What a function gives for `indices` of a shape, one operand for each axis."""
+    """Call a function with the `indices` of a shape, one operand for each axis."""
     return function(*indices(shape, dtype, device=device), **options)
 
 
@@ -266,15 +267,15 @@ def _range_of(key: slice) -> Tensor:
 def _end(value: Any) -> Any:
     """A number of a slice of a grid; a tensor without axes is read."""
     if getattr(value, "ndim", 0):
-        raise TypeError(f"a slice of a grid has numbers, not a tensor of shape {value.shape}")
+        raise TypeError(f"a slice of a grid takes numbers, not a tensor of shape {value.shape}")
     return value.item() if hasattr(value, "item") else value
 
 
 class _Grid:
     """``mgrid[0:3, 0:1:5j]``: the numbers along each slice, over the grid of all of them.
 
-    An imaginary step is how many numbers there are, of which the last is the end of the slice.
-    Tensors without axes in slices are read.
+    An imaginary step is the number of points, of which the last is the end of the slice. 0-d
+    tensors in slices are read.
     """
 
     def __init__(self, name: str, sparse: bool) -> None:
@@ -322,7 +323,7 @@ class _Joined:
                 given = tuple(map(int, text.split(",")))
                 axis, least, start = (*given, *self._numbers[len(given) :])
             except ValueError:
-                raise ValueError(f"{self._name}: takes no {text!r}") from None
+                raise ValueError(f"{self._name}: invalid directive {text!r}") from None
         found = [_range_of(p) if type(p) is slice else tensor_of(p, self._name) for p in parts]
         joined: list[Tensor] = []
         for x in found:
@@ -351,12 +352,12 @@ s_, index_exp = _Key(is_tuple=False), _Key(is_tuple=True)
 
 
 def ix_(*args: Operand) -> tuple[Tensor, ...]:
-    """Indices of the grid that vectors of places span; masks stand for their nonzero places.
+    """Return indices of the grid spanned by index vectors; a mask counts as its nonzero indices.
 
     Raises
     ------
     ShapeError
-        For anything but vectors.
+        If an operand is not a vector.
     """
     found: list[Tensor] = []
     for number, given in enumerate(args):
@@ -371,7 +372,7 @@ def ix_(*args: Operand) -> tuple[Tensor, ...]:
 
 
 def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tuple[Tensor, ...]:
-    """Places in a flattened tensor of a shape as an index along each axis.
+    """Convert flat indices into a shape to an index along each axis.
 
     Parameters
     ----------
@@ -381,9 +382,9 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
     Raises
     ------
     ValueError
-        For a place out of range. Tensors on the GPU are not read: places there wrap around.
+        If an index is out of range. GPU tensors are not read: their indices wrap around.
     DTypeError
-        For places that are no integers.
+        If the indices are not integers.
     """
     sizes = parse_shape("unravel_index", shape)
     units = _units("unravel_index", sizes, order)
@@ -396,7 +397,7 @@ def _places(op: str, given: Operand) -> Tensor:
     """Indices as a tensor of 32 bits or more, in which products of them do not wrap around."""
     x = tensor_of(given, op)
     if x.dtype.kind not in "iu":
-        raise DTypeError(f"{op}: indices are integers, not {x.dtype}")
+        raise DTypeError(f"{op}: indices must be integers, not {x.dtype}")
     return widened(x)
 
 
@@ -408,7 +409,7 @@ def _check_range(op: str, given: Operand, n: int) -> None:
     else:
         wrong = [i for i in numbers_of(op, given)[0] if not 0 <= i < n]
     if len(wrong):
-        raise ValueError(f"{op}: {wrong[0]} is out of range for {n} places")
+        raise ValueError(f"{op}: index {wrong[0]} is out of range for {n} elements")
 
 
 def ravel_multi_index(
@@ -417,21 +418,21 @@ def ravel_multi_index(
     mode: str | Sequence[str] = "raise",
     order: str = "C",
 ) -> Tensor:
-    """The places in a flattened tensor of a shape that indices along its axes name.
+    """Convert an index along each axis to flat indices into a shape.
 
     Parameters
     ----------
     mode : {"raise", "wrap", "clip"}
-        What stands for an index out of range, as in `take`; or one for each axis.
+        How to treat an index out of range, as in `take`; or one mode for each axis.
     order : {"C", "F"}
         Whether the last or the first index changes fastest.
 
     Raises
     ------
     ValueError
-        For an index out of range. Tensors on the GPU are not read: such an index counts as it is.
+        If an index is out of range. GPU tensors are not read: such an index is used unchanged.
     ShapeError
-        Unless there is one index for each axis.
+        If there is not one index for each axis.
     DTypeError
         For indices that are no integers.
     """
@@ -456,46 +457,48 @@ def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
     """How far apart neighbours along each axis lie."""
     check_order(op, order, "CF")
     if size_of(shape) >= 2**31:
-        raise ShapeError(f"{op}: a place in shape {shape} does not fit int32")
+        raise ShapeError(f"{op}: a flat index into shape {shape} does not fit int32")
     return tuple(reversed(row_major(shape[::-1]))) if order in ("F", "f") else row_major(shape)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
-    """The indices of the diagonal of a tensor of `ndim` axes of length `n`."""
+    """Return the indices of the diagonal of a tensor of `ndim` axes of length `n`."""
     return (arange(n),) * ndim
 
 
 def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
-    """`diag_indices` of the shape of a tensor of two axes or more, all of one length.
+    """Return `diag_indices` for the shape of a tensor of at least two axes of one length.
 
     Raises
     ------
     ShapeError
-        For another shape.
+        If the shape is different.
     """
     shape = tensor_of(arr, "diag_indices_from").shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError(f"diag_indices_from: takes axes of one length, not shape {shape}")
+        raise ShapeError(
+            f"diag_indices_from: takes at least two axes of one length, not shape {shape}"
+        )
     return diag_indices(shape[0], len(shape))
 
 
 def mask_indices(
     n: int, mask_func: Callable[[Tensor, Any], Tensor], k: Any = 0
 ) -> tuple[Tensor, ...]:
-    """The indices of an ``n x n`` matrix where ``mask_func(matrix of ones, k)`` is not 0.
+    """Return the indices of an ``n x n`` matrix where ``mask_func(ones, k)`` is not 0.
 
-    Waits for the GPU: how many they are depends on the elements.
+    Waits for the GPU, because the number of indices depends on the elements.
     """
     return nonzero(mask_func(ones((n, n), dtypes.int32), k))
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
-    """The indices of an ``n x m`` matrix on and below its `k`-th diagonal. Waits for the GPU."""
+    """Indices on and below the `k`-th diagonal of an ``n x m`` matrix. Waits for the GPU."""
     return nonzero(tri(n, m, k, dtypes.bool_))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
-    """The indices of an ``n x m`` matrix on and above its `k`-th diagonal. Waits for the GPU."""
+    """Indices on and above the `k`-th diagonal of an ``n x m`` matrix. Waits for the GPU."""
     return nonzero(~tri(n, m, k - 1, dtypes.bool_))
 
 
@@ -507,13 +510,13 @@ def _matrix_shape(op: str, x: Operand) -> Shape:
 
 
 def tril_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
-    """`tril_indices` of the shape of a matrix."""
+    """Return `tril_indices` for the shape of a matrix."""
     n, m = _matrix_shape("tril_indices_from", arr)
     return tril_indices(n, k, m)
 
 
 def triu_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
-    """`triu_indices` of the shape of a matrix."""
+    """Return `triu_indices` for the shape of a matrix."""
     n, m = _matrix_shape("triu_indices_from", arr)
     return triu_indices(n, k, m)
 

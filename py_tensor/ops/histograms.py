@@ -1,4 +1,4 @@
-"""Counts of elements in bins."""
+"""Histograms: counts of elements in bins."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def histogram_bin_edges(
     range: tuple[float, float] | None = None,
     weights: Operand | None = None,
 ) -> Tensor:
-    """The edges that `histogram` uses; `weights` change nothing."""
+    """Return the bin edges that `histogram` uses; `weights` has no effect."""
     x = ravel(tensor_of(a, "histogram_bin_edges"))
     return _edges("histogram_bin_edges", x, bins, range, weighted=weights is not None)
 
@@ -57,28 +57,30 @@ def _edges(
     if limits is not None and not (
         limits[0] <= limits[1] and all(math.isfinite(v) for v in limits)
     ):
-        raise ValueError(f"{op}: the range {limits} does not rise from one number to another")
+        raise ValueError(f"{op}: range must be finite and increasing, not {limits}")
     if isinstance(bins, str):
         if weighted:
-            raise TypeError(f"{op}: no rule, such as {bins!r}, knows of weights")
+            raise TypeError(f"{op}: the rule {bins!r} does not support weights")
         bins, limits = _by_rule(op, x, bins, limits, whole=given.dtype.kind in "biu")
     elif not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
         edges = tensor_of(bins, op, device=x.device)
         if not edges.ndim:
-            raise TypeError(f"{op}: bins are a number of them, or edges, or a rule, not {bins!r}")
+            raise TypeError(f"{op}: bins must be an int, edges or the name of a rule, not {bins!r}")
         if edges.ndim != 1:
-            raise ShapeError(f"{op}: edges are a vector, not of shape {edges.shape}")
+            raise ShapeError(f"{op}: edges must be 1-D, not of shape {edges.shape}")
         REAL.check(op, edges.dtype)
         if not rise(bins):
-            raise ValueError(f"{op}: the edges do not rise throughout")
+            raise ValueError(f"{op}: edges must increase monotonically")
         return edges
     count = as_index(bins)
     if count < 1:
-        raise ValueError(f"{op}: the number of bins is {count}; it is at least 1")
+        raise ValueError(f"{op}: bins must be at least 1, not {count}")
     if limits is None and x.size:
         values = known(x)
         if values is not None and not math.isfinite(values.max() - values.min()):
-            raise ValueError(f"{op}: the elements reach from {values.min()} to {values.max()}")
+            raise ValueError(
+                f"{op}: the range of the elements, {values.min()} to {values.max()}, is not finite"
+            )
         low, high = min(x), max(x)
     else:
         low, high = (full((), float(v), x.dtype, device=x.device) for v in limits or (0.0, 1.0))
@@ -99,7 +101,9 @@ def _by_rule(
     The rules are those of `numpy.histogram_bin_edges`. Integers have no bins narrower than 1.
     """
     if rule not in RULES:
-        raise ValueError(f"{op}: the rules for bins are {', '.join(RULES)}, not {rule!r}")
+        raise ValueError(
+            f"{op}: bins must be an int, edges or one of {', '.join(RULES)}, not {rule!r}"
+        )
     if limits is not None:
         x = x[(x >= limits[0]) & (x <= limits[1])]
     n = x.size
@@ -108,7 +112,7 @@ def _by_rule(
     least, most = stack([min(x), max(x)]).tolist()
     low, high = limits or (least, most)
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError(f"{op}: the elements reach from {low} to {high}, which is no range")
+        raise ValueError(f"{op}: the range of the elements, {low} to {high}, is not finite")
     if low == high:
         low, high = low - 0.5, high + 0.5
     width = _width(x, rule, most - least, low, high)
@@ -205,38 +209,41 @@ def histogram(
     density: bool | None = None,
     weights: Operand | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """How many elements lie in each bin, and the edges of the bins.
+    """Return the number of elements in each bin, and the bin edges.
 
     Parameters
     ----------
     bins
-        How many of one width, or a vector of rising edges. Or the name of a rule that finds how
-        many: "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", as in NumPy; the
-        elements are read then.
+        The number of bins of equal width, a vector of increasing edges, or the name of a rule:
+        "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", as in NumPy. A rule
+        reads the elements.
     range : tuple, optional
-        Where the first bin begins and the last ends; by default the least and largest element.
+        The start of the first bin and the end of the last; by default the smallest and largest
+        element.
     density : bool
-        Whether to give shares, divided by the widths of the bins.
+        Whether to return a probability density: the counts normalized so that the integral is 1.
     weights : optional
-        As what each element counts.
+        The weight of each element.
 
     Raises
     ------
     ShapeError
-        For weights of another shape, or edges that are no vector.
+        If the weights have a different shape or the edges are not a vector.
     ValueError
-        For a number of bins below 1, another rule, a range that does not rise or is not finite, or
-        edges that do not rise. For elements that are not finite where they say how far the bins
-        reach. Tensors on the GPU are read for that only if a rule reads them: otherwise edges are
-        infinite or NaN there.
+        If the number of bins is below 1, the rule is unknown, the range is not finite and
+        increasing, or the edges do not increase. Also if the elements are not finite and no range
+        is given. GPU tensors are read for that check only if a rule reads them; otherwise their
+        edges are infinite or NaN.
     TypeError
-        For a rule beside weights; for complex elements.
+        For a rule together with weights, or for complex elements.
     """
     x = ravel(tensor_of(a, "histogram"))
     edges = _edges("histogram", x, bins, range, weighted=weights is not None)
     given = None if weights is None else ravel(_weights("histogram", weights, x))
     if given is not None and given.shape != x.shape:
-        raise ShapeError(f"histogram: weights of shape {given.shape} for elements of {x.shape}")
+        raise ShapeError(
+            f"histogram: weights of shape {given.shape} do not match a of shape {x.shape}"
+        )
     counts = _counted(_bin_of(x, edges), builtins.max(edges.size - 1, 0), given)
     if density:
         counts = counts / sum(counts) / _widths(edges, dtypes.floating(x.dtype))
@@ -251,27 +258,29 @@ def histogram2d(
     density: bool | None = None,
     weights: Operand | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """How many points lie in each field of a grid, and the edges along each axis.
+    """Return the number of points in each cell of a 2-D grid, and the bin edges along each axis.
 
     Parameters
     ----------
     bins
-        As of `histogram`: for both axes, or a pair.
+        As in `histogram`: for both axes, or a pair.
     range
-        A pair of ranges.
+        A pair of ranges, one for each axis.
     density, weights
-        As of `histogram`.
+        As in `histogram`.
 
     Raises
     ------
     ShapeError
-        Unless there are as many `x` as `y`, in vectors.
+        If `x` and `y` are not vectors of one length.
     """
     first = as_floating(x, "histogram2d", REAL_FLOATING)
     y = tensor_of(y, "histogram2d", device=first.device)
     second = as_floating(y, "histogram2d", REAL_FLOATING)
     if first.ndim != 1 or first.shape != second.shape:
-        raise ShapeError(f"histogram2d: points of shapes {first.shape} and {second.shape}")
+        raise ShapeError(
+            f"histogram2d: x of shape {first.shape} does not match y of shape {second.shape}"
+        )
     given = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
     is_pair = type(given) in (list, tuple) and len(given) == 2
     pair: Sequence[Any] = given if is_pair else (given, given)
@@ -286,26 +295,26 @@ def histogramdd(
     density: bool | None = None,
     weights: Operand | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """How many points lie in each field of a grid of any number of axes, and the edges along each.
+    """Return the number of points in each cell of an n-D grid, and the bin edges along each axis.
 
     Parameters
     ----------
     sample
-        A matrix, a row for each point; a vector of points on one axis; or a list of vectors, one
-        for each axis.
+        A matrix with a row for each point, a vector of points on one axis, or a list of vectors,
+        one for each axis.
     bins
-        As of `histogram`: for all axes, or a list with one entry for each.
+        As in `histogram`: for all axes, or a list with one entry for each.
     range
-        A range for each axis, or None there.
+        A range or None for each axis.
     density, weights
-        As of `histogram`.
+        As in `histogram`.
 
     Raises
     ------
     ShapeError
-        Unless the sample is a matrix, or vectors of one length.
+        If the sample is neither a matrix nor vectors of one length.
     ValueError
-        For another number of bins or ranges than of axes.
+        If the number of bins or ranges does not match the number of axes.
     """
     if isinstance(sample, list | tuple):
         vectors = [as_floating(v, "histogramdd", REAL_FLOATING) for v in cast("list[Any]", sample)]
@@ -315,11 +324,15 @@ def histogramdd(
             raise ShapeError(f"histogramdd: takes a matrix of points, not shape {x.shape}")
         vectors = [x] if x.ndim == 1 else [x[:, i] for i in builtins.range(x.shape[1])]
     if not vectors or any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
-        raise ShapeError(f"histogramdd: points of shapes {[v.shape for v in vectors]}")
+        raise ShapeError(
+            f"histogramdd: coordinates must have one shape, not {[v.shape for v in vectors]}"
+        )
     given = bins.tolist() if len(getattr(bins, "shape", ())) == 1 else bins
     each = given if type(given) in (list, tuple) else [given] * len(vectors)
     if len(each) != len(vectors) or (range is not None and len(range) != len(vectors)):
-        raise ValueError(f"histogramdd: bins {bins} and range {range} of {len(vectors)} axes")
+        raise ValueError(
+            f"histogramdd: bins {bins} and range {range} do not match {len(vectors)} axes"
+        )
     return _of_points("histogramdd", vectors, each, range, density, weights)
 
 
@@ -336,7 +349,7 @@ def _of_points(
     given = None if weights is None else _weights(op, weights, first)
     ranges = [None] * len(vectors) if limits is None else limits
     if any(isinstance(b, str) for b in bins):
-        raise TypeError(f"{op}: takes numbers of bins, or their edges; rules are of one axis")
+        raise TypeError(f"{op}: bins must be ints or edges; rules are for one axis")
     edges = [
         _edges(op, v, b, r, weighted=weights is not None)
         for v, b, r in zip(vectors, bins, ranges, strict=True)

@@ -1,4 +1,4 @@
-"""What NumPy computes on the host for tensors of either device: `pt.explain` says so of it."""
+"""Results that NumPy computes on the host for tensors of any device; `pt.explain` reports them."""
 
 from __future__ import annotations
 

@@ -49,13 +49,13 @@ _WRITTEN_BY = {
 
 
 def getitem(x: Tensor, key: Any) -> Tensor:
-    """The elements that a key selects: a view of `x` for a basic one, else a copy.
+    """Return the elements that a key selects: a view of `x` for a basic key, else a copy.
 
     Raises
     ------
     IndexError
-        For an index out of range, more indices than axes, a mask whose shape does not fit, or
-        anything that is no index. Where indices lie on the GPU it is raised by the next read.
+        If an index is out of range, there are more indices than axes, the shape of a mask does not
+        fit, or a part is not a valid index. For indices on the GPU it is raised by the next read.
     """
     place = _place(x, key)
     if place is not None:
@@ -85,17 +85,17 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 
 def setitem(x: Tensor, key: Any, value: Operand) -> None:
-    """Assign to the elements that a key selects; `value` broadcasts to them, and is converted.
+    """Assign to the elements that a key selects; `value` broadcasts and is converted.
 
     Raises
     ------
     ValueError
-        If `x` is read-only, or `value` does not broadcast to what is selected.
+        If `x` is read-only or `value` does not broadcast to the selection.
     IndexError
-        As for reading.
+        As in `getitem`.
     TypeError
-        If `x` is an element, such as ``x[0]``. A 0-d result of an op, such as a sum, is an array
-        once it is written to, as the array API standard has it.
+        If `x` is a scalar taken by indexing, such as ``x[0]``. A 0-d result of an op, such as a
+        sum, becomes an array when it is written to, as in the array API standard.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
     place = _place(x, key)
@@ -335,7 +335,7 @@ def _layout_of(layout: Layout, keys: tuple[Any, ...]) -> Layout:
         else:
             i = as_index(k)
             if not -n <= i < n:
-                raise IndexError(f"index: {i} is out of range for axis {axis} of shape {sizes}")
+                raise IndexError(f"index {i} is out of range for axis {axis} of shape {sizes}")
             offset += (i + n if i < 0 else i) * s
         axis += 1
     if len(shape) > rank:
@@ -359,10 +359,9 @@ def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     used = sum(map(_axes_of, keys))
     if used > rank:
-        indices = "1 index" if used == 1 else f"{used} indices"
-        raise IndexError(f"index: {indices} for a tensor of {axes_of(rank)}")
+        raise IndexError(f"index: too many indices for a tensor of {axes_of(rank)}: {used}")
     if len(dots) > 1:
-        raise IndexError("index: only one ... may stand in an index")
+        raise IndexError("index: only one ... is allowed in an index")
     if used == rank and not dots:
         return keys
     fill = (_ALL,) * (rank - used)

@@ -21,7 +21,7 @@ gcd = binary(
     lambda np, x, y: np.gcd(x, y),
     vjp=NOT_DIFFERENTIABLE,
     cost=200,
-    doc="The greatest common divisor of the absolute values; that of 0 and another is the other.",
+    doc="Greatest common divisor of the absolute values; ``gcd(0, x)`` is ``abs(x)``.",
 )
 lcm = binary(
     "lcm",
@@ -30,7 +30,7 @@ lcm = binary(
     lambda np, x, y: np.lcm(x, y),
     vjp=NOT_DIFFERENTIABLE,
     cost=220,
-    doc="The least common multiple of the absolute values, which wraps around; 0 where one is 0.",
+    doc="Least common multiple of the absolute values, with wraparound; 0 if either is 0.",
 )
 bitwise_count = unary(
     "bitwise_count",
@@ -39,6 +39,6 @@ bitwise_count = unary(
     lambda np, x: np.bitwise_count(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.uint8,
-    doc="How many bits of the absolute value of each element are set, as uint8.",
+    doc="Number of bits set in the absolute value of each element, as uint8.",
     method=False,
 )

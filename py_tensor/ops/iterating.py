@@ -1,6 +1,6 @@
-"""`nditer`: elements of one or several operands one after another, on the host.
+"""`nditer`: iterate over the elements of one or more operands on the host.
 
-Its simple forms. What is about buffers of memory is accepted and changes nothing.
+The common forms are supported. Buffering options are accepted and have no effect.
 """
 
 from __future__ import annotations
@@ -36,55 +36,55 @@ ACCEPTED_OF_OPERANDS = frozenset(
 
 
 class nditer:  # noqa: N801 - NumPy's name
-    """Gives the elements of operands, which broadcast, one after another.
+    """Iterate over the elements of operands, which broadcast.
 
-    What is only read is read once, and each element is a constant of no axes. What may be written
-    to comes as a view of no axes, to which ``x[...] = value`` writes: an op for each element, where
-    expressions of whole tensors are one.
+    Read-only operands are read once, and each element is a 0-d constant. A writable operand yields
+    0-d views, and ``x[...] = value`` writes to it. That is one op for each element; an expression
+    of whole tensors is one op in all.
 
     Parameters
     ----------
     op
-        An operand, or a list of them; None among them is a new tensor to write to.
+        An operand or a list of operands; None allocates a new tensor to write to.
     flags : list of str, optional
-        "multi_index", "c_index" or "f_index" for the attributes `multi_index` and `index`;
-        "external_loop" for all elements as one vector; "common_dtype".
+        "multi_index", "c_index" or "f_index" to provide the attributes `multi_index` and `index`;
+        "external_loop" to yield all elements as one vector; "common_dtype".
     op_flags : optional
-        "readonly", "readwrite" or "writeonly", in a list, or in one list for each operand. Without
-        them operands are read, and a None is written to.
+        "readonly", "readwrite" or "writeonly" in a list, or one list for each operand. By default
+        operands are read-only, and an allocated one is writable.
     op_dtypes : optional
-        The dtype of each operand, to which those that are read are converted.
+        The dtype of each operand; read-only operands are converted.
     order : {"C", "F", "A", "K"}
-        Row-major, or column-major. "A" is "F" if all operands lie in column-major order. "K" is the
-        order in memory of the first operand with all axes.
+        Row-major ("C") or column-major ("F"). "A" means "F" if all operands are in column-major
+        order. "K" is the memory order of the first operand with all axes.
     casting : str
-        Accepted; each dtype is converted to the one that is asked for.
+        Accepted; any conversion is allowed.
     op_axes : list, optional
-        For each operand None, or a list: which of its axes lies along each axis of the iteration;
-        -1 or None where it has none, and broadcasts. An axis that is not named stays at 0.
+        For each operand None or a list that maps each axis of the iteration to an axis of the
+        operand; -1 or None means a broadcast axis. An axis that is not listed stays at index 0.
     itershape : tuple, optional
-        The size of each axis of the iteration, or -1 where an operand says it.
+        The size of each axis of the iteration; -1 takes it from the operands.
     buffersize : int
         Accepted.
 
     Attributes
     ----------
     multi_index : tuple of int
-        The index of the present element.
+        The index of the current element.
     index : int
-        Its place in row-major ("c_index") or column-major order ("f_index").
+        Its flat index in row-major ("c_index") or column-major order ("f_index").
     operands : tuple of Tensor
     value : Tensor or tuple of Tensor
     finished : bool
     iterindex : int
-        How many elements came before.
+        The number of elements before the current one.
 
     Raises
     ------
     ValueError
-        For flags that are not there.
+        If a flag is not supported.
     ShapeError
-        For operands that do not broadcast, or that would be written to and have fewer elements.
+        If operands do not broadcast, or a writable operand would have to be broadcast.
 
     Examples
     --------
@@ -116,13 +116,15 @@ class nditer:  # noqa: N801 - NumPy's name
         self._flags = frozenset(flags or ())
         unknown = self._flags - FLAGS - ACCEPTED
         if unknown:
-            raise ValueError(f"nditer: no such flag here: {', '.join(sorted(unknown))}")
+            raise ValueError(f"nditer: unsupported flags: {', '.join(sorted(unknown))}")
         self._single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
         given: list[Any] = [op] if self._single else [*cast("Sequence[Any]", op)]
         self._writable = _access(op_flags, given)
         axes: list[Axes] = [*op_axes] if op_axes is not None else [None] * len(given)
         if len(axes) != len(given):
-            raise ValueError(f"nditer: {len(axes)} lists of op_axes for {len(given)} operands")
+            raise ValueError(
+                f"nditer: {len(axes)} lists of op_axes do not match {len(given)} operands"
+            )
         there = [
             _along(tensor_of(x, "nditer"), a)
             for x, a in zip(given, axes, strict=True)
@@ -135,11 +137,15 @@ class nditer:  # noqa: N801 - NumPy's name
             if len(self.shape) != len(asked) or any(
                 n >= 0 and n != own for n, own in zip(itershape, self.shape, strict=True)
             ):
-                raise ShapeError(f"nditer: itershape {tuple(itershape)} for {self.shape}")
+                raise ShapeError(
+                    f"nditer: itershape {tuple(itershape)} does not match {self.shape}"
+                )
         self.operands, self._seen = self._prepared(given, _dtypes(op_dtypes, len(given)), axes)
         for x, writable in zip(self._seen, self._writable, strict=True):
             if writable and x.shape != self.shape:
-                raise ShapeError(f"nditer: {x.shape} is written to at each place of {self.shape}")
+                raise ShapeError(
+                    f"nditer: an output of shape {x.shape} cannot broadcast to {self.shape}"
+                )
         self.nop, self.ndim = len(self.operands), len(self.shape)
         self.itersize = prod(self.shape)
         self._axes, self._turned = self._order(order)
@@ -155,7 +161,7 @@ class nditer:  # noqa: N801 - NumPy's name
         """The operands as tensors of their dtypes, new ones for None; and along the iteration."""
         there = [x for x in given if x is not None]
         if not there:
-            raise ValueError("nditer: needs an operand that is there")
+            raise ValueError("nditer: needs an operand that is not None")
         common = common_dtype("nditer", coerce("nditer", there))
         found: list[Tensor] = []
         for x, writable, dtype, own_axes in zip(given, self._writable, types, axes, strict=True):
@@ -167,7 +173,7 @@ class nditer:  # noqa: N801 - NumPy's name
             own = tensor_of(x, "nditer")
             target = dtype or (common if "common_dtype" in self._flags else own.dtype)
             if writable and target is not own.dtype:
-                raise ValueError(f"nditer: {own.dtype} is written to, and cannot be {target}")
+                raise ValueError(f"nditer: an output of {own.dtype} cannot be iterated as {target}")
             found.append(converted(own, target))
         return tuple(found), tuple(_along(x, a) for x, a in zip(found, axes, strict=True))
 
@@ -189,7 +195,7 @@ class nditer:  # noqa: N801 - NumPy's name
     # -- Walking --------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Go back to the first element."""
+        """Reset to the first element."""
         self.iterindex = 0
         self._values = [
             None if writable else self._read(x)
@@ -216,7 +222,7 @@ class nditer:  # noqa: N801 - NumPy's name
             self._index = tuple(index)
 
     def iternext(self) -> bool:
-        """Go to the next element; whether there is one."""
+        """Advance to the next element; return whether there is one."""
         if not self.finished:
             self._advance()
             self.iterindex += 1
@@ -246,7 +252,7 @@ class nditer:  # noqa: N801 - NumPy's name
             moved = (spread[key] if any(self._turned) else spread).transpose(self._axes)
             vector = reshape(moved, -1)
             if writable and vector.base is None:
-                raise ValueError("nditer: elements that do not follow each other are no vector")
+                raise ValueError("nditer: external_loop needs contiguous elements")
             found.append(vector)
         return found[0] if self._single else tuple(found)
 
@@ -254,7 +260,7 @@ class nditer:  # noqa: N801 - NumPy's name
 
     def __getitem__(self, number: int) -> Tensor:
         if self.finished:
-            raise ValueError("nditer: is past its end")
+            raise ValueError("nditer: the iterator is past the end")
         x, values = self._seen[number], self._values[number]
         if values is None:
             return x[(*self._index, ...)]
@@ -263,7 +269,7 @@ class nditer:  # noqa: N801 - NumPy's name
 
     def __setitem__(self, number: int, value: Operand) -> None:
         if not self._writable[number]:
-            raise ValueError(f"nditer: operand {number} is read alone")
+            raise ValueError(f"nditer: operand {number} is read-only")
         self._seen[number][self._index] = value
 
     def __len__(self) -> int:
@@ -271,19 +277,19 @@ class nditer:  # noqa: N801 - NumPy's name
 
     @property
     def value(self) -> Any:
-        """The present element of the operand, or of each of several."""
+        """The current element of the operand, or a tuple with one for each operand."""
         return self[0] if self._single else tuple(self[n] for n in range(self.nop))
 
     @property
     def multi_index(self) -> tuple[int, ...]:
-        """The index of the present element."""
+        """The index of the current element."""
         if not self.has_multi_index:
             raise ValueError('nditer: multi_index needs the flag "multi_index"')
         return self._index
 
     @property
     def index(self) -> int:
-        """The place of the present element, as a flag asks for it."""
+        """The flat index of the current element, in the order that the flag selects."""
         if not self.has_index:
             raise ValueError('nditer: index needs the flag "c_index" or "f_index"')
         if "c_index" in self._flags:
@@ -291,7 +297,7 @@ class nditer:  # noqa: N801 - NumPy's name
         return _flat(self._index[::-1], self.shape[::-1])
 
     def close(self) -> None:
-        """Nothing: writes are there at once."""
+        """Do nothing; writes take effect immediately."""
 
     def __enter__(self) -> nditer:
         return self
@@ -306,7 +312,7 @@ def _along(x: Tensor, axes: Axes) -> Tensor:
         return x
     named = [normalize_axis("nditer", a, x.ndim) for a in axes if a is not None and a >= 0]
     if len(set(named)) < len(named):
-        raise ValueError(f"nditer: op_axes {[*axes]} name an axis twice")
+        raise ValueError(f"nditer: op_axes {[*axes]} repeat an axis")
     rest = [a for a in range(x.ndim) if a not in named]
     moved = x.transpose((*rest, *named))[(0,) * len(rest)]
     return moved[tuple(None if a is None or a < 0 else slice(None) for a in axes)]
@@ -316,7 +322,7 @@ def _sizes(shape: Sequence[int], axes: Sequence[int | None]) -> tuple[int, ...]:
     """The shape of a new operand whose axes lie so along those of the iteration."""
     sizes = {a: n for a, n in zip(axes, shape, strict=True) if a is not None and a >= 0}
     if sorted(sizes) != [*range(len(sizes))]:
-        raise ValueError(f"nditer: op_axes {[*axes]} leave out an axis of what is new")
+        raise ValueError(f"nditer: op_axes {[*axes]} leave out an axis of an allocated operand")
     return tuple(sizes[a] for a in range(len(sizes)))
 
 
@@ -333,13 +339,15 @@ def _access(op_flags: Any, operands: list[Any]) -> list[bool]:
     if not flags or isinstance(flags[0], str):
         flags = [flags] * len(operands)
     if len(flags) != len(operands):
-        raise ValueError(f"nditer: {len(flags)} lists of flags for {len(operands)} operands")
+        raise ValueError(
+            f"nditer: {len(flags)} lists of flags do not match {len(operands)} operands"
+        )
     found: list[bool] = []
     for x, given in zip(operands, flags, strict=True):
         own = {*cast("Sequence[str]", given)}
         unknown = own - ACCESS - ACCEPTED_OF_OPERANDS
         if unknown or len(own & ACCESS) > 1:
-            raise ValueError(f"nditer: no such flags of an operand here: {', '.join(sorted(own))}")
+            raise ValueError(f"nditer: unsupported operand flags: {', '.join(sorted(own))}")
         found.append(bool(own & {"readwrite", "writeonly"}) or x is None)
     return found
 
@@ -348,5 +356,5 @@ def _dtypes(op_dtypes: Any, count: int) -> list[DType | None]:
     several = isinstance(op_dtypes, list | tuple)
     given = [*cast("Sequence[Any]", op_dtypes)] if several else [op_dtypes] * count
     if len(given) != count:
-        raise ValueError(f"nditer: {len(given)} dtypes for {count} operands")
+        raise ValueError(f"nditer: {len(given)} dtypes do not match {count} operands")
     return [None if one is None else dtypes.parse(one) for one in given]

@@ -1,4 +1,4 @@
-"""Tensors joined, cut, and given more axes or elements: compositions of other ops."""
+"""Joining and splitting tensors, adding axes and elements: compositions of other ops."""
 
 from __future__ import annotations
 
@@ -69,32 +69,32 @@ def _with_three_axes(x: Operand) -> Tensor:
 
 
 def atleast_1d(*arys: Operand) -> Any:
-    """The tensor with one axis at least; of several, a tuple of them."""
+    """Return the tensor with at least one axis; for several tensors, a tuple."""
     return _each(_with_one_axis, arys)
 
 
 def atleast_2d(*arys: Operand) -> Any:
-    """The tensor with two axes at least, a vector as a row; of several, a tuple of them."""
+    """Return the tensor with at least two axes, a vector as a row; for several, a tuple."""
     return _each(_with_two_axes, arys)
 
 
 def atleast_3d(*arys: Operand) -> Any:
-    """The tensor with three axes at least; of several, a tuple of them.
+    """Return the tensor with at least three axes; for several tensors, a tuple.
 
-    A vector of n elements has the shape ``(1, n, 1)`` then, and a matrix a new last axis.
+    A vector of n elements becomes ``(1, n, 1)``; a matrix gets a new last axis.
     """
     return _each(_with_three_axes, arys)
 
 
 def broadcast_shapes(*args: int | Shape) -> Shape:
-    """The shape that all of them broadcast to. Raises ShapeError where there is none."""
+    """Return the shape that all shapes broadcast to. Raises ShapeError if there is none."""
     return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
 
 
 def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
-    """Each tensor in the shape that all broadcast to: read-only views.
+    """Broadcast tensors against each other; the results are read-only views.
 
-    `subok` is accepted, and changes nothing.
+    `subok` is accepted and has no effect.
     """
     given = [tensor_of(x, "broadcast_arrays") for x in args]
     shape = broadcast_of("broadcast_arrays", *(x.shape for x in given))
@@ -102,9 +102,10 @@ def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
 
 
 class broadcast:  # noqa: N801 - NumPy's name
-    """Operands in the shape that they broadcast to, to be iterated over side by side.
+    """Broadcast operands against each other and iterate over them in parallel.
 
-    Iterating gives a tuple of Python's scalars for each place, in row-major order; it reads all.
+    Iteration yields a tuple of Python scalars for each index, in row-major order. It reads all
+    operands.
 
     Attributes
     ----------
@@ -115,9 +116,9 @@ class broadcast:  # noqa: N801 - NumPy's name
     numiter : int
         The number of operands.
     index : int
-        How many places were given so far.
+        The number of tuples yielded so far.
     iters : tuple
-        An iterator over the scalars of each operand, in that shape.
+        An iterator over the scalars of each broadcast operand.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class broadcast:  # noqa: N801 - NumPy's name
         return tuple(iter(ravel(x).tolist()) for x in self._operands)
 
     def reset(self) -> None:
-        """Begin again with the first place."""
+        """Restart at the first index."""
         self.index = 0
         self.__dict__.pop("_rows", None)
 
@@ -161,7 +162,7 @@ class broadcast:  # noqa: N801 - NumPy's name
 
 
 def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
-    """The axis moved back until it stands before the one that was at `start`; a view."""
+    """Move an axis to before the axis at `start`; returns a view."""
     x = tensor_of(a, "rollaxis")
     at = normalize_axis("rollaxis", axis, x.ndim)
     to = start + x.ndim if start < 0 else start
@@ -176,21 +177,21 @@ def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
 
 
 def dstack(tup: Sequence[Operand]) -> Tensor:
-    """The tensors one behind the other, along their third axis."""
+    """Join tensors along the third axis."""
     return concat([_with_three_axes(x) for x in tup], 2)
 
 
 def column_stack(tup: Sequence[Operand]) -> Tensor:
-    """Vectors as the columns of a matrix; matrices side by side."""
+    """Stack vectors as columns of a matrix, and join matrices side by side."""
     given = [tensor_of(x, "column_stack") for x in tup]
     return concat([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in given], 1)
 
 
 def block(arrays: Any) -> Tensor:
-    """Nested lists of tensors as one: the innermost are joined along the last axis.
+    """Assemble a tensor from nested lists; the innermost are joined along the last axis.
 
-    Those of the next level are joined along the last but one, and so on. Missing axes are leading
-    ones of length 1.
+    The next level is joined along the second-to-last axis, and so on. Missing axes are leading axes
+    of length 1.
     """
 
     def depth_of(part: Any) -> int:
@@ -214,7 +215,7 @@ def block(arrays: Any) -> Tensor:
 
 
 def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
-    """The tensor with `values` behind it along `axis`; None appends both flattened."""
+    """Append `values` along `axis`; None flattens both first."""
     x, more = in_common_dtype("append", arr, values)
     if axis is None:
         x, more = ravel(x), ravel(more)
@@ -232,13 +233,13 @@ def _cut(op: str, x: Operand, parts: int | Sequence[int], axis: int) -> list[Ten
 
 
 def hsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
-    """`split` along the second axis; of a vector along its one axis."""
+    """`split` along the second axis, or along the only axis of a vector."""
     x = tensor_of(ary, "hsplit")
     return _cut("hsplit", x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
 def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
-    """`split` of a matrix, or of what has more axes, along the first."""
+    """`split` along the first axis; needs at least 2 axes."""
     _cut("vsplit", ary, 1, 1)
     return _cut("vsplit", ary, indices_or_sections, 0)
 
@@ -252,21 +253,21 @@ def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tenso
 
 
 def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
-    """The tensor without the slices along `axis` that `obj` names; None flattens it before.
+    """Return the tensor without the slices along `axis` at `obj`; None flattens it first.
 
     Parameters
     ----------
     obj
-        An int, a slice, a mask, or integers. Of a tensor, how many it leaves is read.
+        An int, a slice, a mask or integers. For a tensor the number of remaining slices is read.
 
     Raises
     ------
     IndexError
-        For a place out of range.
+        If an index is out of range.
     ShapeError
-        For a mask of another length.
+        If a mask has a different length.
     DTypeError
-        For places that are no integers.
+        If the indices are not integers.
     """
     x, at = along_axis("delete", arr, axis)
     n = x.shape[at]
@@ -278,7 +279,9 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     elif holds_masks(obj):
         gone = tensor_of(obj, "delete", device=x.device)
         if gone.shape != (n,):
-            raise ShapeError(f"delete: a mask of shape {gone.shape} for an axis of {n} elements")
+            raise ShapeError(
+                f"delete: mask of shape {gone.shape} does not match an axis of {n} elements"
+            )
         kept = logical_not(gone)
     else:
         found = indices_of("delete", obj, x, at)
@@ -289,27 +292,27 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
 
 
 def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
-    """The tensor with `values` before the slices along `axis` that `obj` names.
+    """Insert `values` before the slices along `axis` at `obj`.
 
     Parameters
     ----------
     obj
-        An int, a slice, a mask, or integers, which name places of `arr` itself. Of a mask, how many
-        places it names is read.
+        An int, a slice, a mask or integers: indices into the original `arr`. For a mask the number
+        of its nonzero elements is read.
     values
-        What broadcasts to the new slices, in the dtype of `arr`; for one place, any number of
-        slices.
+        Values that broadcast to the new slices, converted to the dtype of `arr`; for one index, any
+        number of slices.
     axis : int, optional
-        None flattens the tensor before.
+        None flattens the tensor first.
 
     Raises
     ------
     IndexError
-        For a place out of range; with the next read where the places lie in a tensor.
+        If an index is out of range; raised by the next read for indices in a tensor.
     ShapeError
-        For places of several axes, or values that do not broadcast.
+        If the indices have several axes or the values do not broadcast.
     DTypeError
-        For places that are no integers.
+        If the indices are not integers.
     """
     x, at = along_axis("insert", arr, axis)
     n = x.shape[at]
@@ -336,17 +339,19 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         numbers, shape = numbers_of("insert", obj)
         for i in numbers:
             if not isinstance(i, int):
-                raise DTypeError(f"insert: places are integers, not {i!r}")
+                raise DTypeError(f"insert: indices must be integers, not {i!r}")
             if not -n <= i <= n:
-                raise IndexError(f"insert: {i} is out of range for an axis of {n} elements")
+                raise IndexError(f"insert: index {i} is out of range for an axis of {n} elements")
         places = [i + n if i < 0 else i for i in numbers]
         found = reshape(tensor_of(places, "insert", dtype=dtypes.int32, device=device), shape)
     if found.ndim > 1 or (is_mask and not found.ndim):
-        raise ShapeError(f"insert: places are one, or a vector, not of shape {found.shape}")
+        raise ShapeError(
+            f"insert: obj must be an index or a vector of indices, not of shape {found.shape}"
+        )
     if is_mask:
         found = flatnonzero(found)
     elif found.dtype.kind not in "iu":
-        raise DTypeError(f"insert: places are integers, not {found.dtype}")
+        raise DTypeError(f"insert: indices must be integers, not {found.dtype}")
     if not isinstance(obj, Tensor):
         return found
     found = converted(found, dtypes.int32)
@@ -356,25 +361,25 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
-    """The part without zeros at the ends of its axes, which is read; of all zeros, nothing.
+    """Trim zeros from the ends of the axes; the tensor is read.
 
-    A list or a tuple of numbers gives one.
+    A tensor of zeros becomes empty. A list or a tuple of numbers returns one.
 
     Parameters
     ----------
     trim : {"fb", "f", "b"}
-        Whether to cut at the front, behind, or at both ends.
+        Whether to trim at the front, at the back or at both ends.
     axis : int or tuple, optional
-        The axes to cut; None cuts all of them.
+        The axes to trim; None trims all axes.
 
     Raises
     ------
     ValueError
-        For another `trim`.
+        If `trim` is not one of these.
     """
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
-        raise ValueError(f"trim_zeros: trim is 'fb', 'f' or 'b', not {trim!r}")
+        raise ValueError(f"trim_zeros: trim must be 'fb', 'f' or 'b', not {trim!r}")
     x = tensor_of(filt, "trim_zeros")
     axes = normalize_axes("trim_zeros", axis, x.ndim)
     if not axes:
@@ -394,7 +399,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
 
 
 def resize(a: Operand, new_shape: int | Shape) -> Tensor:
-    """The elements in row-major order, over and over, in another shape; zeros if there are none."""
+    """Return a tensor of another shape with the elements in row-major order, repeated."""
     x = tensor_of(a, "resize")
     shape = parse_shape("resize", new_shape)
     size = size_of(shape)
@@ -407,7 +412,7 @@ def resize(a: Operand, new_shape: int | Shape) -> Tensor:
 
 
 def fliplr(m: Operand) -> Tensor:
-    """The columns in reverse order; a view."""
+    """Reverse the columns; returns a view."""
     x = tensor_of(m, "fliplr")
     if x.ndim < 2:
         raise ShapeError(f"fliplr: needs at least 2 axes, got shape {x.shape}")
@@ -415,7 +420,7 @@ def fliplr(m: Operand) -> Tensor:
 
 
 def flipud(m: Operand) -> Tensor:
-    """The rows in reverse order; a view."""
+    """Reverse the rows; returns a view."""
     x = tensor_of(m, "flipud")
     if not x.ndim:
         raise ShapeError("flipud: needs at least 1 axis, got a 0-d tensor")
@@ -423,12 +428,12 @@ def flipud(m: Operand) -> Tensor:
 
 
 def rot90(m: Operand, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
-    """The tensor turned `k` times by 90 degrees, from the first of the axes to the second; a view.
+    """Rotate by 90 degrees `k` times, from the first axis towards the second; returns a view.
 
     Raises
     ------
     ShapeError
-        Unless two different axes are given.
+        If `axes` are not two different axes.
     """
     x = tensor_of(m, "rot90")
     first, second = (normalize_axis("rot90", axis, x.ndim) for axis in axes)

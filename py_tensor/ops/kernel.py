@@ -1,4 +1,4 @@
-"""Kernels of the user's own, as functions on tensors."""
+"""User-defined kernels as functions of tensors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Custom(Op):
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         for (name, dtype), meta in zip(self.params.items(), metas[len(self.inputs) :], strict=True):
             if meta.shape or meta.dtype is not dtype:
-                raise DTypeError(f"{self.name}: {name} is one {dtype}, not {meta}")
+                raise DTypeError(f"{self.name}: {name} must be one {dtype}, not {meta}")
         result = self.results(metas)[int(attrs)]
         return result.shape, result.dtype
 
@@ -73,7 +73,7 @@ class Custom(Op):
         given = dict(zip(self.inputs, metas, strict=False))
         for (name, dtype), meta in zip(self.inputs.items(), metas, strict=False):
             if dtype is not None and meta.dtype is not dtype:
-                raise DTypeError(f"{self.name}: {name} is {dtype}, not {meta.dtype}")
+                raise DTypeError(f"{self.name}: {name} must be {dtype}, not {meta.dtype}")
             if not meta.size:
                 raise ShapeError(f"{self.name}: {name} of shape {meta.shape} has no elements")
         shapes = [meta.shape for meta in given.values()]
@@ -93,7 +93,9 @@ class Custom(Op):
         results: tuple[Array, ...] = found if len(self.outputs) > 1 else (found,)
         result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.name)
         if result.shape != node.meta.shape:
-            raise ShapeError(f"{self.name}: numpy gives {result.shape} for {node.meta.shape}")
+            raise ShapeError(
+                f"{self.name}: numpy returned shape {result.shape}, not {node.meta.shape}"
+            )
         return result
 
 
@@ -146,50 +148,51 @@ def kernel(
     dispatch: Callable[..., int] | None = None,
     numpy: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
-    """A function on tensors that runs a kernel of your own on the GPU.
+    """Create a function of tensors from your own WGSL kernel.
 
     Parameters
     ----------
     name : str
-        What the kernel is called in errors, `pt.profile` and `pt.explain`.
+        The name of the kernel in errors, `pt.profile` and `pt.explain`.
     wgsl : str
         The body of the entry point. It runs for each ``index`` (u32) below the number that
-        `dispatch` gives. Tensors are arrays under their names, in row-major order: bools as u32,
-        integers of 8 and 16 bits as i32, float16 as f32. Of a tensor ``x`` with axes,
-        ``x_shape[0]`` is the size of the first. Parameters are values under their
-        names. It must write every element of the outputs, and each only once.
+        `dispatch` returns. Tensors are arrays in row-major order, named as here: bools as u32, 8-
+        and 16-bit integers as i32, float16 as f32. For a tensor ``x``, ``x_shape[0]`` is the size
+        of the first axis. Parameters are values named as here. The body must write every element of
+        the outputs exactly once.
     inputs
-        Names, or a mapping from names to the dtypes that are taken; None takes any.
+        Names, or a mapping from names to accepted dtypes; None accepts any.
     outputs : dict
-        For each name an input that has the shape and the dtype, or a pair: the shape, as an input's
-        name or a function of the inputs' shapes, and the dtype, as an input's name or itself.
+        For each name, the name of an input with the same shape and dtype, or a pair: the shape, as
+        the name of an input or a function of the inputs' shapes, and the dtype, as the name of an
+        input or a dtype.
     params
-        Names of float32 numbers, or a mapping from names to dtypes: keywords of the function.
-        Another value compiles nothing anew.
+        Names of float32 parameters, or a mapping from names to dtypes. They are keyword arguments
+        of the function. A new value does not recompile the kernel.
     workgroup_size : int
-        Invocations of a workgroup, 1 to 256.
+        Invocations per workgroup, from 1 to 256.
     dispatch : callable, optional
-        For how many indices the body runs, from the inputs' shapes. By default for each element of
+        Returns the number of indices to run for, from the inputs' shapes. By default the size of
         the first output.
     numpy : callable, optional
-        ``numpy(np, *arrays, **params)``, the same on arrays: without it there is no cpu device. The
-        arrays are read-only, and it may not keep them.
+        ``numpy(np, *arrays, **params)`` computes the same with NumPy, for the cpu device. Without
+        it the function runs on GPUs only. The arrays are read-only and must not be kept.
 
     Returns
     -------
     callable
-        ``function(*tensors, **params)`` gives the output, or a tuple of several. Each of several
-        that is read is computed by a run of its own. The results have no derivative.
+        ``function(*tensors, **params)`` returns the output, or a tuple of outputs. Each output of a
+        tuple that is read runs the kernel once. The results have no derivative.
 
     Raises
     ------
     ValueError
-        For names that WGSL has no use for, an output like an input that there is not, more than 8
-        tensors, or another workgroup size.
+        If a name is not valid in WGSL, an output refers to an unknown input, there are more than 8
+        tensors, or the workgroup size is out of range.
     DTypeError
-        For a dtype that there is not; when it is called, for a tensor or a number of another.
+        If a dtype is unknown; when called, if a tensor or a number has another dtype.
     GPUError
-        With the next read, naming the kernel and the line of WGSL that does not compile.
+        At the next read, if the WGSL does not compile; it names the kernel and the line.
 
     Examples
     --------
@@ -234,11 +237,13 @@ def kernel(
     names = [*named, *outputs, *numbers]
     for word in names:
         if not _NAME.fullmatch(word) or word in _TAKEN or names.count(word) > 1:
-            raise ValueError(f"{name}: {word!r} is no name of its own in WGSL")
+            raise ValueError(f"{name}: {word!r} is not a unique, valid WGSL name")
     if not named or not outputs or len(named) + len(outputs) > MOST_BUFFERS:
-        raise ValueError(f"{name}: takes tensors and gives some, at most {MOST_BUFFERS} in all")
+        raise ValueError(f"{name}: needs inputs and outputs, at most {MOST_BUFFERS} in all")
     if not 1 <= workgroup_size <= MOST_INVOCATIONS:
-        raise ValueError(f"{name}: workgroup_size is 1 to {MOST_INVOCATIONS}, not {workgroup_size}")
+        raise ValueError(
+            f"{name}: workgroup_size must be from 1 to {MOST_INVOCATIONS}, not {workgroup_size}"
+        )
     rules = {word: _rule(name, rule, named) for word, rule in outputs.items()}
     op = Custom(
         name, wgsl, named, rules, numbers, workgroup_size, dispatch, numpy,
@@ -247,13 +252,15 @@ def kernel(
 
     def function(*operands: Operand, **given: Real) -> Any:
         if len(operands) != len(named):
-            raise TypeError(f"{name}: takes {', '.join(named)}, got {len(operands)} tensors")
+            raise TypeError(f"{name}: takes {', '.join(named)}, not {len(operands)} tensors")
         if given.keys() != numbers.keys():
-            raise TypeError(f"{name}: needs the numbers ({', '.join(numbers)}), got {list(given)}")
+            raise TypeError(f"{name}: takes the numbers ({', '.join(numbers)}), not {list(given)}")
         tensors = [tensor_of(x, name) for x in coerce(name, operands)]
         device = tensors[0].device
         if device is CPU_DEVICE and numpy is None:
-            raise DeviceError(f"{name}: runs on webgpu; numpy= says what it is on the cpu device")
+            raise DeviceError(
+                f"{name}: runs on webgpu only; pass numpy= to run it on the cpu device"
+            )
         nodes = [node_of(x) for x in tensors]
         nodes += [
             constant(name, _number(name, word, given[word], dtype), dtype, device)
@@ -272,7 +279,7 @@ def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, 
     """What an output is like, with the dtype itself where one is named."""
     where, kind = (rule, rule) if isinstance(rule, str) else rule
     if isinstance(where, str) and where not in inputs:
-        raise ValueError(f"{name}: an output is like {where!r}, but the inputs are {[*inputs]}")
+        raise ValueError(f"{name}: an output refers to {where!r}, but the inputs are {[*inputs]}")
     return where, kind if isinstance(kind, str) and kind in inputs else dtypes.parse(kind)
 
 
@@ -280,5 +287,5 @@ def _number(name: str, word: str, given: object, dtype: DType) -> Real:
     """A parameter, which an integer dtype takes only if it is whole."""
     number = real_number_of(name, word, given)
     if dtype.kind in "iu" and number != int(number):
-        raise DTypeError(f"{name}: {word} is {dtype}, not {number}")
+        raise DTypeError(f"{name}: {word} must be {dtype}, not {number}")
     return number

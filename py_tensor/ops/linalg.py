@@ -36,7 +36,7 @@ __all__ = [
 
 
 def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -> Tensor:
-    """Multiply, and sum over `axes`, which stay as length 1: one kernel, and no product in memory.
+    """Multiply and sum over `axes`, kept with length 1, in one kernel without storing the product.
 
     Operands broadcast. Integers wrap around.
     """
@@ -72,24 +72,24 @@ def matmul(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """Matrix product of the last two axes; leading axes broadcast, vectors as in NumPy.
+    """Matrix product over the last two axes; leading axes broadcast, vectors as in NumPy.
 
-    A product of bools is whether any pair of elements is true. Integers wrap around.
+    For bools, multiplication is AND and addition is OR. Integers wrap around.
 
     Parameters
     ----------
     axes : list, optional
-        Which axes the matrices have in the operands and in the result: three pairs, or an int, or
-        an empty tuple, where there is a vector, or a number.
+        The axes of the matrices in both operands and in the result: three pairs, with an int for a
+        vector and an empty tuple for a number.
     axis, keepdims
-        Accepted, to be refused as by NumPy: matrices have two axes.
+        Not supported, as in NumPy.
 
     Raises
     ------
     ShapeError
-        If the inner sizes differ, or an operand is 0-d.
+        If the inner sizes differ or an operand is 0-d.
     ValueError, TypeError
-        For `axes` that are no such list.
+        If `axes` is not such a list.
     """
     x, y = x1, x2
     if axes is not None or axis is not None or keepdims:
@@ -162,7 +162,7 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
         If there is no such product.
     """
     if not a or not b:
-        raise ShapeError(f"matmul: operands need at least one axis, got shapes {a} and {b}")
+        raise ShapeError(f"matmul: operands must have at least one axis, not shapes {a} and {b}")
     m, k = a[-2:] if len(a) > 1 else (1, *a)
     k2, n = b[-2:] if len(b) > 1 else (*b, 1)
     if k != k2:
@@ -193,10 +193,10 @@ def _flat_steps(x: Meta, full: Shape, inner: Shape, shape: Shape, dtype: DType) 
 
 
 def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
-    """The sums of products over the last axis of `a` and the last but one, or the only one, of `b`.
+    """Dot product over the last axis of `a` and the second-to-last (or only) axis of `b`.
 
-    The other axes of `a` come first, and then those of `b`: of vectors and matrices it is `matmul`.
-    A scalar multiplies.
+    The other axes of `a` come first, then those of `b`. For vectors and matrices it is `matmul`;
+    with a scalar it is `multiply`.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
 def _dot(a: Tensor, b: Tensor) -> Tensor:
     (*rows, n), at = a.shape, max(b.ndim - 2, 0)
     if b.shape[at] != n:
-        raise ShapeError(f"dot: {n} along the last axis of {a.shape}, {b.shape[at]} in {b.shape}")
+        raise ShapeError(f"dot: inner sizes differ: {a.shape} has {n}, {b.shape} has {b.shape[at]}")
     if b.ndim < 3:
         return matmul(a, b)
     order = at, *(axis for axis in range(b.ndim) if axis != at)
@@ -233,7 +233,7 @@ def _matmul_in_place(self: Tensor, other: Operand) -> Any:
         return NotImplemented
     product = matmul(self, other)
     if product.shape != self.shape:
-        raise ShapeError(f"imatmul: a product of shape {product.shape} for one of {self.shape}")
+        raise ShapeError(f"imatmul: a product of shape {product.shape} does not fit {self.shape}")
     return assign_result("imatmul", self, product)
 
 

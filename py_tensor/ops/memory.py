@@ -1,4 +1,4 @@
-"""Methods of the memory of tensors: its bytes, as another dtype, in files, and what it allows."""
+"""Methods for the memory of tensors: bytes, other dtypes, files and flags."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ __all__ = ["isfortran"]
 
 
 def _view(self: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
-    """The same memory as elements of another dtype; without one, another view of it.
+    """View the memory as another dtype; without a dtype, return a new view.
 
     Parameters
     ----------
     dtype
-        Of the same size: the result is a view, which may be assigned. Of another size: the last
-        axis is longer or shorter, as in NumPy, and the result is a read-only copy.
+        With the same size, the result is a writable view. With another size, the last axis is
+        longer or shorter, as in NumPy, and the result is a read-only copy.
     type
-        Nothing but the class of tensors, which may be the first argument as well.
+        Only `Tensor` is supported, which may be the first argument as well.
 
     Raises
     ------
     ShapeError
-        Where the size differs, for no axis, or for bytes along the last axis that are no whole
-        elements.
+        If the size differs and the tensor is 0-d, or the bytes along the last axis are not a whole
+        number of elements.
     ValueError
-        Where the size differs, and the elements along the last axis do not follow each other.
+        If the size differs and the last axis is not contiguous.
     DTypeError
         For float64 and complex128 on a GPU.
     """
@@ -38,12 +38,12 @@ def _view(self: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
 
 
 def _byteswap(self: Tensor, inplace: bool = False) -> Tensor:
-    """The elements with their bytes in the opposite order: of complex ones those of each part.
+    """Swap the bytes of each element; for complex elements, of each part.
 
     Parameters
     ----------
     inplace : bool
-        Whether they are written to the tensor, which is the result then.
+        Whether to write to the tensor, which is returned.
     """
     from py_tensor.ops.reinterpret import byteswap
 
@@ -51,22 +51,22 @@ def _byteswap(self: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _data(self: Tensor) -> memoryview:
-    """A copy of the elements in the host's memory, which is read-only."""
+    """A read-only copy of the elements in host memory."""
     if self.dtype.typecode == "e" or self.dtype.kind == "c":  # for which a memoryview has no format
         return typed(memoryview(self.tobytes()), "B")
     return typed(memoryview(self.tobytes()), self.dtype.typecode, self.shape if self.size else None)
 
 
 def _tofile(self: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:
-    """Write the elements to a file in row-major order, as NumPy does.
+    """Write the elements to a file in row-major order, as in NumPy.
 
     Parameters
     ----------
     fid : str, path or file
     sep : str
-        What stands between the elements as text; without it the file gets their bytes.
+        The separator between elements as text; if empty, the bytes are written.
     format : str
-        Of each element as text, by Python's operator ``%``.
+        The format of each element as text, for Python's operator ``%``.
     """
     if not hasattr(fid, "write"):
         with open(fid, "wb") as opened:
@@ -78,14 +78,14 @@ def _tofile(self: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:
 
 
 def _dumps(self: Tensor) -> bytes:
-    """The tensor as a pickle."""
+    """Return the tensor as a pickle."""
     import pickle
 
     return pickle.dumps(self)
 
 
 def _dump(self: Tensor, file: Any) -> None:
-    """Write the tensor to a file, or to one of a name, as a pickle."""
+    """Write the tensor as a pickle to a file object or path."""
     if hasattr(file, "write"):
         file.write(_dumps(self))
     else:
@@ -96,24 +96,24 @@ def _dump(self: Tensor, file: Any) -> None:
 def _setflags(
     self: Tensor, write: bool | None = None, align: bool | None = None, uic: bool | None = None
 ) -> None:
-    """Say whether elements may be assigned, as ``x.flags.writeable`` does.
+    """Set whether elements can be assigned, as ``x.flags.writeable`` does.
 
     Raises
     ------
     ValueError
-        For a writeable view of what is read-only; for `align` False or `uic` True, which no tensor
-        is.
+        If the base of a view is read-only; for ``align=False`` or ``uic=True``, which are not
+        supported.
     """
     if align is not None and not align:
-        raise ValueError("setflags: elements are always aligned")
+        raise ValueError("setflags: align cannot be False; elements are always aligned")
     if uic:
-        raise ValueError("setflags: a tensor is no copy that is written back")
+        raise ValueError("setflags: writebackifcopy is not supported")
     if write is not None:
         self.flags.writeable = write
 
 
 def isfortran(a: Operand) -> bool:
-    """Whether the elements lie in column-major order, and not in row-major order as well.
+    """Return whether the elements are in column-major but not in row-major order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Methods that are functions of modules which most programs never use, imported when called."""
+"""Methods from rarely used modules, which are imported when they are called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _argpartition(
     kind: str = "introselect",
     order: None = None,
 ) -> Tensor:
-    """The places (int32) of the elements along `axis` in an order of `partition`."""
+    """Return the indices (int32) that would partition the elements along `axis`."""
     from py_tensor.ops.searching import argpartition
 
     return argpartition(self, kth, axis, kind, order)
@@ -27,7 +27,7 @@ def _argpartition(
 def _choose(
     self: Tensor, choices: Operand | Sequence[Operand], out: Out = None, mode: str = "raise"
 ) -> Tensor:
-    """Of each place the element of the choice that the tensor numbers there; see `pt.choose`."""
+    """Return elements from the choice whose number is in this tensor; see `pt.choose`."""
     from py_tensor.ops.functional import choose
 
     return choose(self, choices, out, mode)
@@ -36,7 +36,7 @@ def _choose(
 def _searchsorted(
     self: Tensor, v: Operand, side: str = "left", sorter: Operand | None = None
 ) -> Tensor:
-    """Where the elements of `v` go among those of this sorted vector; see `pt.searchsorted`."""
+    """Find where to insert the elements of `v` in this sorted vector; see `pt.searchsorted`."""
     from py_tensor.ops.searching import searchsorted
 
     return searchsorted(self, v, side, sorter)

@@ -1,6 +1,6 @@
 """Movement: shapes, axes, padding, joining.
 
-What shape, strides and an offset can say is a view, as in NumPy.
+Results that shape, strides and an offset can express are views, as in NumPy.
 """
 
 from __future__ import annotations
@@ -92,25 +92,25 @@ def _given(op: str, name: str, by_place: Sequence[Any], by_name: Any) -> Sequenc
     if by_name is None:
         return _ints(by_place)
     if by_place:
-        raise TypeError(f"{op}: {name} is given twice")
+        raise TypeError(f"{op}: {name} was passed twice")
     return _ints((by_name,))
 
 
 def astype(
     x: Operand, dtype: object, /, *, copy: bool = True, device: str | Device | None = None
 ) -> Tensor:
-    """The elements converted to another dtype, as a new tensor.
+    """Return a new tensor with the elements converted to another dtype.
 
-    A float becomes an integer by dropping its fraction. NaN, infinities and what does not fit
-    give the least int32, and wrap or give 0 in uint32. A complex number becomes a real one by
-    dropping its imaginary part, with a `ComplexWarning`.
+    Floats are truncated to integers. NaN, infinities and values out of range become the lowest
+    int32; in uint32 they wrap around or become 0. Complex numbers lose their imaginary part, with a
+    `ComplexWarning`.
 
     Parameters
     ----------
     copy : bool
-        Whether a tensor that has the dtype is copied; otherwise it is returned itself.
+        Whether to copy a tensor that already has the dtype; otherwise it is returned itself.
     device : optional
-        To which it is moved first.
+        The device to move the tensor to first.
     """
     x, target = tensor_of(x, "astype"), dtypes.parse(dtype)
     x = x if device is None else x.to(device)
@@ -130,9 +130,9 @@ def _astype(
     *,
     device: str | Device | None = None,
 ) -> Tensor:
-    """`pt.astype`, which conversions `casting` allows, and an order of memory as `pt.copy` has it.
+    """Like `pt.astype`, with NumPy's `casting`, and `order` as in `pt.copy`.
 
-    `subok` changes nothing.
+    `subok` has no effect.
     """
     check_order("astype", order)
     if casting != "unsafe":
@@ -199,27 +199,26 @@ def _are_ints(sizes: tuple[Any, ...]) -> bool:
 
 
 def reshape(a: Operand, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tensor:
-    """The same elements in another shape; one size may be -1.
+    """Reshape the tensor; one size may be -1.
 
-    A view wherever NumPy gives one: unless the elements would have to be visited in another order
-    than they lie in memory.
+    The result is a view whenever strides can express it, as in NumPy.
 
     Parameters
     ----------
     shape
-        The sizes as a tuple, or the only one.
+        The sizes as a tuple, or one int.
     order : {"C", "F", "A"}
-        Whether the last or the first axis changes fastest as elements are read and placed. "A" is
-        "F" where the elements lie in column-major order.
+        Whether the last ("C") or the first ("F") axis changes fastest when elements are read and
+        placed. "A" means "F" if the elements are in column-major order.
     copy : bool, optional
-        True always copies; False raises where a copy is needed.
+        True always copies; False raises if a copy is needed.
 
     Raises
     ------
     ShapeError
-        If the numbers of elements differ.
+        If the number of elements differs.
     ValueError
-        Where a copy is needed and `copy` is False, or for another `order`.
+        If a copy is needed and `copy` is False, or `order` is unknown.
     """
     return _reshape(a, shape, order=order, copy=copy)
 
@@ -243,7 +242,7 @@ def _reshape(
     if layout is not None:
         return view_by(x, layout)
     if copy is False:
-        raise ValueError(f"reshape: {x.shape} of these strides cannot become {target} uncopied")
+        raise ValueError(f"reshape: {x.shape} with these strides needs a copy to become {target}")
     if target == x.shape:
         return x.copy()
     return build(RESHAPE, (x,), target)
@@ -261,13 +260,13 @@ def _is_column_major(op: str, order: str, x: Tensor, orders: str) -> bool:
 
 
 def ravel(a: Operand, order: str = "C") -> Tensor:
-    """All elements in one axis; a view where they lie in that order in memory, without gaps.
+    """Flatten to one axis; returns a view if the elements are contiguous in that order.
 
     Parameters
     ----------
     order : {"C", "F", "A", "K"}
-        Row-major, or column-major. "A" is "F" where the elements lie in column-major order. "K"
-        takes the axes as they lie in memory, each in its own direction.
+        Row-major ("C") or column-major ("F"). "A" means "F" if the elements are in column-major
+        order. "K" takes the axes in memory order, each in its own direction.
     """
     x = tensor_of(a, "ravel")
     if _is_column_major("ravel", order, x, "CFAK"):
@@ -286,25 +285,25 @@ def along_axis(op: str, x: Operand, axis: int | None) -> tuple[Tensor, int]:
 
 
 def flatten(x: Operand, /, order: str = "C") -> Tensor:
-    """`ravel` in any of its orders, as a copy."""
+    """Like `ravel`, but always returns a copy."""
     return ravel(x, order).copy()
 
 
 def permute(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
-    """The axes in another order: axis i of the result is axis ``order[i]`` of `x`; a view.
+    """Permute the axes: axis i of the result is axis ``order[i]`` of `x`; returns a view.
 
-    `axes` is the order by name.
+    `axes` is the keyword form of the order.
 
     Raises
     ------
     AxisError, ShapeError
-        Unless the order names each axis once.
+        If the order is not a permutation of the axes.
     """
     return _permuted("permute", tensor_of(x, "permute"), _given("permute", "axes", order, axes))
 
 
 def permute_dims(a: Operand, axes: Sequence[int] | None = None) -> Tensor:
-    """`permute` by a tuple, as the array API standard has it; None reverses the axes."""
+    """Permute the axes by a tuple, as in the array API standard; None reverses them."""
     x = tensor_of(a, "permute_dims")
     return _permuted("permute_dims", x, range(x.ndim)[::-1] if axes is None else axes)
 
@@ -313,25 +312,25 @@ def _permuted(op: str, x: Tensor, order: Sequence[Any]) -> Tensor:
     found = tuple(normalize_axis(op, a, x.ndim) for a in order)
     if sorted(found) != list(range(x.ndim)):
         raise ShapeError(
-            f"{op}: axes {found} do not name each of the {x.ndim} axes of {x.shape} once"
+            f"{op}: axes {found} are not a permutation of the {x.ndim} axes of {x.shape}"
         )
     return view_by(x, _layout(x).permuted(found))
 
 
 def transpose(a: Operand, axes: Any = None) -> Tensor:
-    """The axes reversed, or in the order that `axes` gives; a view."""
+    """Reverse the axes, or permute them by `axes`; returns a view."""
     return _transpose(a, axes=axes)
 
 
 def _transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
-    """`pt.transpose`; the axes may be given one by one."""
+    """Like `pt.transpose`; the axes can be separate arguments."""
     x = tensor_of(x, "transpose")
     if not order and axes is None:
         return view_by(x, _transposes[_key_of(x)])
     axes = order if axes is None else _given("transpose", "axes", order, axes)
     if len(axes) > 1 and len(axes) != x.ndim:
         raise ShapeError(
-            f"transpose: axes {axes} do not order the {x.ndim} axes of {x.shape};"
+            f"transpose: axes {axes} are not a permutation of the {x.ndim} axes of {x.shape};"
             " swapaxes exchanges two"
         )
     if len(axes) > 1 or (axes and axes[0] is not None):
@@ -340,7 +339,7 @@ def _transpose(x: Operand, /, *order: Any, axes: Any = None) -> Tensor:
 
 
 def swapaxes(a: Operand, axis1: int, axis2: int) -> Tensor:
-    """Two axes exchanged; a view."""
+    """Swap two axes; returns a view."""
     x = tensor_of(a, "swapaxes")
     order = list(range(x.ndim))
     a, b = (normalize_axis("swapaxes", axis, x.ndim) for axis in (axis1, axis2))
@@ -349,7 +348,7 @@ def swapaxes(a: Operand, axis1: int, axis2: int) -> Tensor:
 
 
 def matrix_transpose(x: Operand, /) -> Tensor:
-    """The last two axes exchanged; a view."""
+    """Swap the last two axes; returns a view."""
     x = tensor_of(x, "matrix_transpose")
     if x.ndim < 2:
         raise ShapeError(f"matrix_transpose: needs at least 2 axes, got shape {x.shape}")
@@ -357,12 +356,12 @@ def matrix_transpose(x: Operand, /) -> Tensor:
 
 
 def expand(x: Operand, /, *shape: Any) -> Tensor:
-    """Axes of length 1, and new leading ones, repeated to `shape`; a read-only view.
+    """Expand axes of length 1, and new leading axes, to `shape`; returns a read-only view.
 
     Raises
     ------
     ShapeError
-        If an axis is neither of length 1 nor of the length asked for.
+        If an axis has neither length 1 nor the requested length.
     """
     x = tensor_of(x, "expand")
     target = parse_shape("expand", _ints(shape))
@@ -371,17 +370,17 @@ def expand(x: Operand, /, *shape: Any) -> Tensor:
 
 
 def broadcast_to(array: Operand, shape: Any, subok: bool = False) -> Tensor:
-    """`expand`, under NumPy's name; `subok` is accepted, and changes nothing."""
+    """NumPy's name for `expand`; `subok` is accepted and has no effect."""
     return expand(array, shape)
 
 
 def squeeze(a: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """Without the axes of length 1: those given, or all; a view.
+    """Remove axes of length 1, the given ones or all; returns a view.
 
     Raises
     ------
     ShapeError
-        If an axis given is longer.
+        If a given axis does not have length 1.
     """
     x = tensor_of(a, "squeeze")
     # As NumPy has it, a 0-d tensor has an axis 0 for squeeze to drop.
@@ -395,7 +394,7 @@ def squeeze(a: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
 
 
 def expand_dims(a: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
-    """New axes of length 1, which stand at the positions `axis` of the result; a view."""
+    """Insert axes of length 1 at the positions `axis` of the result; returns a view."""
     x = tensor_of(a, "expand_dims")
     given = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes("expand_dims", given, x.ndim + len(given))
@@ -405,14 +404,14 @@ def expand_dims(a: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
 
 
 def flip(m: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
-    """The elements in reverse order along `axis`, or along all axes; a view."""
+    """Reverse the elements along `axis`, by default along all axes; returns a view."""
     x = tensor_of(m, "flip")
     axes = normalize_axes("flip", axis, x.ndim)
     return view_by(x, _layout(x).flipped(axes)) if x.ndim else copy_or_scalar(x)
 
 
 def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
-    """For each axis the elements from start to stop, ``window[axis] == (start, stop)``; a view."""
+    """Crop each axis to ``window[axis] == (start, stop)``; returns a view."""
     x = tensor_of(x, "crop")
     pairs = _pairs("crop", window, x.ndim)
     for axis, ((start, stop), n) in enumerate(zip(pairs, x.shape, strict=True)):
@@ -434,37 +433,39 @@ def pad(
     mode: str | Callable[..., None] = "constant",
     **kwargs: Any,
 ) -> Tensor:
-    """The elements with others around them. An axis is padded after those before it.
+    """Pad the tensor along each axis in order.
 
     Parameters
     ----------
     pad_width
-        (before, after) for each axis; one pair, or one int, goes for all axes. In a dict, by axis.
+        (before, after) for each axis; one pair or one int applies to all axes. A dict maps axes to
+        widths.
     mode : str or callable
-        "constant": `constant_values` stand there. "empty": anything does. "edge": the element at
-        the edge. "wrap": elements from the other end. "reflect" and "symmetric": those of a mirror
-        on the edge's element, or beside it. "linear_ramp": numbers on the way to `end_values`.
-        "maximum", "mean", "median", "minimum": that of the elements of the axis.
+        "constant": pad with `constant_values`. "empty": undefined values. "edge": the edge element.
+        "wrap": elements from the other end. "reflect" and "symmetric": the mirror image without or
+        with the edge element. "linear_ramp": a ramp from the edge to `end_values`. "maximum",
+        "mean", "median", "minimum": the statistic of the elements along the axis.
 
         A function writes the values: ``f(vector, (before, after), axis, kwargs)`` is called with a
-        view of each vector of the result along each axis, in which zeros stand around the elements.
+        view of each vector of the result along each axis, padded with zeros.
     constant_values, end_values
-        By default 0. One number, which goes for all sides; a pair for both sides of all axes; or a
-        pair for each axis. They are converted to the dtype of the elements.
+        One number for all sides, a pair for both sides of all axes, or a pair for each axis; by
+        default 0. They are converted to the dtype of the elements.
     stat_length
-        Of how many elements next to the side; by default of all. In the same forms.
+        The number of elements nearest to the side that the statistic uses; by default all. In the
+        same forms.
     reflect_type : {"even", "odd"}
-        "odd": twice the element at the edge less the reflected elements.
+        "odd" pads with twice the edge element minus the reflected elements.
 
     Raises
     ------
     ShapeError
-        For widths that do not fit the axes, or are negative.
+        If the widths do not match the axes or are negative.
     ValueError
-        For another mode, an option that a mode does not take, no elements in a mode other than
-        "constant" and "empty", or a `stat_length` of which there is no value.
+        If the mode is unknown, the mode does not take an option, an axis is empty in a mode other
+        than "constant" and "empty", or the statistic is undefined for `stat_length`.
     TypeError
-        For widths that are no ints.
+        If the widths are not ints.
     """
     x = tensor_of(array, "pad")
     node = node_of(x)
@@ -484,7 +485,7 @@ def pad(
         widths = [(w, w) if isinstance(w, int) else w for w in given]
     pairs = _pairs("pad", sides_of("pad_width", widths, x.ndim), x.ndim)
     if any(w < 0 for pair in pairs for w in pair):
-        raise ShapeError(f"pad: negative width in {pairs}; use crop to take elements away")
+        raise ShapeError(f"pad: negative width in {pairs}; use crop to remove elements")
     fill = number_like(fill)
     if fill is None or mode != "constant" or not is_plain:
         from py_tensor.ops.padding import padded
@@ -520,7 +521,7 @@ def sides_of(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
     if len(values) == 2 and shape != (2, 1):
         return [(values[0], values[1])] * rank
     if len(shape) != 2 or shape[0] != rank or shape[1] not in (1, 2):
-        raise ShapeError(f"pad: {name} {given} are no pairs for {rank} axes")
+        raise ShapeError(f"pad: {name} {given} does not give a pair for each of {rank} axes")
     return [(values[i], values[i + shape[1] - 1]) for i in range(0, len(values), shape[1])]
 
 
@@ -598,17 +599,17 @@ def concat(
     dtype: object = None,
     casting: str = SAME_KIND,
 ) -> Tensor:
-    """The tensors side by side along `axis`; None joins them flattened.
+    """Join tensors along an existing `axis`; None joins the flattened tensors.
 
-    `dtype` is that of the result, if not what the operands promote to; `casting` says which they
-    may become, also for `out`.
+    `dtype` is the dtype of the result, by default the promoted dtype; `casting` limits the
+    conversions, also to `out`.
 
     Raises
     ------
     ShapeError
-        Unless all other axes agree.
+        If the sizes of the other axes differ.
     DTypeError
-        For a dtype that `casting` does not allow.
+        If `casting` does not allow a dtype.
     """
     return _concat("concat", arrays, axis, out, dtype, casting)
 
@@ -622,7 +623,7 @@ def concatenate(
     dtype: object = None,
     casting: str = SAME_KIND,
 ) -> Tensor:
-    """`concat`, under NumPy's longer name."""
+    """NumPy's name for `concat`."""
     return _concat("concatenate", arrays, axis, out, dtype, casting)
 
 
@@ -635,7 +636,7 @@ def _concat(
     casting: str = SAME_KIND,
 ) -> Tensor:
     if isinstance(axis, Tensor):
-        raise TypeError(f"{op}: takes one list of tensors, and then an axis: pt.{op}([x, y])")
+        raise TypeError(f"{op}: takes a list of tensors, then an axis: pt.{op}([x, y])")
     check_option(op, "casting", casting, dtypes.CASTINGS)
     given = _together(op, tensors)
     if out is not None or dtype is not None:
@@ -666,7 +667,7 @@ def stack(
     dtype: object = None,
     casting: str = SAME_KIND,
 ) -> Tensor:
-    """The tensors, all of one shape, along a new axis; `dtype` and `casting` as in `concat`."""
+    """Stack tensors of one shape along a new axis; `dtype` and `casting` as in `concat`."""
     check_option("stack", "casting", casting, dtypes.CASTINGS)
     given = _together("stack", arrays)
     at = normalize_axis("stack", axis, given[0].ndim + 1)
@@ -681,12 +682,12 @@ def stack(
 
 
 def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """`ary` cut along `axis` into that many equal parts, or before each index given; views.
+    """Split `ary` along `axis` into equal parts, or at indices; returns views.
 
     Raises
     ------
     ShapeError
-        If the axis does not divide into so many parts.
+        If the axis does not divide into that many equal parts.
     """
     x = tensor_of(ary, "split")
     at = normalize_axis("split", axis, x.ndim)
@@ -715,11 +716,11 @@ def _parts(op: str, given: Any) -> int | None:
     try:
         return as_index(given)
     except TypeError:
-        raise TypeError(f"{op}: takes a number of parts, or indices, not {given!r}") from None
+        raise TypeError(f"{op}: takes a number of parts or indices, not {given!r}") from None
 
 
 def unstack(x: Operand, /, *, axis: int = 0) -> tuple[Tensor, ...]:
-    """The slices along `axis`, which has as many: what `stack` puts together; views."""
+    """Return the slices along `axis` as a tuple of views; the inverse of `stack`."""
     x = tensor_of(x, "unstack")
     at = normalize_axis("unstack", axis, x.ndim)
     before = (slice(None),) * at
@@ -727,32 +728,32 @@ def unstack(x: Operand, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def array_split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    """`split` into parts that need not be equal: the first are longer by one element."""
+    """Like `split`, but parts may differ in length: the first ones are longer by one element."""
     x = tensor_of(ary, "array_split")
     parts = _parts("array_split", indices_or_sections)
     if parts is None:
         return split(x, indices_or_sections, axis)
     if parts < 1:
-        raise ValueError(f"array_split: the number of parts is {parts}; it is at least 1")
+        raise ValueError(f"array_split: the number of parts must be at least 1, not {parts}")
     n = x.shape[normalize_axis("array_split", axis, x.ndim)]
     each, longer = divmod(n, parts)
     return split(x, [i * each + min(i, longer) for i in range(1, parts)], axis)
 
 
 def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    """The diagonals of two axes, as the last axis of the result: a read-only view.
+    """Return the diagonals of two axes as the last axis; a read-only view.
 
     Raises
     ------
     ShapeError
-        For fewer than two axes.
+        If there are fewer than two axes.
     """
     x = tensor_of(a, "diagonal")
     if x.ndim < 2:
         raise ShapeError(f"diagonal: needs at least 2 axes, got shape {x.shape}")
     a, b = (normalize_axis("diagonal", axis, x.ndim) for axis in (axis1, axis2))
     if a == b:
-        raise ShapeError(f"diagonal: axis {axis1} is given twice")
+        raise ShapeError(f"diagonal: axis {axis1} was passed twice")
     layout = _layout(x)
     rest = [axis for axis in range(x.ndim) if axis not in (a, b)]
     pair = layout.permuted((a, b))
@@ -777,23 +778,23 @@ def laid_out(x: Tensor, order: str | None) -> Tensor:
 
 
 def copy(a: Operand, order: str = "K", subok: bool = False) -> Tensor:
-    """A tensor with the same elements and memory of its own.
+    """Return a copy that owns its memory.
 
     Parameters
     ----------
     order : {"K", "C", "A", "F"}
-        Memory is in row-major order, but of "F" in column-major order: the result is a view of a
-        tensor with the axes reversed.
+        Memory is in row-major order, except with "F": then the result is column-major, a view of a
+        tensor with its axes reversed.
     subok
-        Accepted, and changes nothing.
+        Accepted; has no effect.
     """
     return tensor_of(a, "copy").copy(order)
 
 
 def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
-    """Whether a write to one of two tensors can change the other: whether an element is in both.
+    """Return whether two tensors share an element, so that a write to one changes the other.
 
-    `max_work` is accepted: the answer is exact, and soon found.
+    `max_work` is accepted; the answer is always exact.
     """
     if not may_share_memory(a, b):
         return False
@@ -838,7 +839,7 @@ def _has_sum(terms: list[tuple[int, int]], total: int) -> bool:
 
 
 def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:
-    """Whether two tensors lie in one memory, in ranges that overlap; as `shares_memory`."""
+    """Return whether the memory ranges of two tensors overlap; see `shares_memory`."""
     given = [tensor_of(v, "may_share_memory") for v in (a, b)]
     bases = [v if v.base is None else v.base for v in given]
     if bases[0] is not bases[1] or not all(v.size for v in given):

@@ -1,4 +1,4 @@
-"""Reductions and running folds that leave NaN out."""
+"""Reductions and cumulative ops that ignore NaN."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def nansum(
     initial: Scalar | None = None,
     where: Operand = True,
 ) -> Tensor:
-    """`sum` of the elements that are not NaN."""
+    """Sum of the elements over `axis`, ignoring NaN."""
     x, where = _without_nan("nansum", a, where)
     return sum(x, axis, dtype, out, keepdims, initial, where)
 
@@ -44,7 +44,7 @@ def nanprod(
     initial: Scalar | None = None,
     where: Operand = True,
 ) -> Tensor:
-    """`prod` of the elements that are not NaN."""
+    """Product of the elements over `axis`, ignoring NaN."""
     x, where = _without_nan("nanprod", a, where)
     return prod(x, axis, dtype, out, keepdims, initial, where)
 
@@ -58,7 +58,7 @@ def nanmean(
     *,
     where: Operand = True,
 ) -> Tensor:
-    """`mean` of the elements that are not NaN; NaN if there are none."""
+    """Mean over `axis`, ignoring NaN; NaN if all are NaN."""
     x, where = _without_nan("nanmean", a, where)
     return mean(x, axis, dtype, out, keepdims, where=where)
 
@@ -75,9 +75,9 @@ def nanvar(
     mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
-    """`var` of the elements that are not NaN; NaN if there are not more than `ddof`.
+    """Variance over `axis`, ignoring NaN; NaN if at most `ddof` elements remain.
 
-    Of integers it is `var`.
+    For integers it is `var`.
     """
     least = ddof if correction is None else correction
     x, where = _without_nan("nanvar", a, where)
@@ -99,7 +99,7 @@ def nanstd(
     mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
-    """`std` of the elements that are not NaN; NaN if there are not more than `ddof`."""
+    """Standard deviation over `axis`, ignoring NaN; NaN if at most `ddof` elements remain."""
     x = tensor_of(a, "nanstd")
     least = ddof if correction is None else correction
     found = nanvar(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
@@ -128,7 +128,7 @@ def nanmax(
     initial: Scalar | None = None,
     where: Operand = True,
 ) -> Tensor:
-    """`max` of the elements that are not NaN; NaN if there are none. Options as in `max`."""
+    """Maximum over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
     return _extreme(max, "nanmax", -math.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -140,7 +140,7 @@ def nanmin(
     initial: Scalar | None = None,
     where: Operand = True,
 ) -> Tensor:
-    """`min` of the elements that are not NaN; NaN if there are none. Options as in `max`."""
+    """Minimum over `axis`, ignoring NaN; NaN if all are NaN. Options as in `max`."""
     return _extreme(min, "nanmin", math.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -165,12 +165,12 @@ def _extreme(
 def nanargmax(
     a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
-    """`argmax` of the elements that are not NaN.
+    """Index of the maximum along `axis`, ignoring NaN.
 
     Raises
     ------
     ValueError
-        Where all are NaN, on the cpu device. On the GPU, where nothing is read, it is 0 then.
+        If all elements are NaN, on the cpu device. On the GPU nothing is read, and the result is 0.
     """
     x = _replaced(_with_numbers("nanargmax", a, axis), "nanargmax", -math.inf)
     return argmax(x, axis, out, keepdims=keepdims)
@@ -179,12 +179,12 @@ def nanargmax(
 def nanargmin(
     a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
-    """`argmin` of the elements that are not NaN.
+    """Index of the minimum along `axis`, ignoring NaN.
 
     Raises
     ------
     ValueError
-        Where all are NaN, on the cpu device. On the GPU, where nothing is read, it is 0 then.
+        If all elements are NaN, on the cpu device. On the GPU nothing is read, and the result is 0.
     """
     x = _replaced(_with_numbers("nanargmin", a, axis), "nanargmin", math.inf)
     return argmin(x, axis, out, keepdims=keepdims)
@@ -196,19 +196,19 @@ def _with_numbers(op: str, a: Operand, axis: int | None) -> Tensor:
     axes = normalize_axes(op, axis, x.ndim)
     values = known(x) if x.dtype.kind in "fc" and x.size else None
     if values is not None and (values != values).all(axes).any():
-        raise ValueError(f"{op}: all elements over an axis are NaN")
+        raise ValueError(f"{op}: all elements along an axis are NaN")
     return x
 
 
 def nancumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
-    """`cumsum`, in which NaN counts as 0."""
+    """Cumulative sum, with NaN treated as 0."""
     return cumsum(_replaced(a, "nancumsum", 0.0), axis, dtype, out)
 
 
 def nancumprod(
     a: Operand, axis: int | None = None, dtype: object = None, out: Out = None
 ) -> Tensor:
-    """`cumprod`, in which NaN counts as 1."""
+    """Cumulative product, with NaN treated as 1."""
     return cumprod(_replaced(a, "nancumprod", 1.0), axis, dtype, out)
 
 

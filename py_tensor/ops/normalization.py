@@ -1,4 +1,4 @@
-"""Softmax and layer norm: compositions of other ops, which fuse to one kernel over each row."""
+"""Softmax and layer norm: compositions of ops that fuse into one kernel over rows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def _floating(x: Operand, op: str) -> Tensor:
 
 
 def softmax(x: Operand, axis: Axes = -1) -> Tensor:
-    """``exp(x) / sum(exp(x))`` over `axis` (an int, a tuple, or None for all), without overflow.
+    """Softmax ``exp(x) / sum(exp(x))`` over `axis`, without overflow.
 
-    What is summed over has the total 1; it is NaN throughout where it holds NaN or an infinity, or
-    nothing but minus infinity.
+    Values along `axis` (an int, a tuple, or None for all) sum to 1. They are all NaN if one is NaN
+    or positive infinity, or if all are negative infinity.
     """
     x = _floating(x, "softmax")
     axes = normalize_axes("softmax", axis, x.ndim)
@@ -40,7 +40,7 @@ def _softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def log_softmax(x: Operand, axis: Axes = -1) -> Tensor:
-    """The logarithm of `softmax`, exact where that is too small for a float."""
+    """Logarithm of `softmax`, accurate even where `softmax` underflows."""
     x = _floating(x, "log_softmax")
     axes = normalize_axes("log_softmax", axis, x.ndim)
     return _log_softmax((x,), axes) if x.size else x.copy()
@@ -59,19 +59,19 @@ def layer_norm(
     axis: Axes = -1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Elements less their mean over `axis`, divided by their standard deviation.
+    """Normalize over `axis`: subtract the mean and divide by the standard deviation.
 
     Parameters
     ----------
     weight, bias
-        What the result is multiplied by, and what is added to that: of the shape of the axes.
+        Scale and offset applied to the result, with the shape of the axes.
     eps : float
-        Added to the variance, so that equal elements give 0.
+        Added to the variance, to avoid a division by zero.
 
     Raises
     ------
     ShapeError
-        If `weight` or `bias` has another shape than ``tuple(x.shape[a] for a in axis)``.
+        If the shape of `weight` or `bias` is not ``tuple(x.shape[a] for a in axis)``.
     """
     given = [x, *(v for v in (weight, bias) if v is not None)]
     x, *rest = (tensor_of(v, "layer_norm") for v in coerce("layer_norm", given))

@@ -60,14 +60,14 @@ def number_of(op: str, name: str, value: object) -> Scalar:
     number = number_like(value)
     if number is not None:
         return number
-    raise TypeError(f"{op}: {name} is one number, not {type(value).__name__}")
+    raise TypeError(f"{op}: {name} must be one number, not {type(value).__name__}")
 
 
 def real_number_of(op: str, name: str, value: object) -> Real:
     """A Python number that is not complex; as `number_of` in all else."""
     number = number_of(op, name, value)
     if isinstance(number, complex):
-        raise TypeError(f"{op}: {name} is a real number, not {number}")
+        raise TypeError(f"{op}: {name} must be a real number, not {number}")
     return number
 
 
@@ -82,7 +82,7 @@ def whole_number(op: str, name: str, value: Any) -> int:
     try:
         return as_index(value)
     except TypeError:
-        raise TypeError(f"{op}: {name} is an int, not {value!r}") from None
+        raise TypeError(f"{op}: {name} must be an int, not {value!r}") from None
 
 
 def number_like(value: object) -> Scalar | None:
@@ -234,7 +234,7 @@ def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
     if given.dtype is target:
         return given
     if given.dtype.kind == "c" and target.kind != "c":
-        raise DTypeError(f"{op}: {given.dtype} is not computed in {target}; take x.real")
+        raise DTypeError(f"{op}: cannot convert {given.dtype} to {target}; use x.real")
     given.device.backend.check(op, meta_of((), target, given.device))
     return Tensor(follow(node_of(given), steps_to(node_of(given).meta, given.shape, target)))
 

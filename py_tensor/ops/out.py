@@ -1,4 +1,4 @@
-"""Storing results: in what `out` names, where `where` holds, and by in-place operators."""
+"""Storing results: the options `out` and `where`, and in-place operators."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> 
     if node_of(result).meta is node_of(target).meta:
         return _written(target, result)
     symbol = _SYMBOLS.get(op)
-    instead = f"write x = x {symbol} y" if symbol else f"give an out of {result.dtype}"
+    instead = f"write x = x {symbol} y" if symbol else f"pass an out of {result.dtype}"
     if casting == SAME_KIND:
         check_kind(op, result.dtype, target.dtype, instead)
     else:
@@ -103,7 +103,7 @@ def stored_both(
     """`stored` of a function of two results, whose `out` is a tuple of two."""
     targets: Any = out
     if not isinstance(out, tuple) or len(targets) != 2:
-        raise TypeError(f"{op}: out is a tuple of two, one for each result")
+        raise TypeError(f"{op}: out must be a tuple of two, one for each result")
     first, second = (
         stored(op, x, target, condition, casting)
         for x, target in zip(results, targets, strict=True)
@@ -132,7 +132,7 @@ def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> 
     if isinstance(target, Tensor):
         target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
     if tuple(target.shape) != result.shape:
-        raise ShapeError(f"{op}: out has shape {target.shape}, and the result {result.shape}")
+        raise ShapeError(f"{op}: out has shape {target.shape}, but the result has {result.shape}")
     if isinstance(target, Tensor):
         check_cast(op, result.dtype, target.dtype, casting)
         return _written(target, result)
@@ -144,7 +144,7 @@ def _target(op: str, out: Out) -> Any:
     given: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
     if given is None or isinstance(given, Tensor) or hasattr(given, "__array_interface__"):
         return given
-    raise TypeError(f"{op}: out is a tensor or an array, not {type(given).__name__}")
+    raise TypeError(f"{op}: out must be a tensor or an array, not {type(given).__name__}")
 
 
 def _stored_on_host(result: Tensor, out: Any, casting: str, where: Any = True) -> Any:

@@ -1,4 +1,4 @@
-"""Bits packed into bytes, and taken out of them."""
+"""Packing bits into bytes and unpacking them."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ __all__ = ["packbits", "unpackbits"]
 def _places(op: str, bitorder: str, device: object) -> Tensor:
     """Which bit of a byte, counted from the least, each of eight elements stands for."""
     if bitorder not in ("big", "little"):
-        raise ValueError(f"{op}: bitorder is 'big' or 'little', not {bitorder!r}")
+        raise ValueError(f"{op}: bitorder must be 'big' or 'little', not {bitorder!r}")
     ends = (7, -1, -1) if bitorder == "big" else (0, 8, 1)
     return arange(*ends, device=device)
 
 
 def packbits(a: Operand, /, axis: int | None = None, bitorder: str = "big") -> Tensor:
-    """Bytes (uint8), each made of eight elements along `axis`: a bit is 1 where one is not 0.
+    """Pack eight elements along `axis` into each byte (uint8): a bit is 1 if the element is not 0.
 
-    Zeros fill the last byte.
+    The last byte is padded with zeros.
 
     Parameters
     ----------
     axis : optional
         None packs the flattened elements.
     bitorder : {"big", "little"}
-        Whether the first of eight elements is the highest bit of a byte, or the lowest.
+        Whether the first of eight elements is the most or the least significant bit.
 
     Raises
     ------
     DTypeError
-        For elements that are neither integers nor bools.
+        If the elements are neither integers nor bools.
     """
     x, at = along_axis("packbits", a, axis)
     if x.dtype.kind not in "biu":
@@ -57,24 +57,24 @@ def packbits(a: Operand, /, axis: int | None = None, bitorder: str = "big") -> T
 def unpackbits(
     a: Operand, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Tensor:
-    """The bits of bytes: eight elements (uint8, 0 or 1) along `axis` for each.
+    """Unpack each byte into eight elements (uint8, 0 or 1) along `axis`.
 
     Parameters
     ----------
     axis : optional
-        None takes the bytes in a row.
+        None unpacks the flattened bytes.
     count : optional
-        How many bits to give along the axis, with zeros behind where there are fewer; a negative
-        number leaves out as many at the end.
+        The number of bits to return along the axis, padded with zeros; a negative count drops bits
+        at the end.
     bitorder : {"big", "little"}
-        As of `packbits`.
+        As in `packbits`.
 
     Raises
     ------
     DTypeError
-        For elements that are not uint8.
+        If the elements are not uint8.
     ValueError
-        For a negative count that leaves out more than there are.
+        If a negative count drops more bits than there are.
     """
     x, at = along_axis("unpackbits", a, axis)
     if x.dtype is not dtypes.uint8:
@@ -87,7 +87,7 @@ def unpackbits(
     wanted = n if count is None else as_index(count)
     wanted = wanted + n if wanted < 0 else wanted
     if wanted < 0:
-        raise ValueError(f"unpackbits: count {count} of {n} bits")
+        raise ValueError(f"unpackbits: count {count} is outside {n} bits")
     if wanted > n:
         bits = pad(bits, [*[(0, 0)] * (bits.ndim - 1), (0, wanted - n)])
     return moveaxis(bits[..., :wanted], -1, at)

@@ -47,10 +47,12 @@ def padded(
     if callable(mode):
         return _padded_by_function(x, widths, mode, options)
     if mode not in _OPTION:
-        raise ValueError(f"pad: mode is one of {', '.join(_OPTION)} or a function, not {mode!r}")
+        raise ValueError(
+            f"pad: mode must be one of {', '.join(_OPTION)} or a function, not {mode!r}"
+        )
     unknown = sorted(options.keys() - {_OPTION[mode]})
     if unknown:
-        raise ValueError(f"pad: mode {mode!r} takes no {', '.join(unknown)}")
+        raise ValueError(f"pad: mode {mode!r} does not take {', '.join(unknown)}")
     if mode == "empty":
         return pad(x, widths)
     for axis, (before, after) in enumerate(widths):
@@ -59,7 +61,7 @@ def padded(
     given = options.get(_OPTION[mode] or "")
     if mode in ("edge", "wrap", "reflect", "symmetric"):
         if given not in (None, "even", "odd"):
-            raise ValueError(f"pad: reflect_type is 'even' or 'odd', not {given!r}")
+            raise ValueError(f"pad: reflect_type must be 'even' or 'odd', not {given!r}")
         odd = given == "odd"
         if odd:
             for axis, width in enumerate(widths):
@@ -157,7 +159,7 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
     for side, given in enumerate(lengths):
         length = n if given is None else builtins.min(whole_number("pad", "stat_length", given), n)
         if length < 0 or (not length and mode in ("maximum", "minimum")):
-            raise ValueError(f"pad: mode {mode!r} has no value of stat_length {length}")
+            raise ValueError(f"pad: mode {mode!r} is undefined for stat_length {length}")
         near = slice(n - length, n) if side else slice(0, length)
         value = _STATISTICS[mode](x[(slice(None),) * axis + (near,)], axis=axis, keepdims=True)
         found.append(rint(value) if x.dtype.kind in "iu" else value)

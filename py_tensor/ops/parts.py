@@ -1,4 +1,4 @@
-"""Floats taken apart: fractions, exponents, distances and signs."""
+"""Parts of floats: fractions, exponents, spacing and signs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ spacing = unary(
     lambda np, x: np.spacing(x),
     vjp=NOT_DIFFERENTIABLE,
     ulp=1,
-    doc="""The distance from each element to the next number away from 0, with its sign.
+    doc="""Distance from each element to the next number away from 0, with its sign.
 
-    Of halves it is that of float32.
+    float16 elements use the spacing of float32.
     """,
     method=False,
 )
@@ -48,7 +48,7 @@ isneginf = unary(
     lambda np, x: np.isneginf(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
-    doc="Whether each element is -inf.",
+    doc="Whether each element is negative infinity.",
     method=False,
 )
 isposinf = unary(
@@ -58,7 +58,7 @@ isposinf = unary(
     lambda np, x: np.isposinf(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
-    doc="Whether each element is inf.",
+    doc="Whether each element is positive infinity.",
     method=False,
 )
 FRACTION = Elementwise(
@@ -104,9 +104,9 @@ def frexp(
     subok: bool = True,
     signature: None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The fraction of each element, in [0.5, 1) or 0, and the power of 2 (int32) to multiply it by.
+    """Decompose each element into a mantissa in [0.5, 1) or 0 and an exponent of 2 (int32).
 
-    Zeros, infinities and NaN are their own fractions, with the power 0.
+    Zeros, infinities and NaN are their own mantissas, with exponent 0.
     """
     check_options("frexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("frexp", x, dtype)
@@ -125,9 +125,9 @@ def modf(
     subok: bool = True,
     signature: None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The fraction of each element and its integer part, both in floating point and with its sign.
+    """Split each element into its fractional and integral part, both floats with its sign.
 
-    Infinities have the fraction 0.
+    The fractional part of infinities is 0.
     """
     check_options("modf", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("modf", x, dtype)
@@ -150,12 +150,12 @@ def ldexp(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """Each element of `x1` times 2 to the power of that of `x2`, which are integers.
+    """``x1 * 2**x2``, elementwise, for integer exponents `x2`.
 
     Raises
     ------
     DTypeError
-        For powers that are no integers.
+        If the exponents are not integers.
     """
     place = getattr(x2, "device", None)
     x = x1 if isinstance(x1, Tensor) else tensor_of(x1, "ldexp", device=place)
@@ -163,7 +163,7 @@ def ldexp(
     check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("ldexp", x, dtype)
     if powers.dtype.kind not in "biu":
-        raise DTypeError(f"ldexp: takes powers that are integers, not {powers.dtype}")
+        raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
     kept = converted(clip(powers, -MOST_EXPONENT, MOST_EXPONENT), x.dtype)
     return stored("ldexp", apply(LDEXP, (x, kept)), out, where, casting)

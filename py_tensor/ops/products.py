@@ -1,4 +1,4 @@
-"""Products that sum over axes, by the matrix product: compositions of other ops."""
+"""Products that sum over axes, computed with `matmul`: compositions of other ops."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def inner(a: Operand, b: Operand, /) -> Tensor:
-    """The sums of products over the last axes of both; a scalar multiplies."""
+    """Inner product over the last axis of both operands; a scalar multiplies."""
     a, b = in_common_dtype("inner", a, b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
@@ -53,9 +53,9 @@ def inner(a: Operand, b: Operand, /) -> Tensor:
 
 
 def vdot(a: Operand, b: Operand, /) -> Tensor:
-    """The sum of the products of all elements, both flat, those of `a` conjugated.
+    """Dot product of the flattened operands, with `a` conjugated.
 
-    Raises ShapeError unless as many.
+    Raises ShapeError if their sizes differ.
     """
     a, b = in_common_dtype("vdot", a, b)
     return matmul(conjugated(ravel(a)), ravel(b))
@@ -76,17 +76,17 @@ def vecdot(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """The sums of products of vectors along `axis`, those of `x1` conjugated; the rest broadcasts.
+    """Dot product of vectors along `axis`, with `x1` conjugated; the other axes broadcast.
 
     Parameters
     ----------
     axes : list, optional
-        The axis in each operand, in place of `axis`; and that in the result, with `keepdims`.
+        The axis in each operand, instead of `axis`; with `keepdims` also the axis in the result.
 
     Raises
     ------
     ShapeError
-        If the vectors differ in length, or an operand has no axis.
+        If the vectors differ in length or an operand is 0-d.
     ValueError, TypeError
         For `axes` that are no such list.
     """
@@ -96,10 +96,14 @@ def vecdot(
         return along_axes(vecdot, x1, x2, out, axes, other, keepdims, options)
     a, b = _computed_in("vecdot", x1, x2, dtype, casting, signature, order)
     if not a.ndim or not b.ndim:
-        raise ShapeError(f"vecdot: operands have no axis: shapes {a.shape} and {b.shape}")
+        raise ShapeError(
+            f"vecdot: operands must have at least one axis, not shapes {a.shape} and {b.shape}"
+        )
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if a.shape[-1] != b.shape[-1]:
-        raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and of {b.shape[-1]} elements")
+        raise ShapeError(
+            f"vecdot: vectors must have one length, not {a.shape[-1]} and {b.shape[-1]}"
+        )
     found = matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
     return stored("vecdot", expand_dims(found, axis) if keepdims else found, out, True, casting)
 
@@ -119,9 +123,9 @@ def matvec(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """The products of matrices with vectors, which lie along the last axis of `x2`.
+    """Matrix-vector product, with the vectors along the last axis of `x2`.
 
-    `axes`, `axis` and `keepdims` are as those of `matmul`.
+    `axes`, `axis` and `keepdims` are as in `matmul`.
     """
     if axes is not None or axis is not None or keepdims:
         options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
@@ -145,9 +149,9 @@ def vecmat(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """The products of vectors, along the last axis of `x1` and conjugated, with matrices.
+    """Vector-matrix product, with the vectors along the last axis of `x1`, conjugated.
 
-    `axes`, `axis` and `keepdims` are as those of `matmul`.
+    `axes`, `axis` and `keepdims` are as in `matmul`.
     """
     if axes is not None or axis is not None or keepdims:
         options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
@@ -176,31 +180,35 @@ def along_axes(
     if axes is None or (keepdims and op != "vecdot"):
         given = "axis" if axes is None and axis is not None else "keepdims"
         raise TypeError(
-            f"{op}: takes no {given}: operands have other numbers of axes; axes= may do"
+            f"{op}: {given} is not supported, as operands differ in core axes; use axes"
         )
     if axis is not None:
         raise TypeError(f"{op}: takes axis or axes, not both")
     operands = in_common_dtype(op, x1, x2)
     if not all(x.ndim for x in operands):
-        raise ShapeError(f"{op}: operands of shapes {[x.shape for x in operands]} lack axes")
+        raise ShapeError(
+            f"{op}: operands must have at least one axis, not shapes {[x.shape for x in operands]}"
+        )
     first, second, kept = _CORES[op]
     if op == "matmul":
         first, second = (min(x.ndim, 2) for x in operands)
         kept = first + second - 2
     if not isinstance(axes, list):
-        raise TypeError(f"{op}: axes are a list, not {axes!r}")
+        raise TypeError(f"{op}: axes must be a list, not {axes!r}")
     given = [*cast("list[Any]", axes)]
     if len(given) == 2 and op == "vecdot":
         given.append(given[1] if keepdims else ())
     kept += keepdims
     if len(given) != 3:
-        raise ValueError(f"{op}: axes {axes} have no entry for each operand and the result")
+        raise ValueError(
+            f"{op}: axes must have an entry for each operand and the result, not {axes}"
+        )
     places: list[tuple[int, ...]] = []
     for item, count in zip(given, (first, second, kept), strict=True):
         several = isinstance(item, tuple)
         place = cast("tuple[int, ...]", item if several else (item,))
         if len(place) != count or not (several or count == 1):
-            raise AxisError(f"{op}: an entry of axes is a tuple of {count}, not {item!r}")
+            raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
         places.append(place)
     moved = [
         moveaxis(x, item, tuple(range(-len(item), 0)))
@@ -230,23 +238,24 @@ def _computed_in(
 
 
 def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
-    """The sums of products over some axes of `a` and as many of `b`.
+    """Sum of products over given axes of `a` and `b`.
 
     Parameters
     ----------
     axes
-        How many, the last of `a` and the first of `b`; or a pair: those of `a`, those of `b`.
+        The number of axes, the last of `a` and the first of `b`; or a pair: the axes of `a` and the
+        axes of `b`.
 
     Raises
     ------
     ShapeError
-        If sizes or numbers of axes differ.
+        If the sizes or the numbers of axes differ.
     """
     a, b = in_common_dtype("tensordot", a, b)
     if hasattr(axes, "__index__"):
         count = as_index(axes)
         if count > min(a.ndim, b.ndim):
-            raise ShapeError(f"tensordot: {count} axes of shapes {a.shape} and {b.shape}")
+            raise ShapeError(f"tensordot: shapes {a.shape} and {b.shape} do not have {count} axes")
         axes = range(a.ndim - count, a.ndim), range(count)
     left, right = (
         [normalize_axis("tensordot", axis, v.ndim) for axis in _several(given)]
@@ -254,7 +263,7 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
     )
     if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
         raise ShapeError(
-            f"tensordot: axes {left} of {a.shape} and {right} of {b.shape} have other sizes"
+            f"tensordot: axes {left} of {a.shape} and {right} of {b.shape} differ in size"
         )
     of_left = [i for i in range(a.ndim) if i not in left]
     of_right = [i for i in range(b.ndim) if i not in right]
@@ -272,7 +281,7 @@ def _several(axes: Any) -> Sequence[Any]:
 
 
 def kron(a: Operand, b: Operand) -> Tensor:
-    """The Kronecker product: for each element of `a` a block of `b` times that element."""
+    """Kronecker product: a block of `b` times each element of `a`."""
     a, b = in_common_dtype("kron", a, b)
     rank = max(a.ndim, b.ndim)
     left, right = ((1,) * (rank - v.ndim) + v.shape for v in (a, b))
@@ -291,24 +300,26 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Tensor:
-    """The vector product of vectors of 3 elements, or of 2, whose third is 0 then.
+    """Cross product of vectors of 3 elements, or of 2 with a third element of 0.
 
     Parameters
     ----------
     axisa, axisb, axisc
-        Along which axes of `a`, `b` and the result the vectors lie; `axis` sets all of them. The
-        product of vectors of 2 elements is the third one alone, and has no such axis.
+        The axes of the vectors in `a`, `b` and the result; `axis` sets all three. For vectors of 2
+        elements the result is the third component only, without this axis.
 
     Raises
     ------
     ShapeError
-        For vectors of another length.
+        If the vectors have a different length.
     """
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
     a, b = in_common_dtype("cross", a, b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if not {a.shape[-1], b.shape[-1]} <= {2, 3}:
-        raise ShapeError(f"cross: vectors have 2 or 3 elements, got shapes {a.shape}, {b.shape}")
+        raise ShapeError(
+            f"cross: vectors must have 2 or 3 elements, not shapes {a.shape}, {b.shape}"
+        )
     a1, a2, *a3 = (a[..., i] for i in range(a.shape[-1]))
     b1, b2, *b3 = (b[..., i] for i in range(b.shape[-1]))
     third = a1 * b2 - a2 * b1
@@ -320,18 +331,18 @@ def cross(
 
 
 def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
-    """The convolution of two vectors: the coefficients of the product of two polynomials.
+    """Discrete convolution of two vectors.
 
     Parameters
     ----------
     mode : {"full", "same", "valid"}
-        Whether the result has all of them, as many as the longer vector, or only those where both
-        overlap completely.
+        "full": the whole convolution. "same": as many elements as the longer vector. "valid": only
+        where the vectors overlap completely.
 
     Raises
     ------
     ShapeError
-        For anything but vectors of at least one element.
+        If an operand is not a nonempty vector.
     """
     a, b = (reshape(x, (1,)) if not x.ndim else x for x in in_common_dtype("convolve", a, v))
     a, b = (b, a) if b.size > a.size else (a, b)
@@ -339,14 +350,14 @@ def convolve(a: Operand, v: Operand, mode: str = "full") -> Tensor:
 
 
 def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
-    """The products of one vector with another that slides along it, conjugated.
+    """Cross-correlation of two vectors, with the second conjugated.
 
-    `mode` is as of `convolve`.
+    `mode` is as in `convolve`.
 
     Raises
     ------
     ShapeError
-        For anything but vectors of at least one element.
+        If an operand is not a nonempty vector.
     """
     a, b = in_common_dtype("correlate", a, v)
     b = conjugated(b)
@@ -363,7 +374,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     half = (n + 1) // 2
     sides = {"full": (n, n), "same": (half, n - half), "valid": (0, 0)}
     if mode not in sides:
-        raise ValueError(f"{op}: mode is one of {', '.join(sides)}, not {mode!r}")
+        raise ValueError(f"{op}: mode must be one of {', '.join(sides)}, not {mode!r}")
     before, behind = sides[mode]
     windows = sliding_window_view(pad(a, (before, behind)), b.size)
     first = expand_dims(arange(windows.shape[0], device=a.device), 1) - before
@@ -399,28 +410,29 @@ def einsum(
     order: str = "K",
     casting: str = "safe",
 ) -> Tensor:
-    """Sums of products over the axes that a text names: ``einsum("ij,jk->ik", x, y)``.
+    """Einstein summation: ``einsum("ij,jk->ik", x, y)``.
 
     Parameters
     ----------
     operands
-        The text, and the tensors. Each letter stands for an axis; one that is not behind ``->`` is
-        summed over, and one that an operand has twice takes its diagonal. ``...`` stands for axes
-        that broadcast. Without ``->`` the letters that occur once remain, sorted. Or tensors, each
-        with a list of the numbers of its axes, and perhaps a list for the result.
+        The subscripts and the tensors. Each letter labels an axis. A letter missing after ``->`` is
+        summed over, and a letter repeated in one operand takes its diagonal. ``...`` stands for
+        axes that broadcast. Without ``->`` the result has the letters that occur once, sorted.
+        Alternatively each tensor followed by a list of numbers that label its axes, and optionally
+        a list for the result.
     dtype
-        What to compute in.
+        The dtype to compute in.
     order, casting
-        One of NumPy's; they change nothing: memory is in row-major order, and `dtype` may be any.
+        Accepted; no effect: memory is in row-major order, and `dtype` may be any dtype.
     optimize
-        False takes operands two at a time from the left, each pair by a matrix product. True and
-        "greedy" take next the pair that leaves the fewest elements. "optimal" asks `einsum_path`,
-        and what that gave may be given.
+        False contracts operands in pairs from the left, each with a matrix product. True and
+        "greedy" choose the pair with the smallest result next. "optimal" uses `einsum_path`, whose
+        result can also be passed.
 
     Raises
     ------
     ShapeError, ValueError
-        For a text that does not fit the operands.
+        If the subscripts do not match the operands.
     """
     check_option("einsum", "casting", casting, dtypes.CASTINGS)
     check_order("einsum", order)
@@ -432,7 +444,9 @@ def einsum(
     sizes: dict[Any, int] = {}
     for x, own in zip(given, labels, strict=True):
         if len(set(zip(own, x.shape, strict=True))) > len(set(own)):
-            raise ShapeError(f"einsum: {text!r}: {x.shape} has no diagonal along equal letters")
+            raise ShapeError(
+                f"einsum: {text!r}: axes with the same letter differ in length in {x.shape}"
+            )
         for n, label in zip(x.shape, own, strict=True):
             if sizes.setdefault(label, n) != n and 1 not in (n, sizes[label]):
                 raise ShapeError(f"einsum: {text!r}: {label!r} has sizes {sizes[label]} and {n}")
@@ -469,21 +483,22 @@ def einsum(
 def einsum_path(
     *operands: Any, optimize: Any = "greedy", einsum_call: bool = False
 ) -> tuple[list[Any], str]:
-    """The order in which `einsum` takes its operands, and a text about what that costs.
+    """Return the contraction order for `einsum`, and a report of its cost.
 
-    NumPy plans it, by the shapes alone: nothing is read or computed.
+    NumPy plans it from the shapes only: nothing is read or computed.
 
     Parameters
     ----------
     operands
-        As of `einsum`.
+        As in `einsum`.
     optimize
-        True or "greedy", "optimal", False, or a pair of a name and the most elements between.
+        True or "greedy", "optimal", False, or a pair of a name and the largest size of an
+        intermediate.
     einsum_call
-        False: what NumPy's `einsum` itself asks for is not given.
+        Must be False; True is internal to NumPy.
     """
     if einsum_call:
-        raise ValueError("einsum_path: einsum_call is False")
+        raise ValueError("einsum_path: einsum_call must be False")
     text, tensors = _as_text(operands)
     np = host.load_numpy()
     shapes = (tensor_of(x, "einsum_path").shape for x in tensors)
@@ -501,14 +516,16 @@ def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[i
     if name == "optimal":
         return einsum_path(text, *given, optimize=optimize)[0][1:]
     if name not in (True, False, "greedy"):
-        raise ValueError(f"einsum: optimize is a bool, 'greedy', 'optimal' or a path, not {name!r}")
+        raise ValueError(
+            f"einsum: optimize must be a bool, 'greedy', 'optimal' or a path, not {name!r}"
+        )
     return ()
 
 
 def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """The text and the operands, also of those that come with lists of numbers."""
     if len(operands) < 2:
-        raise ValueError("einsum: takes a text and at least one operand")
+        raise ValueError("einsum: takes subscripts and at least one operand")
     if isinstance(operands[0], str):
         return operands[0].replace(" ", ""), list(operands[1:])
 
@@ -532,7 +549,7 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
         before, dots, behind = term.partition("...")
         inside = rank - len(before) - len(behind)
         if inside < 0 or (inside and not dots):
-            raise ShapeError(f"einsum: {term!r} does not name {rank} axes")
+            raise ShapeError(f"einsum: {term!r} does not match an operand of {rank} axes")
         return (*before, *range(-inside, 0), *behind)
 
     labels = [of(term, x.ndim) for term, x in zip(terms, given, strict=True)]
@@ -541,16 +558,14 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
     if arrow:
         before, dots, behind = output.partition("...")
         if dotted and not dots:
-            raise ValueError(
-                f"einsum: {text!r}: the result names no ... for axes that operands have"
-            )
+            raise ValueError(f"einsum: {text!r}: the result needs ..., because operands have it")
         kept = (*before, *dotted, *behind)
     else:
         once = sorted(c for c in set(every) if isinstance(c, str) and every.count(c) == 1)
         kept = (*dotted, *once)
     if len(set(kept)) != len(kept) or not set(kept) <= set(every):
         raise ValueError(
-            f"einsum: {text!r}: the result names an axis twice, or one that no operand has"
+            f"einsum: {text!r}: the result repeats an axis or names one that no operand has"
         )
     return labels, kept
 

@@ -1,4 +1,4 @@
-"""Quantiles, percentiles and medians, with NaN or without."""
+"""Quantiles, percentiles and medians, with and without NaN."""
 
 from __future__ import annotations
 
@@ -75,11 +75,13 @@ def _quantiles(
     x = x if method in _EXACT else as_floating(x, op)
     shares = [v / scale for v in numbers]
     if not builtins.all(0 <= v <= 1 for v in shares):
-        raise ValueError(f"{op}: {q} is not between 0 and {scale:g}")
+        raise ValueError(f"{op}: q must be from 0 to {scale:g}, not {q}")
     if method not in _BETWEEN and method not in (*_AT, "mean"):
-        raise ValueError(f"{op}: method is one of {(*_BETWEEN, *_AT)}, not {method!r}")
+        raise ValueError(f"{op}: method must be one of {(*_BETWEEN, *_AT)}, not {method!r}")
     if weights is not None and method != "inverted_cdf":
-        raise ValueError(f"{op}: only the method 'inverted_cdf' has weights, not {method!r}")
+        raise ValueError(
+            f"{op}: weights are supported only by method 'inverted_cdf', not {method!r}"
+        )
     axes = normalize_axes(op, axis, x.ndim)
     shape = reduced(x.shape, axes) if keepdims else dropped(x.shape, axes)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
@@ -99,7 +101,7 @@ def _quantiles(
         ordered = sort(rows)
         found = [reshape(at(ordered, share, method), shape) for share in shares]
     elif method != "mean" and not without_nan:
-        raise IndexError(f"{op}: there are no elements over the axes of shape {x.shape}")
+        raise IndexError(f"{op}: shape {x.shape} has no elements along the axes")
     else:
         found = [full(shape, math.nan, x.dtype, device=x.device)] * len(shares)
     if not of_shares:
@@ -123,7 +125,7 @@ def _weighted(
     if without_nan and has_nan:
         wrong = wrong & ~isnan(ordered[..., :1])  # of NaN alone, there is nothing to weigh
     if (any(wrong) | any(weights < 0)).item():
-        raise ValueError(f"{op}: weights are not negative, and their sum is a positive number")
+        raise ValueError(f"{op}: weights must be nonnegative and have a positive sum")
     reached = sums / total
 
     def at(share: float) -> Tensor:
@@ -227,31 +229,31 @@ def quantile(
     *,
     weights: Operand | None = None,
 ) -> Tensor:
-    """The values below which the shares `q` of the elements over `axis` lie; NaN if one is.
+    """Quantiles `q` of the elements over `axis`; NaN if one element is NaN.
 
     Parameters
     ----------
     q
-        Between 0 and 1; a tensor is read. Its axes are the first of the result.
+        Between 0 and 1; a tensor is read. Its axes are the first axes of the result.
     overwrite_input : bool
-        Accepted: the operand stays as it is.
+        Accepted; the operand is not changed.
     method
         "linear", "lower", "higher", "nearest", "midpoint", "weibull", "hazen", "median_unbiased",
         "normal_unbiased", "inverted_cdf", "averaged_inverted_cdf", "closest_observation" or
         "interpolated_inverted_cdf", as in NumPy.
     weights : optional
-        As what each element counts, for the method "inverted_cdf"; of the shape of `a`, or of that
-        of the axes given. They are summed as floats, and looked at before the result is there.
+        The weight of each element, for the method "inverted_cdf"; with the shape of `a`, or of the
+        given axes. They are summed as floats and read before the result is computed.
 
     Raises
     ------
     ShapeError
-        For weights of another shape.
+        If the weights have a different shape.
     IndexError
-        For no elements.
+        If there are no elements.
     ValueError
-        For shares out of range, another method, weights beside another method, or weights that are
-        negative or have no positive sum.
+        If `q` is out of range, the method is unknown or does not support weights, or the weights
+        are negative or have no positive sum.
     """
     return _quantiles("quantile", a, q, axis, out, method, keepdims, weights=weights)
 
@@ -267,7 +269,7 @@ def percentile(
     *,
     weights: Operand | None = None,
 ) -> Tensor:
-    """`quantile`, whose shares are in percent."""
+    """Like `quantile`, with `q` in percent."""
     return _quantiles("percentile", a, q, axis, out, method, keepdims, scale=100.0, weights=weights)
 
 
@@ -278,9 +280,9 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Tensor:
-    """The middle of the sorted elements over `axis`, or the mean of the two there; NaN if one is.
+    """Median of the elements over `axis`; NaN if one element is NaN.
 
-    `overwrite_input` is accepted: the operand stays as it is.
+    `overwrite_input` is accepted; the operand is not changed.
     """
     return _quantiles("median", a, 0.5, axis, out, "mean", keepdims)
 
@@ -296,7 +298,7 @@ def nanquantile(
     *,
     weights: Operand | None = None,
 ) -> Tensor:
-    """`quantile` of the elements that are not NaN."""
+    """Like `quantile`, ignoring NaN."""
     return _quantiles(
         "nanquantile", a, q, axis, out, method, keepdims, without_nan=True, weights=weights
     )
@@ -313,7 +315,7 @@ def nanpercentile(
     *,
     weights: Operand | None = None,
 ) -> Tensor:
-    """`percentile` of the elements that are not NaN."""
+    """Like `percentile`, ignoring NaN."""
     return _quantiles(
         "nanpercentile",
         *(a, q, axis, out, method, keepdims),
@@ -330,7 +332,7 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Tensor:
-    """`median` of the elements that are not NaN."""
+    """Like `median`, ignoring NaN."""
     return _quantiles("nanmedian", a, 0.5, axis, out, "mean", keepdims, without_nan=True)
 
 

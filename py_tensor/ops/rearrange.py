@@ -1,4 +1,4 @@
-"""Moving and repeating whole axes, and the parts of matrices: compositions of other ops."""
+"""Moving and repeating axes, and parts of matrices: compositions of other ops."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def _sequence(given: Any) -> tuple[Any, ...]:
 
 
 def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """The axes `source` at the positions `destination`, the others in their order; free.
+    """Move the axes `source` to the positions `destination`; the others keep their order.
 
     Raises
     ------
     ShapeError
-        Unless both name the same number of axes, each once.
+        If both do not have the same number of distinct axes.
     """
     x = tensor_of(a, "moveaxis")
     given = [
@@ -61,7 +61,9 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     ]
     moved, places = given
     if not len(moved) == len(places) == len(set(moved)) == len(set(places)):
-        raise ShapeError(f"moveaxis: axes {source} cannot move to {destination}")
+        raise ShapeError(
+            f"moveaxis: source {source} and destination {destination} must have one length"
+        )
     order = [axis for axis in range(x.ndim) if axis not in moved]
     for place, axis in sorted(zip(places, moved, strict=True)):
         order.insert(place, axis)
@@ -72,33 +74,35 @@ def _count(op: str, number: Any) -> int:
     try:
         count = as_index(number)
     except TypeError:
-        raise TypeError(f"{op}: a count is an int, not {number!r}") from None
+        raise TypeError(f"{op}: a count must be an int, not {number!r}") from None
     if count < 0:
-        raise ValueError(f"{op}: negative count {count}")
+        raise ValueError(f"{op}: counts must be at least 0, not {count}")
     return count
 
 
 def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None = None) -> Tensor:
-    """Each element `repeats` times in a row along `axis`; None repeats those of the flat tensor.
+    """Repeat each element `repeats` times along `axis`; None repeats the flattened elements.
 
     Parameters
     ----------
     repeats
-        How often: for all, or for each one place along the axis; a tensor is read.
+        The number of repetitions, one for all or one for each index of the axis; a tensor is read.
 
     Raises
     ------
     TypeError, ValueError
-        If `repeats` are no ints, or negative.
+        If `repeats` are not ints or are negative.
     ShapeError
-        Unless there are as many as places along the axis, or one.
+        If the number of `repeats` is neither one nor the length of the axis.
     """
     x, at = along_axis("repeat", a, axis)
     before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
     numbers, shape = numbers_of("repeat", repeats)
     counts = [_count("repeat", number) for number in numbers]
     if len(shape) > 1 or (len(counts) != 1 and len(counts) != n):
-        raise ShapeError(f"repeat: repeats of shape {shape} for axis {at} of shape {x.shape}")
+        raise ShapeError(
+            f"repeat: repeats of shape {shape} do not match axis {at} of shape {x.shape}"
+        )
     if len(counts) != 1:
         return take(x, [i for i, count in enumerate(counts) for _ in range(count)], at)
     (count,) = counts
@@ -109,9 +113,9 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
 
 
 def tile(A: Operand, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy's name
-    """The whole tensor over and over, ``reps[axis]`` times along each axis.
+    """Repeat the whole tensor ``reps[axis]`` times along each axis.
 
-    Missing axes, of `A` or of `reps`, are leading ones of length 1.
+    Missing axes of `A` or `reps` are leading axes of length 1.
     """
     x = tensor_of(A, "tile")
     counts = [_count("tile", n) for n in _sequence(reps)]
@@ -126,15 +130,15 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Tensor:  # noqa: N803 - NumPy
 
 
 def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Tensor:
-    """The elements moved up by `shift` along `axis`, those past the end to the front.
+    """Shift the elements by `shift` along `axis`; those past the end wrap to the front.
 
-    None moves those of the flat tensor. Several shifts go with as many axes, one with all of them;
-    several with one axis move along it one after another. A tensor or an array of shifts is read.
+    None shifts the flattened tensor. Several shifts apply to as many axes, and one shift to all
+    axes; several shifts for one axis add up. A tensor or an array of shifts is read.
 
     Raises
     ------
     ShapeError
-        If there are several shifts and several axes, and not as many.
+        If the numbers of shifts and axes differ and neither is one.
     """
     x = tensor_of(a, "roll")
     if type(shift) is int and type(axis) is int:
@@ -154,7 +158,7 @@ def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int])
     shifts *= count if len(shifts) == 1 else 1
     axes *= count if len(axes) == 1 else 1
     if len(shifts) != len(axes):
-        raise ShapeError(f"roll: {len(shifts)} shifts for {len(axes)} axes")
+        raise ShapeError(f"roll: {len(shifts)} shifts do not match {len(axes)} axes")
     by = [0] * len(shape)
     for given, shift_along in zip(axes, shifts, strict=True):
         at = normalize_axis("roll", given, len(shape))
@@ -171,7 +175,7 @@ _rolls = Recipes[tuple[Meta, int, int], tuple[Step, ...]](_roll_steps)
 
 
 def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
-    """The tensors one below the other; a vector is a row. Options as in `concat`."""
+    """Stack tensors vertically; a vector counts as a row. Options as in `concat`."""
     rows = [tensor_of(x, "vstack") for x in tup]
     rows = [reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows]
     return concat(rows, dtype=dtype, casting=casting)
@@ -181,7 +185,7 @@ row_stack = vstack
 
 
 def hstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
-    """The tensors side by side: vectors end to end, others along their second axis.
+    """Stack tensors horizontally: along the second axis, or the first for vectors.
 
     Options as in `concat`.
     """
@@ -194,20 +198,20 @@ def hstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same
 def meshgrid(
     *xi: Operand, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Tensor, ...]:
-    """Each vector along an axis of its own, repeated along the others.
+    """Return coordinate grids: each vector along its own axis, repeated along the others.
 
     Parameters
     ----------
     copy : bool
-        Whether each has memory of its own, once it is written to; otherwise they are read-only
-        views.
+        Whether each result can be written to; otherwise they are read-only views.
     sparse : bool
-        Whether each has length 1 along the axes of the others, along which it broadcasts.
+        Whether each result keeps length 1 along the axes of the others, to broadcast.
     indexing : {"xy", "ij"}
-        Whether the first two vectors lie along the second and the first axis, or in order.
+        Whether the first two vectors are along the second and the first axis ("xy"), or in order
+        ("ij").
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
     flat = [reshape(x, -1) for x in xi]
     order = list(range(len(flat)))
     if indexing == "xy":
@@ -222,7 +226,7 @@ def meshgrid(
 
 
 def outer(a: Operand, b: Operand, out: Out = None) -> Tensor:
-    """The product of each element of `a` with each of `b`, both flat."""
+    """Outer product of the flattened operands."""
     return multiply(expand_dims(ravel(a), 1), ravel(tensor_of(b, "outer")), out)
 
 
@@ -246,26 +250,26 @@ def _matrix(x: Operand, op: str) -> Tensor:
 
 
 def tril(m: Operand, k: int = 0) -> Tensor:
-    """The last two axes with 0 above the `k`-th diagonal."""
+    """Lower triangle: 0 above the `k`-th diagonal of the last two axes."""
     x = _matrix(m, "tril")
     return where(_lower(x, k), x, False)
 
 
 def triu(m: Operand, k: int = 0) -> Tensor:
-    """The last two axes with 0 below the `k`-th diagonal."""
+    """Upper triangle: 0 below the `k`-th diagonal of the last two axes."""
     x = _matrix(m, "triu")
     return where(_lower(x, k - 1), False, x)
 
 
 def diag(v: Operand, k: int = 0) -> Tensor:
-    """The `k`-th diagonal of a matrix, or the matrix with a vector on its `k`-th diagonal.
+    """Extract the `k`-th diagonal of a matrix, or build a matrix with a vector on it.
 
     The diagonal of a matrix is a read-only view.
 
     Raises
     ------
     ShapeError
-        For anything but a vector or a matrix.
+        If it is neither a vector nor a matrix.
     """
     x = tensor_of(v, "diag")
     if x.ndim == 1:
@@ -285,7 +289,7 @@ def trace(
     dtype: object = None,
     out: Out = None,
 ) -> Tensor:
-    """The sum of a diagonal of two axes, for each place along the others; dtypes as in `sum`."""
+    """Sum along a diagonal of two axes; dtypes as in `sum`."""
     x = tensor_of(a, "trace")
     if x.ndim < 2:
         raise ShapeError(f"trace: needs at least 2 axes, got shape {x.shape}")

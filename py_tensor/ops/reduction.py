@@ -323,7 +323,7 @@ def _fold(
         # What is left out changes nothing: an identity of the op, or what it starts from.
         least = initial if empty is None else empty
         if least is None:
-            raise ValueError(f"{name}: where needs initial, as there may be nothing to choose from")
+            raise ValueError(f"{name}: has no identity, so where needs initial")
         x = choose(where, x, least)
     if initial is not None and empty is None and not x.size:
         empty = initial
@@ -347,7 +347,7 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
     if dtype.kind == "c":
         return number
     if isinstance(number, complex):
-        raise DTypeError(f"{op}: initial is a real number, not {number}")
+        raise DTypeError(f"{op}: initial must be a real number, not {number}")
     number = {"b": bool, "f": float}.get(dtype.kind, int)(number)
     dtypes.check_range(op, number, dtype)
     return number
@@ -364,8 +364,8 @@ def sum(
 ) -> Tensor:
     """Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
 
-    Integers of 8 and 16 bits are summed in int32 or uint32, bools in int32. Sums of integers wrap
-    around. `initial` is added, and elements where `where` is false are left out.
+    8- and 16-bit integers are summed in int32 or uint32, bools in int32. Integer sums wrap around.
+    `initial` is added, and elements where `where` is false are ignored.
     """
     return _fold(
         SUM, SUMMED, a, axis, keepdims, dtype=dtype, out=out, initial=initial,
@@ -397,14 +397,14 @@ def max(
     initial: Scalar | None = None,
     where: Operand = True,
 ) -> Tensor:
-    """Largest element over `axis`; NaN where there is one.
+    """Maximum over `axis`; NaN if an element is NaN.
 
-    `initial` is one more candidate, which `where` needs.
+    `initial` is one more candidate; it is required with `where`.
 
     Raises
     ------
     ValueError
-        For no elements and no `initial`.
+        If there are no elements and no `initial`.
     """
     return _fold(
         MAX, MAX.accepts, a, axis, keepdims, out=out, initial=initial, where=where, empty=None
@@ -419,7 +419,7 @@ def min(
     initial: Scalar | None = None,
     where: Operand = True,
 ) -> Tensor:
-    """Smallest element over `axis`; NaN where there is one. Options and errors as in `max`."""
+    """Minimum over `axis`; NaN if an element is NaN. Options and errors as in `max`."""
     return _fold(
         MIN, MIN.accepts, a, axis, keepdims, out=out, initial=initial, where=where, empty=None
     )
@@ -479,8 +479,7 @@ def argmax(
 ) -> Tensor:
     """Index (int32) of the first largest element along `axis`, or in the whole flattened tensor.
 
-    The first NaN counts as largest. Raises ValueError for no elements, and ShapeError for more than
-    2**31 of them.
+    NaN counts as the largest. Raises ValueError for no elements and ShapeError for more than 2**31.
     """
     return stored_whole("argmax", _arg_reduce(ARGMAX, a, axis, keepdims), out)
 
@@ -488,7 +487,7 @@ def argmax(
 def argmin(
     a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
 ) -> Tensor:
-    """Index (int32) of the first smallest element; the first NaN counts as smallest."""
+    """Index (int32) of the first smallest element; NaN counts as the smallest."""
     return stored_whole("argmin", _arg_reduce(ARGMIN, a, axis, keepdims), out)
 
 
@@ -505,10 +504,9 @@ def mean(
     *,
     where: Operand = True,
 ) -> Tensor:
-    """Mean over `axis`, in floating point; NaN of no elements.
+    """Mean over `axis` as a float; NaN for no elements.
 
-    Elements where `where` is false are left out. In a `dtype` of integers it is without its
-    fraction.
+    Elements where `where` is false are ignored. With an integer `dtype` the mean is truncated.
     """
     if where is True and dtype is None and (axis is None or type(axis) is int):
         return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
@@ -557,16 +555,16 @@ def var(
     mean: Operand | None = None,
     correction: float | None = None,
 ) -> Tensor:
-    """Variance over `axis`: the mean square of the distances from the mean, in two passes.
+    """Variance over `axis`: mean squared deviation from the mean, computed in two passes.
 
     Parameters
     ----------
     ddof : float
-        The divisor is the number of elements less this; `correction` is the array API's name.
+        The divisor is the number of elements minus `ddof`; `correction` is the array API's name.
     where
-        Elements where it is false are left out.
+        Elements where it is false are ignored.
     mean : optional
-        The mean, with the axes kept, where it is known.
+        The mean with kept axes, if already known.
     """
     correction = ddof if correction is None else correction
     found = _variance("var", a, axis, correction, keepdims, where, dtype, mean)
@@ -627,7 +625,7 @@ def std(
 def isclose(
     a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether ``|a - b| <= atol + rtol * |b|`` elementwise; infinities are close to themselves."""
+    """Whether ``|a - b| <= atol + rtol * |b|``, elementwise; equal infinities are close."""
     a, b = tensor_of(a, "isclose"), tensor_of(b, "isclose")
     near = (
         absolute(converted(a, dtypes.floating(a.dtype)) - b) <= atol + rtol * absolute(b)
@@ -639,14 +637,14 @@ def isclose(
 def allclose(
     a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
-    """Whether `isclose` holds everywhere; reads the answer back."""
+    """Return whether `isclose` is true for all elements; reads the result."""
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
-    """Whether two tensors have one shape and equal elements; reads the answer back.
+    """Return whether two tensors have the same shape and elements; reads the result.
 
-    No tensor equals what is no array of numbers.
+    Operands that are not arrays of numbers are unequal to any tensor.
     """
     try:
         a, b = tensor_of(a1, "array_equal"), tensor_of(a2, "array_equal")
@@ -659,13 +657,13 @@ def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
 
 
 def count_nonzero(a: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
-    """The number (int32) of elements over `axis` that are not zero; NaN is not."""
+    """Number (int32) of nonzero elements over `axis`; NaN is nonzero."""
     x = _through(LOGICAL, a, "count_nonzero")
     return sum(x, axis, keepdims=keepdims)
 
 
 def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
-    """The largest element over `axis` less the smallest. Raises ValueError for no elements."""
+    """Range over `axis`: maximum minus minimum. Raises ValueError for no elements."""
     x = tensor_of(a, "ptp")
     axes = normalize_axes("ptp", axis, x.ndim)
     if not size_of(tuple(x.shape[i] for i in axes)):

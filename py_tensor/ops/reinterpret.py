@@ -22,16 +22,16 @@ _UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint
 def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
     """The method `Tensor.view`."""
     if isinstance(dtype, int | tuple):
-        raise TypeError("view: takes a dtype; x.reshape(...) gives another shape")
+        raise TypeError("view: takes a dtype; use x.reshape(...) to change the shape")
     if dtype is Tensor:
         dtype = None
     if type not in (None, Tensor):
-        raise TypeError(f"view: a tensor is seen as a tensor alone, not as {type!r}")
+        raise TypeError(f"view: type must be Tensor, not {type!r}")
     if dtype is None:
         return view_by(x, x._layout)  # pyright: ignore[reportPrivateUsage]
     target = dtypes.parse(dtype)
     if x.device.name != "cpu" and not target.on_gpu:
-        raise DTypeError(f"view: there is no {target} on {x.device}")
+        raise DTypeError(f"view: {target} is not available on {x.device}")
     if target.itemsize == x.itemsize:
         return x._view_bits(target)  # pyright: ignore[reportPrivateUsage]
     return _resized(x, target)._read_only()  # pyright: ignore[reportPrivateUsage]
@@ -40,12 +40,12 @@ def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
 def _resized(x: Tensor, target: DType) -> Tensor:
     """The bytes along the last axis as elements of another size."""
     if not x.ndim:
-        raise ShapeError(f"view: {x.dtype} of shape () has not the bytes of {target}")
+        raise ShapeError(f"view: {x.dtype} of shape () does not have the bytes of {target}")
     if x.shape[-1] != 1 and x.strides[-1] != x.itemsize and x.size:
-        raise ValueError(f"view: {target}, of another size, takes a contiguous last axis; copy it")
+        raise ValueError(f"view: {target} has another size: the last axis must be contiguous")
     if x.shape[-1] * x.itemsize % target.itemsize:
         raise ShapeError(
-            f"view: {x.shape[-1]} elements of {x.dtype} are no whole number of {target}"
+            f"view: {x.shape[-1]} elements of {x.dtype} are not a whole number of {target}"
         )
     return _joined(x, target) if target.itemsize > x.itemsize else _parted(x, target)
 

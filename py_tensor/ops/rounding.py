@@ -1,4 +1,4 @@
-"""Rounding to integers and to decimal places, and Python's own protocols for it."""
+"""Rounding to integers and to decimals, and Python's rounding protocols."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ trunc = unary(
     {"f32": "trunc_f32({0})", "*": "{0}"},
     lambda np, x: np.trunc(x) if x.dtype.kind == "f" else x,
     vjp=NOT_DIFFERENTIABLE,
-    doc="Each element without its fraction, in the element's dtype.",
+    doc="Truncate each element towards 0, in the same dtype.",
 )
 ROUND = Elementwise(
     "round",
@@ -52,20 +52,20 @@ ROUND = Elementwise(
     accepts=ANY,
     vjp=NOT_DIFFERENTIABLE,
 )
-_to_integers = unary_of(ROUND, doc="`round`, to no places.")
+_to_integers = unary_of(ROUND, doc="Round each element to the nearest integer, ties to even.")
 
 
 def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
-    """Each element rounded to `decimals` places, halves to the even neighbour, in its own dtype.
+    """Round each element to `decimals` decimals, ties to even, in the same dtype.
 
-    A negative number of places rounds to tens, hundreds and so on. Floats are scaled, rounded to
-    integers and scaled back, as in NumPy; to no places the result is
-    correctly rounded in float32. Integers wrap around past their dtype's range.
+    Negative `decimals` round to tens, hundreds and so on. Floats are scaled, rounded to integers
+    and scaled back, as in NumPy; with ``decimals=0`` float32 results are correctly rounded.
+    Integers out of range wrap around.
 
     Raises
     ------
     TypeError
-        If `decimals` is no integer.
+        If `decimals` is not an integer.
     """
     if out is not None:
         return stored("round", round(a, decimals), out)
@@ -82,7 +82,7 @@ def _places(decimals: Any) -> int:
     try:
         return as_index(decimals)
     except TypeError:
-        raise TypeError(f"round: decimals is an int, not {decimals!r}") from None
+        raise TypeError(f"round: decimals must be an int, not {decimals!r}") from None
 
 
 def _round_integers(x: Tensor, unit: int) -> Tensor:
@@ -110,7 +110,7 @@ def divmod(
     subok: bool = True,
     signature: None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The results of `floor_divide` and `remainder`; of an integer divided by 0, both are 0."""
+    """Return `floor_divide` and `remainder`; both are 0 for an integer divided by 0."""
     given: Any = {"dtype": dtype, "casting": casting, "signature": signature, "order": order}
     both = floor_divide(x1, x2, **given), remainder(x1, x2, **given)
     if where is True and out == (None, None):

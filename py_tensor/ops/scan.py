@@ -1,4 +1,4 @@
-"""Running sums and products along an axis."""
+"""Cumulative sums and products along an axis."""
 
 from __future__ import annotations
 
@@ -72,19 +72,18 @@ def scanned(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) ->
 
 
 def cumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
-    """The sum of each element and all before it along `axis`; None takes the flattened tensor.
+    """Cumulative sum along `axis`; None sums over the flattened tensor.
 
-    Dtypes are those of `sum`. Floats are added up pairwise, so that errors do not grow with the
-    length of the axis as they do in NumPy.
+    Dtypes are as in `sum`. Floats are summed pairwise, so errors grow more slowly with the length
+    of the axis than in NumPy.
     """
     return stored_whole("cumsum", scanned(CUMSUM, "cumsum", a, axis, dtype), out)
 
 
 def cumprod(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
-    """The product of each element and all before it along `axis`; None takes the flattened tensor.
+    """Cumulative product along `axis`; None multiplies over the flattened tensor.
 
-    Dtypes are those of `prod`. Elements behind a 0 are NaN where a product of neighbours there
-    overflows by itself.
+    Dtypes are as in `prod`. Elements after a 0 are NaN if a partial product there overflows.
     """
     return stored_whole("cumprod", scanned(CUMPROD, "cumprod", a, axis, dtype), out)
 
@@ -94,7 +93,7 @@ def _cumulative(
 ) -> Tensor:
     x = tensor_of(x, name)
     if axis is None and x.ndim > 1:
-        raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; say along which, axis=...")
+        raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; pass axis")
     y = scanned(op, name, x, axis, dtype)
     if initial is None:
         return y
@@ -112,12 +111,12 @@ def cumulative_sum(
     out: Out = None,
     include_initial: bool = False,
 ) -> Tensor:
-    """`cumsum` as the array API has it; `include_initial` puts a 0 in front.
+    """Array API version of `cumsum`; `include_initial` prepends a 0.
 
     Raises
     ------
     ShapeError
-        For several axes and none given.
+        If there are several axes and `axis` is None.
     """
     y = _cumulative(CUMSUM, "cumulative_sum", x, axis, dtype, 0 if include_initial else None)
     return stored_whole("cumulative_sum", y, out)
@@ -132,12 +131,12 @@ def cumulative_prod(
     out: Out = None,
     include_initial: bool = False,
 ) -> Tensor:
-    """`cumprod` as the array API has it; `include_initial` puts a 1 in front.
+    """Array API version of `cumprod`; `include_initial` prepends a 1.
 
     Raises
     ------
     ShapeError
-        For several axes and none given.
+        If there are several axes and `axis` is None.
     """
     y = _cumulative(CUMPROD, "cumulative_prod", x, axis, dtype, 1 if include_initial else None)
     return stored_whole("cumulative_prod", y, out)

@@ -1,4 +1,4 @@
-"""Putting values where indices say, and what is found by it: places of nonzero elements, counts."""
+"""Scatter: writing values at indices, and ops built on it, such as nonzero and bincount."""
 
 from __future__ import annotations
 
@@ -121,17 +121,17 @@ def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int 
     wide, index = beside("put_along_axis", x, found.tensor, at)
     if wide.shape != x.shape:
         raise ShapeError(
-            f"put_along_axis: indices of shape {index.shape} do not broadcast to the axes beside"
-            f" {at} of {x.shape}"
+            f"put_along_axis: indices of shape {index.shape} do not broadcast"
+            f" to the axes other than {at} of {x.shape}"
         )
     given = _values(x, values, index.shape, "put_along_axis")
     return scattered(x, (at,), (index,), at, given, "set", False, found.op)
 
 
 def flatnonzero(a: Operand) -> Tensor:
-    """The places (int32) of the nonzero elements of the flattened tensor, in order.
+    """Return the indices (int32) of the nonzero elements of the flattened tensor.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
     """
     mask = converted(ravel(tensor_of(a, "flatnonzero")), dtypes.bool_)
     return places_of("flatnonzero", mask)
@@ -140,7 +140,7 @@ def flatnonzero(a: Operand) -> Tensor:
 def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
     """The places where a flat mask holds, in order; how many there are is read unless given."""
     if mask.size >= 2**31:
-        raise ShapeError(f"{op}: a place among {mask.size} elements does not fit int32")
+        raise ShapeError(f"{op}: an index into {mask.size} elements does not fit int32")
     return values_where(mask, arange(mask.size, device=mask.device), count)
 
 
@@ -158,18 +158,18 @@ def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tens
 
 
 def nonzero(a: Operand) -> tuple[Tensor, ...]:
-    """The places of the nonzero elements in row-major order: an int32 tensor for each axis.
+    """Return the indices of nonzero elements in row-major order: one int32 tensor for each axis.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
 
     Raises
     ------
     ShapeError
-        For a tensor without axes.
+        If the tensor is 0-d.
     """
     x = tensor_of(a, "nonzero")
     if not x.ndim:
-        raise ShapeError("nonzero: a 0-d tensor has no axes to say places along; x.reshape(1) has")
+        raise ShapeError("nonzero: not supported for a 0-d tensor; use x.reshape(1)")
     flat = places_of("nonzero", converted(ravel(x), dtypes.bool_))
     if x.ndim == 1:
         return (flat,)
@@ -181,9 +181,9 @@ def nonzero(a: Operand) -> tuple[Tensor, ...]:
 
 
 def argwhere(a: Operand) -> Tensor:
-    """The places of the nonzero elements: a row of int32 for each, in row-major order.
+    """Return the indices of nonzero elements: one row (int32) for each, in row-major order.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
     """
     x = tensor_of(a, "argwhere")
     if not x.ndim:
@@ -193,26 +193,26 @@ def argwhere(a: Operand) -> Tensor:
 
 
 def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out = None) -> Tensor:
-    """The slices along `axis` where `condition` is nonzero; None takes from the flattened tensor.
+    """Select slices along `axis` where `condition` is nonzero; None flattens the tensor first.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
 
     Parameters
     ----------
     condition
-        Of one axis, which may be shorter than that of `a`.
+        A vector, which may be shorter than the axis.
 
     Raises
     ------
     ShapeError
-        For a condition of any other number of axes.
+        If the condition is not 1-D.
     IndexError
-        If it holds beyond the end of the axis; with the next read.
+        If it is nonzero beyond the end of the axis; raised by the next read.
     """
     x = tensor_of(a, "compress")
     mask = _beside("compress", condition, x)
     if mask.ndim != 1:
-        raise ShapeError(f"compress: the condition has one axis, not the shape {mask.shape}")
+        raise ShapeError(f"compress: condition must be 1-D, not of shape {mask.shape}")
     x, at = along_axis("compress", x, axis)
     places = places_of("compress", mask)
     op = "compress" if mask.size > x.shape[at] else ""
@@ -220,9 +220,9 @@ def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out =
 
 
 def extract(condition: Operand, arr: Operand) -> Tensor:
-    """The elements of `arr`, flattened, where `condition`, flattened, is nonzero.
+    """Return the elements of flattened `arr` where flattened `condition` is nonzero.
 
-    Reads how many there are, and so waits for the GPU.
+    Reads the number of elements found, and so waits for the GPU.
     """
     x = tensor_of(arr, "extract")
     return compress(ravel(_beside("extract", condition, x)), ravel(x), 0)
@@ -239,45 +239,45 @@ def _compress(self: Tensor, condition: Operand, axis: int | None = None, out: Ou
 
 
 def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) -> Tensor:
-    """How often each integer from 0 on occurs, as int32; with weights their sums, as float32.
+    """Count the occurrences of each integer from 0, as int32, or sum their weights, as float32.
 
-    Reads the greatest element, and so waits for the GPU. Weights are added in their order, each sum
-    in float32, where NumPy adds in float64: of n weights of one sign it is off by at most n times
-    6e-8 of itself. ``pt.sum`` of each group, selected by a mask, adds pairwise and is closer.
+    Reads the largest element, and so waits for the GPU. Weights are added in order in float32,
+    while NumPy uses float64: for n weights of one sign the relative error is at most n times 6e-8.
+    ``pt.sum`` of each group, selected by a mask, adds pairwise and is more accurate.
 
     Parameters
     ----------
     x
-        Integers of one axis, none of them negative.
+        A vector of nonnegative integers.
     weights
-        A number for each of them.
+        A number for each element.
     minlength
-        The least length of the result, which else ends with the greatest element.
+        The minimum length of the result, which otherwise ends with the largest element.
 
     Raises
     ------
     ShapeError
-        For more or fewer axes than one, or weights of another shape.
+        If `x` is not 1-D or the weights have a different shape.
     DTypeError
-        For what are no integers.
+        If the elements are not integers.
     ValueError
-        For negative elements.
+        If an element is negative.
     """
     empty = isinstance(x, list | tuple) and not x
     x = tensor_of(x, "bincount", dtype=dtypes.int32 if empty else None)
     if x.ndim != 1:
-        raise ShapeError(f"bincount: takes one axis, not the shape {x.shape}")
+        raise ShapeError(f"bincount: takes a vector, not shape {x.shape}")
     if x.dtype.kind not in "biu":
-        raise DTypeError(f"bincount: counts integers, not {x.dtype}")
+        raise DTypeError(f"bincount: takes integers, not {x.dtype}")
     if minlength < 0:
-        raise ValueError(f"bincount: minlength is {minlength}, which is negative")
+        raise ValueError(f"bincount: minlength must be at least 0, not {minlength}")
     given = 1 if weights is None else _weights(x, weights)
     if x.dtype.kind == "b":
         x = converted(x, dtypes.int32)
     unsigned = dtypes.uint64 if x.dtype.itemsize == 8 else dtypes.uint32
     most = int(max(converted(x, unsigned))) if x.size else -1  # negative ones wrap, to the greatest
     if x.dtype.kind == "i" and most >= 2 ** (8 * unsigned.itemsize - 1):
-        raise ValueError(f"bincount: {int(min(x))} is negative")
+        raise ValueError(f"bincount: elements must be at least 0, not {int(min(x))}")
     n = most + 1 if most >= minlength else minlength
     dtype = dtypes.int32 if weights is None else dtypes.DEFAULT_FLOAT
     return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, given, "add", op="")
@@ -287,7 +287,9 @@ def _weights(x: Tensor, weights: Operand) -> Tensor:
     found = tensor_of(weights, "bincount", device=x.device)
     dtypes.REAL.check("bincount", found.dtype)
     if found.shape != x.shape:
-        raise ShapeError(f"bincount: weights of shape {found.shape} for elements of {x.shape}")
+        raise ShapeError(
+            f"bincount: weights of shape {found.shape} do not match x of shape {x.shape}"
+        )
     return found
 
 

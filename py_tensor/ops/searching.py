@@ -1,4 +1,4 @@
-"""Places among sorted elements, and what is looked up there."""
+"""Searching sorted elements, and interpolation."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def element_at(x: Tensor, places: Tensor) -> Tensor:
 def searchsorted(
     a: Operand, v: Operand, side: str = "left", sorter: Operand | None = None
 ) -> Tensor:
-    """Where the elements of `v` go among those of a sorted vector, so that it stays sorted.
+    """Find the indices where the elements of `v` would keep a sorted vector sorted.
 
-    Found by bisection, which takes as many steps as the length has bits. NaN comes last.
+    Uses binary search. NaN sorts last.
 
     Parameters
     ----------
     side : {"left", "right"}
-        Whether an element goes before those that are equal to it, or behind them.
+        Whether an element is placed before or after elements that are equal to it.
     sorter : optional
-        The order that sorts `a`, as `argsort` gives it.
+        The indices that sort `a`, as returned by `argsort`.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def searchsorted(
     if sorter is not None:
         n, a = a.size, take(a, sorter)
         if a.size != n:
-            raise ValueError(f"searchsorted: {a.size} places sort {n} elements")
+            raise ValueError(f"searchsorted: sorter of size {a.size} does not match {n} elements")
 
     def is_before(element: Tensor) -> Tensor:
         if side == "right":
@@ -106,28 +106,28 @@ def _neighbours(edges: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
-    """The number of the interval between the edges `bins` in which each element lies.
+    """Return the index of the bin that contains each element, for the edges `bins`.
 
-    Below all edges it is 0. Edges rise, or fall, throughout.
+    It is 0 before the first edge. Edges must increase or decrease monotonically.
 
     Parameters
     ----------
     right : bool
-        Whether the right edge belongs to an interval, and not the left one.
+        Whether a bin includes its right edge instead of its left edge.
 
     Raises
     ------
     ShapeError
-        For edges that are no vector.
+        If the edges are not a vector.
     ValueError
-        For edges that neither rise nor fall; those in a tensor on the GPU are not read.
+        If the edges are not monotonic; edges in a GPU tensor are not checked.
     """
     edges, x = in_common_dtype("digitize", bins, x)
     dtypes.REAL.check("digitize", x.dtype)
     if edges.ndim != 1:
-        raise ShapeError(f"digitize: bins is a vector of edges, not of shape {edges.shape}")
+        raise ShapeError(f"digitize: bins must be 1-D, not of shape {edges.shape}")
     if not (rise(bins) or fall(bins)):
-        raise ValueError("digitize: the edges neither rise nor fall throughout")
+        raise ValueError("digitize: bins must increase or decrease monotonically")
     side = "left" if right else "right"
     rising = searchsorted(edges, x, side)
     if edges.size < 2:
@@ -145,19 +145,19 @@ def interp(
     right: Scalar | None = None,
     period: float | None = None,
 ) -> Tensor:
-    """Values at `x` on the line through points of rising `xp` and of the values `fp`.
+    """Linear interpolation at `x` of the points (`xp`, `fp`), with increasing `xp`.
 
     Parameters
     ----------
     left, right : optional
-        What stands below the first point, and above the last; by default its value.
+        The values below the first point and above the last; by default those of these points.
     period : optional
-        The period of `xp`, which may stand in any order then; `left` and `right` are not used.
+        The period of `xp`, which need not be sorted then; `left` and `right` are ignored.
 
     Raises
     ------
     ShapeError
-        Unless there are as many places as values, in vectors of at least one.
+        If `xp` and `fp` are not nonempty vectors of one length.
     """
     at, places = in_common_dtype("interp", xp, x)
     dtypes.REAL.check("interp", at.dtype)
@@ -168,7 +168,9 @@ def interp(
     at, values = (converted(v, dtypes.floating(v.dtype)) for v in (at.real, values))
     places = converted(places, at.dtype)
     if at.ndim != 1 or at.shape != values.shape or not at.size:
-        raise ShapeError(f"interp: points of shapes {at.shape} and {values.shape}")
+        raise ShapeError(
+            f"interp: xp of shape {at.shape} does not match fp of shape {values.shape}"
+        )
     if period is not None:
         period, left, right = abs(period), None, None
         at, places = remainder(at, period), remainder(places, period)
@@ -200,14 +202,14 @@ def isin(
     *,
     kind: str | None = None,
 ) -> Tensor:
-    """Whether each element is among `test_elements`; NaN is not.
+    """Whether each element is in `test_elements`; NaN is not.
 
     Parameters
     ----------
     assume_unique, kind
-        Accepted: they change no result. `kind` is None, "sort" or "table".
+        Accepted; no effect on the result. `kind` is None, "sort" or "table".
     invert : bool
-        Whether to say of each that it is not among them.
+        Whether to invert the result.
     """
     check_option("isin", "kind", kind, (None, "sort", "table"))
     x, tested = in_common_dtype("isin", element, test_elements)
@@ -225,7 +227,7 @@ def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None
     n = x.size if axis is None else x.shape[normalize_axis(op, axis, x.ndim)]
     for k in numbers_of(op, kth)[0]:
         if not isinstance(k, int):
-            raise TypeError(f"{op}: kth is an int or several, not {k!r}")
+            raise TypeError(f"{op}: kth must be an int or a sequence of ints, not {k!r}")
         if n and not -n <= k < n:
             raise ValueError(f"{op}: kth {k} is out of bounds for {n} elements")
 
@@ -237,10 +239,10 @@ def partition(
     kind: str = "introselect",
     order: None = None,
 ) -> Tensor:
-    """Elements along `axis` with the `kth` where sorting puts it, those below it before it.
+    """Partition along `axis`: the `kth` element in sorted position, smaller ones before it.
 
-    All of them are sorted, which is one of the orders that fit, whatever `kind` says. `order`,
-    which names fields in NumPy, is None.
+    The elements are fully sorted, whatever `kind` is. `order` must be None, because elements have
+    no fields.
     """
     check_option("partition", "kind", kind, ("introselect",))
     no_fields("partition", order)
@@ -256,7 +258,7 @@ def argpartition(
     kind: str = "introselect",
     order: None = None,
 ) -> Tensor:
-    """The places (int32) of the elements in the order in which `partition` puts them."""
+    """Return the indices (int32) that would partition the elements; see `partition`."""
     check_option("argpartition", "kind", kind, ("introselect",))
     no_fields("argpartition", order)
     x = tensor_of(a, "argpartition")
@@ -265,12 +267,12 @@ def argpartition(
 
 
 def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
-    """The places (int32) of elements sorted by the last of the keys, equal ones by that before it.
+    """Return the indices (int32) that sort by several keys, the last key first.
 
     Parameters
     ----------
     keys
-        Tensors of one shape, or one whose first axis counts them.
+        Tensors of one shape, or one tensor whose slices along the first axis are the keys.
     """
     first, *rest = (tensor_of(key, "lexsort") for key in members_of("lexsort", keys))
     if not first.ndim:  # of one element each

@@ -1,4 +1,4 @@
-"""Sets of elements: what occurs, how often, and in which of two tensors. All of them wait."""
+"""Set operations and unique elements. All of them wait for the GPU."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """The different elements, sorted; reads how many there are, and so waits for the GPU.
+    """Return the sorted unique elements; reads their number, and so waits for the GPU.
 
     Parameters
     ----------
     return_index, return_inverse, return_counts : bool
-        Whether to give besides, in a tuple, the first place of each, the place of each element of
-        `ar` among them, and how often each occurs; as int32.
+        Whether to also return, in a tuple and as int32, the index of the first occurrence of each,
+        the index into the result for each element of `ar`, and the number of occurrences.
     axis : int, optional
-        Along which slices are compared as a whole; None compares elements.
+        Compare whole slices along this axis; None compares elements.
     equal_nan : bool
-        Whether all NaN are one element; those of slices never are.
+        Whether all NaN count as one element; NaN in slices are always different.
     """
     x = tensor_of(ar, "unique")
     if axis is None:
@@ -169,7 +169,7 @@ def _counted(
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
+    """The result of `unique_all`."""
 
     values: Tensor
     indices: Tensor
@@ -178,50 +178,50 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
+    """The result of `unique_counts`."""
 
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
+    """The result of `unique_inverse`."""
 
     values: Tensor
     inverse_indices: Tensor
 
 
 def unique_all(x: Operand) -> UniqueAll:
-    """`unique` with all that it can tell; each NaN counts by itself. Waits for the GPU."""
+    """`unique` with all optional results; each NaN is separate. Waits for the GPU."""
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
 def unique_counts(x: Operand) -> UniqueCounts:
-    """`unique`, and how often each occurs; each NaN counts by itself. Waits for the GPU."""
+    """`unique` with the counts; each NaN is separate. Waits for the GPU."""
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Operand) -> UniqueInverse:
-    """`unique`, and where each element of `x` is in it; each NaN counts by itself. Waits."""
+    """`unique` with the inverse indices; each NaN is separate. Waits for the GPU."""
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x: Operand) -> Tensor:
-    """The different elements, sorted; each NaN counts by itself. Waits for the GPU."""
+    """Return the sorted unique elements; each NaN is separate. Waits for the GPU."""
     return unique(x, equal_nan=False)
 
 
 def intersect1d(
     ar1: Operand, ar2: Operand, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
-    """The different elements that both operands have, sorted. Waits for the GPU.
+    """Return the sorted unique elements that are in both operands. Waits for the GPU.
 
     Parameters
     ----------
     assume_unique : bool
-        The promise that neither operand has an element twice.
+        Assert that each operand has no duplicates.
     return_indices : bool
-        Whether to give besides, in a tuple, the first place of each in `ar1` and in `ar2`.
+        Whether to also return, in a tuple, the index of the first occurrence in `ar1` and in `ar2`.
     """
     a, b = in_common_dtype("intersect1d", ar1, ar2)
     first, of_first = unique(a, return_index=True)
@@ -234,15 +234,15 @@ def intersect1d(
 
 
 def union1d(ar1: Operand, ar2: Operand) -> Tensor:
-    """The different elements that either operand has, sorted. Waits for the GPU."""
+    """Return the sorted unique elements that are in either operand. Waits for the GPU."""
     a, b = in_common_dtype("union1d", ar1, ar2)
     return unique(concat([ravel(a), ravel(b)]))
 
 
 def setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
-    """The different elements of `ar1` that `ar2` has not, sorted. Waits for the GPU.
+    """Return the sorted unique elements of `ar1` that are not in `ar2`. Waits for the GPU.
 
-    With `assume_unique` the elements of `ar1` stay as they are, and in their order.
+    With `assume_unique` the elements keep the order of `ar1`.
     """
     x = tensor_of(ar1, "setdiff1d")
     x = ravel(x) if assume_unique else unique(x)
@@ -250,7 +250,7 @@ def setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor
 
 
 def setxor1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
-    """The different elements that one operand has, and the other has not, sorted. Waits."""
+    """Return the sorted unique elements in exactly one operand. Waits for the GPU."""
     a, b = (unique(v) for v in in_common_dtype("setxor1d", ar1, ar2))
     apart = [compress(isin(v, w, invert=True), v) for v, w in ((a, b), (b, a))]
     return sort(concat(apart))

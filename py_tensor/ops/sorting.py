@@ -48,7 +48,7 @@ def check_kind(op: str, kind: str | None, order: None) -> None:
 def no_fields(op: str, order: None) -> None:
     """Raise ValueError where fields are named."""
     if order is not None:
-        raise ValueError(f"{op}: order names fields, which elements have not: {order!r}")
+        raise ValueError(f"{op}: order must be None, as elements have no fields, not {order!r}")
 
 
 def sort(
@@ -60,11 +60,11 @@ def sort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> Tensor:
-    """The elements along `axis` in rising or falling order; None sorts the flattened tensor.
+    """Sort along `axis`, ascending or descending; None sorts the flattened tensor.
 
-    Equal elements, -0 and 0 among them, stay in their order, whatever `kind` and `stable` say. NaN
-    counts as the largest: it comes last, and first where `descending`. ``x.sort()`` sorts in place,
-    as NumPy's does. `order`, which names fields in NumPy, is None.
+    The sort is always stable, whatever `kind` and `stable` are; -0 and 0 are equal. NaN counts as
+    the largest: it comes last, or first if `descending`. ``x.sort()`` sorts in place, as in NumPy.
+    `order` must be None, because elements have no fields.
     """
     check_kind("sort", kind, order)
     return _along(SORT, a, axis, descending)
@@ -79,9 +79,9 @@ def argsort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> Tensor:
-    """The places (int32) of the elements along `axis` in the order in which `sort` puts them.
+    """Return the indices (int32) that would sort the elements along `axis`; see `sort`.
 
-    Of a 0-d tensor it is one place along one axis, as in NumPy.
+    For a 0-d tensor the result has one element, as in NumPy.
     """
     check_kind("argsort", kind, order)
     x = tensor_of(a, "argsort")

@@ -39,22 +39,22 @@ def average(
     *,
     keepdims: bool = False,
 ) -> Any:
-    """The mean over `axis`, in which elements count by their weights.
+    """Weighted average over `axis`.
 
     Parameters
     ----------
     weights : optional
-        Of the shape of `a`, or of that of the axes given.
+        With the shape of `a`, or of the given axes.
     returned : bool
-        Whether to give besides, in a tuple, the sums of the weights.
+        Whether to also return, in a tuple, the sums of the weights.
 
     Raises
     ------
     ShapeError
-        For weights of another shape.
+        If the weights have a different shape.
     ZeroDivisionError
-        For weights whose sum is 0, on the cpu device. On the GPU, where nothing is read, the
-        quotient is NaN or infinite then.
+        If the weights sum to 0, on the cpu device. On the GPU nothing is read, and the result is
+        NaN or infinite.
     """
     x = as_floating(a, "average")
     axes = normalize_axes("average", axis, x.ndim)
@@ -81,7 +81,7 @@ def weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
     axes = normalize_axes(op, axis, x.ndim)
     places = axes if axis is None else [normalize_axis(op, a, x.ndim) for a in given]
     if w.shape != tuple(x.shape[a] for a in places):
-        raise ShapeError(f"{op}: weights of shape {w.shape} for axes {axes} of {x.shape}")
+        raise ShapeError(f"{op}: weights of shape {w.shape} do not match axes {axes} of {x.shape}")
     w = transpose(w, tuple(places.index(a) for a in axes))
     w = reshape(w, tuple(n if a in axes else 1 for a, n in enumerate(x.shape)))
     return broadcast_to(w, x.shape)
@@ -98,32 +98,32 @@ def cov(
     *,
     dtype: object = None,
 ) -> Tensor:
-    """The covariances of variables, of which each row has the observations of one.
+    """Covariance matrix of variables, with the observations of one variable in each row.
 
     Parameters
     ----------
     y : optional
-        More variables, in the same form.
+        Additional variables, in the same form.
     rowvar : bool
-        Whether variables are rows; False takes columns.
+        Whether the variables are rows (True) or columns (False).
     bias, ddof
-        The divisor is the number of observations less `ddof`: by default 1, or 0 with `bias`.
+        The divisor is the number of observations minus `ddof`: by default 1, or 0 with `bias`.
     fweights, aweights : optional
-        How often each observation counts, and how much.
+        Frequency and importance weights of the observations.
 
     Raises
     ------
     ShapeError
-        For more than two axes.
+        If there are more than two axes.
     """
     if ddof is not None and ddof != int(ddof):
-        raise ValueError(f"cov: ddof is an int, not {ddof}")
+        raise ValueError(f"cov: ddof must be an int, not {ddof}")
     x = _variables(m, "cov", rowvar)
     if y is not None:
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
     if ddof is not None and ddof % 1:
-        raise ValueError(f"cov: ddof is an integer, not {ddof!r}")
+        raise ValueError(f"cov: ddof must be an int, not {ddof!r}")
     less_by = (0 if bias else 1) if ddof is None else ddof
     given = [
         converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))
@@ -156,7 +156,7 @@ def _variables(x: Operand, op: str, rowvar: bool) -> Tensor:
 def corrcoef(
     x: Operand, y: Operand | None = None, rowvar: bool = True, *, dtype: object = None
 ) -> Tensor:
-    """The correlations of variables, between -1 and 1; variables as of `cov`."""
+    """Correlation coefficients of variables, between -1 and 1; arguments as in `cov`."""
     found = cov(x, y, rowvar, dtype=dtype)
     if not found.ndim:
         return found / found

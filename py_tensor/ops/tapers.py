@@ -1,4 +1,4 @@
-"""Windows that taper a signal to its ends, and the Bessel function that one of them is made of."""
+"""Window functions for signals, and the Bessel function for the Kaiser window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ i0 = unary(
     vjp=NOT_DIFFERENTIABLE,
     cost=60,
     ulp=4,
-    doc="The modified Bessel function of the first kind and order 0 of each element.",
+    doc="Modified Bessel function of the first kind, order 0.",
     method=False,
 )
 
@@ -36,31 +36,31 @@ def _numbers(M: Real, device: Any) -> Tensor:  # noqa: N803 - NumPy's name
 
 
 def bartlett(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
-    """The window of `M` places that is a triangle, with zeros at its ends."""
+    """Return the Bartlett window of `M` points: a triangle with zeros at its ends."""
     numbers = _numbers(M, device)
     return 1 - abs(numbers)
 
 
 def blackman(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
-    """Blackman's window of `M` places, by cosines of one and two periods."""
+    """Return the Blackman window of `M` points: a sum of cosines with one and two periods."""
     angles = _numbers(M, device) * math.pi
     return 0.42 + 0.08 * cos(angles * 2) + 0.5 * cos(angles)
 
 
 def hamming(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
-    """Hamming's window of `M` places: one period of a cosine, 0.08 at its ends."""
+    """Return the Hamming window of `M` points: one period of a cosine, 0.08 at its ends."""
     return 0.54 + 0.46 * cos(_numbers(M, device) * math.pi)
 
 
 def hanning(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
-    """Von Hann's window of `M` places: one period of a cosine, 0 at its ends."""
+    """Return the Hann window of `M` points: one period of a cosine, 0 at its ends."""
     return 0.5 + 0.5 * cos(_numbers(M, device) * math.pi)
 
 
 def kaiser(M: Real, beta: Real, *, device: Any = None) -> Tensor:  # noqa: N803
-    """Kaiser's window of `M` places, by `i0`; the larger `beta` is, the narrower it is.
+    """Return the Kaiser window of `M` points; a larger `beta` makes it narrower.
 
-    In float32 `beta` is at most 91, where `i0` overflows.
+    In float32 `beta` must be at most 91, because `i0` overflows above.
     """
     numbers = _numbers(M, device)
     return i0(beta * sqrt((1 - numbers) * (1 + numbers))) / i0(numbers * 0 + beta)

@@ -44,7 +44,7 @@ exp2 = unary(
     vjp=lambda g, y, x, _: (g * y * LN2,),
     cost=12,
     ulp=4,
-    doc="2 to the power of each element; exact for integers.",
+    doc="``2**x`` of each element; exact for integers.",
 )
 expm1 = unary(
     "expm1",
@@ -64,7 +64,7 @@ log2 = unary(
     vjp=lambda g, y, x, _: (g / (x * LN2),),
     cost=40,
     ulp=4,
-    doc="Logarithm to base 2 of each element, exact for powers of 2; -inf at 0, NaN below.",
+    doc="Base-2 logarithm of each element, exact for powers of 2; -inf at 0, NaN below 0.",
 )
 log10 = unary(
     "log10",
@@ -74,7 +74,7 @@ log10 = unary(
     vjp=lambda g, y, x, _: (g / (x * LN10),),
     cost=40,
     ulp=4,
-    doc="Logarithm to base 10 of each element, exact for powers of 10; -inf at 0, NaN below.",
+    doc="Base-10 logarithm of each element, exact for powers of 10; -inf at 0, NaN below 0.",
 )
 log1p = unary(
     "log1p",
@@ -84,7 +84,7 @@ log1p = unary(
     vjp=lambda g, y, x, _: (g / (1 + x),),
     cost=16,
     ulp=4,
-    doc="``log(1 + x)`` of each element, accurate near 0; -inf at -1, NaN below.",
+    doc="``log(1 + x)`` of each element, accurate near 0; -inf at -1, NaN below -1.",
 )
 sinh: Unary = unary(  # annotated, since its derivative is made from it
     "sinh",
@@ -154,7 +154,7 @@ acosh = unary(
     vjp=lambda g, y, x, _: (g / (sqrt(x - 1) * sqrt(x + 1)),),
     cost=30,
     ulp=4,
-    doc="Inverse hyperbolic cosine of each element; NaN of a real number below 1.",
+    doc="Inverse hyperbolic cosine of each element; NaN for real numbers below 1.",
 )
 atanh = unary(
     "atanh",
@@ -164,7 +164,7 @@ atanh = unary(
     vjp=lambda g, y, x, _: (g / (1 - square(x)),),
     cost=24,
     ulp=4,
-    doc="Inverse hyperbolic tangent of each element; NaN of a real number beyond [-1, 1].",
+    doc="Inverse hyperbolic tangent of each element; NaN for real numbers outside [-1, 1].",
 )
 cbrt = unary(
     "cbrt",
@@ -185,7 +185,7 @@ erf = unary(
     vjp=lambda g, y, x, _: (g * exp(-square(x)) * (2 / math.sqrt(math.pi)),),
     cost=40,
     ulp=4,
-    doc="The error function of each element.",
+    doc="Error function of each element.",
 )
 
 

@@ -1,6 +1,6 @@
-"""What NumPy's elementwise functions have besides: `reduce`, `accumulate`, `reduceat` and so on.
+"""The ufunc methods of elementwise functions: `reduce`, `accumulate`, `reduceat` and others.
 
-``pt.add.reduce(x)`` is a sum along the first axis. What the methods compute is in `folds`.
+``pt.add.reduce(x)`` is a sum along the first axis. The methods are implemented in `folds`.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ class _Ufuncs(type):
 
 
 class ufunc(metaclass=_Ufuncs):  # noqa: N801 - NumPy's name
-    """What an elementwise function is an instance of: ``isinstance(pt.add, pt.ufunc)``.
+    """The class of elementwise functions: ``isinstance(pt.add, pt.ufunc)``.
 
-    Those of two operands and one result have `reduce`, `accumulate`, `reduceat`, `outer` and `at`,
-    and those of one operand have `at`, with NumPy's options. A `reduce` or an `accumulate` along an
-    axis of n elements is
+    Functions of two operands and one result have the methods `reduce`, `accumulate`, `reduceat`,
+    `outer` and `at`; functions of one operand have `at`. Options are as in NumPy. The cost of
+    `reduce` or `accumulate` along an axis of n elements is
 
     - one kernel, or two, for sums, products, differences, extremes, bitwise and logical functions;
     - about log2(n) ops for `fmax`, `fmin`, `gcd`, `lcm`, `hypot`, `logaddexp` and `logaddexp2`;
-    - one kernel for ops whose results depend on the order of elements, as `divide` and `power`. An
-      invocation goes along the whole axis for one result: a long one takes long where there are few
+    - one kernel for functions that are not reorderable, such as `divide` and `power`. An
+      invocation loops over the whole axis for one result, which is slow for a long axis with few
       results. It has no derivative;
     - n ops for `fmod`, `heaviside`, `float_power` and comparisons of bools, and with `where` for
-      all whose results depend on the order.
+      all functions that are not reorderable.
 
-    `at` of other functions than `add`, `subtract`, `maximum` and `minimum` reads one number: how
-    often the element is named that is named most. It takes as many ops, or the logarithm of that
-    where the order does not matter.
+    For functions other than `add`, `subtract`, `maximum` and `minimum`, `at` reads one number: the
+    largest count of a repeated index. It takes that many ops, or the logarithm of it if the
+    function is reorderable.
 
     Attributes
     ----------
     nin, nout, nargs : int
-        How many operands it takes, how many results it gives, and both together.
+        The number of operands, the number of results, and their sum.
     identity
-        What changes no other operand, or None.
+        The identity element, or None.
     types : list of str
-        The dtypes of operands and results by NumPy's letters, as ``"ff->f"``, where operands of
-        one dtype are computed in it: on the device "cpu", which has all dtypes.
+        The supported signatures as NumPy's type characters, such as ``"ff->f"``, on the device
+        "cpu", which has all dtypes.
     ntypes : int
-        Their number.
+        The number of `types`.
     signature : str or None
-        The axes that it works on, as ``"(n?,k),(k,m?)->(n?,m?)"``; None for an elementwise one.
+        The core axes, such as ``"(n?,k),(k,m?)->(n?,m?)"``; None for an elementwise function.
     """
 
     def __new__(cls, *given: Any) -> NoReturn:
-        raise TypeError("ufunc: makes none; pt.vectorize and pt.frompyfunc do, of a function")
+        raise TypeError("ufunc: cannot be called; use pt.vectorize or pt.frompyfunc")
 
 
 FOLDS: dict[str, Callable[..., Tensor]] = {
@@ -83,25 +83,25 @@ def _reduce_of(function: Any) -> Callable[..., Tensor]:
         initial: Scalar | None = None,
         where: Operand = True,
     ) -> Tensor:
-        """The elements along `axis` combined; None combines all of them.
+        """Reduce the elements along `axis`; None reduces over all axes.
 
         Parameters
         ----------
         dtype
-            What is computed in, and the result's dtype. By default that of the elements, and of a
-            sum or a product as `pt.sum` has it.
+            The dtype to compute in and of the result. By default the dtype of the elements; for a
+            sum or a product as in `pt.sum`.
         initial : number, optional
-            What comes before the elements; by default the identity of the function.
+            The start value; by default the identity of the function.
         where
-            Which elements are combined. A function without an identity needs `initial` as well.
+            The elements to include. A function without an identity needs `initial` too.
 
         Raises
         ------
         ValueError
-            For no elements and nothing to begin with, and for several axes where the order of
-            elements counts.
+            If there are no elements and no start value, or several axes and the function is not
+            reorderable.
         DTypeError
-            For a function that gives another dtype than it takes.
+            If the result of the function has a different dtype than its operands.
         """
         if fold is None or fold in (max, min, all, any):
             from py_tensor.ops.folds import reduced_by
@@ -121,12 +121,12 @@ def _accumulate_of(function: Any) -> Callable[..., Tensor]:
     def accumulate(
         array: Operand, /, axis: int = 0, dtype: object = None, out: Out = None
     ) -> Tensor:
-        """The elements along `axis`, each combined with all before it.
+        """Accumulate the function along `axis`.
 
         Raises
         ------
         DTypeError
-            For a function that gives another dtype than it takes.
+            If the result of the function has a different dtype than its operands.
         """
         if scan is not None and getattr(array, "ndim", 1):
             return scan(array, axis, dtype, out)
@@ -141,20 +141,20 @@ def _reduceat_of(function: Any) -> Callable[..., Tensor]:
     def reduceat(
         array: Operand, /, indices: Any, axis: int = 0, dtype: object = None, out: Out = None
     ) -> Tensor:
-        """The slices along `axis` combined, from each index to the next, and to the end.
+        """Reduce the slices along `axis` between consecutive indices, and to the end.
 
         Parameters
         ----------
         indices
-            Integers; a tensor is read. From one that is not below the next the slice is its own
-            alone.
+            Integers; a tensor is read. If an index is not below the next one, its slice is that
+            element only.
 
         Raises
         ------
         IndexError
-            For indices out of range.
+            If an index is out of range.
         DTypeError
-            For a function that gives another dtype than it takes.
+            If the result of the function has a different dtype than its operands.
         """
         from py_tensor.ops.folds import reduced_at
 
@@ -167,7 +167,7 @@ def _outer_of(function: Any) -> Callable[..., Tensor]:
     name = f"{function.__name__}.outer"
 
     def outer(A: Operand, B: Operand, /, **options: Any) -> Tensor:  # noqa: N803 - NumPy's names
-        """The function of each element of `A` with each of `B`, whose axes come last."""
+        """Apply the function to all pairs of elements of `A` and `B`; the axes of `B` come last."""
         a, b = tensor_of(A, name), tensor_of(B, name)
         return function(reshape(a, a.shape + (1,) * b.ndim), b, **options)
 
@@ -176,18 +176,18 @@ def _outer_of(function: Any) -> Callable[..., Tensor]:
 
 def _at_of(function: Any) -> Callable[..., None]:
     def at(a: Tensor, indices: Any, b: Operand | None = None, /, *, atomic: bool = False) -> None:
-        """Combine values with the elements that an index names, in place.
+        """Apply the function in place to the elements at the indices.
 
-        Each element as often as it is named, where ``x[i] += v`` does so once, and in the order of
-        the values; sums with `atomic` in any order, which is faster and not repeatable. A function
-        of one operand takes no values.
+        A repeated index applies the function once for each occurrence, in the order of the values,
+        while ``x[i] += v`` applies it once. Sums with `atomic` are in any order, which is faster
+        and not reproducible. A function of one operand takes no values.
 
         Raises
         ------
         IndexError
-            As ``x[indices]`` does.
+            As for ``x[indices]``.
         DTypeError
-            For results that the tensor's dtype does not hold.
+            If the results cannot be stored in the tensor's dtype.
         """
         from py_tensor.ops.folds import applied_at
 
@@ -204,7 +204,7 @@ def _refusing(function: Any, method: str) -> Callable[..., NoReturn]:
 
     def refused(*operands: Any, **options: Any) -> NoReturn:
         what = "of two operands and one result" if method != "outer" else "of two operands"
-        raise ValueError(f"{function.__name__}.{method}: is there for elementwise functions {what}")
+        raise ValueError(f"{function.__name__}.{method}: only elementwise functions {what} have it")
 
     return refused
 

@@ -1,4 +1,4 @@
-"""Windows on a tensor, by strides: views, in which elements may stand several times."""
+"""Sliding windows and strided views, in which elements may occur several times."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def as_strided(
     *,
     writeable: bool = False,
 ) -> Tensor:
-    """The memory of `x` seen in another shape with other strides: a view.
+    """Return a view of the memory of `x` with another shape and other strides.
 
     Parameters
     ----------
     shape, strides
-        Sizes, and bytes from one element to the next, along each axis; by default those of `x`.
+        The size of each axis and its stride in bytes; by default those of `x`.
     writeable : bool
-        Accepted for a view in which no element stands twice; others are read-only.
+        Honoured if no element occurs twice in the view; other views are read-only.
 
     Raises
     ------
     ShapeError
-        If there is not one stride for each axis, or one is no multiple of an element.
+        If there is not one stride for each axis, or a stride is not a multiple of the element size.
     ValueError
-        If an element would lie outside the memory of `x`.
+        If an element would be outside the memory of `x`.
     """
     x = tensor_of(x, "as_strided")
     sizes = x.shape if shape is None else parse_shape("as_strided", shape)
@@ -46,12 +46,14 @@ def as_strided(
     whole = x if x.base is None else x.base
     step = whole.itemsize
     if len(sizes) != len(steps) or any(s % step for s in steps):
-        raise ShapeError(f"as_strided: strides {steps} for shape {sizes} of {step} bytes")
+        raise ShapeError(
+            f"as_strided: strides {steps} do not fit shape {sizes} of {step}-byte elements"
+        )
     own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
     layout = Layout(sizes, tuple(s // step for s in steps), own.offset)
     low, high = layout.extent
     if layout.size and not 0 <= low <= high < whole.size:
-        raise ValueError(f"as_strided: shape {sizes} by strides {steps} leaves the memory")
+        raise ValueError(f"as_strided: shape {sizes} with strides {steps} is outside the memory")
     return view_by(x, layout, writeable=writeable and layout.is_injective)
 
 
@@ -61,25 +63,25 @@ def sliding_window_view(
     window_shape: int | Sequence[int],
     axis: int | Sequence[int] | None = None,
 ) -> Tensor:
-    """All windows of a shape that fit into `x`: a read-only view.
+    """Return all windows of a shape in `x` as a read-only view.
 
     Parameters
     ----------
     window_shape
-        The sizes along the axes that `axis` names, by default all. They become the last axes of the
-        result; where a window begins are the first.
+        The window size along each axis in `axis`, by default all axes. These are the last axes of
+        the result; the first axes are the positions of the windows.
 
     Raises
     ------
     ShapeError
-        If the windows are larger than `x`, or there is not one size for each axis.
+        If the window is larger than `x`, or there is not one size for each axis.
     """
     x = tensor_of(x, "sliding_window_view")
     window = parse_shape("sliding_window_view", window_shape)
     named = range(x.ndim) if axis is None else numbers_of("sliding_window_view", axis)[0]
     axes = [normalize_axis("sliding_window_view", a, x.ndim) for a in named]
     if len(axes) != len(window):
-        raise ShapeError(f"sliding_window_view: window {window} for axes {tuple(axes)}")
+        raise ShapeError(f"sliding_window_view: window {window} does not match axes {tuple(axes)}")
     own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
     shape = list(x.shape)
     for a, n in zip(axes, window, strict=True):

@@ -1,9 +1,9 @@
-"""What NumPy keeps in `polynomial`: classes of polynomials, and functions of their coefficients.
+"""Polynomial classes and functions of coefficients, with the names of NumPy's `polynomial`.
 
-Functions take the coefficient of the lowest power, or of the first basis polynomial, first. Those
-of powers are in the submodule `polynomial`. Those of other bases are in `chebyshev`, `legendre`,
-`hermite`, `hermite_e` and `laguerre`, which are imported on first use. `polyutils` has what such
-functions share.
+Functions take coefficients from the lowest power, or from the first basis polynomial. The functions
+for the power basis are in the submodule `polynomial`, those for other bases in `chebyshev`,
+`legendre`, `hermite`, `hermite_e` and `laguerre`, which are imported on first use. `polyutils` has
+shared helper functions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Polynomials in the bases of Chebyshev, Legendre, Hermite and Laguerre, under NumPy's names.
+"""Chebyshev, Legendre, Hermite and Laguerre polynomials, with NumPy's names.
 
-A basis is a recurrence of three terms. Values are computed by it where the tensors are, by
-Clenshaw's algorithm (A note on the summation of Chebyshev series, 1955), and so are matrices of
-values and fits by them. All that is about coefficients alone is computed by NumPy on the host, in
-float64: coefficients are few, and are read for that.
+A basis is defined by a three-term recurrence. Values are computed with it on the tensors' device,
+by Clenshaw's algorithm (A note on the summation of Chebyshev series, 1955), and so are Vandermonde
+matrices and fits. Operations on coefficients only are computed by NumPy on the host in float64; the
+coefficients are few and are read for that.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _vander(basis: Basis, op: str, x: Operand, deg: int) -> Tensor:
     """
     order = whole_number(op, "deg", deg)
     if order < 0:
-        raise ValueError(f"{op}: the degree is {deg}; it is at least 0")
+        raise ValueError(f"{op}: deg must be at least 0, not {deg}")
     places = as_floating(x, op)
     places = places if places.ndim else reshape(places, 1)
     found = [places * 0 + 1]
@@ -239,7 +239,7 @@ def _fit(
     degrees = sorted(map(int, cast("Sequence[int]", deg))) if several else None
     highest = degrees[-1] if degrees else whole_number(op, "deg", deg)
     if min(degrees or [highest]) < 0:
-        raise ValueError(f"{op}: the degree is {deg}; it is at least 0")
+        raise ValueError(f"{op}: deg must be at least 0, not {deg}")
     x, y = points(op, x, y)
     weights = None if w is None else weights_of(op, w, x)
     columns = _vander(basis, op, x, highest)
@@ -302,7 +302,7 @@ class _InBasis(Series):
 
 
 class Chebyshev(_InBasis):
-    """A polynomial in Chebyshev's of the first kind; in all else as `Polynomial`."""
+    """A series of Chebyshev polynomials of the first kind; otherwise like `Polynomial`."""
 
     basis_name = "T"
     basis_of = CHEBYSHEV
@@ -315,7 +315,7 @@ class Chebyshev(_InBasis):
         domain: Any = None,
         args: Sequence[Any] = (),
     ) -> C:
-        """The polynomial that is a function of tensors at Chebyshev's points of a domain."""
+        """Interpolate a function of tensors at the Chebyshev points of a domain."""
         made = cls([0], domain)
         scale = (made.domain[1] - made.domain[0]) / (cls.window[1] - cls.window[0])
         offset = made.domain[0] - scale * cls.window[0]
@@ -327,28 +327,28 @@ class Chebyshev(_InBasis):
 
 
 class Legendre(_InBasis):
-    """A polynomial in Legendre's; in all else as `Polynomial`."""
+    """A series of Legendre polynomials; otherwise like `Polynomial`."""
 
     basis_name = "P"
     basis_of = LEGENDRE
 
 
 class Hermite(_InBasis):
-    """A polynomial in Hermite's, as physicists have them; in all else as `Polynomial`."""
+    """A series of physicists' Hermite polynomials; otherwise like `Polynomial`."""
 
     basis_name = "H"
     basis_of = HERMITE
 
 
 class HermiteE(_InBasis):
-    """A polynomial in Hermite's, as statisticians have them; in all else as `Polynomial`."""
+    """A series of probabilists' Hermite polynomials; otherwise like `Polynomial`."""
 
     basis_name = "He"
     basis_of = HERMITE_E
 
 
 class Laguerre(_InBasis):
-    """A polynomial in Laguerre's; in all else as `Polynomial`."""
+    """A series of Laguerre polynomials; otherwise like `Polynomial`."""
 
     domain: Pair = (0.0, 1.0)
     window: Pair = (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Polynomials in the basis of `HermiteE`, under NumPy's names; see `bases`."""
+"""Functions for `HermiteE` series, with NumPy's names; see `bases`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Polynomials as objects, whose variable may be mapped from a domain to a window.
+"""Polynomial classes, whose variable can be mapped from a domain to a window.
 
-`Series` is one in any basis. The bases are those that a recurrence of three terms makes,
+`Series` is a polynomial in any basis. A basis is defined by a three-term recurrence,
 ``P[n+1] = (a * x + b) * P[n] - c * P[n-1]`` from ``P[0] = 1``: powers, and those of `bases.py`.
 """
 
@@ -25,7 +25,7 @@ S = TypeVar("S", bound="Series")
 def _pair(op: str, name: str, given: Any) -> Pair:
     numbers, _ = numbers_of(op, given)
     if len(numbers) != 2:
-        raise ValueError(f"{op}: {name} has two ends, not {given!r}")
+        raise ValueError(f"{op}: {name} must be two numbers, not {given!r}")
     return (numbers[0], numbers[1])
 
 
@@ -35,7 +35,7 @@ class Series:
     Attributes
     ----------
     basis_name : str
-        What stands before the index of a basis polynomial in print; None of powers.
+        The printed prefix of a basis polynomial's index; None for powers.
     """
 
     domain: Pair = (-1.0, 1.0)
@@ -68,11 +68,11 @@ class Series:
     # -- What it is -----------------------------------------------------------------------------
 
     def degree(self) -> int:
-        """The number of coefficients less 1."""
+        """Return the number of coefficients minus 1."""
         return self.coef.size - 1
 
     def mapparms(self) -> Pair:
-        """The offset and the scale by which the domain is mapped to the window."""
+        """Return the offset and the scale that map the domain to the window."""
         (low, high), (left, right) = self.domain, self.window
         scale = (right - left) / (high - low)
         return left - scale * low, scale
@@ -104,7 +104,7 @@ class Series:
         return iter(self.coef)
 
     def has_samecoef(self, other: Series) -> bool:
-        """Whether the coefficients are equal: they are read."""
+        """Return whether the coefficients are equal; reads them."""
         return self.coef.tolist() == other.coef.tolist()
 
     def has_samedomain(self, other: Series) -> bool:
@@ -143,7 +143,7 @@ class Series:
     # -- Arithmetic -----------------------------------------------------------------------------
 
     def __call__(self, arg: Any) -> Any:
-        """The values at elements; of another polynomial, the composition."""
+        """Return the values at the elements of a tensor, or the composition with a polynomial."""
         offset, scale = self.mapparms()
         if not isinstance(arg, Series):
             x = as_floating(arg, type(self).__name__)
@@ -179,7 +179,9 @@ class Series:
 
     def __truediv__(self: S, other: Any) -> S:
         if isinstance(other, Series | list | tuple) or getattr(other, "ndim", 0):
-            raise TypeError(f"{type(self).__name__}: / divides by numbers; // and % by polynomials")
+            raise TypeError(
+                f"{type(self).__name__}: / takes a number; use // and % for polynomials"
+            )
         return self._like(self.coef / other)
 
     def __divmod__(self: S, other: Any) -> tuple[S, S]:
@@ -208,49 +210,51 @@ class Series:
     # -- Calculus, zeros, fewer coefficients ----------------------------------------------------
 
     def deriv(self: S, m: int = 1) -> S:
-        """The derivative, `m` times over."""
+        """Return the `m`-th derivative."""
         return self._like(self._of("der")(self.coef, m, self.mapparms()[1]))
 
     def integ(self: S, m: int = 1, k: Any = (), lbnd: Any = None) -> S:
-        """The antiderivative, `m` times over; see `polynomial.polyint`."""
+        """Return the `m`-th antiderivative; see `polynomial.polyint`."""
         offset, scale = self.mapparms()
         bound = 0 if lbnd is None else offset + scale * lbnd
         return self._like(self._of("int")(self.coef, m, k, bound, 1 / scale))
 
     def roots(self) -> Tensor:
-        """The zeros, in the domain; on the host by NumPy."""
+        """Return the roots in the domain, computed on the host by NumPy."""
         offset, scale = self.mapparms()
         return (self._of("roots")(self.coef) - offset) / scale
 
     def trim(self: S, tol: float = 0) -> S:
-        """Without the last coefficients up to `tol`: they are read."""
+        """Remove trailing coefficients up to `tol` in size; reads the coefficients."""
         return self._like(self._of("trim")(self.coef, tol))
 
     def truncate(self: S, size: int) -> S:
-        """The first `size` coefficients."""
+        """Truncate to the first `size` coefficients."""
         count = whole_number(type(self).__name__, "size", size)
         if count < 1:
-            raise ValueError(f"{type(self).__name__}: the size is {size}; it is at least 1")
+            raise ValueError(f"{type(self).__name__}: size must be at least 1, not {size}")
         return self._like(self.coef[:count])
 
     def cutdeg(self: S, deg: int) -> S:
-        """Without the powers above `deg`."""
+        """Truncate to the degree `deg`."""
         return self.truncate(deg + 1)
 
     def linspace(self, n: int = 100, domain: Any = None) -> tuple[Tensor, Tensor]:
-        """`n` places over the domain, or another one, and the values there."""
+        """Return `n` points over the domain, or another one, and the values there."""
         low, high = self.domain if domain is None else _pair(type(self).__name__, "domain", domain)
         places = creation.linspace(low, high, n, device=self.coef.device)
         return places, self(places)
 
     def convert(self, domain: Any = None, kind: Any = None, window: Any = None) -> Any:
-        """The same polynomial in the basis of another class, or with another domain and window.
+        """Convert to another class of polynomials, or to another domain and window.
 
-        By default those are the class's.
+        By default these are those of the class.
         """
         kind = kind or type(self)
         if not (isinstance(kind, type) and issubclass(kind, Series)):
-            raise TypeError(f"{type(self).__name__}: kind is a class of polynomials, not {kind!r}")
+            raise TypeError(
+                f"{type(self).__name__}: kind must be a class of polynomials, not {kind!r}"
+            )
         return self(kind.identity(domain, window, self.symbol))
 
     # -- Made otherwise -------------------------------------------------------------------------
@@ -268,9 +272,9 @@ class Series:
         window: Any = None,
         symbol: str = "x",
     ) -> Any:
-        """The polynomial that fits points best; its domain is from the least `x` to the largest.
+        """Fit points by least squares; the default domain is the range of `x`.
 
-        That is read, unless a domain is given; an empty list stands for the window. See
+        The range is read unless a domain is given; an empty list means the window. See
         `polynomial.polyfit`.
         """
         places = as_floating(x, cls.__name__)
@@ -289,7 +293,7 @@ class Series:
     def fromroots(
         cls: type[S], roots: Operand, domain: Any = (), window: Any = None, symbol: str = "x"
     ) -> S:
-        """The polynomial with these zeros; of a domain None they are read for their range."""
+        """Create a polynomial from its roots; with domain None they are read for their range."""
         x = ravel(as_floating(roots, cls.__name__))
         if domain is None:
             domain = (min(x).item(), max(x).item())
@@ -301,7 +305,7 @@ class Series:
 
     @classmethod
     def identity(cls: type[S], domain: Any = None, window: Any = None, symbol: str = "x") -> S:
-        """The polynomial whose value is its variable."""
+        """Create the identity polynomial."""
         made = cls([0], domain, window, symbol)
         offset, scale = made.mapparms()
         a, b, _ = cls._step(0)
@@ -311,36 +315,36 @@ class Series:
     def basis(
         cls: type[S], deg: int, domain: Any = None, window: Any = None, symbol: str = "x"
     ) -> S:
-        """The polynomial `deg` of the basis."""
+        """Create the basis polynomial of degree `deg`."""
         order = whole_number(cls.__name__, "deg", deg)
         if order < 0:
-            raise ValueError(f"{cls.__name__}: the degree is {deg}; it is at least 0")
+            raise ValueError(f"{cls.__name__}: deg must be at least 0, not {deg}")
         return cls([0] * order + [1], domain, window, symbol)
 
     @classmethod
     def cast(cls, series: Any, domain: Any = None, window: Any = None) -> Any:
-        """Another polynomial in this basis, perhaps with another domain and window."""
+        """Convert another polynomial to this class, optionally with another domain and window."""
         return series.convert(domain, cls, window)
 
 
 class Polynomial(Series):
-    """A polynomial that is called, added, multiplied, differentiated, fitted and printed.
+    """A power series: it can be evaluated, added, multiplied, differentiated and fitted.
 
     Parameters
     ----------
     coef
-        The coefficients, that of the lowest power first.
+        The coefficients from the lowest power to the highest.
     domain, window : optional
-        Pairs of numbers: the variable is mapped from the one to the other; both (-1, 1) by default,
-        which changes nothing.
+        Pairs of numbers: the variable is mapped from the domain to the window. Both are (-1, 1) by
+        default, the identity.
     symbol : str
-        The letter that is printed.
+        The name of the variable in print.
 
     Attributes
     ----------
     coef : Tensor
     domain, window : tuple
-        Of Python's numbers.
+        Pairs of Python numbers.
 
     Examples
     --------

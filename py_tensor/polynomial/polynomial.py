@@ -1,4 +1,4 @@
-"""Functions of polynomials by their coefficients, of which that of the lowest power comes first."""
+"""Functions of polynomials as coefficients from the lowest power to the highest."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def coefficients_of(op: str, c: Operand) -> Tensor:
     """The coefficients of a polynomial in floating point. Raises ShapeError for what are none."""
     x = as_floating(c, op)
     if x.ndim > 1 or not x.size:
-        raise ShapeError(f"{op}: coefficients are a vector with elements, not of shape {x.shape}")
+        raise ShapeError(f"{op}: coefficients must be a nonempty vector, not of shape {x.shape}")
     return ravel(x)
 
 
@@ -52,36 +52,36 @@ def _trimmed(op: str, falling: Tensor) -> Tensor:
 
 
 def polyadd(c1: Operand, c2: Operand) -> Tensor:
-    """The sum, without zeros at its end: it is read for that."""
+    """Sum of two polynomials, without trailing zeros, for which it is read."""
     a, b = (flip(coefficients_of("polyadd", c)) for c in (c1, c2))
     return _trimmed("polyadd", polynomials.polyadd(a, b))
 
 
 def polysub(c1: Operand, c2: Operand) -> Tensor:
-    """The difference, without zeros at its end: it is read for that."""
+    """Difference of two polynomials, without trailing zeros, for which it is read."""
     a, b = (flip(coefficients_of("polysub", c)) for c in (c1, c2))
     return _trimmed("polysub", polynomials.polysub(a, b))
 
 
 def polymul(c1: Operand, c2: Operand) -> Tensor:
-    """The product, without zeros at its end: it is read for that."""
+    """Product of two polynomials, without trailing zeros, for which it is read."""
     a, b = (flip(coefficients_of("polymul", c)) for c in (c1, c2))
     return _trimmed("polymul", polynomials.polymul(a, b))
 
 
 def polymulx(c: Operand) -> Tensor:
-    """The product with the variable."""
+    """Multiply a polynomial by its variable."""
     x = coefficients_of("polymulx", c)
     return concat([zeros(1, x.dtype, device=x.device), x])
 
 
 def polydiv(c1: Operand, c2: Operand) -> tuple[Tensor, Tensor]:
-    """The quotient and the remainder, on the host by NumPy, without zeros at their ends.
+    """Quotient and remainder without trailing zeros, computed on the host by NumPy.
 
     Raises
     ------
     ZeroDivisionError
-        For a divisor of zeros.
+        If the divisor is 0.
     """
     a, b = (
         polynomials.without_zeros("polydiv", flip(coefficients_of("polydiv", c))) for c in (c1, c2)
@@ -93,16 +93,16 @@ def polydiv(c1: Operand, c2: Operand) -> tuple[Tensor, Tensor]:
 
 
 def polypow(c: Operand, pow: int, maxpower: int | None = None) -> Tensor:
-    """The product of `pow` times the same polynomial.
+    """Raise a polynomial to a power.
 
     Raises
     ------
     ValueError
-        For a negative power, or one above `maxpower`.
+        If the power is negative or above `maxpower`.
     """
     x, power = coefficients_of("polypow", c), whole_number("polypow", "pow", pow)
     if power < 0 or (maxpower is not None and power > maxpower):
-        raise ValueError(f"polypow: the power is {power}; it is from 0 to maxpower")
+        raise ValueError(f"polypow: pow must be from 0 to maxpower, not {power}")
     found = arange(1, 2, dtype=x.dtype, device=x.device)
     for _ in range(power):
         found = polymul(found, x)
@@ -110,17 +110,17 @@ def polypow(c: Operand, pow: int, maxpower: int | None = None) -> Tensor:
 
 
 def polytrim(c: Operand, tol: Scalar = 0) -> Tensor:
-    """The coefficients up to the last whose size is above `tol`: they are read.
+    """Remove trailing coefficients up to `tol` in size; reads the coefficients.
 
     Raises
     ------
     ValueError
-        For a negative `tol`.
+        If `tol` is negative.
     """
     if isinstance(tol, complex):
         tol = tol.real
     if tol < 0:
-        raise ValueError(f"polytrim: tol is {tol}; it is at least 0")
+        raise ValueError(f"polytrim: tol must be at least 0, not {tol}")
     x = coefficients_of("polytrim", c)
     above = (abs(x) > tol).tolist()
     kept = len(above) - above[::-1].index(True) if True in above else 0
@@ -128,7 +128,7 @@ def polytrim(c: Operand, tol: Scalar = 0) -> Tensor:
 
 
 def polyline(off: Scalar, scl: Scalar) -> Tensor:
-    """The coefficients of ``off + scl * x``."""
+    """Return the coefficients of ``off + scl * x``."""
     given = [number_of("polyline", "a coefficient", v) for v in (off, scl)]
     return tensor_of(given if scl != 0 else given[:1], "polyline")
 
@@ -137,11 +137,11 @@ def polyline(off: Scalar, scl: Scalar) -> Tensor:
 
 
 def polyder(c: Operand, m: int = 1, scl: Scalar = 1, axis: int = 0) -> Tensor:
-    """The derivative, `m` times over, each times `scl`; the coefficients lie along `axis`."""
+    """`m`-th derivative, each multiplied by `scl`; the coefficients are along `axis`."""
     x = moveaxis(as_floating(c, "polyder"), axis, 0)
     count = whole_number("polyder", "m", m)
     if count < 0:
-        raise ValueError(f"polyder: m is how many times, not {m}")
+        raise ValueError(f"polyder: m must be at least 0, not {m}")
     for _ in range(count):
         powers = arange(1, x.shape[0], device=x.device)
         rest = x[1:] * reshape(powers, (-1, *(1,) * (x.ndim - 1))) * scl
@@ -157,26 +157,25 @@ def polyint(
     scl: Scalar = 1,
     axis: int = 0,
 ) -> Tensor:
-    """The antiderivative, `m` times over; the coefficients lie along `axis`.
+    """`m`-th antiderivative; the coefficients are along `axis`.
 
     Parameters
     ----------
     k : optional
-        What each antiderivative is at `lbnd`: a list of as many numbers, or of fewer, with 0 for
-        the others.
+        The value of each antiderivative at `lbnd`: a list of up to `m` numbers; the others are 0.
     scl
-        What each result is multiplied by, before its constant.
+        The factor for each result, before its constant is added.
 
     Raises
     ------
     ValueError
-        For a negative `m`, or more constants.
+        If `m` is negative or there are more constants.
     """
     x = moveaxis(as_floating(c, "polyint"), axis, 0)
     count = whole_number("polyint", "m", m)
     constants = list(k) if isinstance(k, Sequence) else [k]
     if count < 0 or len(constants) > count:
-        raise ValueError(f"polyint: {len(constants)} constants for {m} integrations")
+        raise ValueError(f"polyint: {len(constants)} constants do not match {m} integrations")
     constants += [0] * (count - len(constants))
     for constant in constants:
         powers = arange(1, x.shape[0] + 1, device=x.device)
@@ -191,15 +190,15 @@ def polyint(
 
 
 def polyval(x: Operand, c: Operand, tensor: bool = True) -> Tensor:
-    """The values at the elements of `x`, by Horner's rule.
+    """Evaluate a polynomial at the elements of `x`, by Horner's rule.
 
     Parameters
     ----------
     c
-        The coefficients along the first axis; others are of several polynomials.
+        The coefficients along the first axis; other axes are for several polynomials.
     tensor : bool
-        Whether each polynomial has its value at each element; otherwise the other axes of `c` and
-        those of `x` broadcast.
+        Whether to evaluate each polynomial at each element; otherwise the other axes of `c`
+        broadcast against `x`.
     """
     places, given = in_common_dtype("polyval", x, as_floating(c, "polyval"))
     if not given.ndim:
@@ -213,29 +212,29 @@ def polyval(x: Operand, c: Operand, tensor: bool = True) -> Tensor:
 
 
 def polyval2d(x: Operand, y: Operand, c: Operand) -> Tensor:
-    """The values at points of a polynomial in two variables, whose powers the axes of `c` count."""
+    """Evaluate a polynomial in two variables at points; the axes of `c` are the powers."""
     return polyval(y, polyval(x, c), False)
 
 
 def polyval3d(x: Operand, y: Operand, z: Operand, c: Operand) -> Tensor:
-    """The values at points of a polynomial in three variables."""
+    """Evaluate a polynomial in three variables at points."""
     return polyval(z, polyval(y, polyval(x, c), False), False)
 
 
 def polygrid2d(x: Operand, y: Operand, c: Operand) -> Tensor:
-    """The values on the grid of all `x` and all `y`."""
+    """Evaluate a polynomial on the grid of `x` and `y`."""
     return polyval(y, polyval(x, c))
 
 
 def polygrid3d(x: Operand, y: Operand, z: Operand, c: Operand) -> Tensor:
-    """The values on the grid of all `x`, all `y` and all `z`."""
+    """Evaluate a polynomial on the grid of `x`, `y` and `z`."""
     return polyval(z, polygrid2d(x, y, c))
 
 
 def polyvalfromroots(x: Operand, r: Operand, tensor: bool = True) -> Tensor:
-    """The values of the polynomial with these zeros and the last coefficient 1.
+    """Evaluate the monic polynomial with the given roots.
 
-    The zeros lie along the first axis of `r`; `tensor` as in `polyval`.
+    The roots are along the first axis of `r`; `tensor` as in `polyval`.
     """
     places, zero = in_common_dtype("polyvalfromroots", x, r)
     if not zero.ndim:
@@ -246,16 +245,16 @@ def polyvalfromroots(x: Operand, r: Operand, tensor: bool = True) -> Tensor:
 
 
 def polyvander(x: Operand, deg: int) -> Tensor:
-    """The powers of each element from 0 to `deg`, along a last axis.
+    """Vandermonde matrix: the powers of each element from 0 to `deg` along a last axis.
 
     Raises
     ------
     ValueError
-        For a negative degree.
+        If the degree is negative.
     """
     order = whole_number("polyvander", "deg", deg)
     if order < 0:
-        raise ValueError(f"polyvander: the degree is {deg}; it is at least 0")
+        raise ValueError(f"polyvander: deg must be at least 0, not {deg}")
     base = as_floating(x, "polyvander")
     base = base if base.ndim else reshape(base, 1)
     powers = [base * 0 + 1]
@@ -265,14 +264,14 @@ def polyvander(x: Operand, deg: int) -> Tensor:
 
 
 def polyvander2d(x: Operand, y: Operand, deg: Sequence[int]) -> Tensor:
-    """The products of powers of points' coordinates, along a last axis."""
+    """Vandermonde matrix of points in two variables, along a last axis."""
     a, b = (polyvander(v, n) for v, n in zip((x, y), deg, strict=True))
     both = expand_dims(a, -1) * expand_dims(b, -2)
     return reshape(both, (*both.shape[:-2], -1))
 
 
 def polyvander3d(x: Operand, y: Operand, z: Operand, deg: Sequence[int]) -> Tensor:
-    """The products of powers of points' three coordinates, along a last axis."""
+    """Vandermonde matrix of points in three variables, along a last axis."""
     first, *others = deg
     both = expand_dims(polyvander(x, first), -1) * expand_dims(polyvander2d(y, z, others), -2)
     return reshape(both, (*both.shape[:-2], -1))
@@ -282,10 +281,10 @@ def polyvander3d(x: Operand, y: Operand, z: Operand, deg: Sequence[int]) -> Tens
 
 
 def polyfromroots(roots: Operand) -> Tensor:
-    """The polynomial with these zeros and the last coefficient 1."""
+    """Monic polynomial with the given roots."""
     x = as_floating(roots, "polyfromroots")
     if x.ndim > 1:
-        raise ShapeError(f"polyfromroots: takes a vector of zeros, not shape {x.shape}")
+        raise ShapeError(f"polyfromroots: takes a vector of roots, not shape {x.shape}")
     found = arange(1, 2, dtype=x.dtype, device=x.device)
     for i in range(x.size):
         found = concat([found[:1] * 0, found]) - concat([found * ravel(x)[i], found[:1] * 0])
@@ -293,22 +292,22 @@ def polyfromroots(roots: Operand) -> Tensor:
 
 
 def polyroots(c: Operand) -> Tensor:
-    """The zeros, in rising order, on the host by NumPy; complex where one is."""
+    """Roots in ascending order, computed on the host by NumPy; complex if any is."""
     x = coefficients_of("polyroots", c)
     return sort(polynomials.roots(flip(x)))
 
 
 def polycompanion(c: Operand) -> Tensor:
-    """The matrix whose eigenvalues are the zeros.
+    """Companion matrix, whose eigenvalues are the roots.
 
     Raises
     ------
     ValueError
-        For fewer than two coefficients up to the last that is not 0.
+        If there are fewer than two coefficients without trailing zeros.
     """
     x = polytrim(coefficients_of("polycompanion", c))
     if x.size < 2:
-        raise ValueError(f"polycompanion: takes two coefficients or more, not {x.size}")
+        raise ValueError(f"polycompanion: takes at least two coefficients, not {x.size}")
     n = x.size - 1
     places = arange(n, device=x.device)
     below = converted(expand_dims(places, 1) == places + 1, x.dtype)
@@ -324,10 +323,11 @@ def polyfit(
     full: bool = False,
     w: Operand | None = None,
 ) -> Any:
-    """The polynomial of degree `deg` that fits points best, as `pt.polyfit` finds it.
+    """Fit a polynomial of degree `deg` to points by least squares; see `pt.polyfit`.
 
-    With `full` a pair: it, and a list of the sums of squared residuals, the rank, the singular
-    values and `rcond`. Degrees in a list, which NumPy's takes, raise TypeError.
+    With `full` the result is a pair: the coefficients, and a list of the sums of squared residuals,
+    the rank, the singular values and `rcond`. A list of degrees, which NumPy accepts, raises
+    TypeError.
     """
     order = as_index(deg)
     found = fitting.polyfit(x, y, order, rcond, full, w)

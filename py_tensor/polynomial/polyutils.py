@@ -1,4 +1,4 @@
-"""What functions of polynomials share: coefficients without zeros at their end, and domains."""
+"""Helper functions for polynomials: trimming of coefficients, and domains."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["as_series", "getdomain", "mapdomain", "mapparms", "trimcoef", "trims
 
 
 def as_series(alist: Sequence[Operand] | Tensor, trim: bool = True) -> list[Tensor]:
-    """Copies of vectors of coefficients in one floating dtype; `trim` as `trimseq`, which reads.
+    """Copy vectors of coefficients to one floating dtype; `trim` applies `trimseq`.
 
     Raises
     ------
     ShapeError
-        For coefficients that are no vector with elements.
+        If coefficients are not a nonempty vector.
     ValueError
-        For bools.
+        If coefficients are bools.
     """
     given = [tensor_of(c, "as_series") for c in alist]
     for x in given:
         if x.ndim > 1 or not x.size:
             raise ShapeError(
-                f"as_series: coefficients are a vector with elements, not of shape {x.shape}"
+                f"as_series: coefficients must be a nonempty vector, not of shape {x.shape}"
             )
         if x.dtype is dtypes.bool_:
-            raise ValueError("as_series: coefficients are numbers, not bool")
+            raise ValueError("as_series: coefficients must be numbers, not bool")
     found = [ravel(as_floating(x, "as_series")) for x in given]
     if not found:
         return []
@@ -44,12 +44,12 @@ def as_series(alist: Sequence[Operand] | Tensor, trim: bool = True) -> list[Tens
 
 
 def trimseq(seq: Any) -> Any:
-    """Coefficients without zeros at their end, but the first stays; those of a tensor are read."""
+    """Remove trailing zeros but keep one coefficient; a tensor is read."""
     values, shape = numbers_of("trimseq", seq)
     if not shape:
-        raise TypeError("trimseq: coefficients are a vector, not a number")
+        raise TypeError("trimseq: coefficients must be a vector, not a number")
     if len(shape) > 1:
-        raise ShapeError(f"trimseq: coefficients are a vector, not of shape {shape}")
+        raise ShapeError(f"trimseq: coefficients must be a vector, not of shape {shape}")
     kept = len(values)
     while kept > 1 and values[kept - 1] == 0:
         kept -= 1
@@ -57,20 +57,20 @@ def trimseq(seq: Any) -> Any:
 
 
 def trimcoef(c: Operand, tol: float = 0) -> Tensor:
-    """The coefficients up to the last whose size is above `tol`: they are read.
+    """Remove trailing coefficients up to `tol` in size; reads the coefficients.
 
     Raises
     ------
     ValueError
-        For a negative `tol`, for bools, and for what is no vector with elements.
+        If `tol` is negative, or the coefficients are bools or not a nonempty vector.
     """
     return polytrim(as_series([c], trim=False)[0], tol)
 
 
 def getdomain(x: Operand) -> Tensor:
-    """The least and the greatest of points: a domain for a polynomial through them.
+    """Return the smallest and largest of points, as a domain.
 
-    Of complex points it is two corners of a rectangle around them.
+    For complex points it is two corners of their bounding rectangle.
     """
     (points,) = as_series([x], trim=False)
     if points.dtype.kind != "c":
@@ -79,13 +79,13 @@ def getdomain(x: Operand) -> Tensor:
 
 
 def mapparms(old: Sequence[Any], new: Sequence[Any]) -> tuple[Any, Any]:
-    """The offset and the scale of the linear map from the domain `old` to `new`."""
+    """Return the offset and the scale of the linear map from domain `old` to `new`."""
     (low, high), (left, right) = old, new
     return (high * left - low * right) / (high - low), (right - left) / (high - low)
 
 
 def mapdomain(x: Operand, old: Sequence[Any], new: Sequence[Any]) -> Any:
-    """Points mapped as the ends of the domain `old` are to those of `new`."""
+    """Apply the linear map from domain `old` to `new` to points."""
     offset, scale = mapparms(old, new)
     points: Any = x if isinstance(x, Tensor | int | float | complex) else tensor_of(x, "mapdomain")
     return offset + scale * points

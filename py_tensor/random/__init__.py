@@ -1,7 +1,7 @@
-"""Random numbers from a counter-based generator, under NumPy's names.
+"""Random numbers from a counter-based generator, with NumPy's names.
 
-The functions are methods of one `Generator`, which `seed` and `manual_seed` start anew. What most
-programs do not draw is imported when it is first used.
+The functions are methods of one `Generator`, which `seed` and `manual_seed` reseed. Rarely used
+distributions are imported on first use.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _default = Generator()
 
 
 def manual_seed(seed: Seed) -> Generator:
-    """Start the generator behind `rand`, `randn` and `randint` anew from a seed; returns it."""
+    """Reseed the generator behind `rand`, `randn` and `randint`; returns the generator."""
     global _default
     _default = Generator(seed)
     return _default
 
 
 def seed(seed: Seed = None) -> None:
-    """Start the generator behind the functions of this module anew, as `manual_seed` does."""
+    """Reseed the generator behind the functions of this module, like `manual_seed`."""
     manual_seed(seed)
 
 
 def rand(*shape: Any, device: str | Device | None = None) -> Tensor:
-    """float32 from the uniform distribution over [0, 1); `rand(2, 3)` or `rand((2, 3))`."""
+    """Draw float32 numbers from the uniform distribution over [0, 1): `rand(2, 3)`."""
     return _default.rand(*shape, device=device)
 
 
 def randn(*shape: Any, device: str | Device | None = None) -> Tensor:
-    """float32 from the standard normal distribution."""
+    """Draw float32 numbers from the standard normal distribution."""
     return _default.randn(*shape, device=device)
 
 
@@ -54,17 +54,17 @@ def randint(
     *,
     device: str | Device | None = None,
 ) -> Tensor:
-    """Integers from `low` up to but not including `high`.
+    """Draw integers from `low` (inclusive) to `high` (exclusive).
 
-    From 0 up to `low` if `high` is None. The result has `dtype`, int32 by default.
+    If `high` is None, draw from 0 to `low`. The result has `dtype`, int32 by default.
     """
     return _default.randint(low, high, size, dtype, device=device)
 
 
 def default_rng(seed: Core | BitGenerator | Seed = None) -> Generator:
-    """A generator from a seed or a bit generator; a generator that is given comes back.
+    """Create a generator from a seed or a bit generator; a generator is returned itself.
 
-    Of a `RandomState` it has the bit generator.
+    From a `RandomState` it takes the bit generator.
     """
     if isinstance(seed, Generator):
         return seed
@@ -72,12 +72,12 @@ def default_rng(seed: Core | BitGenerator | Seed = None) -> Generator:
 
 
 def get_bit_generator() -> BitGenerator:
-    """Where the functions of this module have their words from."""
+    """Return the bit generator behind the functions of this module."""
     return _default.bit_generator
 
 
 def set_bit_generator(bitgen: BitGenerator) -> None:
-    """Have the functions of this module take their words from there."""
+    """Set the bit generator behind the functions of this module."""
     manual_seed(bitgen)
 
 

@@ -1,4 +1,4 @@
-"""Where the words of a generator come from: a key, and how many words were drawn."""
+"""Bit generators: a key and a counter of drawn words."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Seed = Any  # an int, ints, a SeedSequence, or None
 
 
 class BitGenerator:
-    """Threefry2x32 with a key of 64 bits and a counter, whatever its subclasses are called.
+    """Threefry2x32 with a 64-bit key and a counter; the same for all subclasses.
 
     Parameters
     ----------
     seed : int, sequence of ints, SeedSequence, optional
-        An int of 0 to 2**64 - 1 is the key itself. Others give one by `SeedSequence`, and None by
-        the operating system. A `SeedSequence` of NumPy's serves as well.
+        An int from 0 to 2**64 - 1 is the key itself. Other seeds are hashed by `SeedSequence`; None
+        takes entropy from the operating system. NumPy's `SeedSequence` is accepted too.
 
     Attributes
     ----------
     key : int
-        Of 64 bits. From word 2**32 on its upper half is xored with the number of the block.
+        The 64-bit key. From word 2**32 on, its upper half is xored with the block number.
     drawn : int
-        The counter: how many words were drawn.
+        The counter: the number of words drawn.
     """
 
     def __init__(self, seed: Seed = None) -> None:
@@ -48,7 +48,7 @@ class BitGenerator:
         number = int_like(self._entropy)
         if number is not None:
             if number < 0:
-                raise ValueError(f"{self._name}: seed must not be negative, got {number}")
+                raise ValueError(f"{self._name}: seed must be at least 0, not {number}")
             self._entropy = number
             if number < 2**64:
                 return number
@@ -65,7 +65,7 @@ class BitGenerator:
 
     @property
     def seed_seq(self) -> SeedSequence:
-        """The sequence that children get their seeds from."""
+        """The seed sequence for spawning."""
         if self._sequence is None:
             from py_tensor.random.seeding import SeedSequence
 
@@ -75,7 +75,7 @@ class BitGenerator:
         return self._sequence
 
     def take(self, count: int) -> tuple[int, int, int]:
-        """The counter of the first of so many words, and the key; they are drawn now."""
+        """Draw words: return the counter of the first one, and the key."""
         high, low = divmod(self.drawn, BLOCK)
         if low + count > BLOCK:  # a draw does not cross into the next block of counters
             high, low = high + 1, 0
@@ -83,9 +83,9 @@ class BitGenerator:
         return low, self.key & MASK, (self.key >> 32) ^ (high & MASK)
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
-        """Words of 32 bits in a uint64 tensor, as NumPy's MT19937 has them; without a size, an int.
+        """Return 32-bit words in a uint64 tensor, like NumPy's MT19937; without a size, an int.
 
-        With `output` false they are drawn, and nothing is returned.
+        With ``output=False`` they are drawn and nothing is returned.
         """
         from py_tensor.random.core import Core
 
@@ -99,7 +99,7 @@ class BitGenerator:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What a generator goes on from; it may be set to a state that was read."""
+        """The state of the generator, as a dict; it can be set."""
         return {
             "bit_generator": self._name,
             "state": {"key": self.key, "counter": self.drawn},
@@ -109,26 +109,26 @@ class BitGenerator:
     def state(self, state: dict[str, Any]) -> None:
         given: Any = cast("Any", state)
         if not isinstance(given, dict):
-            raise TypeError(f"{self._name}: a state is a dict, not {type(given).__name__}")
+            raise TypeError(f"{self._name}: a state must be a dict, not {type(given).__name__}")
         if state.get("bit_generator") != self._name:
-            raise ValueError(f"{self._name}: a state of {state.get('bit_generator')!r}")
+            raise ValueError(f"{self._name}: the state is of {state.get('bit_generator')!r}")
         self.key, self.drawn = state["state"]["key"], state["state"]["counter"]
 
     def spawn(self, n_children: int) -> list[BitGenerator]:
-        """Others of this class, whose words are independent of these and of each other."""
+        """Create bit generators of this class with independent streams."""
         return [type(self)(seed) for seed in self.seed_seq.spawn(n_children)]
 
     def advance(self, delta: int) -> BitGenerator:
-        """Go on as if so many words had been drawn; returns itself."""
+        """Advance the counter by a number of words; returns self."""
         self.drawn = (self.drawn + as_index(delta)) % (BLOCK * BLOCK)
         return self
 
     def jumped(self, jumps: int = 1) -> BitGenerator:
-        """Another one with the same counter and another key, whose words are independent."""
+        """Return a bit generator with the same counter and another key: an independent stream."""
         found = type(self)((self.key + as_index(jumps) * _GOLDEN) % 2**64)
         found.drawn = self.drawn
         return found
 
 
 class Threefry(BitGenerator):
-    """What a generator has where no other name is given."""
+    """The default bit generator."""

@@ -1,8 +1,8 @@
-"""Continuous distributions, under NumPy's names and in its parameters.
+"""Continuous distributions, with NumPy's names and parameters.
 
-Parameters are numbers, lists, arrays or tensors, and are broadcast. Numbers of the host are
-checked; elements of tensors are not, and give NaN or any number where they mean nothing. Results
-are float32, or float64 where a parameter is.
+Parameters are numbers, lists, arrays or tensors, and broadcast. Host values are checked. Elements
+of tensors are not: invalid ones give NaN or an arbitrary number. Results are float32, or float64 if
+a parameter is.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _LEAST = 1e-30  # below it, shapes of gamma variates are all as 0
 
 
 class Continuous(Core):
-    """The methods of `Generator` that draw from continuous distributions."""
+    """Methods of `Generator` for continuous distributions."""
 
     # -- By inversion ------------------------------------------------------------------------------
 
     @distribution(FLOATS)
     def gumbel(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the Gumbel distribution: ``loc - scale * log(exponential)``.
+        """Draw from the Gumbel distribution: ``loc - scale * log(exponential)``.
 
         Parameters
         ----------
@@ -64,14 +64,14 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def laplace(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the Laplace distribution: exponential to both sides of `loc`.
+        """Draw from the Laplace distribution: exponential on both sides of `loc`.
 
         Parameters
         ----------
         loc : float or array_like
             The mean.
         scale : float or array_like
-            The mean distance from it; not negative.
+            The mean absolute deviation; not negative.
         """
         draw = draw_of("laplace", size, ("loc", loc, ANY), ("scale", scale, NOT_NEGATIVE))
         loc, scale = draw.values
@@ -80,7 +80,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def logistic(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the logistic distribution: ``loc + scale * log(u / (1 - u))``.
+        """Draw from the logistic distribution: ``loc + scale * log(u / (1 - u))``.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def pareto(self, a: Operand, size: Size = None) -> Tensor:
-        """Numbers from the Pareto II (Lomax) distribution of shape `a`: from 0 on.
+        """Draw from the Pareto II (Lomax) distribution of shape `a`, with support from 0.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def power(self, a: Operand, size: Size = None) -> Tensor:
-        """Numbers in [0, 1] with the density ``a * x**(a - 1)``.
+        """Draw from the power distribution: density ``a * x**(a - 1)`` on [0, 1].
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def rayleigh(self, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the Rayleigh distribution: lengths of normal vectors of the plane.
+        """Draw from the Rayleigh distribution: the length of 2-D normal vectors.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Continuous(Core):
         return sqrt(2 * self._exponentials(draw)) * draw.values[0]
 
     def standard_cauchy(self, size: Size = None) -> Tensor:
-        """Numbers from the Cauchy distribution about 0: the tangents of uniform angles.
+        """Draw from the standard Cauchy distribution, as tangents of uniform angles.
 
         Parameters
         ----------
@@ -143,18 +143,18 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def triangular(self, left: Operand, mode: Operand, right: Operand, size: Size = None) -> Tensor:
-        """Numbers from `left` to `right` whose density is a triangle with its top at `mode`.
+        """Draw from the triangular distribution from `left` to `right` with peak at `mode`.
 
-        If one of the parameters is a tensor, their order is not looked at.
+        If a parameter is a tensor, their order is not checked.
 
         Parameters
         ----------
         left : float or array_like
-            The least number; below `right`.
+            The lower limit; less than `right`.
         mode : float or array_like
             From `left` to `right`.
         right : float or array_like
-            The greatest number.
+            The upper limit.
         """
         check_together(
             "triangular",
@@ -173,7 +173,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def weibull(self, a: Operand, size: Size = None) -> Tensor:
-        """Numbers from the Weibull distribution of shape `a`; of shape 0 all are 0.
+        """Draw from the Weibull distribution of shape `a`; for shape 0 all are 0.
 
         By inversion.
 
@@ -193,7 +193,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def wald(self, mean: Operand, scale: Operand, size: Size = None) -> Tensor:
-        """Numbers from the Wald or inverse Gaussian distribution.
+        """Draw from the Wald (inverse Gaussian) distribution.
 
         J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using
         transformations with multiple roots", The American Statistician 30 (1976). The roots are
@@ -218,18 +218,18 @@ class Continuous(Core):
     def standard_gamma(
         self, shape: Operand, size: Size = None, dtype: object = None, out: Any = None
     ) -> Tensor:
-        """Numbers from the gamma distribution of scale 1.
+        """Draw from the gamma distribution of scale 1.
 
         G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM
-        Transactions on Mathematical Software 26 (2000). Of small shapes many are less than any
-        float, and 0.
+        Transactions on Mathematical Software 26 (2000). For small shapes many numbers underflow to
+        0.
 
         Parameters
         ----------
         shape : float or array_like
             Not negative.
         size, dtype, out : optional
-            As those of `random`.
+            As in `random`.
 
         Returns
         -------
@@ -239,10 +239,10 @@ class Continuous(Core):
         Raises
         ------
         TypeError
-            For a dtype that is not floating, or not that of `out`.
+            If the dtype is not floating, or not the dtype of `out`.
         ValueError
-            For a negative number that the host knows; for a size that is not the shape of `out`,
-            or to which `shape` does not broadcast.
+            If a host value is negative, the size is not the shape of `out`, or `shape` does not
+            broadcast to it.
         """
         given = ("shape", shape, NOT_NEGATIVE)
 
@@ -279,7 +279,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def gamma(self, shape: Operand, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the gamma distribution, as `standard_gamma` draws them.
+        """Draw from the gamma distribution, with the algorithm of `standard_gamma`.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def beta(self, a: Operand, b: Operand, size: Size = None) -> Tensor:
-        """Numbers in [0, 1] from the beta distribution: x / (x + y) of gamma variates.
+        """Draw from the beta distribution on [0, 1]: x / (x + y) of gamma variates.
 
         Parameters
         ----------
@@ -311,9 +311,9 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def chisquare(self, df: Operand, size: Size = None) -> Tensor:
-        """Numbers from the chi-square distribution: sums of `df` squares of normal numbers.
+        """Draw from the chi-square distribution: the sum of `df` squared normal variates.
 
-        Twice a gamma variate.
+        Computed as twice a gamma variate.
 
         Parameters
         ----------
@@ -325,14 +325,14 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def f(self, dfnum: Operand, dfden: Operand, size: Size = None) -> Tensor:
-        """Numbers from Fisher's F distribution: quotients of two mean squares.
+        """Draw from Fisher's F distribution: the ratio of two mean squares.
 
         Parameters
         ----------
         dfnum : float or array_like
             Degrees of freedom of the numerator; above 0.
         dfden : float or array_like
-            Those of the denominator; above 0.
+            Degrees of freedom of the denominator; above 0.
         """
         draw = draw_of("f", size, ("dfnum", dfnum, POSITIVE), ("dfden", dfden, POSITIVE))
         dfnum, dfden = draw.values
@@ -340,7 +340,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def standard_t(self, df: Operand, size: Size = None) -> Tensor:
-        """Numbers from Student's t distribution: normal ones by the roots of mean squares.
+        """Draw from Student's t distribution: a normal variate over the root of a mean square.
 
         Parameters
         ----------
@@ -355,7 +355,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def noncentral_chisquare(self, df: Operand, nonc: Operand, size: Size = None) -> Tensor:
-        """Numbers from the chi-square distribution about `nonc`: its degrees are a Poisson variate.
+        """Draw from the noncentral chi-square distribution, with Poisson degrees of freedom.
 
         N. L. Johnson, S. Kotz and N. Balakrishnan, "Continuous Univariate Distributions" 2, 1995.
 
@@ -379,16 +379,16 @@ class Continuous(Core):
     def noncentral_f(
         self, dfnum: Operand, dfden: Operand, nonc: Operand, size: Size = None
     ) -> Tensor:
-        """Numbers from the F distribution whose numerator is `noncentral_chisquare`.
+        """Draw from the noncentral F distribution: its numerator is `noncentral_chisquare`.
 
         Parameters
         ----------
         dfnum : float or array_like
             Degrees of freedom of the numerator; above 0.
         dfden : float or array_like
-            Those of the denominator; above 0.
+            Degrees of freedom of the denominator; above 0.
         nonc : float or array_like
-            As that of `noncentral_chisquare`.
+            As in `noncentral_chisquare`.
         """
         draw = draw_of(
             "noncentral_f",
@@ -405,7 +405,7 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def vonmises(self, mu: Operand, kappa: Operand, size: Size = None) -> Tensor:
-        """Angles from -pi to pi from von Mises' distribution about `mu`.
+        """Draw angles from -pi to pi from the von Mises distribution with mode `mu`.
 
         D. J. Best and N. I. Fisher, "Efficient simulation of the von Mises distribution", Applied
         Statistics 28 (1979).
@@ -415,7 +415,7 @@ class Continuous(Core):
         mu : float or array_like
             The mode.
         kappa : float or array_like
-            How narrow it is: 0 is uniform; not negative.
+            The concentration; 0 is uniform; not negative.
         """
         draw = draw_of("vonmises", size, ("mu", mu, ANY), ("kappa", kappa, NOT_NEGATIVE))
         mu, kappa = draw.values

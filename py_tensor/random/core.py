@@ -1,4 +1,4 @@
-"""What most programs draw: uniform and normal numbers, and integers."""
+"""The most common distributions: uniform, normal, exponential, and integers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Core:
     Parameters
     ----------
     bit_generator : BitGenerator or seed, optional
-        Where the words come from; a seed is what `BitGenerator` takes.
+        The source of random words, or a seed for a `BitGenerator`.
     """
 
     def __init__(self, bit_generator: BitGenerator | Seed = None) -> None:
@@ -136,28 +136,28 @@ class Core:
         TypeError
             For a dtype that is neither float32 nor float64, or is not that of `out`.
         ValueError
-            For a size that is not the shape of `out`.
+            If the size is not the shape of `out`.
         """
         inside = out if isinstance(out, Tensor) else None
         draw = draw_of(op, out.shape if size is None and out is not None else size, *given)
         default = draw.dtype if inside is None else inside.dtype
         kind = default if dtype is None else dtypes.parse(dtype)
         if kind not in _FLOATS or (inside is not None and inside.dtype is not kind):
-            raise TypeError(f"{op}: draws float32 or float64, in an out of that dtype, not {kind}")
+            raise TypeError(f"{op}: dtype must be float32 or float64, and that of out, not {kind}")
         on = draw.device if inside is None else inside.device
         return stored_whole(op, fill(draw._replace(dtype=kind, device=on)), out)
 
     # -- Names of this library --------------------------------------------------------------------
 
     def rand(self, *shape: Any, device: str | Device | None = None) -> Tensor:
-        """float32 from the uniform distribution over [0, 1), multiples of 2**-24.
+        """Draw float32 numbers from the uniform distribution over [0, 1), multiples of 2**-24.
 
-        ``rand(2, 3)`` and ``rand((2, 3))`` are alike.
+        ``rand(2, 3)`` and ``rand((2, 3))`` are equivalent.
         """
         return self._draw(threefry.UNIFORM, _shape("rand", shape), dtypes.float32, device)
 
     def randn(self, *shape: Any, device: str | Device | None = None) -> Tensor:
-        """float32 from the standard normal distribution, by the Box-Muller transform."""
+        """Draw float32 numbers from the standard normal distribution (Box-Muller transform)."""
         return self._draw(threefry.NORMAL, _shape("randn", shape), dtypes.float32, device)
 
     def randint(
@@ -169,25 +169,25 @@ class Core:
         *,
         device: str | Device | None = None,
     ) -> Tensor:
-        """Integers from `low` up to but not including `high`.
+        """Draw integers from `low` (inclusive) to `high` (exclusive).
 
-        From 0 up to `low` if `high` is None. A range that int32 does not hold takes two words of
+        If `high` is None, draw from 0 to `low`. A range that does not fit int32 takes two words of
         the stream for each element.
 
         Parameters
         ----------
         low, high : int or array_like of ints
-            Arrays are broadcast. Those of tensors are not read: where `low` is not below `high`,
-            the integers are any.
+            Arrays broadcast. Tensors are not read: where `low` is not below `high`, the result is
+            arbitrary.
         dtype : optional
-            Of integers or bool; int32 by default.
+            An integer dtype or bool; int32 by default.
 
         Raises
         ------
         TypeError
-            If a bound has a fraction, or is a tuple; for another dtype.
+            If a bound has a fraction or is a tuple, or for another dtype.
         ValueError
-            If a range is empty, or reaches past the dtype.
+            If a range is empty or does not fit the dtype.
         """
         return self._integers("randint", low, high, size, dtype, device=device)
 
@@ -204,22 +204,22 @@ class Core:
         start, end = (0, low) if high is None else (low, high)
         kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
         if kind.kind not in "iub":
-            raise TypeError(f"{op}: dtype is one of integers, or bool, not {kind}")
+            raise TypeError(f"{op}: dtype must be an integer dtype or bool, not {kind}")
         if _is_array(start) or _is_array(end):
             return self._between(op, start, end, size, kind, endpoint)
         try:
             first, stop = _whole(start), _whole(end) + endpoint
         except TypeError:
             raise TypeError(
-                f"{op}: low and high are ints, not {low!r} and {high!r};"
+                f"{op}: low and high must be ints, not {low!r} and {high!r};"
                 f" the shape is {op}(low, high, size), or {op}(high, size=size)"
             ) from None
         if first >= stop:
-            raise ValueError(f"{op}: [{first}, {stop}) is empty: low must be below high")
+            raise ValueError(f"{op}: [{first}, {stop}) is empty: low must be less than high")
         least, most = _held(kind)
         if first < least or stop - 1 > most:
-            more = "" if kind.is_wide else "; dtype='int64' holds more"
-            raise ValueError(f"{op}: [{first}, {stop}) reaches past {kind}{more}")
+            more = "" if kind.is_wide else "; use dtype='int64'"
+            raise ValueError(f"{op}: [{first}, {stop}) is outside the range of {kind}{more}")
         shape = parse_shape(op, () if size is None else size)
         if first < -(2**31) or stop > 2**31:
             found = self._of_64_bits(shape, parse(device), first, stop - first)
@@ -278,46 +278,46 @@ class Core:
     # -- Names of NumPy ---------------------------------------------------------------------------
 
     def random(self, size: Size = None, dtype: object = None, out: Any = None) -> Tensor:
-        """Numbers from the uniform distribution over [0, 1); `random_sample` is the same.
+        """Draw from the uniform distribution over [0, 1).
 
         Parameters
         ----------
         size : int or tuple of ints, optional
-            The shape of the result; by default that of `out`, or no axes.
+            The shape of the result; by default the shape of `out`, or ().
         dtype : optional
             float32, the default, or on the cpu device float64.
         out : Tensor or NumPy array, optional
-            Where they are stored, which gives shape and dtype.
+            The destination, which sets the shape and dtype.
 
         Returns
         -------
         Tensor
-            Multiples of 2**-24; in float64 of 2**-53.
+            Multiples of 2**-24, or of 2**-53 in float64.
 
         Raises
         ------
         TypeError
-            For another dtype, or one that is not that of `out`.
+            If the dtype is not supported or not the dtype of `out`.
         ValueError
-            For a size that is not the shape of `out`.
+            If the size is not the shape of `out`.
         """
         return self._filled("random", self._uniforms, size, dtype, out)
 
     def random_sample(self, size: Size = None) -> Tensor:
-        """float32 from the uniform distribution over [0, 1)."""
+        """Draw float32 numbers from the uniform distribution over [0, 1)."""
         return self.random(size)
 
     @distribution(FLOATS)
     def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the uniform distribution over [low, high).
+        """Draw from the uniform distribution over [low, high).
 
         Parameters
         ----------
         low : float or array_like
-            The least number.
+            The lower limit.
         high : float or array_like
-            Not below `low`; ``high - low`` is a float32, else an OverflowError is raised. If one
-            of them is a tensor, neither is looked at.
+            The upper limit, not below `low`. OverflowError if ``high - low`` does not fit float32.
+            If either is a tensor, neither is checked.
         """
         check_together("uniform", "high must not be below low", lambda a, b: b < a, low, high)
         return self._uniform("uniform", low, high, size)
@@ -337,21 +337,21 @@ class Core:
         return where(found >= high, low, found)  # which rounding makes of the last below it
 
     def standard_normal(self, size: Size = None, dtype: object = None, out: Any = None) -> Tensor:
-        """Numbers from the standard normal distribution.
+        """Draw from the standard normal distribution.
 
-        By the transform of G. E. P. Box and M. E. Muller, "A note on the generation of random
-        normal deviates", 1958. In float32 none is above 6.8.
+        Uses the transform of G. E. P. Box and M. E. Muller, "A note on the generation of random
+        normal deviates", 1958. In float32 no number is above 6.8.
 
         Parameters
         ----------
         size, dtype, out : optional
-            As those of `random`, whose errors are raised.
+            As in `random`, with the same errors.
         """
         return self._filled("standard_normal", self._normals, size, dtype, out)
 
     @distribution(FLOATS)
     def normal(self, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the normal distribution of mean `loc` and standard deviation `scale`.
+        """Draw from the normal distribution with mean `loc` and standard deviation `scale`.
 
         Parameters
         ----------
@@ -366,14 +366,14 @@ class Core:
 
     @distribution(FLOATS)
     def lognormal(self, mean: Operand = 0.0, sigma: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers whose logarithms are `normal`.
+        """Draw from the log-normal distribution: numbers whose logarithms are normal.
 
         Parameters
         ----------
         mean : float or array_like
             The mean of the logarithms.
         sigma : float or array_like
-            Their standard deviation; not negative.
+            The standard deviation of the logarithms; not negative.
         """
         draw = draw_of("lognormal", size, ("mean", mean, ANY), ("sigma", sigma, NOT_NEGATIVE))
         mean, sigma = draw.values
@@ -382,29 +382,29 @@ class Core:
     def standard_exponential(
         self, size: Size = None, dtype: object = None, method: str = "zig", out: Any = None
     ) -> Tensor:
-        """Numbers from the exponential distribution of mean 1, by inversion whatever `method` says.
+        """Draw from the exponential distribution of mean 1, by inversion.
 
         Parameters
         ----------
         size, dtype, out : optional
-            As those of `random`, whose errors are raised.
+            As in `random`, with the same errors.
         method : {"zig", "inv"}
             Accepted.
 
         Raises
         ------
         ValueError
-            For another method.
+            If the method is unknown.
         """
         if method not in ("zig", "inv"):
-            raise ValueError(f"standard_exponential: method is 'zig' or 'inv', not {method!r}")
+            raise ValueError(f"standard_exponential: method must be 'zig' or 'inv', not {method!r}")
         return self._filled("standard_exponential", self._exponentials, size, dtype, out)
 
     @distribution(FLOATS)
     def exponential(self, scale: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers from the exponential distribution of mean `scale`.
+        """Draw from the exponential distribution of mean `scale`.
 
-        By inversion.
+        Uses inversion.
 
         Parameters
         ----------
@@ -422,34 +422,35 @@ class Core:
         dtype: object = None,
         endpoint: bool = False,
     ) -> Tensor:
-        """Integers from `low` up to but not including `high`, or with it where `endpoint` is true.
+        """Draw integers from `low` to `high`, which is excluded unless `endpoint` is true.
 
-        From 0 up to `low` if `high` is None. A range that int32 does not hold takes two words of
+        If `high` is None, draw from 0 to `low`. A range that does not fit int32 takes two words of
         the stream for each element.
 
         Parameters
         ----------
         low, high : int or array_like of ints
-            Arrays are broadcast. Those of tensors are not read: where `low` is not below `high`,
-            the integers are any.
+            Arrays broadcast. Tensors are not read: where `low` is not below `high`, the result is
+            arbitrary.
         size : int or tuple of ints, optional
-            The shape of the result; by default that to which the bounds broadcast.
+            The shape of the result; by default the broadcast shape of the bounds.
         dtype : optional
-            Of integers or bool; int32 by default.
+            An integer dtype or bool; int32 by default.
         endpoint : bool
-            Whether `high` may be drawn.
+            Whether `high` is included.
 
         Returns
         -------
         Tensor
-            Each value's probability is off by at most 2**-32, and by 2**-64 in a wide range.
+            The probability of each value has an error of at most 2**-32, or 2**-64 for a wide
+            range.
 
         Raises
         ------
         TypeError
-            If a bound has a fraction, or is a tuple; for another dtype.
+            If a bound has a fraction or is a tuple, or for another dtype.
         ValueError
-            If a range is empty, or reaches past the dtype.
+            If a range is empty or does not fit the dtype.
         """
         return self._integers("integers", low, high, size, dtype, endpoint)
 

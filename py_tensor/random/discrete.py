@@ -1,7 +1,7 @@
-"""Discrete distributions, under NumPy's names and in its parameters.
+"""Discrete distributions, with NumPy's names and parameters.
 
-As for continuous ones, numbers of the host are checked and elements of tensors are not. Results are
-int32; what is larger is its largest number that float32 has, 2147483520.
+As for continuous distributions, host values are checked and elements of tensors are not. Results
+are int32; larger numbers become 2147483520, the largest int32 that float32 can represent.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ KIND = Rule("an int from 0 to below 1000000000", lambda v: (v < 0) | (v >= 10**9
 
 
 class Discrete(Continuous):
-    """The methods of `Generator` that draw from discrete distributions."""
+    """Methods of `Generator` for discrete distributions."""
 
     @distribution(COUNTS)
     def poisson(self, lam: Operand = 1.0, size: Size = None) -> Tensor:
-        """Numbers of events that happen at the rate `lam`.
+        """Draw from the Poisson distribution of rate `lam`.
 
-        By inversion for small rates, else by the method PTRS of W. Hörmann, "The transformed
+        Uses inversion for small rates, else the method PTRS of W. Hörmann, "The transformed
         rejection method for generating Poisson random variables", Insurance: Mathematics and
         Economics 12 (1993).
 
         Parameters
         ----------
         lam : float or array_like
-            From 0 to 2147020237, so that int32 holds what is drawn.
+            From 0 to 2147020237, so that results fit int32.
         """
         draw = draw_of("poisson", size, ("lam", lam, _RATE))
         (lam,) = draw.values
@@ -62,9 +62,9 @@ class Discrete(Continuous):
 
     @distribution(COUNTS)
     def binomial(self, n: Operand, p: Operand, size: Size = None) -> Tensor:
-        """How many of `n` trials succeed, each with probability `p`.
+        """Draw from the binomial distribution: successes in `n` trials of probability `p`.
 
-        By inversion for small means, else by the method BTRS of W. Hörmann, "The generation of
+        Uses inversion for small means, else the method BTRS of W. Hörmann, "The generation of
         binomial random variates", Journal of Statistical Computation and Simulation 46 (1993).
 
         Parameters
@@ -88,9 +88,9 @@ class Discrete(Continuous):
 
     @distribution(COUNTS)
     def geometric(self, p: Operand, size: Size = None) -> Tensor:
-        """How many trials of probability `p` it takes until one succeeds, by inversion.
+        """Draw from the geometric distribution: trials of probability `p` until one succeeds.
 
-        What is above 2147483520 becomes that.
+        Uses inversion. Larger numbers become 2147483520.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Discrete(Continuous):
 
     @distribution(COUNTS)
     def logseries(self, p: Operand, size: Size = None) -> Tensor:
-        """Numbers from 1 on, of which k has a probability as ``p**k / k``.
+        """Draw from the logarithmic series distribution: P(k) is proportional to ``p**k / k``.
 
         A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random variables",
         Applied Statistics 30 (1981), algorithm LK.
@@ -129,7 +129,7 @@ class Discrete(Continuous):
 
     @distribution(COUNTS)
     def negative_binomial(self, n: Operand, p: Operand, size: Size = None) -> Tensor:
-        """How many trials of probability `p` fail before `n` succeed: Poisson of a gamma rate.
+        """Draw from the negative binomial distribution: failures before `n` successes.
 
         Parameters
         ----------
@@ -145,10 +145,10 @@ class Discrete(Continuous):
 
     @distribution(COUNTS)
     def zipf(self, a: Operand, size: Size = None) -> Tensor:
-        """Numbers from 1 on, of which k has a probability as ``k**-a``.
+        """Draw from the Zipf distribution: P(k) is proportional to ``k**-a``.
 
-        L. Devroye, "Non-Uniform Random Variate Generation", 1986, X.6.1. Larger ones than int32
-        holds are drawn again.
+        L. Devroye, "Non-Uniform Random Variate Generation", 1986, X.6.1. Numbers that do not fit
+        int32 are drawn again.
 
         Parameters
         ----------
@@ -162,11 +162,11 @@ class Discrete(Continuous):
     def hypergeometric(
         self, ngood: Operand, nbad: Operand, nsample: Operand, size: Size = None
     ) -> Tensor:
-        """How many of `nsample` are good that are taken of `ngood` and `nbad`, and not put back.
+        """Draw from the hypergeometric distribution: good items in a sample of `nsample`.
 
-        One by one where few are taken, else by the method HRUA of E. Stadlober, "The ratio of
-        uniforms approach for generating discrete random variates", Journal of Computational and
-        Applied Mathematics 31 (1990).
+        Items are drawn one by one for small samples, else by the method HRUA of E. Stadlober, "The
+        ratio of uniforms approach for generating discrete random variates", Journal of
+        Computational and Applied Mathematics 31 (1990).
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Discrete(Continuous):
         nbad : int or array_like
             Below 10**9.
         nsample : int or array_like
-            Up to ``ngood + nbad``, which is not looked at if one parameter is a tensor.
+            At most ``ngood + nbad``, which is not checked if a parameter is a tensor.
         """
         check_together(
             "hypergeometric",

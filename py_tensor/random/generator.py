@@ -1,4 +1,4 @@
-"""`Generator`: what most programs draw, and other methods that are imported on first use."""
+"""`Generator`: common distributions, and others that are imported on first use."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ else:
 class Generator(Methods):
     """A stream of random numbers.
 
-    A number depends on the seed and on how many words were drawn before alone; both are fixed when
-    a method is called, so that it does not matter when, where or how the numbers are computed. All
-    devices draw the same bits: they differ by rounding, which may decide whether a number is drawn
-    again, or which integer it becomes. Nothing is computed on the host but seeds, `bytes`, and what
-    methods say of themselves. The numbers are those of Threefry, whatever the bit generator is
-    called; they are not those that NumPy has for the same seed.
+    A number depends only on the seed and on the number of words drawn before it. Both are fixed
+    when a method is called, so it does not matter when, where or how the numbers are computed. All
+    devices use the same bits; results differ only by rounding, which may decide whether a number is
+    rejected or which integer it becomes. Only seeds and `bytes` are computed on the host, and what
+    a method documents. The algorithm is Threefry for every bit generator, so the numbers differ
+    from NumPy's for the same seed.
 
     Parameters
     ----------
     bit_generator : int, BitGenerator, SeedSequence, sequence of ints, optional
-        A seed, or where the words come from; by default a seed from the operating system.
+        A seed or a bit generator; by default a seed from the operating system.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Distributions of vectors, under NumPy's names and in its parameters."""
+"""Multivariate distributions, with NumPy's names and parameters."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ _NEAR = 1e-5  # float32 numbers whose sum is 1 may differ so far from it
 
 
 class Multivariate(Discrete):
-    """The methods of `Generator` that draw vectors."""
+    """Methods of `Generator` for multivariate distributions."""
 
     def dirichlet(self, alpha: Operand, size: Size = None) -> Tensor:
-        """Vectors of shares from Dirichlet's distribution: of gamma variates in their sum.
+        """Draw from the Dirichlet distribution, as normalized gamma variates.
 
         Parameters
         ----------
         alpha : array_like
-            A vector of numbers that are not negative.
+            A vector of nonnegative numbers.
         size : int or tuple of ints, optional
-            The shape of the result before its last axis, along which the shares lie.
+            The shape of the result without its last axis, which holds the vectors.
 
         Returns
         -------
         Tensor
-            float32, or float64 where `alpha` is.
+            float32, or float64 if `alpha` is.
 
         Raises
         ------
         ValueError
-            For a negative number, or another shape.
+            If a number is negative or `alpha` is not a vector.
         """
         draw = draw_of("dirichlet", None, ("alpha", alpha, NOT_NEGATIVE))
         (alpha,) = draw.values
         if not isinstance(alpha, Tensor) or alpha.ndim != 1:
-            raise ShapeError(f"dirichlet: alpha is a vector, not of shape {draw.shape}")
+            raise ShapeError(f"dirichlet: alpha must be a vector, not of shape {draw.shape}")
         draw = draw._replace(shape=(*_size("dirichlet", size), *alpha.shape))
         drawn, power = self._gammas_and_powers(draw, alpha)
         if power is not None:  # above the largest of a vector, so that these have a sum
@@ -67,12 +67,12 @@ class Multivariate(Discrete):
         return drawn / sum(drawn, -1, keepdims=True)
 
     def multinomial(self, n: Operand, pvals: Operand, size: Size = None) -> Tensor:
-        """How often each of some outcomes occurs in `n` experiments; int32.
+        """Draw from the multinomial distribution: counts (int32) of outcomes in `n` experiments.
 
-        Outcomes lie along the last axis of `pvals` and of the result; the axes before it broadcast
-        with `n`. The last outcome has what probability is left. Each count is binomial among the
-        experiments that are left (Devroye, "Non-Uniform Random Variate Generation", 1986, XI.1.2):
-        one kernel for each outcome.
+        Outcomes are along the last axis of `pvals` and of the result; the other axes broadcast with
+        `n`. The last outcome has the remaining probability. Each count is binomial among the
+        remaining experiments (Devroye, "Non-Uniform Random Variate Generation", 1986, XI.1.2): one
+        kernel for each outcome.
 
         Parameters
         ----------
@@ -81,18 +81,18 @@ class Multivariate(Discrete):
         pvals : array_like
             From 0 to 1; their sum is 1.
         size : int or tuple of ints, optional
-            The shape of the result before its last axis; by default that to which `n` and the
-            other axes of `pvals` broadcast.
+            The shape of the result without its last axis; by default the broadcast shape of `n` and
+            the other axes of `pvals`.
 
         Raises
         ------
         ValueError
-            For numbers of the host whose sum, without the last, is above 1; for no outcome.
+            If host values, without the last, sum to more than 1, or there is no outcome.
         """
         op = "multinomial"
         (left, chances), device, dtype = checked(op, ("n", n, COUNT), ("pvals", pvals, CHANCE))
         if not getattr(chances, "ndim", 0) or not chances.shape[-1]:
-            raise ShapeError(f"{op}: pvals have at least one axis, and one outcome along the last")
+            raise ShapeError(f"{op}: pvals must have at least one outcome along the last axis")
         if not isinstance(pvals, Tensor):
             _check_sums(pvals)
         left = as_int(left)
@@ -117,41 +117,43 @@ class Multivariate(Discrete):
     def multivariate_hypergeometric(
         self, colors: Operand, nsample: int, size: Size = None, method: str = "marginals"
     ) -> Tensor:
-        """How many are of each color, of `nsample` that are taken and not put back; int32.
+        """Draw from the multivariate hypergeometric distribution: counts (int32) of each color.
 
-        Each count is hypergeometric among what is left, by one kernel for each color; both methods
-        of NumPy do this here.
+        Each count is hypergeometric among the remaining items, with one kernel for each color,
+        whatever `method` is.
 
         Parameters
         ----------
         colors : array_like
-            A vector of ints below 10**9: how many there are of each. A tensor is read.
+            A vector of ints below 10**9: the number of items of each color. A tensor is read.
         nsample : int
-            How many are taken.
+            The number of items drawn, without replacement.
         size : int or tuple of ints, optional
-            The shape of the result before its last axis, along which the colors lie.
+            The shape of the result without its last axis, which holds the colors.
         method : {"marginals", "count"}
             Accepted.
 
         Raises
         ------
         ValueError
-            For more than there are; for a color of 10**9 or more, or with a fraction; for other
-            methods than "marginals" and "count".
+            If `nsample` exceeds the number of items, a color is 10**9 or more or has a fraction, or
+            the method is unknown.
         """
         op = "multivariate_hypergeometric"
         if method not in ("marginals", "count"):
-            raise ValueError(f"{op}: method is 'marginals' or 'count', not {method!r}")
+            raise ValueError(f"{op}: method must be 'marginals' or 'count', not {method!r}")
         numbers, shape = numbers_of(op, colors)
         if len(shape) != 1:
-            raise ShapeError(f"{op}: colors are a vector, not of shape {shape}")
+            raise ShapeError(f"{op}: colors must be a vector, not of shape {shape}")
         broken = [color for color in numbers if KIND.is_broken(color) or color % 1]
         if broken:
-            raise ValueError(f"{op}: colors must be ints {KIND.words}, got {broken[0]}")
+            raise ValueError(f"{op}: colors must be ints {KIND.words}, not {broken[0]}")
         left: Any = count_of(op, "nsample", nsample)
         total = math.fsum(numbers)
         if left > total or total >= 2**31:
-            raise ValueError(f"{op}: nsample must not be above sum(colors), and that below 2**31")
+            raise ValueError(
+                f"{op}: nsample must be at most sum(colors), which must be below 2**31"
+            )
         draw = draw_of(op, size)
         if isinstance(colors, Tensor):
             draw = draw._replace(device=colors.device)
@@ -178,27 +180,26 @@ class Multivariate(Discrete):
         *,
         method: str = "svd",
     ) -> Tensor:
-        """Vectors from the normal distribution of a mean and a covariance matrix.
+        """Draw from the multivariate normal distribution of a mean and a covariance matrix.
 
         Parameters
         ----------
         mean, cov : array_like
             A vector of n numbers, and a symmetric matrix of n by n.
         size : int or tuple of ints, optional
-            The shape of the result before its last axis, along which the n numbers lie.
+            The shape of the result without its last axis, which holds the n numbers.
         check_valid : {"warn", "raise", "ignore"}
-            What is done where `cov` is not symmetric, or has a negative eigenvalue, up to `tol`. A
-            tensor is read for "raise" alone.
+            What to do if `cov` is not symmetric or has a negative eigenvalue, within `tol`. A
+            tensor is read only for "raise".
         method : {"svd", "eigh", "cholesky"}
-            How a root of the matrix is found: on the host for what the host knows, in float64.
+            How to find a square root of the matrix; host values use float64 on the host.
 
         Raises
         ------
         ValueError
-            For another `method` or `check_valid`; for shapes that do not fit.
+            If `method` or `check_valid` is unknown, or the shapes do not match.
         LinAlgError
-            By "cholesky", for a matrix of the host, or of the cpu device, that is not positive
-            definite.
+            With "cholesky", if a matrix on the host or the cpu device is not positive definite.
         """
         from py_tensor.linalg import LinAlgError
 
@@ -208,18 +209,20 @@ class Multivariate(Discrete):
             ("check_valid", check_valid, ("warn", "raise", "ignore")),
         ):
             if value not in known:
-                raise ValueError(f"{op}: {name} is one of {known}, not {value!r}")
+                raise ValueError(f"{op}: {name} must be one of {known}, not {value!r}")
         draw = draw_of(op, None, ("mean", mean, ANY), ("cov", cov, ANY))
         mean = tensor_of(draw.values[0], op, device=draw.device)
         shape = getattr(draw.values[1], "shape", ())
         if mean.ndim != 1 or shape != (mean.size, mean.size):
-            raise ShapeError(f"{op}: mean of shape {mean.shape} and cov of shape {shape}")
+            raise ShapeError(
+                f"{op}: mean of shape {mean.shape} does not match cov of shape {shape}"
+            )
         known = not isinstance(cov, Tensor)
         matrix = tensor_of(cov, op, dtype=dtypes.float64, device=_cpu()) if known else cov
         try:
             root = _root(matrix, method)
         except LinAlgError:
-            raise LinAlgError(f"{op}: cov is not positive definite, or has NaN") from None
+            raise LinAlgError(f"{op}: cov is not positive definite or contains NaN") from None
         if check_valid == "raise" or (known and check_valid == "warn"):
             _check_covariance(matrix, root, tol, check_valid)
         root = tensor_of(root, op, dtype=draw.dtype, device=draw.device)
@@ -242,7 +245,7 @@ def _check_sums(pvals: Operand) -> None:
         for number in numbers[start : start + shape[-1] - 1]:
             total += number
         if total > 1 + 1e-6:  # what float32 numbers whose sum is 1 may give
-            raise ValueError(f"multinomial: the sum of pvals[:-1] is {total}, above 1")
+            raise ValueError(f"multinomial: the sum of pvals[:-1] must be at most 1, not {total}")
 
 
 def _cpu() -> Any:

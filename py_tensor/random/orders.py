@@ -1,4 +1,4 @@
-"""Permutations, choices, bytes and children: methods of `Generator` that draw no distribution."""
+"""Permutations, choices, bytes and spawning: other methods of `Generator`."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ _PRECISION = {"float16": 0.03125, "float32": 3.5e-4}  # roots of eps, as in NumP
 
 
 class Orders(Core):
-    """The methods of `Generator` that draw from what there is."""
+    """Methods of `Generator` for permutations and samples."""
 
     def permutation(self, x: Operand, axis: int = 0) -> Tensor:
-        """The slices of `x` along `axis` in random order; of an int, the numbers below it.
+        """Permute the slices of `x` along `axis` randomly; for an int, permute a range.
 
-        They are sorted by random words of 32 bits. Where two have the same word they keep their
-        order, so that the chance of that is 1/2 + 2**-33.
+        The slices are sorted by random 32-bit words. Two with the same word keep their order, so
+        the probability of that order is 1/2 + 2**-33.
 
         Parameters
         ----------
         x : int or array_like
-            Of any dtype; an int stands for the numbers below it, on the default device.
+            Of any dtype; an int means the numbers below it, on the default device.
         axis : int
-            Along which they are moved, each slice as a whole.
+            The axis along which slices are moved.
 
         Returns
         -------
         Tensor
-            Of the shape and dtype of `x`.
+            With the shape and dtype of `x`.
 
         Raises
         ------
         AxisError
-            For an axis that `x` has not.
+            If `x` does not have this axis.
         """
         count = int_like(x)
         if count is not None:
@@ -66,23 +66,23 @@ class Orders(Core):
         return argsort(self._words(shape, device), axis=axis)
 
     def permuted(self, x: Operand, *, axis: int | None = None, out: Any = None) -> Tensor:
-        """The elements of `x` in random order along `axis`, each line in its own; of all by None.
+        """Permute the elements along `axis`, each line independently; None permutes all.
 
         Parameters
         ----------
         x : array_like
             Of any dtype.
         axis : int, optional
-            By default all elements are one line.
+            By default all elements are permuted.
         out : Tensor or NumPy array, optional
-            Of the shape of `x`, which it may be.
+            The destination, with the shape of `x`; it may be `x`.
 
         Raises
         ------
         AxisError
-            For an axis that `x` has not.
+            If `x` does not have this axis.
         ValueError
-            For an `out` of another shape.
+            If `out` has a different shape.
         """
         x = tensor_of(x, "permuted")
         flat = x if axis is not None else reshape(x, (x.size,))
@@ -91,23 +91,23 @@ class Orders(Core):
         return stored_whole("permuted", reshape(flat, x.shape), out)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Put the slices of `x` along `axis` in random order, in place.
+        """Shuffle the slices of `x` along `axis` in place.
 
-        The order of a list, or of NumPy's array, is read, and its elements are moved on the host.
+        For a list or a NumPy array, the order is read and the elements are moved on the host.
 
         Parameters
         ----------
         x : Tensor, NumPy array or list
-            What is written to.
+            The object to shuffle.
         axis : int
-            Along which its slices are moved.
+            The axis along which slices are moved.
 
         Raises
         ------
         AxisError
-            For an axis that an array has not.
+            If an array does not have this axis.
         NotImplementedError
-            For an axis of a list.
+            If `axis` is used with a list.
         """
         if isinstance(x, Tensor):
             x[...] = self.permutation(x, axis)
@@ -115,7 +115,7 @@ class Orders(Core):
             axis = normalize_axis("shuffle", axis, x.ndim)
             x[...] = x.take(self.permutation(x.shape[axis]).numpy(), axis)
         elif axis:
-            raise NotImplementedError("shuffle: takes an axis of arrays alone, not of a list")
+            raise NotImplementedError("shuffle: axis is only for arrays, not for a list")
         else:
             x[:] = [x[i] for i in self.permutation(len(x)).tolist()]
 
@@ -128,42 +128,42 @@ class Orders(Core):
         axis: int = 0,
         shuffle: bool = True,
     ) -> Tensor:
-        """Slices of `a` along `axis`, drawn at random; of an int, numbers below it.
+        """Draw random slices of `a` along `axis`; for an int, numbers below it.
 
         Parameters
         ----------
         a : int or array_like
-            Of any dtype; an int stands for the numbers below it, on the default device.
+            Of any dtype; an int means the numbers below it, on the default device.
         size : int or tuple of ints, optional
-            Stands for `axis` in the shape of the result; by default that axis goes.
+            Replaces `axis` in the shape of the result; by default that axis is removed.
         replace : bool
-            Whether one may be drawn more than once. Without, all of `a` are sorted by random
-            numbers, of which the first are taken.
+            Whether a slice can be drawn more than once. Without replacement all of `a` is sorted by
+            random numbers, and the first are taken.
         p : optional
-            How probable each is; by default all are alike. What has 0 is never drawn: to know
-            that there are enough others, where each is drawn once, they are counted and read.
+            The probability of each slice, by default uniform. Slices with 0 are never drawn;
+            without replacement the number of others is read, to check that there are enough.
         shuffle : bool
-            Accepted: what is drawn once comes in random order.
+            Accepted; samples without replacement are always in random order.
 
         Raises
         ------
         ValueError
-            For more slices than there are, where each is drawn once; for nothing to draw from; for
-            probabilities that the host knows, of which one is negative or whose sum is not 1.
+            If the sample is larger than the population without replacement, the population is
+            empty, or host probabilities are negative or do not sum to 1.
         """
         number = int_like(a)
         if number is not None and number < 0:
-            raise ValueError(f"choice: a must not be negative, got {number}")
+            raise ValueError(f"choice: a must be at least 0, not {number}")
         pool = tensor_of(a, "choice") if number is None else None
         if pool is not None and not pool.ndim:
-            raise ValueError(f"choice: a is an int, or has an axis to draw from, not {a!r}")
+            raise ValueError(f"choice: a must be an int or have at least 1 axis, not {a!r}")
         device = pool.device if pool is not None else default_device()
         dimensions = pool.shape if pool is not None else (number or 0,)
         at = normalize_axis("choice", axis, len(dimensions))
         n, shape = dimensions[at], parse_shape("choice", () if size is None else size)
         count = size_of(shape)
         if (count and not n) or (not replace and count > n):
-            raise ValueError(f"choice: takes {count} of {n} elements, with replace={replace}")
+            raise ValueError(f"choice: cannot draw {count} of {n} elements with replace={replace}")
         chances = None if p is None else _chances(p, n, device)
         if not count:
             places = zeros(shape, dtypes.int32, device=device)
@@ -193,30 +193,30 @@ class Orders(Core):
         if chances is None:
             return self._order((n,), 0, device)[:count]
         if (others := int(sum(chances > 0))) < count:
-            raise ValueError(f"choice: takes {count} of {others} elements whose p is not 0")
+            raise ValueError(f"choice: cannot draw {count} of {others} elements with nonzero p")
         times = self._exponentials(Draw((), (n,), device, chances.dtype))
         return argsort(times / chances)[:count]
 
     def bytes(self, length: int) -> bytes:
-        """So many random bytes, computed on the host: those of the words, the lowest first.
+        """Return random bytes, computed on the host: the bytes of the words in little-endian order.
 
         Parameters
         ----------
         length : int
-            Not negative, else a ValueError is raised.
+            The number of bytes. Raises ValueError if it is negative.
         """
         count = count_of("bytes", "length", length)
         words = self._words((-(-count // 4),), parse("cpu"))
         return words.numpy().tobytes()[:count]
 
     def spawn(self, n_children: int) -> list[Self]:
-        """Generators whose numbers are independent of these and of each other.
+        """Create generators with independent streams.
 
         Parameters
         ----------
         n_children : int
-            How many; not negative, else a ValueError is raised. Their keys are hashed on the host
-            from the seed and from how many were spawned before (`SeedSequence.spawn`).
+            The number of generators. Raises ValueError if it is negative. Keys are hashed on the
+            host from the seed and the number spawned before (`SeedSequence.spawn`).
         """
         return [type(self)(made) for made in self.bit_generator.spawn(n_children)]
 
@@ -225,13 +225,13 @@ def _chances(p: Operand, n: int, device: Device) -> Tensor:
     """How probable each of n slices is."""
     found = tensor_of(p, "choice", device=device)
     if found.shape != (n,):
-        raise ShapeError(f"choice: p of shape {found.shape} for {n} elements")
+        raise ShapeError(f"choice: p of shape {found.shape} does not match {n} elements")
     if not isinstance(p, Tensor):
         numbers, _ = numbers_of("choice", p)
         broken = [number for number in numbers if not number >= 0]
         if broken:
-            raise ValueError(f"choice: p must not be negative, got {broken[0]}")
+            raise ValueError(f"choice: p must be at least 0, not {broken[0]}")
         total = math.fsum(numbers)
         if abs(total - 1) > _PRECISION.get(str(getattr(p, "dtype", "")), 1.5e-8):
-            raise ValueError(f"choice: the sum of p must be 1, got {total}")
+            raise ValueError(f"choice: the sum of p must be 1, not {total}")
     return found

@@ -58,7 +58,7 @@ class Draw(NamedTuple):
 
 _SHAPE = """
 size : int or tuple of ints, optional
-    The shape of the result; by default that to which the parameters broadcast.
+    The shape of the result; by default the broadcast shape of the parameters.
 
 Returns
 -------
@@ -68,10 +68,9 @@ Tensor
 Raises
 ------
 ValueError
-    For a parameter out of its range, as far as the host knows it; for a size to which the
-    parameters do not broadcast.
+    If a host value is out of its range, or the parameters do not broadcast to `size`.
 TypeError
-    For a parameter that is no real number."""
+    If a parameter is not a real number."""
 
 
 def distribution(gives: str) -> Callable[[Method], Method]:
@@ -115,7 +114,7 @@ def sized(op: str, size: Size, shape: Shape) -> Shape:
         return shape
     asked = parse_shape(op, size)
     if broadcast(op, asked, shape) != asked:
-        raise ShapeError(f"{op}: size {asked} for parameters of shape {shape}")
+        raise ShapeError(f"{op}: size {asked} does not match parameters of shape {shape}")
     return asked
 
 
@@ -137,9 +136,9 @@ def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> 
     number = number_like(value)
     if number is not None:
         if isinstance(number, complex):
-            raise TypeError(f"{op}: {name} is a real number, not {number}")
+            raise TypeError(f"{op}: {name} must be a real number, not {number}")
         if rule.is_broken(number):
-            raise ValueError(f"{op}: {name} must be {rule.words}, got {number}")
+            raise ValueError(f"{op}: {name} must be {rule.words}, not {number}")
         return number
     if not isinstance(value, Tensor):
         if hasattr(value, "__array_interface__"):
@@ -147,7 +146,7 @@ def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> 
         else:
             broken = [v for v in numbers_of(op, value)[0] if rule.is_broken(v)]
         if broken:
-            raise ValueError(f"{op}: {name} must be {rule.words}, got {broken[0]}")
+            raise ValueError(f"{op}: {name} must be {rule.words}, not {broken[0]}")
         value = tensor_of(value, op, dtype=rule.dtype, device=device)
     dtypes.REAL.check(op, value.dtype)
     return value
@@ -157,7 +156,7 @@ def count_of(op: str, name: str, value: Any) -> int:
     """An int of the host from 0 on."""
     count = whole_number(op, name, value)
     if count < 0:
-        raise ValueError(f"{op}: {name} must be not negative, got {count}")
+        raise ValueError(f"{op}: {name} must be at least 0, not {count}")
     return count
 
 
@@ -188,7 +187,7 @@ def check_together(
         rows = zip(*(_spread(*one, shape) for one in known), strict=True)
         broken = [row for row in rows if is_broken(*row)]
     if broken:
-        raise error(f"{op}: {words}, got {', '.join(map(str, broken[0]))}")
+        raise error(f"{op}: {words}, not {', '.join(map(str, broken[0]))}")
 
 
 def _spread(numbers: list[Any], shape: Shape, target: Shape) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Seeds from any integers, and the names that NumPy's bit generators have.
+"""Seed sequences, and bit generators with NumPy's names.
 
 M. E. O'Neill, "Developing a seed_seq alternative", 2015: words are mixed into a pool of four, from
-which as many as one likes are hashed. Results are those of NumPy's `SeedSequence`.
+which any number of words is hashed. Results are those of NumPy's `SeedSequence`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _words(entropy: Any) -> list[int]:
     number = int_like(entropy)
     if number is not None:
         if number < 0:
-            raise ValueError(f"SeedSequence: takes no negative number, such as {number}")
+            raise ValueError(f"SeedSequence: numbers must be at least 0, not {number}")
         return [number >> at & MASK for at in range(0, max(number.bit_length(), 1), 32)]
     if isinstance(entropy, str | bytes) or not hasattr(entropy, "__iter__"):
         raise TypeError(f"SeedSequence: takes ints, not {entropy!r}")
@@ -53,32 +53,32 @@ def _mixed(x: int, y: int) -> int:
 
 
 class SeedSequence:
-    """Entropy from which generators, and their children, get their seeds.
+    """Entropy that seeds generators and their children.
 
     Parameters
     ----------
     entropy : int or sequence of ints, optional
         By default 128 bits from the operating system.
     spawn_key : sequence of ints
-        Which child this is: of whom, of whom, ...
+        The position of this sequence in the tree of spawned sequences.
     pool_size : int
-        Words that are mixed, at least 4.
+        The number of mixed words, at least 4.
     n_children_spawned : int
-        How many there are already.
+        The number of children spawned so far.
 
     Attributes
     ----------
     pool : tuple of ints
-        The words that are mixed.
+        The mixed words.
     state : dict
         The parameters.
 
     Raises
     ------
     TypeError
-        For what is no integer.
+        If it is not an integer.
     ValueError
-        For a negative one, or a smaller pool.
+        If an integer is negative or the pool is too small.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class SeedSequence:
         n_children_spawned: int = 0,
     ) -> None:
         if pool_size < _POOL:
-            raise ValueError(f"SeedSequence: pool_size is at least {_POOL}, not {pool_size}")
+            raise ValueError(f"SeedSequence: pool_size must be at least {_POOL}, not {pool_size}")
         self.entropy = int.from_bytes(os.urandom(16)) if entropy is None else entropy
         self.spawn_key = tuple(spawn_key)
         self.pool_size = pool_size
@@ -123,19 +123,19 @@ class SeedSequence:
         return pool
 
     def hashed_words(self, count: int) -> list[int]:
-        """So many words of 32 bits."""
+        """Return a number of 32-bit words."""
         constants = _multipliers(0x8B51F9DD, 0x58F38DED)
         return [_hashed(self.pool[n % self.pool_size], constants) for n in range(count)]
 
     def generate_state(self, n_words: int, dtype: object = "uint32") -> Tensor:
-        """So many words, of 32 or 64 bits, for a generator of random numbers.
+        """Return words of 32 or 64 bits to seed a generator.
 
-        They are computed on the host.
+        The words are computed on the host.
 
         Raises
         ------
         ValueError
-            For a dtype that is neither uint32 nor uint64; for a negative number of words.
+            If the dtype is neither uint32 nor uint64, or the number of words is negative.
         """
         kind = dtypes.parse(dtype)
         if kind not in (dtypes.uint32, dtypes.uint64):
@@ -146,7 +146,7 @@ class SeedSequence:
         return converted(tensor_of(words, "generate_state", dtype=kind), kind)
 
     def spawn(self, n_children: int) -> list[SeedSequence]:
-        """Sequences that are independent of this one and of each other."""
+        """Create independent child sequences."""
         count = count_of("spawn", "n_children", n_children)
         first, self.n_children_spawned = self.n_children_spawned, self.n_children_spawned + count
         return [
@@ -166,46 +166,46 @@ def key_of(sequence: SeedSequence) -> int:
 
 
 class MT19937(BitGenerator):
-    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""
 
 
 class PCG64(BitGenerator):
-    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""
 
 
 class PCG64DXSM(BitGenerator):
-    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""
 
 
 class Philox(BitGenerator):
-    """Threefry under the name of another generator: the numbers are not those of NumPy.
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's.
 
     Parameters
     ----------
     seed : optional
-        As for other bit generators.
+        As in `BitGenerator`.
     counter : int, optional
-        How many words count as drawn.
+        The initial number of drawn words.
     key : int, optional
-        Of 0 to 2**64 - 1, in place of a seed.
+        From 0 to 2**64 - 1, instead of a seed.
 
     Raises
     ------
     ValueError
-        For both a seed and a key, or one that is out of range.
+        If both a seed and a key are passed, or one is out of range.
     """
 
     def __init__(
         self, seed: Seed = None, counter: int | None = None, key: int | None = None
     ) -> None:
         if seed is not None and key is not None:
-            raise ValueError("Philox: takes a seed or a key, not both")
+            raise ValueError("Philox: takes either seed or key, not both")
         if key is not None and not 0 <= whole_number("Philox", "key", key) < 2**64:
-            raise ValueError(f"Philox: key must be from 0 to 2**64 - 1, got {key}")
+            raise ValueError(f"Philox: key must be from 0 to 2**64 - 1, not {key}")
         super().__init__(seed if key is None else key)
         if counter is not None:
             self.advance(count_of("Philox", "counter", counter))
 
 
 class SFC64(BitGenerator):
-    """Threefry under the name of another generator: the numbers are not those of NumPy."""
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""

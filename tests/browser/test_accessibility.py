@@ -13,7 +13,16 @@ from tests.environment import ROOT
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SIZES = {"phone": (400, 800), "wide": (1280, 800)}
-ENTRIES = ["pt.rand(3, 4)", "print('a line')", "1 / 0", "pt.ones(3) + pt.ones(4)"]
+ENTRIES = [
+    "pt.rand(3, 4)",
+    "print('a line')",
+    "1 / 0",
+    "pt.ones(3) + pt.ones(4)",
+    "pt.scatter([1, 2], [2, 1], c=[0, 1], title='Points', xlabel='x')",
+    "pt.bar(['a', 'b'], {'one': [1, 2], 'two': [2, 1]})",
+    "pt.contour(pt.rand(4, 4))",
+    "pt.imshow(pt.rand(4, 300), title='An image')",
+]
 STOPS = 2000  # more than any view has
 
 AUDIT = """async () => {

@@ -33,6 +33,19 @@ def entry(name: str, size: str, **found: dict[str, Any]) -> dict[str, Any]:
     return about | work | {"contenders": found}
 
 
+HOVERED = """(() => {
+  const figure = m.roofline(a[0]);
+  document.body.append(figure);
+  const spots = figure.querySelectorAll(".plotted-frame .marks .spot");
+  const { left, top } = spots[0].getBoundingClientRect();
+  const picture = figure.querySelector(".plotted-picture");
+  picture.dispatchEvent(new PointerEvent("pointermove", { clientX: left + 4, clientY: top + 4 }));
+  const found = [spots.length, picture.textContent, figure.querySelector(".tip").textContent];
+  figure.remove();
+  return found;
+})()"""
+"""The roofline of a run: how many points it has, its words, and those beside the first point."""
+
 RUN: dict[str, Any] = {
     "schema": 1,
     "name": "one | run",
@@ -179,12 +192,12 @@ class TestLimits:
         assert "not known" in text(None)
 
     def test_the_picture_has_a_point_for_each_contender_on_the_gpu(self, page: Page) -> None:
-        body = """((figure) => [figure.querySelectorAll(".picture-scroller .point").length,
-          figure.querySelector(".picture-scroller svg").textContent])(m.roofline(a[0]))"""
-        points, text = call(page, "roofline", body, RUN)
+        points, text, pointed = call(page, "roofline", HOVERED, RUN)
         assert points == 1  # NumPy is not on this device
-        assert "matmul, 64: 10.0 GFLOP/s, 50.0 % of the device's limit" in text
         assert "a copy: 10.0 GB/s" in text
+        assert "flops per byte" in text
+        assert "matmul, 64: 2.00" in pointed
+        assert "py_tensor: 10.0 GFLOP/s, 50.0 % of the device's limit" in pointed
         assert call(page, "roofline", "m.roofline(a[0])", RUN | {"probes": None}) is None
 
     def test_the_roof_reaches_both_ends(self, page: Page) -> None:
@@ -193,9 +206,12 @@ class TestLimits:
             entry("x", size, py_tensor=measured(*[0.2] * 5, gpu=0.1)) | {"flops": flops}
             for size, flops in (("1", 8 * 10**7), ("2", 2 * 10**13))
         )
-        body = "m.roofline(a[0]).querySelector('.roof').getAttribute('points')"
-        points = call(page, "roofline", body, RUN | {"results": [sparse, dense]}).split()
-        assert [float(point.split(",")[0]) for point in (points[0], points[-1])] == [62, 624]
+        body = """((figure) => [figure.querySelector(".roof").getAttribute("d"),
+          ...["x1", "x2"].map((end) => figure.querySelector(".base").getAttribute(end))]
+        )(m.roofline(a[0]))"""
+        path, left, right = call(page, "roofline", body, RUN | {"results": [sparse, dense]})
+        ends = [float(point.split()[0]) for point in path[1:].split("L")]
+        assert [ends[0], ends[-1]] == pytest.approx([float(left), float(right)], abs=0.1)
 
 
 class TestRecord:
@@ -256,8 +272,8 @@ class TestRecord:
         assert "- NVIDIA hopper, Chromium 156, 2026-11-22" in lines
         assert "- copy 10.0 GB/s, multiply-adds 50.0 GFLOP/s" in lines
         assert "| case | size | py\\_tensor | NumPy | tfjs |" in lines
-        row = "| matmul | 64 | **200 ms** ±0 % | 400 ms ±0 % (2.00×, 2.00–2.00) | failed: lost its "
-        assert row + "\\<device\\> |" in lines
+        row = "| matmul | 64 | **200 ms** ±0 % (2.00× NumPy, 2.00–2.00) | 400 ms ±0 % | "
+        assert row + "failed: lost its \\<device\\> |" in lines
 
 
 def _names(schema: dict[str, Any]) -> Iterator[str]:

@@ -91,12 +91,15 @@ class TestRunning:
         told = panel.root.locator(".headline li")
         expect(told).to_have_count(3)
         expect(told.last).to_contain_text(re.compile(r"py_tensor beside jax-js: .*× "))
-        for cell in panel.rows.first.locator("td").all()[2:]:
-            expect(cell).to_contain_text(re.compile(r"× \(|no winner \("))
+        for name in PEERS[1:]:
+            factor = re.compile(rf"× {name} \(|{name}: no winner \(")
+            expect(panel.rows.first.locator("td").nth(1)).to_contain_text(factor)
         expect(panel.root.locator(".figures figure")).to_have_count(2)
-        expect(panel.root.locator(".figures figure").first.locator(".point.wall")).to_have_count(4)
+        expect(
+            panel.root.locator(".figures figure").first.locator(".marks .spot.wall")
+        ).to_have_count(4)
         roofline = panel.root.get_by_role("img", name=re.compile("^Roofline"))
-        expect(roofline.locator(".point")).to_have_count(6)
+        expect(roofline.locator(".marks .spot")).to_have_count(6)
         card = panel.root.locator("details.device")
         expect(card).to_contain_text(re.compile("tfjs 4.*jax-js 0", re.DOTALL))
         expect(card).to_contain_text("multiply-adds")
@@ -309,7 +312,7 @@ class TestRuns:
         changes = panel.root.get_by_role("region", name="Changes")
         expect(changes.locator("tbody tr")).to_have_count(2)
         expect(changes).to_contain_text("2.00× (2.00–2.00)")
-        expect(panel.root.locator(".figures .point.before")).to_have_count(2)
+        expect(panel.root.locator(".figures .spot.before")).to_have_count(2)
 
         panel.kept.get_by_role("textbox", name="Name of old").fill("the old one")
         panel.kept.get_by_role("textbox", name="Name of old").press("Enter")

@@ -86,6 +86,14 @@ def pixels(canvas: Locator) -> Array:
     return np.frombuffer(data, dtype=np.uint8).reshape(*size, 4)
 
 
+def pointed(shown: Shown, element: Locator) -> list[str]:
+    """The lines of what a chart says while the pointer is on one of its elements."""
+    box = element.bounding_box()
+    assert box is not None
+    shown.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    return element.locator("xpath=ancestor::figure").locator(".tip text").all_text_contents()
+
+
 def literal(a: Array) -> str:
     dtype = {"f": "float32", "i": "int32", "u": "uint32"}[a.dtype.kind]
     return f"pt.tensor({a.tolist()}, dtype=pt.{dtype})"
@@ -174,9 +182,9 @@ class TestImages:
         assert pixels(entry.locator("canvas")).tolist() == expected
 
     def test_an_image_says_what_it_is(self, transcript: Shown) -> None:
-        canvas = transcript.run("pt.imshow(pt.zeros((4, 8)), scale=10)").locator("canvas")
+        canvas = transcript.run("pt.imshow(pt.ones((4, 8)), scale=10)").locator("canvas")
         expect(canvas).to_have_attribute("role", "img")
-        name = "Image of a tensor of shape (4, 8) in viridis colours"
+        name = "Image of a tensor of shape (4, 8) in viridis colours from 1 to 1"
         expect(canvas).to_have_attribute("aria-label", name)
         box = canvas.bounding_box()
         assert box is not None
@@ -194,7 +202,8 @@ class TestImages:
     def test_nothing_is_read_for_an_image_on_the_gpu(self, painting: Shown) -> None:
         assert painting.value("pt.default_device().backend.can_paint()") == "True"
         before = painting.value(READS)
-        painting.run("x = pt.rand(300, 200)\nd = pt.imshow(x)\nd.update(x * 2)\n")
+        painting.run("x = pt.rand(300, 200)\nd = pt.imshow(x, vmin=0, vmax=1)\nd.update(x * 2)\n")
+        painting.run("pt.imshow(x, colorbar=False)")
         painting.run("pt.imshow(pt.rand(30, 20, 3))")
         assert painting.value(READS) == before
 
@@ -364,10 +373,11 @@ class TestCharts:
         assert path is not None
         assert path.count("M") == 2  # there is a gap
         assert {"1", "4"} <= set(entry.locator(".tick").all_text_contents())
-        expect(entry.locator("figcaption")).to_have_text("Loss")
+        expect(entry.locator("text.title")).to_have_text("Loss")
+        expect(entry.locator("text.name")).to_have_text("step")
 
     def test_points_lie_where_they_should(self, transcript: Shown) -> None:
-        entry = transcript.run("pt.plot([0, 10, 20], kind='scatter')")
+        entry = transcript.run("pt.scatter([0, 10, 20])")
         dots = entry.locator("circle.spot").evaluate_all(
             "all => all.map(e => [+e.getAttribute('cx'), +e.getAttribute('cy')])"
         )
@@ -387,7 +397,7 @@ class TestCharts:
         assert path.count("L") < 2100
 
     def test_log_axes(self, transcript: Shown) -> None:
-        code = "pt.plot([1, 10, 100], [1e-3, 0, 1e3], xscale='log', yscale='log', kind='scatter')"
+        code = "pt.scatter([1, 10, 100], [1e-3, 0, 1e3], xscale='log', yscale='log')"
         entry = transcript.run(code)
         assert entry.locator("circle.spot").count() == 2
         texts = entry.locator("text.tick").all_text_contents()
@@ -429,15 +439,15 @@ class TestCharts:
 
     def test_more_series_than_colours(self, transcript: Shown) -> None:
         entry = transcript.run("pt.plot(pt.rand(5, 20))")
-        looks = entry.locator(".plotted-frame path.curve").evaluate_all(
+        looks = entry.locator(".marks path.curve").evaluate_all(
             "all => all.map(e => getComputedStyle(e)).map(s => s.stroke + s.strokeDasharray)"
         )
         assert len(set(looks)) == 20
 
     def test_series_have_names_and_colours(self, transcript: Shown) -> None:
         entry = transcript.run("pt.plot({'a': [1, 2], 'b': [2, 1]})")
-        expect(entry.locator("figure li")).to_have_text(["a", "b"])
-        colours = entry.locator("path.curve").evaluate_all(
+        expect(entry.locator(".legend text")).to_have_text(["a", "b"])
+        colours = entry.locator(".marks path.curve").evaluate_all(
             "all => all.map(e => getComputedStyle(e).stroke)"
         )
         assert len(set(colours)) == 2
@@ -450,6 +460,100 @@ class TestCharts:
         markup = entry.locator("svg").last.evaluate("e => e.outerHTML")
         assert "NaN" not in markup
         assert "Infinity" not in markup
+
+    def test_values_under_the_pointer(self, transcript: Shown) -> None:
+        entry = transcript.run(
+            "pt.plot([0, 1, 2], {'up': [1, 2, 4], 'down': [4, 2, 1]}, xlabel='t')"
+        )
+        spots = entry.locator(".marks circle.spot")
+        expect(spots).to_have_count(6)
+        assert pointed(transcript, spots.nth(2)) == ["t 2", "up  4", "down  1"]
+        expect(entry.locator(".ring")).to_have_count(2)
+        transcript.page.mouse.move(0, 0)
+        expect(entry.locator(".tip")).to_have_count(0)
+
+    def test_points_have_colours(self, transcript: Shown) -> None:
+        entry = transcript.run("pt.scatter([0, 1, 2], [5, 6, 7], c=[0, 0.5, 1], cmap='gray')")
+        spots = entry.locator(".marks circle.spot")
+        fills = spots.evaluate_all("all => all.map(e => getComputedStyle(e).fill)")
+        assert fills == ["rgb(0, 0, 0)", "rgb(128, 128, 128)", "rgb(255, 255, 255)"]
+        assert {"0.0", "1.0"} <= set(entry.locator(".colour-bar .tick").all_text_contents())
+        assert pointed(transcript, spots.nth(1)) == ["1", "6, c 0.5"]
+
+    def test_bars_of_series_stand_side_by_side(self, transcript: Shown) -> None:
+        code = "pt.bar(['a', 'b'], {'one': [1, 2], 'two': [3, -1]}, color=['red', 'C2'])"
+        entry = transcript.run(code)
+        bars = entry.locator(".marks rect.column")
+        expect(bars).to_have_count(4)
+        boxes = [bar.bounding_box() for bar in bars.all()]
+        lefts = [box["x"] for box in boxes if box is not None]
+        assert lefts[0] < lefts[2] < lefts[1] < lefts[3]
+        heights = [box["height"] for box in boxes if box is not None]
+        assert heights == pytest.approx([heights[3] * n for n in (1, 2, 3, 1)], abs=0.5)
+        expect(bars.first).to_have_css("fill", "rgb(255, 0, 0)")
+        assert entry.locator(".tick[text-anchor=middle]").all_text_contents() == ["a", "b"]
+        assert pointed(transcript, bars.nth(1)) == ["b", "one  2", "two  -1"]
+        name = "Bar chart. one: 2 bars, least 1 at a, greatest 2 at b."
+        expect(entry.get_by_role("img")).to_have_attribute(
+            "aria-label", re.compile(re.escape(name))
+        )
+
+    def test_a_histogram_on_a_log_axis(self, transcript: Shown) -> None:
+        entry = transcript.run("pt.hist([1, 1, 1, 1, 3], bins=[1, 2, 3, 4], yscale='log')")
+        bars = entry.locator(".marks rect.column")
+        expect(bars).to_have_count(2)  # the empty bin has no place
+        assert pointed(transcript, bars.last) == ["3 to 4", "1"]
+
+    def test_contours_lie_where_the_values_are(self, transcript: Shown) -> None:
+        code = (
+            "x = pt.linspace(-2, 2, 81)\npt.contour(x, x, x**2 + x[:, None]**2, levels=[1, 2.25])"
+        )
+        entry = transcript.run(code + "\n")
+        lines = entry.locator(".marks path.level")
+        expect(lines).to_have_count(2)
+        circles = [line.bounding_box() for line in lines.all()]
+        widths = [box["width"] for box in circles if box is not None]
+        assert widths[1] / widths[0] == pytest.approx(1.5, abs=0.02)  # radii 1 and 1.5
+        area = entry.locator("line.base").first.evaluate(
+            "e => e.x2.baseVal.value - e.x1.baseVal.value"
+        )
+        assert widths[0] / area == pytest.approx(0.5, abs=0.02)  # 2 of 4
+        expect(entry.locator(".colour-bar .tick")).to_have_text(["1", "2.25"])
+
+    def test_a_sum_is_one_chart(self, transcript: Shown) -> None:
+        entry = transcript.run("pt.plot([1, 2], label='a') + pt.scatter([2, 1], label='b')")
+        expect(entry.locator("figure")).to_have_count(1)
+        expect(entry.locator(".legend text")).to_have_text(["a", "b"])
+        expect(entry.locator(".result")).to_have_count(0)
+        expect(entry.locator(".display:visible")).to_have_count(1)
+
+    def test_an_image_with_axes(self, shown: Shown) -> None:
+        code = (
+            "pt.imshow(pt.tensor([[0.0, 1], [2, float('nan')]]), extent=(0, 10, 0, 1), xlabel='km')"
+        )
+        entry = shown.run(code)
+        assert {"0", "10"} <= set(entry.locator(".tick[text-anchor=middle]").all_text_contents())
+        ticks = entry.locator(".colour-bar .tick").all_text_contents()
+        assert (ticks[0], ticks[-1]) == ("0.0", "2.0")
+        box = entry.locator("canvas").bounding_box()
+        assert box is not None
+        told: list[list[str]] = []
+        for across, down in ((0.25, 0.25), (0.75, 0.25), (0.25, 0.75), (0.75, 0.75)):
+            x, y = box["x"] + across * box["width"], box["y"] + down * box["height"]
+            shown.page.mouse.move(x, y)
+            told.append(entry.locator(".tip text").all_text_contents())
+        heads = ["km 2.5, y 0.75", "km 7.5, y 0.75", "km 2.5, y 0.25", "km 7.5, y 0.25"]
+        assert [head for head, _ in told] == heads
+        values = [text for _, text in told]
+        assert (values[0], values[2], values[3]) == ("≈ 0", "≈ 2", "nan")
+        assert float(values[1].removeprefix("≈ ")) == pytest.approx(1, abs=2 / 255)
+
+    def test_a_live_image_keeps_its_canvas(self, shown: Shown) -> None:
+        entry = shown.run("d = pt.imshow(pt.tensor([[0.0, 1.0]]))")
+        entry.locator("canvas").evaluate("e => { e.id = 'kept'; }")
+        shown.run("d.update(pt.tensor([[0.0, 5.0]]))\nd.update(pt.tensor([[0.0, 8.0]]))\n")
+        expect(entry.locator(".colour-bar .tick").last).to_have_text("8")
+        expect(entry.locator("canvas#kept")).to_have_count(1)
 
     def test_a_chart_is_live(self, transcript: Shown) -> None:
         entry = transcript.run("d = pt.plot([1, 2])")
@@ -492,18 +596,19 @@ class TestViews:
         expect(canvas).to_be_visible()
         expected = colours[[0, 85, 170, 255]].view(np.uint8).reshape(2, 2, 4)
         np.testing.assert_array_equal(pixels(canvas), expected)
-        expect(entry.locator(".heatmap-legend")).to_contain_text("0.0")
+        expect(entry.locator(".colour-bar .tick").first).to_have_text("0")
         entry.get_by_role("button", name="Next plane").click()
         expect(entry.locator(".pager")).to_contain_text("Plane [1, …], 2 of 3")
-        expect(entry.locator(".heatmap-legend")).to_contain_text("7.0")
+        expect(entry.locator(".colour-bar .tick").first).to_have_text("4")
         expect(entry.get_by_role("button", name="Next plane")).to_be_focused()
 
     def test_a_histogram(self, transcript: Shown) -> None:
         entry = transcript.run("pt.tensor([1, 1, 2, 2, 2, 4, 4])")
         entry.get_by_role("button", name="Histogram").click()
-        bars = entry.locator(".column title")
+        bars = entry.locator("rect.column")
         expect(bars).to_have_count(4)
-        assert bars.all_text_contents() == ["1: 2", "2: 3", "3: 0", "4: 2"]
+        tips = [pointed(transcript, bar) for bar in bars.all()]
+        assert tips == [["value 1", "2"], ["value 2", "3"], ["value 3", "0"], ["value 4", "2"]]
         name = "Histogram of 7 elements, from 1 to 4. Most, 3, are in 2."
         expect(entry.locator(".view").get_by_role("img")).to_have_attribute("aria-label", name)
 

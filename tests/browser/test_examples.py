@@ -56,7 +56,7 @@ class Recorder:
     def post(self, number, bundle, beside, is_update):
         if bundle["kind"] == "image":
             what = "image {width} x {height}".format(**bundle)
-            colours = bundle["label"].partition(" in ")[2]
+            colours = bundle["label"].partition(" in ")[2].partition(" from ")[0]
             what += f" in {colours}" if colours else ""
             what += f" at {bundle['scale']:g}" if bundle["scale"] else ""
         elif bundle["kind"] == "controls":

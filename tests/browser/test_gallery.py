@@ -100,10 +100,37 @@ class TestGallery:
 
     def test_run(self, fresh_page: OpenPage) -> None:
         page = fresh_page(path="#gallery/elementwise").page
-        page.get_by_role("button", name="Run in the console").click()
-        tab(page, "Console")
-        expect(page.locator("#transcript .entry.done")).to_have_count(1, timeout=WAIT_MS)
-        expect(page.locator("#transcript .printed")).to_contain_text("add_sqrt_multiply_sin_divide")
+        page.get_by_role("button", name="Run", exact=True).click()
+        output = page.locator("#panel-gallery .cell-output")
+        expect(output.locator(".entry.done")).to_have_count(1, timeout=WAIT_MS)
+        expect(output.locator(".printed")).to_contain_text("add_sqrt_multiply_sin_divide")
+
+    def test_edit_in_place(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(path="#gallery/monte_carlo").page
+        page.get_by_role("button", name="Edit", exact=True).click()
+        text = page.locator("#panel-gallery .cm-content")
+        expect(text).to_be_focused()
+        page.keyboard.press("ControlOrMeta+a")
+        page.keyboard.type("'edited'.upper()")
+        page.get_by_role("button", name="Run", exact=True).click()
+        output = page.locator("#panel-gallery .cell-output")
+        expect(output).to_contain_text("EDITED", timeout=WAIT_MS)
+        page.get_by_role("link", name="Gallery", exact=True).click()
+        page.get_by_role("link", name="A Monte Carlo estimate").click()
+        expect(output).to_contain_text("EDITED")  # it is as it was left
+        page.get_by_role("button", name="Reset").click()
+        expect(text).to_contain_text("import py_tensor")
+        expect(output).to_have_count(0)
+
+    def test_open_in_the_editor(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(path="#gallery/monte_carlo").page
+        page.get_by_role("button", name="Open in the editor").click()
+        expect(page.locator("#panel-console")).to_be_visible()
+        tabs = page.locator("#editor .editor-tab")
+        expect(tabs.filter(has_text="monte_carlo.py")).to_have_attribute("aria-current", "true")
+        page.get_by_role("tab", name="Gallery").click()
+        page.get_by_role("button", name="Open in the editor").click()
+        expect(tabs.filter(has_text="monte_carlo")).to_have_count(1)  # the same file
 
     def test_the_code_is_the_file(self, fresh_page: OpenPage) -> None:
         page = fresh_page(path="#gallery/life").page

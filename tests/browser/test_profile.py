@@ -93,7 +93,7 @@ len(p.dispatches), x.tolist(), p.dispatches == sorted(p.dispatches, key=lambda d
 
 def test_one_profile_at_a_time(app: AppPage) -> None:
     error = app.run("with pt.profile():\n    with pt.profile():\n        pass")["error"]
-    assert "DeviceError: profile: another profile is being taken" in error
+    assert "DeviceError: profile: another profile is running" in error
     assert app.run("with pt.profile() as p: pass\nlen(p.dispatches)")["result"] == "0"
 
 

@@ -170,8 +170,11 @@ class TestPage:
         page = fresh_page(path="#reference/matmul").page
         expect(page.locator(".facts")).to_contain_text("derivative")
         page.get_by_role("button", name="Run", exact=True).click()
-        expect(page.get_by_role("tab", name="Console")).to_have_attribute("aria-selected", "true")
-        expect(page.locator("#transcript .result")).to_contain_text("[15., 22.]")
+        outputs = page.locator("#panel-reference .cell-output")
+        expect(outputs.first).to_contain_text("[15., 22.]", timeout=30_000)
+        page.get_by_role("button", name="Open in the editor").click()
+        tab = page.locator("#editor .editor-tab[aria-current]")
+        expect(tab).to_have_text("example_matmul.py")
 
     def test_facts(self, page: Page) -> None:
         facts = dict(ENTRIES["exp"]["facts"])

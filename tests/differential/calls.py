@@ -540,8 +540,9 @@ ELSEWHERE = {
     "no tensor, or NumPy's no longer": "einsum_path row_stack",
     "random": "rand randn randint manual_seed",
     "the coefficients of a fit": "polyfit",
+    "charts": "bar contour hist plot scatter",
     "settings, devices and pictures": "debug default_device device_info display empty_cache explain"
-    " geterr imshow init kernel memory_info plot profile realize set_default_device"
+    " geterr imshow init kernel memory_info profile realize set_default_device"
     " set_printoptions get_printoptions printoptions getbufsize setbufsize geterrcall seterrcall"
     " seterr synchronize synchronize_async tune tuning",
 }

@@ -24,5 +24,5 @@ def test_without_an_adapter_the_error_says_what_to_install(monkeypatch: pytest.M
     real = native_device.lib
     monkeypatch.setattr(native_device, "lib", Without())
     bridge = NativeBridge()
-    with pytest.raises(pt.DeviceError, match="no WebGPU device: wgpu finds no adapter; install"):
+    with pytest.raises(pt.DeviceError, match="no WebGPU device: wgpu found no adapter; install"):
         WebGPU(bridge, bridge.acquire("", 0).wait())

@@ -286,10 +286,10 @@ def test_refused_writes_change_nothing(device: str) -> None:
     x = pt.tensor(array, dtype=array.dtype, device=device)
     floats = pt.ones((3, 4), device=device)
     wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: x.__setitem__(9, 1), IndexError, "^index: 9 is out of range for axis 0"),
+        (lambda: x.__setitem__(9, 1), IndexError, "^index 9 is out of range for axis 0"),
         (lambda: x.__setitem__(0.5, 1), IndexError, "^index: .*float"),
         (lambda: x.__setitem__("a", 1), IndexError, "^index: .*str"),
-        (lambda: x.__setitem__((0, 0, 0), 1), IndexError, "^index: 3 indices .* 2 axes"),
+        (lambda: x.__setitem__((0, 0, 0), 1), IndexError, "^index: .* 2 axes: 3$"),
         (lambda: x.__setitem__([0, 7], 1), IndexError, "7 is out of range"),
         (lambda: x.__setitem__([0.5], 1), IndexError, "integers, not"),
         (lambda: x.__setitem__(floats, 1), IndexError, "not float32"),
@@ -312,22 +312,26 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: operator.iadd(x, pt.ones((2, 3, 4), pt.int32, device=device)), ValueError, "iadd"),
         (lambda: operator.iadd(x, [1, 2, 3]), ValueError, "do not broadcast"),
         (lambda: operator.iadd(x[0], x), ValueError, r"\(3, 4\) .*\(4,\)"),
-        (lambda: pt.add(x, 0.5, out=x), TypeError, "^add: float32 .*int32; give an out of float32"),
+        (lambda: pt.add(x, 0.5, out=x), TypeError, "^add: float32 .*int32; pass an out of float32"),
         (lambda: pt.sum(x, 0, out=x[:, 0]), ValueError, r"^sum: .*\(3,\).*\(4,\)"),
         (lambda: pt.sum(x, 0, out=x), ValueError, r"^sum: .*\(3, 4\).*\(4,\)"),
         (lambda: pt.cumsum(x[:1], 1, out=x), ValueError, r"^cumsum: .*\(3, 4\).*\(1, 4\)"),
         (lambda: pt.take(x, 1, 0, out=x), ValueError, r"^take: .*\(3, 4\).*\(4,\)"),
         (lambda: x.max(out=x[0].expand(3, 4)), ValueError, "^max: .*read-only"),
-        (lambda: pt.add(x, 1, out=[1]), TypeError, "^add: out is a tensor or an array, not list"),
+        (
+            lambda: pt.add(x, 1, out=[1]),
+            TypeError,
+            "^add: out must be a tensor or an array, not list",
+        ),
         (lambda: pt.add(x, 0.5, out=array), TypeError, "same_kind"),
-        (lambda: x.put(99, 1), IndexError, "^put: 99 is out of range"),
-        (lambda: pt.put_along_axis(x, [[9]], 1, 1), IndexError, "^put_along_axis: 9"),
+        (lambda: x.put(99, 1), IndexError, "^put: index 99 is out of range"),
+        (lambda: pt.put_along_axis(x, [[9]], 1, 1), IndexError, "^put_along_axis: index 9"),
         (lambda: pt.put_along_axis(x, [0], 1, 1), ValueError, "^put_along_axis: "),
         (lambda: pt.copyto(x, 0.5), TypeError, "^copyto: float32 .*int32"),
         (lambda: pt.copyto(x, [1, 2, 3]), ValueError, r"^copyto|\(3,\)"),
         (lambda: pt.copyto(x, 1, where=[True] * 3), ValueError, "^copyto: "),
         (lambda: pt.putmask(x, [True], 1), ValueError, r"^putmask: .*\(1,\)"),
-        (lambda: pt.place(x, x > 0, []), ValueError, "^place: there are no values"),
+        (lambda: pt.place(x, x > 0, []), ValueError, "^place: vals must not be empty"),
         (lambda: pt.fill_diagonal(x[0], 1), ValueError, r"^fill_diagonal: .*\(4,\)"),
         (lambda: x.fill([1, 2]), TypeError, "^fill: "),  # type: ignore[arg-type]
         (lambda: x.sort(5), ValueError, "^sort: axis 5"),
@@ -338,14 +342,14 @@ def test_refused_writes_change_nothing(device: str) -> None:
         (lambda: x.__delitem__(slice(2)), ValueError, "^del: "),
         (lambda: operator.imatmul(x[0, :3], x), ValueError, r"^imatmul: .*\(4,\) .*\(3,\)"),
         (lambda: operator.imatmul(x[0], x[1]), ValueError, r"^imatmul: .*\(\) .*\(4,\)"),
-        (lambda: x.flat.__setitem__(12, 1), IndexError, "^flat: 12 .*12 elements"),
+        (lambda: x.flat.__setitem__(12, 1), IndexError, "^flat: index 12 .*12 elements"),
         (lambda: x.flat.__setitem__([0, 12], 1), IndexError, "12 is out of range"),
-        (lambda: x.flat.__setitem__([0, 1], []), ValueError, "^flat: there are no values"),
-        (lambda: x[0, 0].__setitem__((), 1), TypeError, r"^setitem: an element .*x\[i, \.\.\.\]"),
-        (lambda: x[0, 0].fill(1), TypeError, "^setitem: an element"),
-        (lambda: pt.add(x[0, 0], 1, out=x[0, 0]), TypeError, "^add: an element"),
-        (lambda: pt.sum(x, out=x[0, 0]), TypeError, "^sum: an element"),
-        (lambda: pt.copyto(x[0, 0], 1), TypeError, "^copyto: an element"),
+        (lambda: x.flat.__setitem__([0, 1], []), ValueError, "^flat: the value must not be empty"),
+        (lambda: x[0, 0].__setitem__((), 1), TypeError, r"^setitem: a scalar .*x\[i, \.\.\.\]"),
+        (lambda: x[0, 0].fill(1), TypeError, "^setitem: a scalar"),
+        (lambda: pt.add(x[0, 0], 1, out=x[0, 0]), TypeError, "^add: a scalar"),
+        (lambda: pt.sum(x, out=x[0, 0]), TypeError, "^sum: a scalar"),
+        (lambda: pt.copyto(x[0, 0], 1), TypeError, "^copyto: a scalar"),
     ]
     for n, (write, error, match) in enumerate(wrong):
         with pytest.raises(error, match=match):
@@ -379,7 +383,9 @@ def test_an_index_out_of_range_in_a_tensor(device: str) -> None:
     """Raised with the next read; nothing is written there, and the session goes on."""
     x = pt.zeros((3, 4), pt.int32, device=device)
     x[pt.tensor([1, 3], device=device)] = 5
-    with pytest.raises(IndexError, match=r"^setitem: 3 is out of range for axis 0 .*\(3, 4\)"):
+    with pytest.raises(
+        IndexError, match=r"^setitem: index 3 is out of range for axis 0 .*\(3, 4\)"
+    ):
         x.numpy()
     same(x, np.array([[0] * 4, [5] * 4, [0] * 4], np.int32), "what is in range")
     before = pt.default_device()

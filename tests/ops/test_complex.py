@@ -224,7 +224,7 @@ def test_functions_of_real_numbers(device: str) -> None:
     for convert in (float, int):
         with pytest.warns(pt.ComplexWarning, match="imaginary parts are dropped"):
             assert convert(x[0]) == 1
-    with pytest.raises(pt.DTypeError, match="exp: complex64 does not become float32"):
+    with pytest.raises(pt.DTypeError, match="exp: cannot cast complex64 to float32"):
         pt.exp(x, dtype="float32")
     with pytest.warns(pt.ComplexWarning):
         pt.sum(x, out=pt.array(0.0, device=device))
@@ -674,7 +674,7 @@ def test_host(device: str, rng: np.random.Generator) -> None:
     x = pt.tensor([1.0, 2.0], device=device)
     close(pt.arcsinh(x.sum()) * 1j, np.arcsinh(C128(3)) * 1j, 4, "of a sum, made complex")
     end: Any = 2j
-    with pytest.raises(TypeError, match="arange: an end or a step is a real number, not 2j"):
+    with pytest.raises(TypeError, match="arange: an end or a step must be a real number, not 2j"):
         pt.arange(end, device=device)
     assert f"{one[0]:.1f}" == "3.0+4.0j"
     assert one[0] == 3 + 4j

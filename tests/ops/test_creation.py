@@ -412,7 +412,7 @@ def test_steps_and_bools_of_arange(device: str) -> None:
     same(pt.arange(2, 9, None, device=device), np.arange(2, 9, dtype=np.int32), "no step")
     for count in (0, 1, 2):
         same(pt.arange(count, dtype=bool, device=device), np.arange(count, dtype=bool), "bools")
-    with pytest.raises(TypeError, match=r"^arange: .*3 numbers"):
+    with pytest.raises(TypeError, match=r"^arange: .*not 3"):
         pt.arange(3, dtype=bool, device=device)
 
 
@@ -436,7 +436,7 @@ def test_text_and_none_where_a_dtype_is_given(device: str) -> None:
         found = pt.array(given, dtype=dtype, device=device)
         same(found, np.array(given, dtype=dtype), f"{given} as {dtype}")
     for given, error in ((["one"], ValueError), ([None], TypeError), (["1.5"], ValueError)):
-        with pytest.raises(error, match=r"^array: .*is no int32"):
+        with pytest.raises(error, match=r"^array: .*is not int32"):
             pt.array(cast("Any", given), dtype="int32", device=device)
     with pytest.raises(pt.DTypeError):
         pt.array(cast("Any", ["1"]), device=device)

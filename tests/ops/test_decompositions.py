@@ -166,7 +166,7 @@ def test_what_does_not_fit(device: str) -> None:
             pt.linalg.LinAlgError, match=rf"^{name}: takes matrices, not shape \(3,\)"
         ):
             getattr(pt.linalg, name)(x[0])
-    with pytest.raises(pt.ShapeError, match=r"^solve: 2 equations"):
+    with pytest.raises(pt.ShapeError, match=r"^solve: b of shape"):
         pt.linalg.solve(pt.ones((2, 2), device=device), x.T)
     a = np.asarray([[1, 2], [3, 4], [5, 7]], np.float32)
     for mine, theirs in zip(

@@ -101,8 +101,12 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.ShapeError,
         r"^add: a result of shape \(2, 3, 4\) .*\(2,\)",
     ),
-    "histogram": (lambda x: pt.histogram(x, [3, 1]), ValueError, "^histogram: .*do not rise"),
-    "digitize": (lambda x: pt.digitize(x, [0, 2, 1]), ValueError, "^digitize: .*neither rise"),
+    "histogram": (lambda x: pt.histogram(x, [3, 1]), ValueError, "^histogram: edges must increase"),
+    "digitize": (
+        lambda x: pt.digitize(x, [0, 2, 1]),
+        ValueError,
+        "^digitize: bins must increase or",
+    ),
     "flip": (lambda x: x.flip(-4), pt.AxisError, r"^flip: axis -4.*3 axes"),
     "flip twice": (lambda x: x.flip((1, -2)), pt.AxisError, r"^flip: repeated.*\(1, -2\)"),
     "crop outside": (
@@ -125,7 +129,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "pad with too many values": (
         lambda x: pt.pad(x, 1, constant_values=(1, 2, 3)),
         pt.ShapeError,
-        r"^pad: constant_values \(1, 2, 3\) are no pairs for 3 axes",
+        r"^pad: constant_values \(1, 2, 3\) does not give a pair",
     ),
     "pad with text": (
         lambda x: pt.pad(x, 1, constant_values="1"),
@@ -136,13 +140,13 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "pad nothing by its edge": (lambda x: x[:0].pad(1, "edge"), ValueError, r"^pad: axis 0"),
     "repeat by too few": (lambda x: x.repeat([1, 2, 3], 0), pt.ShapeError, r"^repeat: .*\(3,\)"),
     "pad too many": (lambda x: x.pad(((0, 1),) * 4), pt.ShapeError, r"^pad: pad_width .*3 axes"),
-    "index out of range": (lambda x: x[2], IndexError, r"^index: 2.*axis 0.*\(2, 3, 4\)"),
+    "index out of range": (lambda x: x[2], IndexError, r"^index 2.*axis 0.*\(2, 3, 4\)"),
     "index out of range, negative": (
         lambda x: x[0, -4],
         IndexError,
-        r"^index: -4.*axis 1.*\(2, 3, 4\)",
+        r"^index -4.*axis 1.*\(2, 3, 4\)",
     ),
-    "too many indices": (lambda x: x[0, 0, 0, 0], IndexError, r"^index: 4.*3 axes"),
+    "too many indices": (lambda x: x[0, 0, 0, 0], IndexError, r"^index: .*3 axes: 4$"),
     "two ellipses": (lambda x: x[..., ...], IndexError, r"^index: .*\.\.\."),
     "index by a float": (lambda x: x[0.5], IndexError, r"^index: .*float"),
     "index by a mask of other axes": (
@@ -163,11 +167,11 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "index by a ragged list of both": (lambda x: x[[True, [1]]], ValueError, r"^index: .*ragged"),
     "index by bytes": (lambda x: x[memoryview(b"ab")], IndexError, r"^index: .*memory"),
     "index by text": (lambda x: x["ab"], IndexError, r"^index: .*str"),
-    "index a 0-d tensor by a list": (lambda x: x[0, 0, 0][[0]], IndexError, r"^index: 1 .*0 axes"),
+    "index a 0-d tensor by a list": (lambda x: x[0, 0, 0][[0]], IndexError, r"0 axes: 1$"),
     "index by masks of too many axes": (
         lambda x: x[x > 0, [0]],
         IndexError,
-        r"^index: 4 indices .*3 axes",
+        r"^index: .*3 axes: 4$",
     ),
     "index by integers that do not broadcast": (
         lambda x: x[[0, 1], [0, 1, 2]],
@@ -177,7 +181,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "index by a tensor of floats": (lambda x: x[x], IndexError, r"^index: .*float32"),
     "index by a list of floats": (lambda x: x[[0.5]], IndexError, r"^index: .*0\.5"),
     "index by a float of NumPy's": (lambda x: x[np.float32(1)], IndexError, r"^index: .*float32"),
-    "index by a list out of range": (lambda x: x[[0, 99]], IndexError, r"^index: 99 .*axis 0"),
+    "index by a list out of range": (lambda x: x[[0, 99]], IndexError, r"^index 99 .*axis 0"),
     "full of text": (lambda x: pt.full(3, "a"), TypeError, r"^full: fill_value .*str"),
     "full_like of text": (
         lambda x: pt.full_like(x, "a"),
@@ -204,14 +208,14 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "concatenate": (
         lambda x: pt.concatenate([x[0], x[0, :, :2]]),
         pt.ShapeError,
-        r"^concatenate: shapes \(3, 4\) and \(3, 2\) differ beside axis 0$",
+        r"^concatenate: shapes \(3, 4\) and \(3, 2\) differ in an axis other than axis 0$",
     ),
     "too many indices of a vector": (
         lambda x: x[0, 0][1, 2],
         IndexError,
-        r"2 indices for a tensor of 1 axis$",
+        r"a tensor of 1 axis: 2$",
     ),
-    "an index of nothing": (lambda x: x.sum()[0], IndexError, r"1 index for a tensor of 0 axes$"),
+    "an index of nothing": (lambda x: x.sum()[0], IndexError, r"a tensor of 0 axes: 1$"),
     "axis of a vector": (lambda x: x[0, 0].sum(2), pt.AxisError, r"a tensor of 1 axis$"),
     "texts": (
         lambda x: pt.array(["1", "2"]),
@@ -254,7 +258,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "roll with too many shifts": (
         lambda x: pt.roll(x, (1, 2, 3), (0, 1)),
         pt.ShapeError,
-        r"^roll: 3 shifts for 2 axes",
+        r"^roll: 3 shifts do not match 2 axes",
     ),
     "meshgrid": (lambda x: pt.meshgrid(x, indexing="yx"), ValueError, r"^meshgrid: .*'yx'"),
     "tril of a 0-d tensor": (lambda x: pt.tril(x[0, 0, 0]), pt.ShapeError, r"^tril: .*0-d"),
@@ -281,17 +285,17 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "accumulate": (
         lambda x: cast("Any", pt.less).accumulate(x),
         TypeError,
-        r"^less.accumulate: gives bool, not float32$",
+        r"^less.accumulate: returns bool, not float32$",
     ),
     "accumulate powers of 2": (
         lambda x: cast("Any", pt.ldexp).accumulate(x),
         TypeError,
-        r"^ldexp.accumulate: its operands differ in dtype",
+        r"^ldexp.accumulate: needs operands of one dtype",
     ),
     "reduce of one operand": (
         lambda x: cast("Any", pt.exp).reduce(x),
         ValueError,
-        r"^exp.reduce: .*of two operands and one result$",
+        r"^exp.reduce: .*of two operands and one result",
     ),
     "reduce of two results": (
         lambda x: cast("Any", pt.divmod).reduce(x),
@@ -306,12 +310,12 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "outer of one operand": (
         lambda x: cast("Any", pt.exp).outer(x, x),
         ValueError,
-        r"^exp.outer: .*of two operands$",
+        r"^exp.outer: .*of two operands",
     ),
     "at in no tensor": (
         lambda x: cast("Any", pt.multiply).at([1], 0, 2),
         TypeError,
-        r"^multiply.at: writes to a tensor, not to list",
+        r"^multiply.at: can only write to a tensor, not to list",
     ),
     "at without values": (
         lambda x: cast("Any", pt.multiply).at(x, 0),
@@ -342,7 +346,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "accumulate a scalar": (
         lambda x: cast("Any", pt.hypot).accumulate(x.sum()),
         TypeError,
-        r"^hypot.accumulate: takes an axis",
+        r"^hypot.accumulate: needs at least 1 axis",
     ),
     "slices by a matrix": (
         lambda x: cast("Any", pt.hypot).reduceat(x, [[0]]),
@@ -352,7 +356,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "accumulate logic as numbers": (
         lambda x: cast("Any", pt.logical_or).accumulate(x, dtype="int32"),
         pt.DTypeError,
-        r"^logical_or.accumulate: gives bool, not int32",
+        r"^logical_or.accumulate: returns bool, not int32",
     ),
     "accumulate differences of bools": (
         lambda x: cast("Any", pt.subtract).accumulate(x > 0),

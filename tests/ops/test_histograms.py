@@ -84,16 +84,16 @@ def test_what_is_refused(device: str) -> None:
     x = pt.tensor([1.0, 2.0], device=device)
     nan = pt.tensor([1.0, float("nan")], device=device)
     wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: pt.histogram(x, "none"), ValueError, "histogram: the rules .*'none'"),
-        (lambda: pt.histogram(x, "auto", weights=x), TypeError, "histogram: no rule, such as"),
-        (lambda: pt.histogram(nan, "fd"), ValueError, "histogram: the elements reach from nan"),
-        (lambda: pt.histogram(x, 2, (0, float("inf"))), ValueError, "histogram: the range"),
+        (lambda: pt.histogram(x, "none"), ValueError, "histogram: bins .*'none'"),
+        (lambda: pt.histogram(x, "auto", weights=x), TypeError, "histogram: the rule 'auto'"),
+        (lambda: pt.histogram(nan, "fd"), ValueError, "histogram: .*, nan to nan, is not"),
+        (lambda: pt.histogram(x, 2, (0, float("inf"))), ValueError, "histogram: range"),
         (lambda: pt.histogram(x, [1j, 2]), pt.DTypeError, "histogram: .*complex64"),
         (lambda: pt.histogram(x * 1j), pt.DTypeError, "histogram: .*complex64"),
         (lambda: pt.histogram(x, [[1, 2]]), pt.ShapeError, r"histogram: edges .*\(1, 2\)"),
-        (lambda: pt.histogram(x, 2.5), TypeError, "histogram: bins are .*2.5"),
-        (lambda: pt.histogram2d(x, x, "auto"), TypeError, "histogram2d: takes numbers of bins"),
-        (lambda: pt.histogramdd([x], ["fd"]), TypeError, "histogramdd: takes numbers of bins"),
+        (lambda: pt.histogram(x, 2.5), TypeError, "histogram: bins must .*2.5"),
+        (lambda: pt.histogram2d(x, x, "auto"), TypeError, "histogram2d: bins must be ints"),
+        (lambda: pt.histogramdd([x], ["fd"]), TypeError, "histogramdd: bins must be ints"),
     ]
     for call, error, match in wrong:
         with pytest.raises(error, match=f"^{match}"):

@@ -617,7 +617,7 @@ def test_scalars(device: str) -> None:
     assert [10, 20, 30][pt.tensor(2, device=device) - 1] == 20
     several = pt.tensor([1.0, 2.0], device=device)
     for read, error, match in (
-        (several.item, ValueError, r"item: .*\(2,\).*2 elements"),
+        (several.item, ValueError, r"item: .*\(2,\).*not 2"),
         (lambda: bool(several), ValueError, r"\(2,\).*any\(\) or all\(\)"),
         (lambda: bool(several[:0]), ValueError, r"\(0,\)"),
         (lambda: float(several), TypeError, r"\(2,\)"),
@@ -625,7 +625,7 @@ def test_scalars(device: str) -> None:
         (lambda: [1, 2][several[0]], TypeError, "float32"),
         (lambda: len(several[0]), TypeError, "0-d"),
         (lambda: list(several[0]), TypeError, "0-d"),
-        (several[:0].item, ValueError, "0 elements"),
+        (several[:0].item, ValueError, "not 0"),
     ):
         with pytest.raises(error, match=match):
             read()
@@ -679,7 +679,7 @@ def test_scalars_are_numbers_of_python(device: str) -> None:
     assert not hasattr(x[0], "bit_count")
     assert not hasattr(i[0], "as_integer_ratio")
     assert not hasattr(pt.tensor([True], device=device)[0], "is_integer")
-    with pytest.raises(TypeError, match="only one element is a scalar"):
+    with pytest.raises(TypeError, match="takes a tensor of one element"):
         math.trunc(x)
 
 
@@ -863,12 +863,12 @@ def test_numpys_functions_of_tensors(device: str) -> None:
     same(rest, a % x.numpy(), "divmod of an array by a tensor, what is left")
     for call, match in (
         (lambda: np.isnat(x), r"^np\.isnat: .*np\.isnat\(x\.numpy\(\)\)"),
-        (lambda: np.equal.reduce(x), r"^equal\.reduce: gives bool"),
+        (lambda: np.equal.reduce(x), r"^equal\.reduce: returns bool"),
         (lambda: np.sqrt(x, out=np.empty(2, np.int32)), "same_kind"),
-        (lambda: np.add(x, 1, signature="ff->f"), r"^add: takes no signature"),
+        (lambda: np.add(x, 1, signature="ff->f"), r"^add: signature is not supported"),
         (
             lambda: np.add(x, pt.arange(2, device=device), casting="no"),
-            r"^add: int32 .*casting='no'",
+            r"^add: .*int32 .*casting='no'",
         ),
     ):
         with pytest.raises(TypeError, match=match):

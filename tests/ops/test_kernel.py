@@ -121,11 +121,11 @@ def test_several_tensors_and_another_count(device: str, rng: np.random.Generator
 
 def test_errors(device: str) -> None:
     x = pt.ones((4,), device=device)
-    with pytest.raises(TypeError, match=r"^blur: takes x, got 2 tensors$"):
+    with pytest.raises(TypeError, match=r"^blur: takes x, not 2 tensors$"):
         blur(x, x, radius=1)
-    with pytest.raises(TypeError, match=r"^blur: needs the numbers \(radius\), got \[\]$"):
+    with pytest.raises(TypeError, match=r"^blur: takes the numbers \(radius\), not \[\]$"):
         blur(x)
-    with pytest.raises(pt.DTypeError, match=r"^collatz: x is uint32, not float32$"):
+    with pytest.raises(pt.DTypeError, match=r"^collatz: x must be uint32, not float32$"):
         steps_of(x)
     with pytest.raises(pt.ShapeError, match=r"^blur: x of shape \(0,\) has no elements$"):
         blur(x[:0], radius=1)
@@ -134,18 +134,18 @@ def test_errors(device: str) -> None:
         with pytest.raises(pt.DeviceError, match=r"^bare: runs on webgpu"):
             bare(x)
     for given, message in (
-        ({"inputs": ("index",)}, "'index' is no name"),
-        ({"inputs": ("y",)}, "'y' is no name"),
-        ({"outputs": {"y": "z"}}, "an output is like 'z', but the inputs are ['x']"),
-        ({"inputs": ()}, "takes tensors"),
-        ({"workgroup_size": 0}, "workgroup_size is 1 to 256, not 0"),
+        ({"inputs": ("index",)}, "'index' is not a unique, valid"),
+        ({"inputs": ("y",)}, "'y' is not a unique, valid"),
+        ({"outputs": {"y": "z"}}, "an output refers to 'z', but the inputs are ['x']"),
+        ({"inputs": ()}, "needs inputs and outputs"),
+        ({"workgroup_size": 0}, "workgroup_size must be from 1 to 256, not 0"),
     ):
         options: Any = {"inputs": ("x",), "outputs": {"y": "x"}} | given
         with pytest.raises(ValueError, match="^wrong: .*" + re.escape(message)):
             pt.kernel("wrong", "", **options)
     with pytest.raises(pt.DTypeError, match=r"^unknown dtype 'z'"):
         pt.kernel("wrong", "", inputs={"x": "z"}, outputs={"y": "x"})
-    with pytest.raises(pt.DTypeError, match=r"^blur: radius is int32, not 1\.5$"):
+    with pytest.raises(pt.DTypeError, match=r"^blur: radius must be int32, not 1\.5$"):
         blur(x, radius=1.5)
 
 

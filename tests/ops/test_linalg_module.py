@@ -108,7 +108,7 @@ def test_matrices_that_are_none(device: str) -> None:
     for call, words in (
         (lambda: pt.linalg.cond(x[:, :0]), r"^cond: .*\(2, 0\)"),
         (lambda: pt.linalg.cond(x[0]), r"^cond: .*\(3,\)"),
-        (lambda: pt.linalg.tensorinv(x, 1), r"^tensorinv: \(2,\) and \(3,\)"),
+        (lambda: pt.linalg.tensorinv(x, 1), r"^tensorinv: .*\(2,\) and \(3,\)"),
         (lambda: pt.linalg.multi_dot([x, x[0], x]), "^multi_dot: "),
         (lambda: pt.linalg.lstsq(x, x[0]), r"^lstsq: .*\(2, 3\) and \(3,\)"),
         (lambda: pt.linalg.lstsq(x[0], x[0]), r"^lstsq: takes matrices"),

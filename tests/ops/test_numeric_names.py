@@ -222,14 +222,14 @@ def test_requirements(device: str) -> None:
         assert got.flags.writeable
     assert pt.require([1, 2], "float32", "F").dtype is pt.float32
     for wanted in (["C", "F"], "X"):
-        with pytest.raises(ValueError, match=r"^require: requirements are"):
+        with pytest.raises(ValueError, match=r"^require: requirements must"):
             pt.require(x, requirements=wanted)
     by_columns = pt.asfortranarray(x)
     assert by_columns.tolist() == x.tolist()
     assert by_columns.flags.f_contiguous
     assert pt.asfortranarray(by_columns) is by_columns
     assert pt.require(x, None, "F").flags.f_contiguous
-    with pytest.raises(ValueError, match=r"^require: .*not both F and O"):
+    with pytest.raises(ValueError, match=r"^require: F and O exclude"):
         pt.require(x, None, ["F", "O"])
     same(pt.asfortranarray(2.5), np.asfortranarray(np.float32(2.5)), "asfortranarray of a number")
     assert pt.asfortranarray([[1, 2]], dtype="float32").tolist() == [[1, 2]]
@@ -272,7 +272,7 @@ def test_functions_of_python(device: str) -> None:
     assert isinstance(of_two, pt.ufunc)
     with pytest.raises(TypeError, match="takes 2 operands, not 1"):
         of_two(x)
-    with pytest.raises(ValueError, match="gives 1 results, not 2"):
+    with pytest.raises(ValueError, match="returned 1 results, not 2"):
         pt.frompyfunc(abs, 1, 2)(x)
 
 
@@ -302,7 +302,7 @@ def test_tensorinv(device: str, rng: numpy.random.Generator) -> None:
         array = (np.eye(size) * 3 + rng.uniform(-1, 1, (size, size)) / size).reshape(shape)
         got = pt.linalg.tensorinv(pt.tensor(array, device=device), ind)
         close(got, np.linalg.tensorinv(array, ind), f"tensorinv of {shape}")
-    with pytest.raises(ValueError, match=r"^tensorinv: ind is 0"):
+    with pytest.raises(ValueError, match=r"^tensorinv: ind .* 0"):
         pt.linalg.tensorinv(pt.eye(2), 0)
     with pytest.raises(pt.linalg.LinAlgError, match=r"^tensorinv: "):
         pt.linalg.tensorinv(pt.ones((2, 3)), 1)
@@ -344,7 +344,7 @@ def test_einsum_by_a_path(device: str, rng: numpy.random.Generator) -> None:
     dots = rng.uniform(-1, 1, (2, 3, 3)).astype(np.float32)
     got = pt.einsum(pt.tensor(dots, device=device), [..., 0, 1], x, [1, 2], [..., 0, 2])
     close(got, np.einsum(dots, [..., 0, 1], arrays[0], [1, 2], [..., 0, 2]), "lists with ...")
-    with pytest.raises(ValueError, match=r"^einsum: optimize is"):
+    with pytest.raises(ValueError, match=r"^einsum: optimize must"):
         pt.einsum("ij,jk", x, tensors[1], optimize="quick")
     with pytest.raises(ValueError, match=r"^einsum_path: einsum_call"):
         pt.einsum_path("ij,jk", x, tensors[1], einsum_call=True)
@@ -385,7 +385,7 @@ def test_resized_in_place(device: str) -> None:
     assert x.tolist() == [[1, 2], [3, 4], [5, 6], [1, 1]]
     view = x[1:]
     for each in (x, view, x.sum()):
-        with pytest.raises(ValueError, match=r"^resize: the tensor has views"):
+        with pytest.raises(ValueError, match=r"^resize: the tensor is a view"):
             each.resize(2)
 
 

@@ -315,8 +315,11 @@ def test_arrays_beside_tensors(array: Array, device: str) -> None:
 def test_what_ours_lacks_raises(array: Array, device: str) -> None:
     x = pt.tensor(array, device=device)
     refused: list[tuple[Call, str]] = [
-        (lambda a: np.amax(a, out=cast("Any", [1])), r"max: out is a tensor or an array, not list"),
-        (lambda a: np.sort(a, order="f"), r"np\.sort: takes no order with a tensor"),
+        (
+            lambda a: np.amax(a, out=cast("Any", [1])),
+            r"max: out must be a tensor or an array, not list",
+        ),
+        (lambda a: np.sort(a, order="f"), r"np\.sort: does not take order with a tensor"),
     ]
     for call, match in refused:
         with pytest.raises(TypeError, match="^" + match):
@@ -409,5 +412,5 @@ def test_a_ufunc_of_another_library_takes_copies(device: str, name: str) -> None
 
 
 def test_a_ufunc_of_numpys_that_is_not_there_raises(device: str) -> None:
-    with pytest.raises(TypeError, match=r"np\.isnat: no such op on tensors"):
+    with pytest.raises(TypeError, match=r"np\.isnat: not supported for tensors"):
         np.isnat(pt.ones(3, device=device))

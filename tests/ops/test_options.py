@@ -58,7 +58,7 @@ def test_castings(name: str, rng: numpy.random.Generator) -> None:
                 CASTS[name](pt, i, f, casting)
             continue
         close(CASTS[name](pt, i, f, casting), expected, f"{name} by {casting}")
-    with pytest.raises(ValueError, match=r"casting is 'no', .* not 'most'"):
+    with pytest.raises(ValueError, match=r"casting must be 'no', .* not 'most'"):
         CASTS[name](pt, i, f, "most")
 
 
@@ -98,7 +98,7 @@ def test_order_and_signature(device: str) -> None:
         got = call(order="F", subok=False)
         assert got.tolist() == call().tolist()
         assert got.flags.c_contiguous
-        with pytest.raises(TypeError, match=r"takes no signature; dtype says"):
+        with pytest.raises(TypeError, match=r"signature is not supported; use dtype"):
             call(signature="f->f")
         assert call(dtype="float32").dtype is pt.float32
 
@@ -113,7 +113,7 @@ def test_creation(device: str) -> None:
         assert made.flags.f_contiguous
         assert not made.flags.c_contiguous
         assert (made.shape, made.dtype) == ((2, 3), pt.int32)
-        with pytest.raises(ValueError, match=rf"^{name}: order is .*'X'"):
+        with pytest.raises(ValueError, match=rf"^{name}: order must be .*'X'"):
             getattr(pt, name)((2, 3), order="X", device=device)
         like = getattr(pt, f"{name}_like")(x, None, "F", False, (4, 2))
         assert like.flags.f_contiguous
@@ -239,5 +239,5 @@ def test_orders_that_name_fields(device: str) -> None:
         lambda: x.sort(order="f"),  # type: ignore[arg-type]
     ]
     for call in calls:
-        with pytest.raises(ValueError, match=r"order names fields, which elements have not: 'f'"):
+        with pytest.raises(ValueError, match=r"order must be None, .* not 'f'"):
             call()

@@ -114,13 +114,13 @@ def test_a_function_writes(device: str, rng: numpy.random.Generator) -> None:
 def test_what_is_refused(device: str) -> None:
     x = pt.ones((2, 3), device=device)
     wrong: list[tuple[Any, str, dict[str, Any], type[Exception], str]] = [
-        (1, "none", {}, ValueError, "mode is one of empty, .* not 'none'"),
-        (1, "edge", {"constant_values": 1}, ValueError, "mode 'edge' takes no constant_values"),
-        (1, "constant", {"value": 1}, ValueError, "mode 'constant' takes no value"),
-        (1, "reflect", {"reflect_type": "none"}, ValueError, "reflect_type is .*'none'"),
-        (1, "maximum", {"stat_length": 0}, ValueError, "mode 'maximum' has no value"),
-        (1, "mean", {"stat_length": -1}, ValueError, "mode 'mean' has no value"),
-        (1, "mean", {"stat_length": 1.5}, TypeError, "stat_length is an int"),
+        (1, "none", {}, ValueError, "mode must be one of empty, .* not 'none'"),
+        (1, "edge", {"constant_values": 1}, ValueError, ".* 'edge' does not take constant_values"),
+        (1, "constant", {"value": 1}, ValueError, "mode 'constant' does not take value"),
+        (1, "reflect", {"reflect_type": "none"}, ValueError, "reflect_type must .*'none'"),
+        (1, "maximum", {"stat_length": 0}, ValueError, "mode 'maximum' is undefined"),
+        (1, "mean", {"stat_length": -1}, ValueError, "mode 'mean' is undefined"),
+        (1, "mean", {"stat_length": 1.5}, TypeError, "stat_length must be an int"),
         (1, "linear_ramp", {"end_values": [1, 2, 3]}, pt.ShapeError, r"end_values \[1, 2, 3\]"),
         (1.5, "edge", {}, pt.ShapeError, "takes a pair of ints"),
         (-1, "edge", {}, pt.ShapeError, "negative width"),

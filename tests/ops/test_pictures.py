@@ -12,11 +12,16 @@ import pytest
 import py_tensor as pt
 from py_tensor.convert.conversion import drawable
 from py_tensor.display import colormaps, pictures
-from py_tensor.display.charts import MOST_POINTS, chart
-from py_tensor.display.options import ChartOptions, ImageOptions
+from py_tensor.display.bins import counted
+from py_tensor.display.charts import MOST_POINTS, Chart, Series, plot_chart, scatter_chart
+from py_tensor.display.options import ImageOptions, PlotOptions, ScatterOptions
 
 Array = np.ndarray[Any, Any]
 AMBIGUOUS = 1e-3  # of a colour's width: nearer to a boundary, rounding decides
+
+
+def series(chart: Chart) -> list[Series]:
+    return [part for part in chart.parts if isinstance(part, Series)]
 
 
 def channels(words: Array) -> Array:
@@ -150,7 +155,7 @@ def test_a_long_line_keeps_its_extremes(device: str, rng: np.random.Generator) -
         y[rng.integers(0, n, n // 4)] = rng.choice([np.inf, -np.inf])
         low, high = (int(i) for i in rng.choice(n, 2, replace=False))
         y[low], y[high] = -100, 100
-        on_device = chart(pt.tensor(y, device=device), None, ChartOptions()).series[0]
+        (on_device,) = series(plot_chart(pt.tensor(y, device=device), None, PlotOptions()))
         assert on_device.size == n
         x, kept = on_device.x.numpy().astype(int), on_device.y.numpy()
         assert len(x) <= MOST_POINTS + 2
@@ -171,7 +176,7 @@ def test_a_long_line_keeps_its_extremes(device: str, rng: np.random.Generator) -
 def test_on_a_log_axis_the_least_that_is_shown_is_kept(device: str) -> None:
     y = np.full(9000, 5.0, dtype=np.float32)
     y[4321], y[4322] = 0.0, 0.5  # in one slice
-    made = chart(pt.tensor(y, device=device), None, ChartOptions(yscale="log")).series[0]
+    (made,) = series(plot_chart(pt.tensor(y, device=device), None, PlotOptions(yscale="log")))
     assert 4322 in made.x.tolist()
     assert min(v for v in made.y.tolist() if v > 0) == 0.5
 
@@ -179,38 +184,38 @@ def test_on_a_log_axis_the_least_that_is_shown_is_kept(device: str) -> None:
 @pytest.mark.computes
 def test_a_cloud_is_sampled(device: str, rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 5000)).astype(np.float32)
-    made = chart(
-        pt.tensor(x, device=device), pt.tensor(y, device=device), ChartOptions(kind="scatter")
-    )
-    np.testing.assert_array_equal(made.series[0].x.numpy(), x[::3])
-    np.testing.assert_array_equal(made.series[0].y.numpy(), y[::3])
+    given = pt.tensor(x, device=device), pt.tensor(y, device=device)
+    (made,) = series(scatter_chart(*given, ScatterOptions()))
+    np.testing.assert_array_equal(made.x.numpy(), x[::3])
+    np.testing.assert_array_equal(made.y.numpy(), y[::3])
+    assert (made.size, made.step) == (5000, 3)
 
 
 def test_series_of_a_chart(device: str) -> None:
     y = pt.tensor([[1, 2, 3], [4, 5, float("nan")]], device=device)
-    columns = asyncio.run(chart(y, None, ChartOptions()).bundle(blocking=True))["series"]
+    columns = asyncio.run(plot_chart(y, None, PlotOptions()).bundle(blocking=True))["series"]
     assert [s["y"] for s in columns] == [[1, 4], [2, 5], [3, None]]
-    rows = chart([7, 8, 9], [y[0], y[1]], ChartOptions(label=["a", "b"]))
-    assert [s.label for s in rows.series] == ["a", "b"]
-    assert rows.series[1].x.tolist() == [7, 8, 9]
-    named = chart({"p": [1, 2], "q": [True, False]}, None, ChartOptions())
-    assert [(s.label, s.y.tolist()) for s in named.series] == [("p", [1, 2]), ("q", [1, 0])]
+    rows = series(plot_chart([7, 8, 9], [y[0], y[1]], PlotOptions(label=["a", "b"])))
+    assert [s.label for s in rows] == ["a", "b"]
+    assert rows[1].x.tolist() == [7, 8, 9]
+    named = series(plot_chart({"p": [1, 2], "q": [True, False]}, None, PlotOptions()))
+    assert [(s.label, s.y.tolist()) for s in named] == [("p", [1, 2]), ("q", [1, 0])]
     losses = [y[0, 0], np.float32(5), 6]
-    (points,) = chart(losses, None, ChartOptions()).series
+    (points,) = series(plot_chart(losses, None, PlotOptions()))
     assert points.y.tolist() == [1, 5, 6]
-    assert chart(3, None, ChartOptions()).series[0].size == 1
-    assert chart([], None, ChartOptions()).series[0].size == 0
+    assert series(plot_chart(3, None, PlotOptions()))[0].size == 1
+    assert series(plot_chart([], None, PlotOptions()))[0].size == 0
 
 
 def test_arrays_of_others(rng: np.random.Generator) -> None:
     """They come in their own precision: moments in time stay apart."""
     seconds = 1.7e9 + np.arange(5)
-    (series,) = chart(seconds, np.linspace(0, 1, 5), ChartOptions()).series
-    bundle = asyncio.run(chart(seconds, [1.0, 2, 3, 4, 5], ChartOptions()).bundle(blocking=True))
-    assert bundle["series"][0]["x"] == series.x.tolist() == seconds.tolist()
-    assert series.y.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    (given,) = series(plot_chart(seconds, np.linspace(0, 1, 5), PlotOptions()))
+    bundle = asyncio.run(plot_chart(seconds, [1.0, 2, 3, 4, 5], PlotOptions()).bundle(True))
+    assert bundle["series"][0]["x"] == given.x.tolist() == seconds.tolist()
+    assert given.y.tolist() == [0, 0.25, 0.5, 0.75, 1]
     large = [2**24 + i for i in range(5)]
-    (counts,) = chart(large, np.array(large), ChartOptions()).series
+    (counts,) = series(plot_chart(large, np.array(large), PlotOptions()))
     assert counts.x.tolist() == counts.y.tolist() == large
     for dtype in ("uint8", "int16", "uint64", "float16"):
         assert drawable(np.ones((2, 2), dtype), "imshow").tolist() == [[1, 1], [1, 1]]
@@ -219,13 +224,41 @@ def test_arrays_of_others(rng: np.random.Generator) -> None:
 def test_unfit_series(device: str) -> None:
     y = pt.zeros(3, device=device)
     with pytest.raises(pt.ShapeError, match="plot: x has 2 points, y has 3"):
-        chart([1, 2], y, ChartOptions())
-    with pytest.raises(pt.ShapeError, match=r"plot: a series is 1-D, not of shape \(2, 2, 2\)"):
-        chart(pt.zeros((2, 2, 2), device=device), None, ChartOptions())
+        plot_chart([1, 2], y, PlotOptions())
+    with pytest.raises(pt.ShapeError, match=r"plot: a series must be 1-D, .* shape \(2, 2, 2\)"):
+        plot_chart(pt.zeros((2, 2, 2), device=device), None, PlotOptions())
     with pytest.raises(ValueError, match="3 labels for 1 series"):
-        chart(y, None, ChartOptions(label=["a", "b", "c"]))
-    many = r"plot: takes up to 20 series, got 1000000: the columns of .* \.T has its rows"
+        plot_chart(y, None, PlotOptions(label=["a", "b", "c"]))
+    many = r"plot: takes at most 20 series, not 1000000: the columns of .* \.T has its rows"
     with pytest.raises(ValueError, match=many):
-        chart(pt.zeros((2, 1_000_000), device=device), None, ChartOptions())
-    with pytest.raises(TypeError, match="plot: takes no label with a dict"):
-        chart({"a": y}, None, ChartOptions(label="b"))
+        plot_chart(pt.zeros((2, 1_000_000), device=device), None, PlotOptions())
+    with pytest.raises(TypeError, match="plot: label cannot be combined with a dict"):
+        plot_chart({"a": y}, None, PlotOptions(label="b"))
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint32"])
+@pytest.mark.parametrize("bins", [5, [-2.5, 0, 0.5, 3, 200], None])
+def test_elements_are_counted_on_their_device(
+    dtype: str, bins: Any, device: str, rng: np.random.Generator
+) -> None:
+    a = (rng.normal(size=3001) * 30).clip(0 if dtype == "uint32" else -100, 100).astype(dtype)
+    a[:4] = 0, 3, 3, 100
+    special = [np.nan, np.inf, -np.inf, -0.0] if dtype == "float32" else []
+    x = pt.tensor(np.concatenate([a, np.array(special, a.dtype)]), device=device)
+    found = asyncio.run(counted([x], bins, None, blocking=True))
+    (counts,) = found.counts
+    edges = np.array(found.edges, np.float64)
+    if found.is_whole:
+        edges -= 0.5  # the last bin is open at an edge that is no element
+    expected = np.histogram(np.concatenate([a, special[3:]]).astype(np.float64), edges)[0]
+    assert counts.inside == expected.tolist()
+    assert [counts.nan, counts.plus, counts.minus] == ([1, 1, 1] if special else [0, 0, 0])
+
+
+@pytest.mark.computes
+def test_equal_and_nearly_equal_elements_are_counted(device: str) -> None:
+    for values, total in (([2.5] * 7, 7), ([1e-40, 2e-40, 0.0], 3), ([np.nan] * 3, 0)):
+        x = pt.tensor(values, dtype=pt.float32, device=device)
+        (counts,) = asyncio.run(counted([x], None, None, blocking=True)).counts
+        assert sum(counts.inside) == total

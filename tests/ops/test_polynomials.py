@@ -224,20 +224,20 @@ def test_fits_of_too_few_points(
             assert full[1].shape == theirs[1].shape
             np.testing.assert_allclose(full[3].numpy(), theirs[3], 1e-3, 1e-5)
             if device == "cpu" and not is_full:
-                with pytest.raises(pt.linalg.LinAlgError, match=r"^polyfit: rank"):
+                with pytest.raises(pt.linalg.LinAlgError, match=r"^polyfit: .*rank"):
                     pt.polyfit(x, y, degree, w=weights, cov="unscaled")
 
 
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda: pt.polyfit([1, 2], [1, 2], -1), ValueError, "polyfit: the degree is -1"),
-        (lambda: pt.polyfit([1, 2], [1, 2, 3], 1), TypeError, r"polyfit: .*\(2,\) and \(3,\)"),
-        (lambda: pt.polyfit([], [], 1), TypeError, "polyfit: points"),
+        (lambda: pt.polyfit([1, 2], [1, 2], -1), ValueError, "polyfit: deg .*-1"),
+        (lambda: pt.polyfit([1, 2], [1, 2, 3], 1), TypeError, r"polyfit: .*\(2,\).*\(3,\)"),
+        (lambda: pt.polyfit([], [], 1), TypeError, "polyfit: x of shape"),
         (lambda: pt.polyfit([1, 2], [1, 2], 1, w=[1]), TypeError, "polyfit: weights"),
-        (lambda: pt.polyfit([1, 2], [1, 2], 1, cov=True), ValueError, "polyfit: 2 points"),
+        (lambda: pt.polyfit([1, 2], [1, 2], 1, cov=True), ValueError, "polyfit: .* 2 points"),
         (lambda: pt.polyder([1, 2], -1), ValueError, "polyder: m"),
-        (lambda: pt.polyint([1, 2], 3, [1, 2]), ValueError, "polyint: 2 constants for 3"),
+        (lambda: pt.polyint([1, 2], 3, [1, 2]), ValueError, "polyint: 2 constants .* 3"),
         (lambda: pt.poly([[1, 2, 3]]), ValueError, r"poly: .*\(1, 3\)"),
         (lambda: pt.roots([[1, 2, 3]]), ValueError, r"roots: .*\(1, 3\)"),
     ],

@@ -57,15 +57,15 @@ def test_what_is_refused(device: str) -> None:
     matmul: Any = pt.matmul
     matvec: Any = pt.matvec
     wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: matmul(x, x, axis=0), TypeError, "matmul: takes no axis"),
-        (lambda: matmul(x, x, keepdims=True), TypeError, "matmul: takes no keepdims"),
-        (lambda: matvec(x, x, axes=(0, 0)), TypeError, r"matvec: axes are a list, not \(0, 0\)"),
-        (lambda: matmul(x, x, axes=[(0, 1)] * 2), ValueError, "matmul: axes .* no entry for each"),
-        (lambda: matmul(x[0], x[0], axes=[0, 0]), ValueError, "matmul: axes .* no entry for each"),
+        (lambda: matmul(x, x, axis=0), TypeError, "matmul: axis is not supported"),
+        (lambda: matmul(x, x, keepdims=True), TypeError, "matmul: keepdims is not supported"),
+        (lambda: matvec(x, x, axes=(0, 0)), TypeError, r"matvec: axes must be .*, not \(0, 0\)"),
+        (lambda: matmul(x, x, axes=[(0, 1)] * 2), ValueError, "matmul: axes must have an entry"),
+        (lambda: matmul(x[0], x[0], axes=[0, 0]), ValueError, "matmul: axes must have an entry"),
         (lambda: matmul(x, x, axes=[0, (0, 1), 0]), ValueError, "matmul: an entry .* not 0"),
         (lambda: matmul(x, x, axes=[(0, 5)] * 3), pt.AxisError, ".*axis 5"),
         (lambda: pt.vecdot(x, x, axes=[0, 0], axis=1), TypeError, "vecdot: takes axis or axes"),
-        (lambda: matmul(x[0, 0], x, axes=[(), (0, 1), 0]), pt.ShapeError, "matmul: .*lack axes"),
+        (lambda: matmul(x[0, 0], x, axes=[(), (0, 1), 0]), pt.ShapeError, "matmul: .* one axis"),
     ]
     for call, error, match in wrong:
         with pytest.raises(error, match=f"^{match}"):

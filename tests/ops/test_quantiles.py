@@ -65,7 +65,7 @@ def test_weights(device: str, rng: numpy.random.Generator) -> None:
                     except IndexError:
                         continue  # NumPy's own for weights of one axis beside NaN
                     except ValueError:
-                        with pytest.raises(ValueError, match=f"^{name}: weights are not negative"):
+                        with pytest.raises(ValueError, match=f"^{name}: weights must be"):
                             getattr(pt, name)(x, q, **options)
                         continue
                     got = getattr(pt, name)(x, q, **options)
@@ -96,12 +96,12 @@ def test_out_and_overwriting(device: str, rng: numpy.random.Generator) -> None:
 def test_weights_that_are_refused(device: str) -> None:
     x = pt.ones((2, 3), device=device)
     wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: pt.quantile(x, 0.5, weights=x), ValueError, "quantile: only .*not 'linear'"),
+        (lambda: pt.quantile(x, 0.5, weights=x), ValueError, "quantile: .*not 'linear'"),
         *(
             (
                 lambda w=w: pt.percentile(x, 50, 1, weights=w, method="inverted_cdf"),
                 ValueError,
-                "percentile: weights are not negative",
+                "percentile: weights must be nonnegative",
             )
             for w in ([1, -1, 2], [0, 0, 0], [1, float("nan"), 1], [1, float("inf"), 1])
         ),

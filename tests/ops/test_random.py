@@ -104,7 +104,7 @@ def test_randint_draws_the_words(device: str) -> None:
             pt.randint(low, high, 3, device=device)
     wrong: tuple[Any, ...]
     for wrong in ((10, (3,)), (1.5,), ((3,),)):
-        with pytest.raises(TypeError, match=r"^randint: low and high are ints, not .* size="):
+        with pytest.raises(TypeError, match=r"^randint: low and high must be ints, not .* size="):
             pt.randint(*wrong, device=device)
 
 
@@ -301,7 +301,7 @@ def test_what_is_never_drawn(device: str, rng: np.random.Generator) -> None:
         assert abs(np.mean(p[found]) - (p @ p) / p.sum()) < 0.01
         some = int(np.count_nonzero(p))
         assert sorted(drawn.choice(3000, some, False, p).tolist()) == np.nonzero(p)[0].tolist()
-        with pytest.raises(ValueError, match=f"^choice: takes {some + 1} of {some} elements"):
+        with pytest.raises(ValueError, match=f"^choice: cannot draw {some + 1} of {some}"):
             drawn.choice(3000, some + 1, False, p)
         number: Any = np.int64(2)
         assert drawn.choice(number, number).shape == (2,)
@@ -395,7 +395,7 @@ def test_integers_of_64_bits(device: str) -> None:
     for dtype, low, high in (("int32", 0, 2**40), ("uint64", -1, 5), ("int64", 0, 2**64)):
         with pytest.raises(ValueError, match=rf"^randint: .*{dtype}"):
             pt.randint(low, high, 3, dtype, device=device)
-    with pytest.raises(ValueError, match=r"^randint: \[0, 1099511627776\) .* past int32"):
+    with pytest.raises(ValueError, match=r"^randint: \[0, 1099511627776\) .* the range of int32"):
         pt.randint(0, 2**40, 3, device=device)
     for wrong in ("float32", "complex64"):
         with pytest.raises(TypeError, match=f"^randint: dtype .*, not {wrong}"):

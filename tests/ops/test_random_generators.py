@@ -87,7 +87,7 @@ def test_forms_of_seeds(device: str) -> None:
     ):
         with pytest.raises(error, match=r"^(Threefry|SeedSequence): "):
             pt.random.default_rng(wrong)
-    with pytest.raises(ValueError, match=r"^SeedSequence: pool_size is at least 4, not 3"):
+    with pytest.raises(ValueError, match=r"^SeedSequence: pool_size must be at least 4, not 3"):
         pt.random.SeedSequence(1, pool_size=3)
     with pytest.raises(ValueError, match=r"^generate_state: n_words .* -1"):
         pt.random.SeedSequence(1).generate_state(-1)
@@ -125,7 +125,7 @@ def test_states(name: str, device: str) -> None:
     assert again(copies[0]) == again(copies[1]) == again(copies[3]) == first
     assert again(copies[2]) == first
     assert again(generator) != first  # a shallow copy has the same bit generator
-    with pytest.raises(ValueError, match=f"^{name}: a state of 'other'"):
+    with pytest.raises(ValueError, match=f"^{name}: the state is of 'other'"):
         generator.bit_generator.state = {"bit_generator": "other"}
     with pytest.raises(TypeError, match=f"^{name}: .*int"):
         generator.bit_generator.state = 3  # pyright: ignore[reportAttributeAccessIssue]
@@ -144,10 +144,10 @@ def test_states_of_the_module(device: str) -> None:
         other.set_state(pickle.loads(pickle.dumps(state)))
         assert other.standard_normal(5).tolist() == first
     theirs = np.random.RandomState(1).get_state()
-    with pytest.raises(ValueError, match=r"^set_state: .*624 words.* MT19937, is of another"):
+    with pytest.raises(ValueError, match=r"^set_state: .*624 words.* MT19937"):
         pt.random.RandomState(1).set_state(theirs)
     for wrong in (3.0, 3.5, np.float32(3)):
-        with pytest.raises(ValueError, match=r"^choice: a is an int, or has an axis"):
+        with pytest.raises(ValueError, match=r"^choice: a must be an int or have"):
             pt.random.choice(wrong)
     source = pt.random.Philox(8)
     before = pt.random.get_bit_generator()
@@ -419,7 +419,7 @@ def test_integers_of_each_dtype(device: str) -> None:
         ends = generator.integers([most, least], [most, least], (9, 2), dtype, endpoint=True)
         assert np.array_equal(ends.numpy(), np.array([[most, least]] * 9, dtype)), dtype
         for low, high in ((least, int(most) + 2), (int(least) - 1, most)):
-            with pytest.raises(ValueError, match=f"^integers: .* past {dtype}"):
+            with pytest.raises(ValueError, match=f"^integers: .* range of {dtype}"):
                 generator.integers(low, high, dtype=dtype)
     assert generator.integers(4, 5.0, dtype=int).item() == 4
     assert set(generator.integers(np.array([-3.0, 2.0]), 3, (50, 2)).numpy()[:, 1]) == {2}

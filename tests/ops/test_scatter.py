@@ -237,7 +237,7 @@ def test_out_of_range(device: str) -> None:
     for mode in MODES:
         y = scatter(x, (0,), (t,), 0, 7, mode, op="x[i]")
         with pytest.raises(
-            IndexError, match=r"^x\[i\]: (4|-5) is out of range for axis 0 of.*\(4, 3\)"
+            IndexError, match=r"^x\[i\]: index (4|-5) is out of range for axis 0 of.*\(4, 3\)"
         ):
             y.numpy()
         hit = 0 if mode == "min" else 7
@@ -256,7 +256,7 @@ def test_errors(device: str) -> None:
     t = pt.tensor([0, 1], device=device)
     with pytest.raises(pt.ShapeError, match=r"^scatter: .*\(2, 2\).*\(2, 3\)"):
         scatter(x, (0,), (t,), 0, pt.ones((2, 2), device=device))
-    with pytest.raises(ValueError, match=r"^scatter: mode 'mul'"):
+    with pytest.raises(ValueError, match=r"^scatter: mode .*'mul'"):
         scatter(x, (0,), (t,), 0, 1.0, "mul")
     none = pt.zeros(0, pt.int32, device=device)
     same(scatter(x, (0,), (none,), 0, 5.0), np.ones((2, 3), "f4"), "nothing is written")
@@ -305,7 +305,7 @@ def test_nonzero(dtype: str, device: str, rng: np.random.Generator) -> None:
     assert pt.argwhere(x).shape == np.argwhere(np.asarray(1)).shape
     assert pt.argwhere(x * 0 if dtype != "bool" else x & False).shape == (0, 0)
     same(pt.flatnonzero(x), np.array([0], np.int32), "of 0-d")
-    with pytest.raises(pt.ShapeError, match=r"^nonzero: a 0-d tensor"):
+    with pytest.raises(pt.ShapeError, match=r"^nonzero: .* a 0-d tensor"):
         pt.nonzero(x)
     with pytest.raises(TypeError, match=r"^where: .*both"):
         pt.where(x, x)  # type: ignore[call-overload]
@@ -330,7 +330,7 @@ def test_compress(device: str, rng: np.random.Generator) -> None:
     same(pt.compress([0, 2, 0, 1], x, 0), array[[1, 3]], "numbers")
     with pytest.raises(pt.ShapeError, match=r"^compress: .*\(1, 1\)"):
         pt.compress([[True]], x)
-    with pytest.raises(IndexError, match=r"^compress: 4 .*axis 0 of shape \(4, 6\)"):
+    with pytest.raises(IndexError, match=r"^compress: index 4 .*axis 0 of shape \(4, 6\)"):
         pt.compress([0, 0, 0, 0, 1], x, 0).numpy()
     same(pt.compress([1, 0, 0, 0, 0], x, 0), array[:1], "longer, but false")
 
@@ -354,7 +354,7 @@ def test_bincount(device: str, rng: np.random.Generator) -> None:
     same(pt.bincount(none), np.zeros(0, np.int32), "of nothing")
     same(pt.bincount(none, minlength=3), np.zeros(3, np.int32), "of nothing, three long")
     x = pt.tensor([1, -2], device=device)
-    with pytest.raises(ValueError, match=r"^bincount: -2 is negative"):
+    with pytest.raises(ValueError, match=r"^bincount: elements .*-2"):
         pt.bincount(x)
     with pytest.raises(ValueError, match=r"^bincount: minlength"):
         pt.bincount(x, minlength=-1)

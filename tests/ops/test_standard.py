@@ -24,7 +24,7 @@ def test_casting() -> None:
         expected = np.can_cast(a.name, b.name, casting)
         assert pt.can_cast(a, b, casting) == expected, (a, b, casting)
     assert pt.can_cast(pt.ones(2, "int8"), "float16")
-    with pytest.raises(ValueError, match=r"can_cast: casting is .* not 'other'"):
+    with pytest.raises(ValueError, match=r"can_cast: casting must be .* not 'other'"):
         pt.can_cast("int8", "int16", "other")
 
 
@@ -34,7 +34,7 @@ def test_kinds() -> None:
     assert pt.isdtype("float32", pt.float32)
     assert pt.isdtype(pt.bool, ("integral", pt.bool))
     assert not pt.isdtype(pt.bool, ("integral", "real floating"))
-    with pytest.raises(ValueError, match="isdtype: there are the kinds"):
+    with pytest.raises(ValueError, match="isdtype: kind must be one of"):
         pt.isdtype(pt.bool, "whole")
 
 
@@ -55,7 +55,7 @@ def test_the_namespace(device: str) -> None:
         for dtype in known.values():
             assert pt.zeros(1, dtype, device=name).dtype is dtype
     assert str(x.to_device("cpu").device) == "cpu"
-    with pytest.raises(ValueError, match="no streams"):
+    with pytest.raises(ValueError, match="stream must be None"):
         x.to_device("cpu", stream=1)
     assert str(x.astype("int32", device="cpu").device) == "cpu"
 

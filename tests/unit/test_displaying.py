@@ -55,7 +55,13 @@ def test_elsewhere_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     pt.display("words")
     pt.plot({"up": [1, 2, 3]}, title="Both")
     asyncio.run(d.update_async([[5, 6]]))
-    printed = ["tensor([[1, 2]])", "tensor([[3, 4]])", "'words'", "Both", "up: 3 points"]
+    printed = [
+        "tensor([[1, 2]])",
+        "tensor([[3, 4]])",
+        "'words'",
+        "Both",
+        "up: 3 points, from 1 to 3",
+    ]
     assert capsys.readouterr().out.splitlines() == [*printed, "tensor([[5, 6]])"]
 
 
@@ -106,7 +112,8 @@ def test_a_chart_keeps_its_style(screen: Recorder) -> None:
     d.update(([1, 2, 3], [5, 6, 7]))
     d.update([9])
     first, second, third = (bundle for _, bundle, _, _ in screen.posted)
-    assert first["series"] == [{"label": "loss", "x": [1, 2], "y": [3, 4], "size": 2, "step": 1}]
+    points = {"mark": "line", "x": [1, 2], "y": [3, 4], "size": 2, "step": 1}
+    assert first["series"] == [{"label": "loss", "color": None, **points}]
     assert second["series"][0]["y"] == [5, 6, 7]
     assert third["series"][0]["x"] == [0]
     assert {b["yscale"] for b in (first, second, third)} == {"log"}
@@ -136,20 +143,20 @@ SHAPES = r"takes the shapes \(H, W\), \(H, W, 3\) and \(H, W, 4\), not "
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        ({"scale": INF}, ValueError, "scale must be positive and finite, got inf"),
-        ({"scale": NAN}, ValueError, "scale must be positive and finite, got nan"),
-        ({"scale": 0}, ValueError, "scale must be positive and finite, got 0"),
-        ({"scale": "2"}, TypeError, "scale is a number, not str '2'"),
-        ({"scale": [1, 2]}, TypeError, "scale is a number, not list"),
-        ({"vmin": NAN}, ValueError, "vmin must be a finite float32, got nan"),
-        ({"vmax": INF}, ValueError, "vmax must be a finite float32, got inf"),
-        ({"vmin": -1e300}, ValueError, "vmin must be a finite float32, got -1e"),
-        ({"vmin": 10**400}, ValueError, "vmin must be finite, got int"),
-        ({"vmin": 1j}, TypeError, "vmin is a number, not complex"),
+        ({"scale": INF}, ValueError, "scale must be positive and finite, not inf"),
+        ({"scale": NAN}, ValueError, "scale must be positive and finite, not nan"),
+        ({"scale": 0}, ValueError, "scale must be positive and finite, not 0"),
+        ({"scale": "2"}, TypeError, "scale must be a number, not str '2'"),
+        ({"scale": [1, 2]}, TypeError, "scale must be a number, not list"),
+        ({"vmin": NAN}, ValueError, "vmin must be a finite float32, not nan"),
+        ({"vmax": INF}, ValueError, "vmax must be a finite float32, not inf"),
+        ({"vmin": -1e300}, ValueError, "vmin must be a finite float32, not -1e"),
+        ({"vmin": 10**400}, ValueError, "vmin must be finite, not int"),
+        ({"vmin": 1j}, TypeError, "vmin must be a number, not complex"),
         ({"vmin": 2, "vmax": 1}, ValueError, "vmin must be less than vmax, got 2 and 1"),
         ({"vmin": 1, "vmax": 1}, ValueError, "vmin must be less than vmax, got 1 and 1"),
-        ({"cmap": "jet"}, ValueError, "cmap is one of viridis, .*, gray, not 'jet'"),
-        ({"cmap": None}, TypeError, "cmap is a str, not NoneType"),
+        ({"cmap": "jet"}, ValueError, "cmap must be one of viridis, .*, gray, not 'jet'"),
+        ({"cmap": None}, TypeError, "cmap must be a str, not NoneType"),
     ],
 )
 def test_unfit_options_of_images(
@@ -163,7 +170,7 @@ def test_unfit_options_of_images(
 
 def test_a_bound_is_a_number_and_no_tensor(screen: Recorder) -> None:
     largest: Any = pt.tensor(SQUARE).max()
-    with pytest.raises(TypeError, match="imshow: vmax is a number, not a tensor; float"):
+    with pytest.raises(TypeError, match="imshow: vmax must be a number, not a tensor; use float"):
         pt.imshow(SQUARE, vmax=largest)
 
 
@@ -171,23 +178,23 @@ def test_float64_has_bounds_of_its_own(screen: Recorder) -> None:
     wide = pt.tensor([[-1e300, 0.0, 1e300]], dtype=pt.float64)
     pt.imshow(wide, vmin=-1e300, vmax=1e300, cmap="gray")
     assert bytes(screen.posted[0][2])[::4] == bytes([0, 128, 255])
-    with pytest.raises(ValueError, match="vmin must be a finite number, got -inf"):
+    with pytest.raises(ValueError, match="vmin must be a finite number, not -inf"):
         pt.imshow(wide, vmin=-INF)
 
 
 @pytest.mark.parametrize(
     ("options", "error", "told"),
     [
-        ({"title": 5}, TypeError, "title is a str, not int 5"),
-        ({"xlabel": None}, TypeError, "xlabel is a str, not NoneType"),
-        ({"ylabel": b"y"}, TypeError, "ylabel is a str, not bytes b'y'"),
-        ({"label": 3}, TypeError, "label is a str or a list of str, not int 3"),
-        ({"label": ["a", 3]}, TypeError, "each label is a str, not int 3"),
+        ({"title": 5}, TypeError, "title must be a str, not int 5"),
+        ({"xlabel": None}, TypeError, "xlabel must be a str, not NoneType"),
+        ({"ylabel": b"y"}, TypeError, "ylabel must be a str, not bytes b'y'"),
+        ({"label": 3}, TypeError, "label must be a str or a list of str, not int 3"),
+        ({"label": ["a", 3]}, TypeError, "each label must be a str, not int 3"),
         ({"label": ["a", "b"]}, ValueError, "2 labels for 1 series"),
-        ({"kind": "bar"}, ValueError, "kind is one of line, scatter, not 'bar'"),
-        ({"kind": ["line"]}, TypeError, "kind is a str, not list"),
-        ({"xscale": "sqrt"}, ValueError, "xscale is one of linear, log, not 'sqrt'"),
-        ({"yscale": True}, TypeError, "yscale is a str, not bool True"),
+        ({"kind": "bar"}, ValueError, "kind must be one of line, area, not 'bar'"),
+        ({"kind": ["line"]}, TypeError, "kind must be a str, not list"),
+        ({"xscale": "sqrt"}, ValueError, "xscale must be one of linear, log, not 'sqrt'"),
+        ({"yscale": True}, TypeError, "yscale must be a str, not bool True"),
     ],
 )
 def test_unfit_options_of_charts(
@@ -206,18 +213,18 @@ def test_unknown_options(screen: Recorder) -> None:
     for draw in (pt.imshow, pt.plot):
         with pytest.raises(TypeError, match=rf"{draw.__name__}\(\) got an unexpected .* 'colour'"):
             draw(SQUARE, colour="red")
-    known = "its options are vmin, vmax, cmap, scale, not colour"
+    known = "unknown option colour; known are vmin, vmax, cmap, scale, colorbar, .*, extent"
     with pytest.raises(TypeError, match=f"display: {known}"):
         pt.display(pt.tensor(SQUARE), colour="red")
     with pytest.raises(TypeError, match=f"imshow: {known}"):
         pt.imshow(SQUARE).update(SQUARE, colour="red")
-    with pytest.raises(TypeError, match=r"plot: its options are label, .*, yscale, not colour"):
+    with pytest.raises(TypeError, match=r"plot: unknown option colour; .* title, .*, kind"):
         pt.plot([1]).update([1], colour="red")
     words = pt.display("words")
     for show in (words.update, pt.display):
-        with pytest.raises(TypeError, match="display: cmap is for images; got str"):
+        with pytest.raises(TypeError, match="display: cmap is for images, not for str"):
             show("others", cmap="gray")
-    with pytest.raises(TypeError, match=r"display: cmap is for images; got a tensor .* \(3,\)"):
+    with pytest.raises(TypeError, match=r"display: cmap is for images, not for a tensor .* \(3,\)"):
         pt.display(pt.zeros(3), cmap="gray")
 
 
@@ -231,7 +238,7 @@ def test_unfit_shapes_of_images(screen: Recorder, shape: tuple[int, ...]) -> Non
 
 def test_unfit_values_of_charts(screen: Recorder) -> None:
     d = pt.plot([1, 2])
-    with pytest.raises(pt.ShapeError, match=r"plot: draws y or a pair \(x, y\), not a tuple of 3"):
+    with pytest.raises(pt.ShapeError, match=r"plot: takes y or a pair \(x, y\), not a tuple of 3"):
         d.update((1, 2, 3))
     for value in ("text", None, {"a": "text"}, [1, 2j]):
         with pytest.raises(TypeError, match=r"^plot: "):

@@ -230,7 +230,7 @@ def test_several_tensors_and_devices(gpu: GPU) -> None:
     assert sum(len(k.outputs) for k in found.kernels) == 2
     assert kernel.number == 1
     assert len(found.remarks) == 1
-    with pytest.raises(TypeError, match="no tensor"):
+    with pytest.raises(TypeError, match="at least one tensor"):
         pt.explain()
     with pytest.raises(TypeError, match="list"):
         pt.explain([x])  # type: ignore[arg-type]

@@ -928,7 +928,9 @@ def test_an_index_out_of_range_is_raised_once_and_spoils_nothing(gpu: GPU) -> No
     y = x.take(t)
     z = y + 1
     pt.realize(y, z)
-    with pytest.raises(IndexError, match=r"^take: -7 is out of range for axis 0 of shape \(3,\)"):
+    with pytest.raises(
+        IndexError, match=r"^take: index -7 is out of range for axis 0 of shape \(3,\)"
+    ):
         gpu.backend.synchronize()
     assert gpu.bridge.failures() == ""
     assert len(y.tolist()) == len(z.tolist()) == 2
@@ -936,7 +938,7 @@ def test_an_index_out_of_range_is_raised_once_and_spoils_nothing(gpu: GPU) -> No
     gpu.bridge.bad_words = [(0, 5)]
     y = x.take(t).realize()
     other = x + 1
-    with pytest.raises(IndexError, match=r"^take: 5 "):
+    with pytest.raises(IndexError, match=r"^take: index 5 "):
         other.tolist()
     assert len(other.tolist()) == 3
     assert gpu.backend.memory_info()["pooled_buffers"] >= pooled, "no failure of the GPU"
@@ -949,7 +951,7 @@ def test_an_index_out_of_range_is_told_after_an_interrupt(gpu: GPU) -> None:
     gpu.bridge.waits = ["interrupted"]
     with pytest.raises(KeyboardInterrupt):
         y.tolist()
-    with pytest.raises(IndexError, match=r"^take: 5 "):
+    with pytest.raises(IndexError, match=r"^take: index 5 "):
         y.tolist()
     assert len(y.tolist()) == 1
 
@@ -959,5 +961,5 @@ def test_an_index_out_of_range_with_sync_debugging(gpu: GPU) -> None:
     t.realize()
     gpu.backend.debug(sync=True, poison=False, wgsl=False)
     gpu.bridge.bad_words = [(0, 5)]
-    with pytest.raises(IndexError, match=r"^take: 5 "):
+    with pytest.raises(IndexError, match=r"^take: index 5 "):
         x.take(t).realize()

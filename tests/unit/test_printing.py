@@ -427,7 +427,7 @@ def test_format_float_of_pythons_numbers() -> None:
         for options in ({"unique": False}, {"trim": "a"}):
             with pytest.raises(TypeError, match=f"^{name}: "):
                 call(1.0, **options)
-    with pytest.raises(ValueError, match="1 or more"):
+    with pytest.raises(ValueError, match="at least 1 unless"):
         pt.format_float_positional(1.0, precision=0, fractional=False)
 
 
@@ -484,7 +484,7 @@ def test_set_printoptions_changes_what_is_named_alone(
 
 
 def test_set_printoptions_refuses_what_it_does_not_know(set_options: Callable[..., None]) -> None:
-    with pytest.raises(ValueError, match="linewidth must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="linewidth must be at least 1, not 0"):
         set_options(linewidth=0)
     with pytest.raises(TypeError, match="line_width"):
         set_options(line_width=80)
@@ -568,7 +568,7 @@ def test_options_of_no_such_value(option: str, value: object, error: type[Except
 
 @pytest.mark.parametrize("option", ["precision", "threshold", "edgeitems", "linewidth"])
 def test_wrong_options(option: str) -> None:
-    with pytest.raises(ValueError, match=f"{option} must be at least .*, got -1"):
+    with pytest.raises(ValueError, match=f"{option} must be at least .*, not -1"):
         replace(DEFAULT_OPTIONS, **{option: -1})
 
 

@@ -102,7 +102,7 @@ def test_annotations() -> None:
 
 @pytest.mark.parametrize("name", [n for n in ABSTRACT if n != "object_"])
 def test_abstract_types_make_nothing(name: str) -> None:
-    with pytest.raises(pt.DTypeError, match=f"^{name}: tensors hold"):
+    with pytest.raises(pt.DTypeError, match=f"^{name}: .* tensors hold"):
         getattr(pt, name)(3)
 
 

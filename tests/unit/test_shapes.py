@@ -110,9 +110,9 @@ def test_the_caret_stands_under_the_axis() -> None:
 def test_parse_shape() -> None:
     assert shapes.parse_shape("zeros", 3) == (3,)
     assert shapes.parse_shape("zeros", [2, np.int64(3)]) == (2, 3)
-    with pytest.raises(TypeError, match=r"zeros: a shape is .* not 1\.5"):
+    with pytest.raises(TypeError, match=r"zeros: shape must be .* not 1\.5"):
         shapes.parse_shape("zeros", 1.5)
-    with pytest.raises(TypeError, match="zeros: a shape is"):
+    with pytest.raises(TypeError, match="zeros: shape must be"):
         shapes.parse_shape("zeros", (2, "3"))
     with pytest.raises(ShapeError, match=r"zeros: negative size in shape \(2, -3\)"):
         shapes.parse_shape("zeros", (2, -3))
@@ -130,7 +130,7 @@ def test_axes() -> None:
             shapes.normalize_axis("sum", axis, 3)
     with pytest.raises(AxisError, match=r"sum: repeated axis in \(1, -2\)"):
         shapes.normalize_axes("sum", (1, -2), 3)
-    with pytest.raises(TypeError, match=r"sum: an axis is an int, not 1\.0"):
+    with pytest.raises(TypeError, match=r"sum: axis must be an int, not 1\.0"):
         shapes.normalize_axis("sum", 1.0, 3)
     assert issubclass(AxisError, IndexError)
     assert issubclass(AxisError, ValueError)

@@ -49,6 +49,7 @@ AS_GENERATORS = "is the method of Generator, with its options; the old one has f
 EXCEPTIONS = {
     **dict.fromkeys(("fix", "i0", "isneginf", "isposinf"), ELEMENTWISE),
     **dict.fromkeys(("ndarray.conj", "ndarray.conjugate"), "takes `out`, as the function does"),
+    "clip": "names the bounds as the array API standard does, and takes a_min and a_max by name",
     "genfromtxt": "reads no names, from which characters would be deleted",
     "expand_dims": "has a default axis, which the array API standard asks for",
     "ndarray.reshape": "takes the shape by name, too",

@@ -69,6 +69,7 @@ FIRST_USE = Path("worker", "python", "first_use.zip")
 # and the benchmarks are there offline, but for NumPy and the other libraries.
 ON_RETURN = (
     *(FIRST_USE.as_posix(), "reference.json"),
+    *("page/pane-*.js", "page/program-*.js", "page/editor/*"),
     *("page/panel-*.js", "page/bench/*", "worker/peer_worker.js", "worker/jax-*", "worker/tfjs-*"),
 )
 # What it keeps when it has been used: no first visit needs it.

@@ -15,7 +15,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { VIEWS } from "../page/views.js";
+import { EDITOR, VIEWS } from "../page/views.js";
 
 const [output] = process.argv.slice(2);
 const web = fileURLToPath(new URL("..", import.meta.url));
@@ -30,7 +30,7 @@ const BUNDLES = [
   ["worker/worker.js"],
   ["worker/snapshot_worker.js"],
   ["worker/peer_worker.js"],
-  [...new Set(VIEWS.flatMap(({ styles }) => styles))],
+  [...new Set([...VIEWS, EDITOR].flatMap(({ styles }) => styles))],
 ];
 
 /**

@@ -4,7 +4,12 @@
  * a panel for each view into the page.
  */
 
-/** @typedef {{ engine: import("./engine.js").Engine, repl: import("./repl/console.js").Console }} Parts what a view works with */
+/**
+ * @typedef {object} Parts what a view works with
+ * @property {import("./engine.js").Engine} engine
+ * @property {import("./repl/console.js").Console} repl
+ * @property {import("./editor/toggle.js").EditorToggle} editor
+ */
 
 /**
  * @typedef {object} View
@@ -19,6 +24,15 @@
  * @property {string[]} styles its style sheets, within the page's folder
  * @property {() => Promise<{ open: (parts: Parts) => View }>} [load]
  */
+
+/** The editor, which the console opens beside itself (editor/toggle.js). */
+export const EDITOR = {
+  styles: ["page/editor/code.css", "page/editor/editor.css"],
+  load: () => import("./editor/pane.js"),
+};
+
+/** What has a program of a view edited where it stands. */
+export const PROGRAM = { styles: ["page/editor/code.css"], load: () => import("./editor/program.js") };
 
 const READING = "page/ui/reading.css";
 

@@ -89,6 +89,7 @@ export const SPARE = "py_tensor spare";
  * @typedef {{ kind: "begin" }} BeginCommand to a spare: be the page's Python
  * @typedef {{ kind: "restore", files: import("../page/sessions/store.js").File[] }} RestoreCommand files of the user that an
  *   earlier Python had
+ * @typedef {{ kind: "write" } & import("./boot/home.js").Changes} WriteCommand files that the page has changed, and knows of
  * @typedef {{ kind: "run", id: number, source: string }} RunCommand
  * @typedef {{ kind: "help", id: number, source: string } & import("../page/repl/text.js").HelpRequest} HelpCommand
  *   source: of the input that asks for it
@@ -106,7 +107,7 @@ export const SPARE = "py_tensor spare";
  * @typedef {{ kind: "frame", number: number }} FrameCommand the last update of a display was drawn
  * @typedef {{ kind: "query", id: number, method: string, args: string }} QueryCommand what the page would know of
  *   the session, as JSON (`Console.query` in boot.py)
- * @typedef {BootCommand | BeginCommand | RestoreCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
+ * @typedef {BootCommand | BeginCommand | RestoreCommand | WriteCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
  *   | InterruptCommand | QueryCommand | ViewCommand | DrawCommand | ControlCommand | ReactCommand | FrameCommand} Command
  *   from the page to the worker
  *

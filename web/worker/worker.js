@@ -381,6 +381,9 @@ self.addEventListener("message", ({ data }) => {
     case "restore":
       home.restore(command.files);
       break;
+    case "write":
+      home.write(command);
+      break;
     case "run":
       perform(command.id, () => python.run(command.source));
       break;

@@ -1,26 +1,20 @@
 /** Time against size, one small chart for each case, both axes logarithmic. */
 
-import { between, decades, through } from "../ui/axis.js";
-import { h, svg } from "../ui/dom.js";
+import { drawChart } from "../charts/chart.js";
+import { line } from "../charts/marks.js";
+import { decades, through } from "../charts/scales.js";
+import { h } from "../ui/dom.js";
 import { duration } from "./format.js";
-import { classOf, legend, mark } from "./marks.js";
+import { classOf, legend, shapeOf } from "./marks.js";
 import { contendersOf, isMeasured } from "./record.js";
 import { median } from "./statistics.js";
 
 /** @typedef {import("./record.js").Run} Run */
 /** @typedef {import("./record.js").Result} Result */
 
-const WIDTH = 300;
-const HEIGHT = 190;
-const LEFT = 46;
-const RIGHT = 12;
-const TOP = 10;
-const BOTTOM = 26;
-
 /**
  * @typedef {object} Series
  * @property {string} contender
- * @property {string} name
  * @property {string} kind its class: of "wall", "gpu" (the kernels alone) and "before" (of the run compared with)
  * @property {{ extent: number, seconds: number, title: string }[]} points
  */
@@ -37,7 +31,7 @@ export function charts(run, other, titles) {
     const cases = [...new Set(run.results.filter((result) => result.suite === suite).map((result) => result.case))];
     const figures = cases.flatMap((name) => {
       const picture = chart(suite, name, run, other);
-      return picture ? [h("figure", {}, h("figcaption", {}, name), /** @type {any} */ (picture))] : [];
+      return picture ? [picture] : [];
     });
     if (!figures.length) return [];
     const title = suites.length > 1 ? [h("h3", {}, titles[suite] ?? suite)] : [];
@@ -57,6 +51,7 @@ export function charts(run, other, titles) {
  * @param {string} name
  * @param {Run} run
  * @param {Run | null} other
+ * @returns {HTMLElement | null}
  */
 function chart(suite, name, run, other) {
   const results = ofCase(run, suite, name);
@@ -69,31 +64,29 @@ function chart(suite, name, run, other) {
   if (!shown.length) return null;
 
   const extents = [...sizes.keys()].sort((a, b) => a - b);
-  const inset = 3 * Math.max(...[...sizes.values()].map((size) => size.length)) + 2;
-  const x = between(through(extents), LEFT + inset, WIDTH - RIGHT - inset);
-  const y = between(decades(shown.map(({ seconds }) => seconds)), HEIGHT - BOTTOM, TOP);
-  const label = `${name}: time per op against size, log scale; the table has the figures`;
-  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
-  for (const { value } of y.ticks) {
-    const height = y.at(value);
-    picture.append(svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: height, y2: height }));
-    picture.append(svg("text", { class: "tick", x: LEFT - 6, y: height + 3.5, "text-anchor": "end" }, power(value)));
-  }
-  for (const extent of extents) {
-    const middle = { class: "tick", x: x.at(extent), y: HEIGHT - 8, "text-anchor": "middle" };
-    picture.append(svg("text", middle, sizes.get(extent) ?? ""));
-  }
-  for (const { contender, kind, points } of series) {
-    const places = points
-      .filter(({ extent }) => sizes.has(extent))
-      .map((point) => ({ ...point, at: [x.at(point.extent), y.at(point.seconds)] }));
-    const path = places.map(({ at }) => at.map((part) => part.toFixed(1)).join(",")).join(" ");
-    picture.append(svg("polyline", { class: `series ${classOf(contender)} ${kind}`, points: path }));
-    if (kind !== "gpu") {
-      for (const { at, title } of places) picture.append(mark(contender, at[0], at[1], title, kind));
-    }
-  }
-  return picture;
+  const ticks = extents.map((value) => ({ value, text: sizes.get(value) ?? "" }));
+  const seconds = shown.map((point) => point.seconds);
+  return drawChart({
+    title: name,
+    xlabel: "size",
+    ylabel: "time per op",
+    label: `${name}: time per op against size, log scale; the table has the figures`,
+    className: "small",
+    ratio: 0.62,
+    x: (wanted) => through(ticks, wanted),
+    y: () => decades(seconds, power),
+    marks: series.map(({ contender, kind, points }) =>
+      line({
+        label: "",
+        ink: { look: `${classOf(contender)} ${kind}` },
+        marker: shapeOf(contender),
+        hasSpots: kind !== "gpu",
+        points: points
+          .filter(({ extent }) => sizes.has(extent))
+          .map(({ extent, seconds: y, title }) => ({ x: extent, y, head: sizes.get(extent), title })),
+      }),
+    ),
+  });
 }
 
 /**
@@ -120,15 +113,24 @@ function seriesOf(results, contenders, kind) {
     const wall = [];
     /** @type {Series["points"]} */
     const gpu = [];
-    for (const { extent, size, contenders: outcomes } of results) {
+    for (const { extent, contenders: outcomes } of results) {
       const outcome = outcomes[contender];
       if (!isMeasured(outcome)) continue;
       const seconds = median(outcome.samples);
-      wall.push({ extent: Number(extent), seconds, title: `${contender}, ${size}: ${duration(seconds)}` });
-      if (outcome.gpu && kind === "wall") gpu.push({ extent: Number(extent), seconds: outcome.gpu, title: "" });
+      wall.push({
+        extent: Number(extent),
+        seconds,
+        title: `${contender}${kind === "before" ? ", before" : ""}: ${duration(seconds)}`,
+      });
+      if (outcome.gpu && kind === "wall")
+        gpu.push({
+          extent: Number(extent),
+          seconds: outcome.gpu,
+          title: `${contender}, kernels: ${duration(outcome.gpu)}`,
+        });
     }
-    if (gpu.length > 1) series.push({ contender, name: contender, kind: "gpu", points: gpu });
-    if (wall.length) series.push({ contender, name: contender, kind, points: wall });
+    if (gpu.length > 1) series.push({ contender, kind: "gpu", points: gpu });
+    if (wall.length) series.push({ contender, kind, points: wall });
   }
   return series;
 }

@@ -28,6 +28,19 @@ export function ratioOf(first, second) {
 }
 
 /**
+ * How many times as fast py_tensor is as each of the others.
+ *
+ * @param {Result} result
+ * @returns {{ contender: string, ratio: Ratio }[]}
+ */
+export function factorsOf({ contenders }) {
+  return Object.keys(contenders).flatMap((contender) => {
+    const ratio = contender === OURS ? null : ratioOf(contenders[OURS], contenders[contender]);
+    return ratio ? [{ contender, ratio }] : [];
+  });
+}
+
+/**
  * @param {Result} result
  * @returns {string | null} the contender that is faster than every other one; null where an interval leaves it open
  */

@@ -1,7 +1,7 @@
 /** A run as Markdown, to paste into an issue. */
 
 import { adapterName } from "../ui/adapter.js";
-import { isNoisy, ratioOf, winnerOf } from "./comparison.js";
+import { factorsOf, isNoisy, winnerOf } from "./comparison.js";
 import { duration, rateText, significant } from "./format.js";
 import { roofOf } from "./limits.js";
 import { contendersOf, isMeasured, OURS } from "./record.js";
@@ -32,8 +32,8 @@ export function toMarkdown(run, titles) {
     line(["---", "---:", ...contenders.map(() => "---:")]),
     ...rows.map(line),
     "",
-    "Median time per op ± half the interquartile range. ×: speed of py_tensor relative to the other, with a " +
-      "95 % bootstrap interval. Bold: fastest.",
+    "Median time per op ± half the interquartile range. ×: speed of py_tensor relative to another library, " +
+      "with a 95 % bootstrap interval. Bold: fastest.",
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -65,11 +65,13 @@ function cell(result, name) {
   const time = duration(median(outcome.samples));
   const words = [winnerOf(result) === name ? `**${time}**` : time, `±${Math.round(100 * spread(outcome.samples))} %`];
   if (isNoisy(outcome)) words.push("noisy");
-  const ratio = name === OURS ? null : ratioOf(result.contenders[OURS], outcome);
-  if (ratio) {
+  for (const { contender, ratio } of name === OURS ? factorsOf(result) : []) {
     const interval = `${significant(ratio.low)}–${significant(ratio.high)}`;
+    const than = escaped(contender);
     words.push(
-      ratio.verdict === "unclear" ? `(no winner: ${interval})` : `(${significant(ratio.ratio)}×, ${interval})`,
+      ratio.verdict === "unclear"
+        ? `(${than}: no winner, ${interval})`
+        : `(${significant(ratio.ratio)}× ${than}, ${interval})`,
     );
   }
   return words.join(" ");

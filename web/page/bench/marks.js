@@ -22,22 +22,17 @@ export function classOf(contender) {
 
 /**
  * @param {string} contender
- * @param {number} x
- * @param {number} y
- * @param {string} title what is told of it on hover
- * @param {string} [kind] a further class
+ * @returns {string} a path around (0, 0)
  */
-export function mark(contender, x, y, title, kind = "") {
-  const transform = `translate(${x.toFixed(1)} ${y.toFixed(1)})`;
-  const attributes = { class: `point ${classOf(contender)} ${kind}`, d: SHAPES[classOf(contender)], transform };
-  return svg("path", attributes, svg("title", {}, title));
+export function shapeOf(contender) {
+  return SHAPES[classOf(contender)];
 }
 
 /** @param {string[]} contenders */
 export function legend(contenders) {
   const keys = contenders.map((name) => {
     const sign = svg("svg", { viewBox: "-6 -6 12 12", width: 12, height: 12, "aria-hidden": "true" });
-    sign.append(svg("path", { class: `point ${classOf(name)}`, d: SHAPES[classOf(name)] }));
+    sign.append(svg("path", { class: `spot ${classOf(name)}`, d: shapeOf(name) }));
     return h("span", { className: "key" }, /** @type {any} */ (sign), name);
   });
   return h("p", { className: "legend" }, ...keys);

@@ -1,24 +1,20 @@
 /** Where cases lie under the roof of the device: GFLOP/s against flops per byte, both logarithmic. */
 
-import { between, decades } from "../ui/axis.js";
-import { focusableWhileItScrolls, h, svg } from "../ui/dom.js";
+import { drawChart } from "../charts/chart.js";
+import { spots } from "../charts/marks.js";
+import { decades } from "../charts/scales.js";
+import { widthOf, words } from "../charts/text.js";
+import { h, svg } from "../ui/dom.js";
 import { rateText, significant } from "./format.js";
 import { attainable, BUSY, busyPart, isOnGpu, placeUnderRoof, roofOf } from "./limits.js";
-import { legend, mark } from "./marks.js";
+import { classOf, legend, shapeOf } from "./marks.js";
 import { contendersOf, isMeasured, OURS } from "./record.js";
 
 /** @typedef {import("./record.js").Run} Run */
 /** @typedef {{ contender: string, suite: string, name: string, size: string, extent: number, intensity: number, rate: number,
  *   isOverhead: boolean }} Place */
 
-const WIDTH = 640;
-const HEIGHT = 330;
-const LEFT = 62;
-const RIGHT = 16;
-const TOP = 24;
-const BOTTOM = 44;
-/** Of a label, for each character, and in height. */
-const LETTER = 6.2;
+/** The height of a label. */
 const LINE = 13;
 
 /**
@@ -32,60 +28,109 @@ export function roofline(run) {
   const ridge = roof.peak / roof.bandwidth;
   const across = decades([ridge, ...places.map(({ intensity }) => intensity)]);
   const { low: least, high: most } = across;
-  const x = between(across, LEFT, WIDTH - RIGHT);
   const rates = [2 * roof.peak, attainable(roof, least), ...places.map(({ rate }) => rate)];
-  const y = between(decades(rates), HEIGHT - BOTTOM, TOP);
-
-  const label = "Roofline: rate against flops per byte, log scale; the details table has the figures";
-  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
-  for (const { value } of y.ticks) {
-    const height = y.at(value);
-    picture.append(svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: height, y2: height }));
-    const text = { class: "tick", x: LEFT - 6, y: height + 3.5, "text-anchor": "end" };
-    picture.append(svg("text", text, plain(value)));
-  }
-  for (const { value } of x.ticks) {
-    const text = { class: "tick", x: x.at(value), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" };
-    picture.append(svg("text", text, plain(value)));
-  }
-  const below = { class: "tick", x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 8, "text-anchor": "middle" };
-  picture.append(svg("text", below, "flops per byte"));
-  picture.append(svg("text", { class: "tick", x: LEFT - 6, y: TOP - 10, "text-anchor": "end" }, "GFLOP/s"));
-
-  const corners = [least, Math.min(Math.max(ridge, least), most), most];
-  const path = corners.map((at) => `${x.at(at).toFixed(1)},${y.at(attainable(roof, at)).toFixed(1)}`).join(" ");
-  picture.append(svg("polyline", { class: "roof", points: path }));
-  /** @type {Box[]} */
-  const taken = [];
-  const peakText = `multiply-adds: ${rateText(roof.peak, "GFLOP/s")}`;
-  place(picture, taken, peakText, WIDTH - RIGHT, y.at(roof.peak) - 6, "end", "roof-label");
-  const copyText = `a copy: ${rateText(roof.bandwidth, "GB/s")}`;
-  const corner = Math.min(ridge, most);
-  const middle = Math.sqrt(least * corner);
-  place(picture, taken, copyText, x.at(middle) + 8, y.at(attainable(roof, middle)) + 16, "start", "roof-label");
-
-  for (const { contender, name, size, intensity, rate, isOverhead } of places) {
-    const part = significant((100 * rate) / attainable(roof, intensity));
-    const words = isOverhead ? "mostly overhead" : `${part} % of the device's limit`;
-    const title = `${contender}, ${name}, ${size}: ${rateText(rate, "GFLOP/s")}, ${words}`;
-    picture.append(mark(contender, x.at(intensity), y.at(rate), title, isOverhead ? "overhead" : ""));
-    taken.push(box(x.at(intensity) - 4, y.at(rate) + 4, 8, 8));
-  }
-  for (const { name, intensity, rate } of largest(places)) {
-    const [left, top] = [x.at(intensity), y.at(rate)];
-    place(picture, taken, name, left + 8, top + 3.5, "start", "tick") ||
-      place(picture, taken, name, left - 8, top + 3.5, "end", "tick") ||
-      place(picture, taken, name, left - 4, top - 9, "start", "tick") ||
-      place(picture, taken, name, left - 4, top + 18, "start", "tick");
-  }
-  const those = contendersOf(run).filter((name) => places.some(({ contender }) => contender === name));
-  const key = legend(those);
+  const key = legend(contendersOf(run).filter((name) => places.some(({ contender }) => contender === name)));
   if (places.some(({ isOverhead }) => isOverhead)) {
     key.append(h("span", { className: "faint" }, "faded: mostly overhead, not kernels"));
   }
-  const scroller = h("div", { className: "picture-scroller" }, /** @type {any} */ (picture));
-  focusableWhileItScrolls(scroller);
-  return h("figure", { className: "roofline" }, h("figcaption", {}, "Roofline"), key, scroller);
+  const figure = drawChart({
+    title: "Roofline",
+    label: "Roofline: rate against flops per byte, log scale; the details table has the figures",
+    xlabel: "flops per byte",
+    ylabel: "GFLOP/s",
+    className: "roofline",
+    largest: 736,
+    x: () => across,
+    y: () => decades(rates, plain),
+    marks: [
+      limits(roof, least, most),
+      ...places.map((place) => pointOf(place, roof)),
+      names(places, roof, least, most),
+    ],
+  });
+  figure.prepend(key);
+  return figure;
+}
+
+/** @typedef {NonNullable<ReturnType<typeof roofOf>>} Roof */
+/** @typedef {import("../charts/marks.js").Mark} Mark */
+
+/** Of a mark that says nothing of itself. */
+const SILENT = { label: "", ink: { look: "" }, isAlong: false, extent: null, near: () => null };
+
+/**
+ * @param {Roof} roof
+ * @param {number} least flops per byte, at the left end
+ * @param {number} most
+ * @returns {Mark}
+ */
+function limits(roof, least, most) {
+  const ridge = roof.peak / roof.bandwidth;
+  const corners = [least, Math.min(Math.max(ridge, least), most), most];
+  return {
+    ...SILENT,
+    key: "line",
+    draw(on) {
+      const path = corners.map((at) => `${on.x(at).toFixed(1)} ${on.y(attainable(roof, at)).toFixed(1)}`).join("L");
+      return [svg("path", { class: "roof", d: `M${path}` })];
+    },
+  };
+}
+
+/**
+ * @param {Place} place
+ * @param {Roof} roof
+ * @returns {Mark}
+ */
+function pointOf({ contender, name, size, intensity, rate, isOverhead }, roof) {
+  const part = significant((100 * rate) / attainable(roof, intensity));
+  const told = isOverhead ? "mostly overhead" : `${part} % of the device's limit`;
+  const title = `${contender}: ${rateText(rate, "GFLOP/s")}, ${told}`;
+  return spots({
+    label: "",
+    ink: { look: `${classOf(contender)} ${isOverhead ? "overhead" : ""}` },
+    marker: shapeOf(contender),
+    points: [{ x: intensity, y: rate, head: `${name}, ${size}: ${significant(intensity)}`, title }],
+  });
+}
+
+/**
+ * The names of the limits and of py_tensor's cases, where they have room.
+ *
+ * @param {Place[]} places
+ * @param {Roof} roof
+ * @param {number} least
+ * @param {number} most
+ * @returns {Mark}
+ */
+function names(places, roof, least, most) {
+  const corner = Math.min(roof.peak / roof.bandwidth, most);
+  const middle = Math.sqrt(least * corner);
+  return {
+    ...SILENT,
+    key: "line",
+    draw(on) {
+      const writer = new Writer(on);
+      writer.write(
+        `multiply-adds: ${rateText(roof.peak, "GFLOP/s")}`,
+        on.right,
+        on.y(roof.peak) - 6,
+        "end",
+        "roof-label",
+      );
+      const copy = `a copy: ${rateText(roof.bandwidth, "GB/s")}`;
+      writer.write(copy, on.x(middle) + 8, on.y(attainable(roof, middle)) + 16, "start", "roof-label");
+      for (const { intensity, rate } of places) writer.taken.push(box(on.x(intensity) - 4, on.y(rate) + 4, 8, 8));
+      for (const { name, intensity, rate } of largest(places)) {
+        const [left, top] = [on.x(intensity), on.y(rate)];
+        writer.write(name, left + 8, top + 3.5, "start", "tick") ||
+          writer.write(name, left - 8, top + 3.5, "end", "tick") ||
+          writer.write(name, left - 4, top - 9, "start", "tick") ||
+          writer.write(name, left - 4, top + 18, "start", "tick");
+      }
+      return writer.written;
+    },
+  };
 }
 
 /**
@@ -132,30 +177,38 @@ function box(x, y, width, height) {
   return { left: x, right: x + width, top: y - height, bottom: y };
 }
 
-/**
- * Writes a label, unless it would lie on something that is there.
- *
- * @param {SVGSVGElement} picture
- * @param {Box[]} taken
- * @param {string} text
- * @param {number} x
- * @param {number} y
- * @param {"start" | "end"} anchor
- * @param {string} kind
- * @returns {boolean} whether it is there
- */
-function place(picture, taken, text, x, y, anchor, kind) {
-  const width = text.length * LETTER;
-  const start = anchor === "end" ? x - width : x;
-  const wanted = box(start, y + 3, width, LINE);
-  const isFree = taken.every(
-    ({ left, right, top, bottom }) =>
-      wanted.right < left || wanted.left > right || wanted.bottom < top || wanted.top > bottom,
-  );
-  if (!isFree || wanted.right > WIDTH || wanted.left < LEFT) return false;
-  taken.push(wanted);
-  picture.append(svg("text", { class: kind, x, y, "text-anchor": anchor }, text));
-  return true;
+/** Writes labels where nothing else is. */
+class Writer {
+  /** @param {import("../charts/marks.js").Place} on */
+  constructor(on) {
+    this.on = on;
+    /** @type {Box[]} */
+    this.taken = [];
+    /** @type {SVGElement[]} */
+    this.written = [];
+  }
+
+  /**
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   * @param {"start" | "end"} anchor
+   * @param {string} kind
+   * @returns {boolean} whether it has room, and is written
+   */
+  write(text, x, y, anchor, kind) {
+    const width = widthOf(text);
+    const start = anchor === "end" ? x - width : x;
+    const wanted = box(start, y + 3, width, LINE);
+    const isFree = this.taken.every(
+      ({ left, right, top, bottom }) =>
+        wanted.right < left || wanted.left > right || wanted.bottom < top || wanted.top > bottom,
+    );
+    if (!isFree || wanted.right > this.on.right + 1 || wanted.left < this.on.left) return false;
+    this.taken.push(wanted);
+    this.written.push(words(kind, x, y, anchor, text));
+    return true;
+  }
 }
 
 /** @param {number} value a power of ten */

@@ -1,7 +1,7 @@
 /** The results as tables: who takes how long; every figure of every contender; and one run beside another. */
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
-import { changes, isNoisy, ratioOf, winnerOf } from "./comparison.js";
+import { changes, factorsOf, isNoisy, ratioOf, winnerOf } from "./comparison.js";
 import { duration, percent, rateText, significant } from "./format.js";
 import { BUSY, busyPart, isOnGpu, partOfLimit } from "./limits.js";
 import { contendersOf, isMeasured, OURS, rate } from "./record.js";
@@ -83,9 +83,11 @@ function summaryCell(run, result, name, isWinner) {
   const deviation = h("span", { className: "faint" }, ` ±${Math.round(100 * spread(outcome.samples))} %`);
   const cell = h("td", { className: "number" }, time, deviation);
   if (isNoisy(outcome)) cell.append(" ", h("strong", { className: "noisy" }, "noisy"));
-  const second =
-    name === OURS ? rateWords(run, result, outcome) : ratioWords(ratioOf(result.contenders[OURS], outcome));
-  if (second) cell.append(h("span", { className: "second" }, second));
+  if (name !== OURS) return cell;
+  const factors = factorsOf(result).map(({ contender, ratio }) => ratioWords(ratio, contender));
+  for (const words of [rateWords(run, result, outcome), ...factors]) {
+    if (words) cell.append(h("span", { className: "second" }, words));
+  }
   return cell;
 }
 
@@ -111,11 +113,20 @@ function rateWords(run, result, outcome) {
   return words.join(", ");
 }
 
+/**
+ * @param {Ratio} ratio
+ * @param {string} than whose speed it is relative to
+ */
+function ratioWords({ ratio, low, high, verdict }, than) {
+  const interval = `(${significant(low)}–${significant(high)})`;
+  return verdict === "unclear" ? `${than}: no winner ${interval}` : `${significant(ratio)}× ${than} ${interval}`;
+}
+
 /** @param {Ratio | null} ratio */
-function ratioWords(ratio) {
-  if (!ratio) return "";
-  const interval = `${significant(ratio.low)}–${significant(ratio.high)}`;
-  return ratio.verdict === "unclear" ? `no winner (${interval})` : `${significant(ratio.ratio)}× (${interval})`;
+function changeWords(ratio) {
+  if (!ratio) return "too few samples";
+  const interval = `(${significant(ratio.low)}–${significant(ratio.high)})`;
+  return ratio.verdict === "unclear" ? `no change ${interval}` : `${significant(ratio.ratio)}× ${interval}`;
 }
 
 /** What the summary's cells say. */
@@ -123,9 +134,9 @@ export function summaryNote() {
   return h(
     "p",
     { className: "hint" },
-    "Steady state: median time per op ± half the interquartile range. Below it, for py_tensor, its rate " +
+    "Steady state: median time per op ± half the interquartile range. Below that of py_tensor, its rate " +
       "and share of the device's limit, or how busy the GPU is if that is less than half of the " +
-      "time; for the others, the speed of py_tensor relative to them, with a 95 % " +
+      "time; then its speed relative to each of the others, with a 95 % " +
       "bootstrap interval. Bold: fastest; none if an interval includes 1.",
   );
 }
@@ -260,9 +271,7 @@ export function changeTable(run, other, titles) {
     const ratio = ratioOf(now, before);
     const times = [before, now].map((outcome) => duration(median(/** @type {Measured} */ (outcome).samples)));
     line.append(h("td", {}, contender), ...times.map((text) => h("td", { className: "number" }, text)));
-    const words = ratio?.verdict === "unclear" ? ratioWords(ratio).replace("winner", "change") : ratioWords(ratio);
-    line.append(h("td", { className: `number change ${ratio?.verdict ?? ""}` }, words || "too few samples"));
-    body.append(line);
+    line.append(h("td", { className: `number change ${ratio?.verdict ?? ""}` }, changeWords(ratio)));
   }
   return scroller("Changes", h("table", { className: "results" }, h("thead", {}, head), body));
 }

@@ -14,21 +14,50 @@
  * @property {number} height
  * @property {number | null} scale CSS pixels for each of its own; null: as fits
  * @property {string} label empty where the picture stands in something that has one
+ * @property {FigureFacts | null} [figure] what is drawn around it
  * @property {ImageBitmap} [bitmap] either this,
  * @property {Uint8ClampedArray<ArrayBuffer>} [bytes] or its pixels,
  * @property {Uint8Array<ArrayBuffer>} [png] or, of an earlier visit, a PNG
  *
- * @typedef {object} Series
+ * @typedef {object} FigureFacts
+ * @property {string} title
+ * @property {string} xlabel
+ * @property {string} ylabel
+ * @property {boolean} hasAxes
+ * @property {boolean} hasValues its colours stand for values
+ * @property {boolean} isWhole those are integers
+ * @property {Colours | null} colours of the bar; null: none
+ * @property {[number, number, number, number] | null} extent the values at the left, right, bottom and top ends; null:
+ *   rows and columns are counted
+ * @property {{ width: number, height: number }} [of] how many columns and rows there are, where fewer are drawn
+ *
+ * @typedef {object} Thinned
  * @property {string} label
- * @property {(number | null)[]} x
- * @property {(number | null)[]} y null is not finite
- * @property {number} size how many points there were before it was thinned out
+ * @property {string | null} [color] of CSS
+ * @property {number} size how many points or elements there were before it was thinned out
  * @property {number} step of so many one was looked at
+ *
+ * @typedef {(number | null)[]} Values null is not finite
+ * @typedef {Thinned & { mark: "line" | "area" | "scatter", x: Values, y: Values, c?: Values | null, s?: number,
+ *   colours?: Colours | null }} CurveSeries `c`: by which each point has a colour; `s`: the area of a point
+ * @typedef {Thinned & { mark: "bar", x: Values, y: Values, width: number }} BarSeries
+ * @typedef {Thinned & { mark: "contour", x: number[], y: number[], z: Values[], levels: number[],
+ *   colours: Colours | null }} ContourSeries
+ *
+ * @typedef {object} Bins
+ * @property {"hist"} mark
+ * @property {number[]} counts
+ * @property {number[]} edges
+ * @property {{ nan: number, "-inf": number, inf: number }} other
+ * @property {boolean} isWhole
+ * @typedef {Thinned & Bins} HistogramSeries
+ * @typedef {CurveSeries | BarSeries | HistogramSeries | ContourSeries} Series
+ * @typedef {import("../charts/colours.js").Colours} Colours
  *
  * @typedef {object} PlotBundle
  * @property {"plot"} kind
- * @property {"line" | "scatter"} mark
  * @property {Series[]} series
+ * @property {string[] | null} categories the names of 0, 1, 2 and so on of x
  * @property {string} title
  * @property {string} xlabel
  * @property {string} ylabel
@@ -61,19 +90,9 @@
  *
  * @typedef {object} HeatmapFacts
  * @property {"heatmap"} kind
- * @property {{ width: number, height: number, ends: string[], steps: number[] }} of the plane: its size, its
- *   least and largest value, and of how many rows and columns one was looked at
+ * @property {{ width: number, height: number, steps: number[] }} of the plane: its size, and of how many rows and
+ *   columns one was looked at
  * @typedef {Omit<ImageBundle, "kind"> & HeatmapFacts & Plane} HeatmapBundle
- *
- * @typedef {object} HistogramBundle
- * @property {"histogram"} kind
- * @property {number[]} counts
- * @property {number[]} edges
- * @property {{ nan: number, "-inf": number, inf: number }} other
- * @property {boolean} isWhole
- * @property {boolean} isBool
- * @property {number} step of so many elements one was counted
- * @property {number} size how many there are
  *
  * @typedef {number | boolean} ControlValue of a choice, its place among the options
  *
@@ -98,7 +117,7 @@
  * @typedef {import("../../worker/protocol.js").Outcome} Outcome
  *
  * @typedef {ControlsBundle | TextBundle | ErrorBundle | ShownBundle | ForeignBundle | ImageBundle | PlotBundle | TensorBundle
- *   | (TableBundle & Plane) | HeatmapBundle | HistogramBundle} Bundle
+ *   | (TableBundle & Plane) | HeatmapBundle} Bundle
  */
 
 /**

@@ -3,7 +3,7 @@
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { ControlsPanel } from "./controls.js";
 import { drawForeign } from "./foreign.js";
-import { Picture } from "./image.js";
+import { drawImage } from "./image_figure.js";
 import { drawPlot } from "./plot.js";
 import { TensorPanel } from "./tensor.js";
 
@@ -29,7 +29,7 @@ import { TensorPanel } from "./tensor.js";
 export function draw(bundle, place) {
   switch (bundle.kind) {
     case "image":
-      return new Picture(bundle);
+      return drawImage({ figure: null, ...bundle });
     case "controls":
       return new ControlsPanel(bundle, place);
     case "plot":

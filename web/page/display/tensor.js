@@ -3,9 +3,9 @@
 import { inBytes } from "../ui/bytes.js";
 import { h } from "../ui/dom.js";
 import { discard } from "./bundles.js";
-import { Picture } from "./image.js";
+import { drawImage } from "./image_figure.js";
 import { pageButton } from "./pager.js";
-import { drawHistogram, drawPlot } from "./plot.js";
+import { drawPlot } from "./plot.js";
 import { drawTable } from "./table.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
@@ -114,11 +114,9 @@ function drawView(bundle, go) {
     case "table":
       return [...planeChooser(bundle, go), ...drawTable(bundle, go)];
     case "heatmap":
-      return [...planeChooser(bundle, go), new Picture({ ...bundle }).element, legendOf(bundle)];
+      return [...planeChooser(bundle, go), drawImage({ figure: null, ...bundle }).element, ...meansOf(bundle)];
     case "image":
-      return [new Picture(bundle).element];
-    case "histogram":
-      return [drawHistogram(bundle)];
+      return [drawImage({ figure: null, ...bundle }).element];
     case "plot":
       return [drawPlot(bundle).element];
     default:
@@ -145,16 +143,13 @@ function planeChooser({ plane, planes, index }, go) {
 }
 
 /** @param {HeatmapBundle} bundle */
-function legendOf({ of, width, height }) {
-  const isSmaller = of.width !== width || of.height !== height;
-  const size = `${of.height} × ${of.width}`;
+function meansOf({ of, width, height }) {
+  if (of.width === width && of.height === height) return [];
   const [down, across] = of.steps.map((step) => step.toLocaleString("en"));
   const isPart = of.steps.some((step) => step > 1);
   const part = isPart ? ` of 1 in ${down} rows and 1 in ${across} columns` : "";
-  const means = isSmaller ? `${size}, drawn as the means of blocks${part}` : size;
-  const [low, high] = of.ends;
-  const ends = of.ends.length ? [h("span", {}, low), h("span", { className: "colours" }), h("span", {}, high)] : [];
-  return h("div", { className: "heatmap-legend" }, ...ends, h("span", { className: "tensor-facts" }, means));
+  const text = `${of.height} × ${of.width}, drawn as the means of blocks${part}`;
+  return [h("p", { className: "plotted-note" }, text)];
 }
 
 /**

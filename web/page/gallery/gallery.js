@@ -4,6 +4,7 @@ import { urlOf } from "../../worker/files.js";
 import { copyButton } from "../ui/copying.js";
 import { button, byId, h } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
+import { InPlace } from "../ui/in_place.js";
 import { paragraphs } from "../ui/prose.js";
 import { showConsole } from "../ui/tabs.js";
 import { Filters } from "./filters.js";
@@ -30,18 +31,18 @@ import { MandelbrotZoom } from "./mandelbrot.js";
 const LIVE = { mandelbrot: MandelbrotZoom, filters: Filters };
 
 /** @param {import("../views.js").Parts} parts */
-export function open({ engine, repl }) {
-  return new Gallery(engine, repl);
+export function open(parts) {
+  return new Gallery(parts);
 }
 
 class Gallery {
-  /**
-   * @param {Engine} engine
-   * @param {Console} repl
-   */
-  constructor(engine, repl) {
-    this.engine = engine;
-    this.repl = repl;
+  /** @param {import("../views.js").Parts} parts */
+  constructor(parts) {
+    this.parts = parts;
+    this.engine = parts.engine;
+    this.repl = parts.repl;
+    /** What was made of examples, by name. @type {Map<string, InPlace>} */
+    this.programs = new Map();
     this.root = byId("panel-gallery");
     /** @type {Live | null} */
     this.live = null;
@@ -85,15 +86,17 @@ class Gallery {
     const example = examples[at];
     const LiveView = LIVE[example.name];
     if (LiveView) this.live = new LiveView(this.engine, example);
-    const run = button("Run in the console", "button primary", () => {
-      showConsole();
-      this.repl.enter(example.code.trimEnd());
-    });
+    const { code, title, name } = example;
+    const label = `Code of ${title}`;
+    const program =
+      this.programs.get(name) ??
+      new InPlace(this.parts, label, code, codeBlock(highlightedPython(code), label), `${name}.py`);
+    this.programs.set(name, program);
     const open = button("Open in the console", "button", () => {
       showConsole();
-      this.repl.offer(example.code, `“${example.title}” is at the prompt, ready to edit. Press Enter to run it.`);
+      this.repl.offer(program.text, `“${example.title}” is at the prompt, ready to edit. Press Enter to run it.`);
     });
-    const copy = copyButton("button quiet", () => example.code);
+    const copy = copyButton("button quiet", () => program.text);
     return [
       h(
         "article",
@@ -104,8 +107,8 @@ class Gallery {
         h("p", { className: "lead" }, example.line),
         ...(this.live ? [this.live.element] : []),
         ...paragraphs(example.text),
-        h("div", { className: "actions" }, run, open, copy),
-        codeBlock(highlightedPython(example.code), `Code of ${example.title}`),
+        h("div", { className: "actions" }, ...program.buttons, open, copy),
+        program.place,
         neighbours(examples, at),
       ),
     ];

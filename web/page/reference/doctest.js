@@ -24,3 +24,18 @@ export function codeOf(session) {
     .map(({ code }) => code)
     .join("\n");
 }
+
+/**
+ * @param {string} session
+ * @returns {string} its inputs as a program, in which a cell ends with each that shows something
+ */
+export function programOf(session) {
+  /** @type {string[][]} */
+  const cells = [[]];
+  for (const { code, output } of sessionParts(session)) {
+    cells.at(-1)?.push(code);
+    if (output) cells.push([]);
+  }
+  const texts = cells.filter((lines) => lines.length).map((lines) => `${lines.join("\n")}\n`);
+  return texts.length > 1 ? texts.map((text) => `# %%\n${text}`).join("\n") : texts.join("");
+}

@@ -3,11 +3,10 @@
 import { urlOf } from "../../worker/files.js";
 import { button, byId, h } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
+import { InPlace } from "../ui/in_place.js";
 import { inline, paragraphs } from "../ui/prose.js";
 import { showConsole } from "../ui/tabs.js";
-import { codeOf, sessionParts } from "./doctest.js";
-
-/** @typedef {import("../repl/console.js").Console} Console */
+import { codeOf, programOf, sessionParts } from "./doctest.js";
 
 /**
  * @typedef {object} Entry (web/build/reference.py)
@@ -22,14 +21,15 @@ import { codeOf, sessionParts } from "./doctest.js";
  */
 
 /** @param {import("../views.js").Parts} parts */
-export function open({ repl }) {
-  return new Reference(repl);
+export function open(parts) {
+  return new Reference(parts);
 }
 
 class Reference {
-  /** @param {Console} repl */
-  constructor(repl) {
-    this.repl = repl;
+  /** @param {import("../views.js").Parts} parts */
+  constructor(parts) {
+    this.parts = parts;
+    this.repl = parts.repl;
     this.root = byId("panel-reference");
     /** The name of the function that is shown, or "". */
     this.path = "";
@@ -80,10 +80,9 @@ class Reference {
   /** @param {Entry} entry */
   page(entry) {
     const code = codeOf(entry.example);
-    const run = button("Run", "button primary", () => {
-      showConsole();
-      this.repl.enter(code);
-    });
+    const file = `example_${entry.name.replaceAll(".", "_")}.py`;
+    const label = `Example of ${entry.name}`;
+    const program = new InPlace(this.parts, label, programOf(entry.example), sessionBlock(entry.example), file);
     const open = button("Open in the console", "button", () => {
       showConsole();
       this.repl.offer(code, `The example of ${entry.name} is at the prompt. Press Enter to run it.`);
@@ -96,8 +95,8 @@ class Reference {
       ...paragraphs(entry.text),
       ...(entry.facts.length ? [facts(entry.facts)] : []),
       ...entry.sections.flatMap(section),
-      ...(entry.example ? [h("h3", {}, "Example"), sessionBlock(entry.example)] : []),
-      ...(entry.example ? [h("div", { className: "actions" }, run, open)] : []),
+      ...(entry.example ? [h("h3", {}, "Example"), program.place] : []),
+      ...(entry.example ? [h("div", { className: "actions" }, ...program.buttons, open)] : []),
     ];
   }
 

@@ -20,7 +20,8 @@ import { Transcript } from "./transcript.js";
 
 /**
  * @typedef {object} Keeper hears of what the console shows, to keep it
- * @property {(entry: Entry, source: string) => void} entered
+ * @property {(entry: Entry, source: string, cell?: import("../sessions/record.js").Cell) => void} entered
+ * @property {(entry: import("./transcript.js").Shown) => void} dropped it is shown no more
  * @property {(entry: Entry) => void} changed it runs, and may have shown more
  * @property {(entry: Entry, outcome: import("../../worker/protocol.js").Outcome) => void} finished
  * @property {() => void} drafted the prompt holds another text
@@ -318,7 +319,8 @@ export class Console {
  * @returns {boolean} whether the console is shown, and nothing there takes text
  */
 function isForPrompt(target) {
-  const isElsewhere = target instanceof Element && target.closest("#input, input, textarea, select, [popover]");
+  const isElsewhere =
+    target instanceof Element && target.closest("#input, .code-editor, input, textarea, select, [popover]");
   return !isElsewhere && !byId("panel-console").hidden;
 }
 

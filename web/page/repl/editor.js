@@ -2,14 +2,10 @@
 
 import { byId } from "../ui/dom.js";
 import {
-  bracketMatching,
   Compartment,
-  classHighlighter,
-  closeBrackets,
   closeBracketsKeymap,
   completionStatus,
   defaultKeymap,
-  EditorState,
   EditorView,
   GutterMarker,
   gutter,
@@ -18,21 +14,18 @@ import {
   historyKeymap,
   indentLess,
   indentMore,
-  indentOnInput,
-  indentUnit,
   keymap,
   Prec,
   placeholder,
   pythonLanguage,
-  syntaxHighlighting,
   Transaction,
 } from "../vendor/codemirror.js";
 import { complete, completions } from "./completion.js";
 import { History } from "./history.js";
 import { HistorySearch } from "./search.js";
 import { signatures } from "./signature.js";
-import { endsInString, isTranscript, nextIndent, pasted, toNextStep } from "./text.js";
-import { theme } from "./theme.js";
+import { isTranscript, nextIndent, pasted, toNextStep } from "./text.js";
+import { writing } from "./writing.js";
 
 /** @typedef {import("./completion.js").Query} Query */
 
@@ -97,13 +90,7 @@ export class Editor {
       history(),
       highlightSpecialChars(), // or code from a link could read otherwise than it runs
       pythonLanguage,
-      syntaxHighlighting(classHighlighter),
-      bracketMatching(),
-      closeBrackets(),
-      CLOSED,
-      indentUnit.of("    "),
-      indentOnInput(),
-      EditorView.lineWrapping,
+      writing,
       prompts,
       this.hint.of(placeholder(field.placeholder)),
       EditorView.contentAttributes.of({
@@ -111,7 +98,6 @@ export class Editor {
         enterkeyhint: "go",
       }),
       EditorView.domEventHandlers({
-        beforeinput: (event) => this.onTypedOver(event),
         paste: (event) => this.onPaste(event),
       }),
       EditorView.domEventObservers({
@@ -124,7 +110,6 @@ export class Editor {
         if (docChanged || geometryChanged) this.events.onResize();
         if (docChanged) this.events.onChange();
       }),
-      theme,
     ];
   }
 
@@ -291,22 +276,6 @@ export class Editor {
     this.tabLeaves = key === "Escape" && completionStatus(this.view.state) !== "active";
   }
 
-  /**
-   * Text in place of a selection: Chromium's own way would put styles into the markup, which the
-   * page's policy refuses.
-   *
-   * @param {InputEvent} event
-   */
-  onTypedOver({ inputType, isComposing, data }) {
-    const { state } = this.view;
-    const { from, to, empty } = state.selection.main;
-    if (inputType !== "insertText" || isComposing || !data || empty) return false;
-    const insert = () => state.update(state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
-    const isHandled = state.facet(EditorView.inputHandler).some((handle) => handle(this.view, from, to, data, insert));
-    if (!isHandled) this.view.dispatch(insert());
-    return true;
-  }
-
   /** @param {ClipboardEvent} event */
   onPaste(event) {
     const text = event.clipboardData?.getData("text/plain");
@@ -316,14 +285,6 @@ export class Editor {
     return true;
   }
 }
-
-/** Brackets alone, outside of strings: quotes are typed at both ends, as in a terminal. */
-const CLOSED = Prec.high(
-  EditorState.languageData.of((state, pos) => {
-    const isInString = endsInString(state.sliceDoc(state.doc.lineAt(pos).from, pos));
-    return [{ closeBrackets: { brackets: isInString ? [] : ["(", "[", "{"] } }];
-  }),
-);
 
 // Prompts ------------------------------------------------------------------------------------------
 
@@ -358,7 +319,7 @@ const prompts = gutter({
   lineMarkerChange: ({ docChanged }) => docChanged,
 });
 
-/** @param {EditorState} state */
+/** @param {import("@codemirror/state").EditorState} state */
 function startsWithPrompt(state) {
   return isTranscript(state.doc.line(1).text);
 }

@@ -9,6 +9,7 @@ import * as store from "./store.js";
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/transcript.js").Entry} Entry */
 /** @typedef {import("../repl/transcript.js").Shown} Shown */
+/** @typedef {import("./record.js").Cell} Cell */
 /** @typedef {import("./record.js").Record} Record */
 /** @typedef {import("./record.js").State} State */
 /** @typedef {import("./store.js").About} About */
@@ -24,6 +25,7 @@ import * as store from "./store.js";
  * @property {number} bytes as they were counted last
  * @property {boolean} isCleared
  * @property {boolean} isTrimmed
+ * @property {Cell | null} cell
  */
 
 /** So many bytes of inputs and outputs are kept; then outputs are dropped, the oldest first. */
@@ -105,9 +107,42 @@ export class KeptSession {
   /**
    * @param {Entry} entry
    * @param {string} source
+   * @param {Cell | null} cell
    */
-  enter(entry, source) {
-    this.dirty.add(this.add(entry, source, "waiting"));
+  enter(entry, source, cell) {
+    this.dirty.add(this.add(entry, source, "waiting", cell));
+    void this.write();
+  }
+
+  /** @param {Shown} entry is of the session no more */
+  async drop(entry) {
+    const input = this.byEntry.get(entry);
+    if (!input) return;
+    this.byEntry.delete(entry);
+    this.inputs = this.inputs.filter((other) => other !== input);
+    this.dirty.delete(input);
+    this.count();
+    await this.queue;
+    if (this.isOn && this.isStored) await this.attempt(store.removeInput({ ...this.about }, input.n));
+  }
+
+  /**
+   * @param {string} path of a file
+   * @returns {Input[]} what its cells show
+   */
+  cellsOf(path) {
+    return this.inputs.filter(({ cell }) => cell?.path === path);
+  }
+
+  /**
+   * @param {string} path of a file
+   * @param {string} to its name from now on
+   */
+  moveCells(path, to) {
+    for (const input of this.cellsOf(path)) {
+      input.cell = { ...input.cell, line: input.cell?.line ?? 1, path: to };
+      this.dirty.add(input);
+    }
     void this.write();
   }
 
@@ -121,8 +156,9 @@ export class KeptSession {
    * @param {Shown} entry
    * @param {string} source
    * @param {State} state
+   * @param {Cell | null} [cell]
    */
-  add(entry, source, state) {
+  add(entry, source, state, cell = null) {
     /** @type {Input} */
     const input = {
       n: (this.inputs.at(-1)?.n ?? 0) + 1,
@@ -134,6 +170,7 @@ export class KeptSession {
       bytes: 0,
       isCleared: false,
       isTrimmed: false,
+      cell,
     };
     this.inputs.push(input);
     this.byEntry.set(entry, input);
@@ -218,11 +255,26 @@ export class KeptSession {
 
   /** @returns {Promise<store.File[]>} */
   async readFiles() {
-    if (!this.isOn || !this.about.files) return [];
+    if (!this.about.files) return [];
     await this.queue;
-    const files = await store.readFiles(this.about.id).catch(() => []);
-    this.files = new Map(files.map(({ path, bytes }) => [path, bytes.byteLength]));
-    return files;
+    const stored = this.isOn ? await store.readFiles(this.about.id).catch(() => []) : [];
+    const found = new Map(stored.map(({ path, bytes }) => [path, bytes]));
+    for (const [path, bytes] of this.dirtyFiles) {
+      if (bytes) found.set(path, bytes.slice());
+      else found.delete(path);
+    }
+    this.files = new Map([...found].map(([path, bytes]) => [path, bytes.byteLength]));
+    return [...found].map(([path, bytes]) => ({ path, bytes }));
+  }
+
+  /**
+   * @param {string} path
+   * @returns {Promise<store.File["bytes"] | null>} null where there is no such file, or it cannot be read
+   */
+  async readFile(path) {
+    const pending = this.dirtyFiles.get(path);
+    if (pending !== undefined) return pending?.slice() ?? null;
+    return this.isOn ? store.readFile(this.about.id, path).catch(() => null) : null;
   }
 
   writeSoon() {
@@ -285,9 +337,9 @@ export class KeptSession {
   async writeOne(input) {
     if (!input.isTrimmed) {
       const parts = await partsOf(input.entry, this.displays);
-      const { source, state, at, outcome, isCleared } = input;
+      const { source, state, at, outcome, isCleared, cell } = input;
       /** @type {Record} */
-      const record = { source, state, at, parts, outcome, isCleared, isTrimmed: false };
+      const record = { source, state, at, parts, outcome, isCleared, isTrimmed: false, cell };
       input.bytes = sizeOf(record);
       if (input.bytes <= MOST_BYTES_OF_ONE) {
         this.about.changed = Date.now();
@@ -304,9 +356,9 @@ export class KeptSession {
 
   /** @param {Input} input whose outputs are dropped */
   async trim(input) {
-    const { source, state, at, isCleared } = input;
+    const { source, state, at, isCleared, cell } = input;
     /** @type {Record} */
-    const record = { source, state, at, parts: [], outcome: null, isCleared, isTrimmed: true };
+    const record = { source, state, at, parts: [], outcome: null, isCleared, isTrimmed: true, cell };
     input.isTrimmed = true;
     input.bytes = sizeOf(record);
     this.count();

@@ -27,6 +27,9 @@ import { h } from "../ui/dom.js";
  * @property {Outcome | null} outcome null while it runs, and where its outputs were dropped
  * @property {boolean} isCleared from view
  * @property {boolean} isTrimmed its outputs were dropped
+ * @property {Cell | null} [cell] where it stands, if not in the transcript
+ *
+ * @typedef {{ path: string, line: number }} Cell of a file in the editor, with the number of its first line
  */
 
 const text = { type: "string" };
@@ -62,6 +65,11 @@ const SCHEMA = {
     },
     isCleared: flag,
     isTrimmed: flag,
+    cell: {
+      type: ["object", "null"],
+      required: ["path", "line"],
+      properties: { path: text, line: { type: "number" } },
+    },
   },
 };
 /** The looks that printed text can have (repl/terminal.js). */

@@ -4,8 +4,11 @@
  *
  * A tab that is reloaded goes on with its session. A new tab gets the session that was used last; where another tab has
  * it open, a new one. Where the browser stores nothing, or no more, the page says so once, and works on.
+ *
+ * Events: "opened" (another session is here), "files" Changes (by Python, or by the page).
  */
 
+import { MOST_BYTES as MOST_FILE_BYTES } from "../../worker/boot/home.js";
 import { CHANGED } from "../display/controls.js";
 import { button, h } from "../ui/dom.js";
 import { claim } from "./claim.js";
@@ -43,12 +46,13 @@ const SILENT = "Browser storage does not respond: the session is lost when the p
 const DAMAGED = "The stored sessions were corrupt and have been removed. This session is saved again.";
 const MANY = `${MOST_SESSIONS} sessions are stored, which is the limit: this one is not saved. Delete a session first.`;
 
-export class Sessions {
+export class Sessions extends EventTarget {
   /**
    * @param {Engine} engine
    * @param {Console} repl
    */
   constructor(engine, repl) {
+    super();
     this.engine = engine;
     this.repl = repl;
     /** What is wrong with the storage, in a sentence. @type {string | null} */
@@ -60,6 +64,10 @@ export class Sessions {
     /** Whether it is known which session this is. */
     this.isOpen = false;
     this.isRunningAgain = false;
+    /** The Python that has the files. @type {unknown} */
+    this.given = null;
+    /** What was written before Python had them. @type {Changes[]} */
+    this.late = [];
     this.session = this.blank([]);
     this.menu = new SessionMenu(this);
     this.opened = this.openFirst();
@@ -69,7 +77,8 @@ export class Sessions {
   listen() {
     const { engine, repl } = this;
     repl.keeper = {
-      entered: (entry, source) => this.session.enter(entry, source),
+      entered: (entry, source, cell) => this.session.enter(entry, source, cell ?? null),
+      dropped: (entry) => void this.session.drop(entry),
       changed: (entry) => this.session.change(entry),
       finished: (entry, outcome) => this.session.finish(entry, outcome),
       drafted: () => this.keepDraft(),
@@ -158,8 +167,9 @@ export class Sessions {
     const { session, repl } = this;
     session.adopt({ ...about }, restored, found.at(-1)?.n ?? 0);
     write("sessionStorage", OWN, about.id);
-    const hidden = restored.filter(({ isCleared }) => isCleared);
-    const shown = restored.filter(({ isCleared }) => !isCleared);
+    const inTranscript = restored.filter(({ cell }) => !cell);
+    const hidden = inTranscript.filter(({ isCleared }) => isCleared);
+    const shown = inTranscript.filter(({ isCleared }) => !isCleared);
     if (found.length) {
       this.note = this.restoredNote(about, hidden.length, found.length - restored.length);
       repl.transcript.restore(hidden.map(entryOf), shown.map(entryOf), this.note);
@@ -177,6 +187,7 @@ export class Sessions {
     else if (draft) editor.text = draft;
     this.isOpen = true;
     this.keepDraft();
+    this.dispatchEvent(new Event("opened"));
   }
 
   /**
@@ -189,8 +200,8 @@ export class Sessions {
     if (!record) return null;
     try {
       const entry = restoredEntry(record, this.repl.transcript, this.repl.displays, TRIMMED);
-      const { source, state, at, isCleared, isTrimmed } = record;
-      return { n, source, state, at, entry, outcome: null, bytes: sizeOf(record), isCleared, isTrimmed };
+      const { source, state, at, isCleared, isTrimmed, cell = null } = record;
+      return { n, source, state, at, entry, outcome: null, bytes: sizeOf(record), isCleared, isTrimmed, cell };
     } catch {
       return null;
     }
@@ -232,6 +243,7 @@ export class Sessions {
     const { engine, repl, session, release } = this;
     engine.restart("Another session was opened.");
     engine.restarted = null; // nothing of this session is gone
+    this.late = [];
     let opened = () => {};
     /** @type {Promise<void>} */
     this.opened = new Promise((resolve) => {
@@ -308,6 +320,14 @@ export class Sessions {
     if (session.isOn) await session.attempt(store.putAbout({ ...session.about }));
   }
 
+  /** @param {import("./store.js").EditorState} editor as it is now */
+  async keepEditor(editor) {
+    const { session } = this;
+    session.about.editor = editor;
+    session.isWanted = true;
+    if (session.isOn) await session.attempt(store.putAbout({ ...session.about }));
+  }
+
   /**
    * For good, with its files.
    *
@@ -360,9 +380,9 @@ export class Sessions {
       const { entry: old } = input;
       const entry = repl.transcript.entryOf(input.source);
       if (old.element.isConnected) old.element.replaceWith(entry.element);
-      repl.transcript.focus.add(entry.element);
+      if (!input.cell) repl.transcript.focus.add(entry.element);
       const takeBack = session.replace(input, entry);
-      return { entry, old, takeBack, outcome: repl.run(input.source, entry, chain) };
+      return { entry, old, takeBack, outcome: repl.run(codeOf(input), entry, chain) };
     });
     let left = 0;
     for (const { entry, old, takeBack, outcome } of runs) {
@@ -391,13 +411,17 @@ export class Sessions {
 
   /** A new Python gets the files of the session before anything runs. */
   async giveFiles() {
+    const { interpreter } = this.engine;
     await this.opened;
     const files = await this.session.readFiles();
+    if (this.engine.interpreter !== interpreter) return;
     const transfer = files.map(({ bytes }) => bytes.buffer);
     if (files.length) this.engine.post({ kind: "restore", files }, transfer);
+    this.given = interpreter;
+    for (const changes of this.late.splice(0)) this.tell(changes);
   }
 
-  /** @param {Changes} changes */
+  /** @param {Changes} changes made by Python */
   async keepFiles(changes) {
     const { session } = this;
     const { refused } = changes;
@@ -405,6 +429,41 @@ export class Sessions {
     if (refused.length) this.repl.transcript.note(`Not saved: ${names}. A session stores 32 MiB of files.`);
     await this.opened;
     session.keepFiles(changes);
+    this.dispatchEvent(new CustomEvent("files", { detail: changes }));
+  }
+
+  /**
+   * Change files of the user from the page: they are kept at once, and Python has them before its next input.
+   *
+   * @param {import("./store.js").File[]} changed
+   * @param {string[]} [removed]
+   */
+  async writeFiles(changed, removed = []) {
+    await this.opened;
+    const { session } = this;
+    /** @type {Changes} */
+    const changes = { changed: [], removed: [...removed], refused: [] };
+    let { fileBytes } = session.about;
+    for (const file of changed) {
+      const before = session.files.get(file.path) ?? 0;
+      if (fileBytes - before + file.bytes.byteLength <= MOST_FILE_BYTES) {
+        fileBytes += file.bytes.byteLength - before;
+        changes.changed.push(file);
+      } else {
+        changes.refused.push(file.path);
+        if (session.files.has(file.path)) changes.removed.push(file.path); // what is kept of it is not it any more
+      }
+    }
+    const copies = changed.map(({ path, bytes }) => ({ path, bytes: bytes.slice() }));
+    this.tell({ ...changes, changed: copies, removed });
+    await this.keepFiles(changes);
+  }
+
+  /** @param {Changes} changes of files, which Python is to have */
+  tell(changes) {
+    const transfer = changes.changed.map(({ bytes }) => bytes.buffer);
+    if (this.given === this.engine.interpreter) this.engine.post({ kind: "write", ...changes }, transfer);
+    else this.late.push(changes);
   }
 
   // Problems ---------------------------------------------------------------------------------------
@@ -432,6 +491,14 @@ export class Sessions {
     this.problem = words;
     this.repl.transcript.note(words);
   }
+}
+
+/**
+ * @param {Input} input
+ * @returns {string} its lines with the numbers that they have in its file
+ */
+function codeOf({ source, cell }) {
+  return "\n".repeat((cell?.line ?? 1) - 1) + source;
 }
 
 /** @param {Input} input */

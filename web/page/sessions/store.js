@@ -16,6 +16,12 @@ import { inStore, Silent, within } from "../../worker/boot/database.js";
  * @property {number} bytes of its inputs and outputs
  * @property {number} files how many it has
  * @property {number} fileBytes
+ * @property {EditorState} [editor] none where it was never opened
+ *
+ * @typedef {object} EditorState what of the editor is kept beside its files
+ * @property {boolean} isOpen
+ * @property {string[]} tabs paths of the files that have a tab
+ * @property {string | null} shown the one whose tab is shown
  *
  * @typedef {{ path: string, bytes: Uint8Array<ArrayBuffer> }} File below the home folder
  * @typedef {{ n: number, record: unknown }} Numbered an input's record, by its place in the session
@@ -63,6 +69,16 @@ export async function readFiles(id) {
   });
 }
 
+/**
+ * @param {string} id
+ * @param {string} path
+ * @returns {Promise<File["bytes"] | null>} null where there is no such file
+ */
+export async function readFile(id, path) {
+  const bytes = await ask("readonly", (store) => store.get(["file", id, path]));
+  return bytes instanceof Uint8Array ? bytes.slice() : null;
+}
+
 /** @param {About} about */
 export async function putAbout(about) {
   await ask("readwrite", (store) => store.put(about, ["about", about.id]));
@@ -76,6 +92,17 @@ export async function putAbout(about) {
 export async function putInput(about, n, record) {
   await ask("readwrite", (store) => {
     store.put(record, ["input", about.id, n]);
+    return store.put(about, ["about", about.id]);
+  });
+}
+
+/**
+ * @param {About} about of the session, without this input
+ * @param {number} n
+ */
+export async function removeInput(about, n) {
+  await ask("readwrite", (store) => {
+    store.delete(["input", about.id, n]);
     return store.put(about, ["about", about.id]);
   });
 }

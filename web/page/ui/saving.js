@@ -8,10 +8,10 @@ const KEPT_MS = 60_000;
 /**
  * @param {string} name
  * @param {string} type
- * @param {string} text
+ * @param {string | Uint8Array<ArrayBuffer>} content
  */
-export function saveFile(name, type, text) {
-  const href = URL.createObjectURL(new Blob([text], { type }));
+export function saveFile(name, type, content) {
+  const href = URL.createObjectURL(new Blob([content], { type }));
   h("a", { href, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(href), KEPT_MS);
 }

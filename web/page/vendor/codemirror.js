@@ -14,14 +14,17 @@ export {
 export { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 export { pythonLanguage } from "@codemirror/lang-python";
 export { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
-export { Compartment, EditorState, Prec, StateEffect, StateField, Transaction } from "@codemirror/state";
+export { Compartment, EditorState, MapMode, Prec, StateEffect, StateField, Transaction } from "@codemirror/state";
 export {
+  Decoration,
   EditorView,
   GutterMarker,
   gutter,
   highlightSpecialChars,
   keymap,
+  lineNumbers,
   placeholder,
   showTooltip,
+  WidgetType,
 } from "@codemirror/view";
 export { classHighlighter, highlightCode } from "@lezer/highlight";

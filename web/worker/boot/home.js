@@ -28,15 +28,37 @@ export class Home {
 
   /** @param {File[]} files of an earlier Python */
   restore(files) {
-    for (const { path, bytes } of files) {
-      if (path.split("/").some((name) => name === "" || name === "..")) continue; // it would lie elsewhere
-      const whole = `${HOME}/${path}`;
-      try {
-        this.fs.mkdirTree(whole.slice(0, whole.lastIndexOf("/")));
-        this.fs.writeFile(whole, bytes);
-      } catch {}
-    }
+    for (const file of files) this.put(file);
     this.known = this.look();
+  }
+
+  /** @param {Changes} changes of the page's own */
+  write({ changed, removed, refused }) {
+    for (const file of changed) this.put(file);
+    for (const path of removed) {
+      try {
+        this.fs.unlink(`${HOME}/${path}`);
+      } catch {
+        // The program has removed it meanwhile.
+      }
+    }
+    const found = this.look();
+    for (const path of refused) this.refused.add(path);
+    for (const path of [...changed.map((file) => file.path), ...removed]) {
+      const version = found.get(path);
+      if (version) this.known.set(path, version);
+      else this.known.delete(path);
+    }
+  }
+
+  /** @param {File} file */
+  put({ path, bytes }) {
+    if (path.split("/").some((name) => name === "" || name === "..")) return; // it would lie elsewhere
+    const whole = `${HOME}/${path}`;
+    try {
+      this.fs.mkdirTree(whole.slice(0, whole.lastIndexOf("/")));
+      this.fs.writeFile(whole, bytes);
+    } catch {}
   }
 
   /** @returns {Changes | null} since the last call; null where there are none */

@@ -184,7 +184,7 @@ def _overview() -> Block:
         "pt.": "Tab lists what is there. `dir(pt)` gives the names.",
         "%time, %timeit, %profile": "In front of code: how long it takes, and what the GPU did.",
         "pt.explain(x)": "The kernels that compute a tensor.",
-        "pt.plot(y), pt.imshow(x)": "Pictures, here in the transcript.",
+        "pt.plot(y), pt.hist(y), pt.imshow(x)": "Charts and pictures, here in the transcript.",
         "import numpy as np": "Loads NumPy; `x.numpy()` gives an array, `pt.asarray(a)` a tensor.",
     }
     doc: list[Block] = [

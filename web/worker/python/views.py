@@ -5,39 +5,31 @@ A tensor of more than two axes is shown a plane at a time; planes are counted in
 
 from __future__ import annotations
 
-from array import array
 from math import prod
 from typing import Any
 
 import py_tensor as pt
 from py_tensor.convert.printing import format_str
-from py_tensor.display.charts import chart, max_shown
-from py_tensor.display.options import ChartOptions, ImageOptions
+from py_tensor.display.bins import counted
+from py_tensor.display.charts import max_shown, plot_chart
+from py_tensor.display.options import ImageOptions, PlotOptions
 from py_tensor.display.pictures import (
     PLAIN,
     can_paint,
     is_colour,
+    numbers,
     picture,
     taken,
     thumbnail,
     value_range,
 )
+from py_tensor.display.screen import figure_facts
 
 ROWS, COLUMNS = 50, 20
 """Of one page of a table."""
 
 LARGEST_MAP = 512
 """Pixels along each side of a heat map: blocks of a larger plane are averaged."""
-
-BINS = 48
-COUNTED_AT_ONCE = 1 << 24
-"""Elements of a histogram that one dispatch counts: int32 counts stay exact, and it stays short."""
-
-COUNTED_AT_ONCE_ON_CPU = 1 << 17
-"""Each takes 48 bytes there while they are counted."""
-
-LEAST_SPAN = 1e-36
-"""Values that differ by less than about this are in one bin: a GPU may take it for 0."""
 
 Content = tuple[dict[str, Any], Any]
 """A bundle, and the pixels of its image or None."""
@@ -52,11 +44,6 @@ async def view(x: pt.Tensor, name: str, place: dict[str, int], blocking: bool) -
         x = abs(x)
     makers = {"table": _table, "plot": _plot, "heatmap": _heatmap, "histogram": _histogram}
     return await (makers | {"image": _image})[name](x, place, blocking)
-
-
-async def elements(x: pt.Tensor, blocking: bool) -> Any:
-    """The elements as nested lists, waiting for the GPU by blocking or by suspending."""
-    return x.tolist() if blocking else (await x.to_numpy_async()).tolist()
 
 
 def _plane(x: pt.Tensor, place: dict[str, int]) -> tuple[pt.Tensor, dict[str, Any]]:
@@ -90,7 +77,7 @@ async def _table(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content
     row = min(max(place.get("row", 0), 0), (height - 1) // ROWS * ROWS)
     column = min(max(place.get("column", 0), 0), (width - 1) // COLUMNS * COLUMNS)
     window = shown[row : row + ROWS, column : column + COLUMNS]
-    values = await elements(window, blocking)
+    values = await numbers(window, blocking)
     cells = [[_text_of(value, _kind(x)) for value in line] for line in values]
     size = {"height": height, "width": width, "row": row, "column": column}
     page = {"rows": ROWS, "columns": COLUMNS, "isVector": x.ndim == 1}
@@ -98,7 +85,7 @@ async def _table(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content
 
 
 async def _plot(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:
-    return await chart(x, None, ChartOptions(xlabel="index")).bundle(blocking), None
+    return await plot_chart(x, None, PlotOptions(xlabel="index")).bundle(blocking), None
 
 
 async def _heatmap(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:
@@ -108,10 +95,11 @@ async def _heatmap(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Conte
     small = thumbnail(shown[::down, ::across], LARGEST_MAP, LARGEST_MAP)
     bounds = pt.stack(value_range(small))
     bundle = await drawn(small, blocking)
-    low, high = await elements(bounds, blocking)
-    ends = [_text_of(value, str(bounds.dtype)) for value in (low, high)] if low <= high else []
-    facts = {"height": height, "width": width, "ends": ends, "steps": [down, across]}
-    return {**bundle[0], **which, "kind": "heatmap", "of": facts}, bundle[1]
+    of = {"height": height, "width": width}
+    options = ImageOptions(colorbar=True)
+    figure = figure_facts(options, shown, await numbers(bounds, blocking), True, of)
+    facts = {"of": of | {"steps": [down, across]}, "figure": figure}
+    return {**bundle[0], **which, "kind": "heatmap", **facts}, bundle[1]
 
 
 def _steps(x: pt.Tensor) -> list[int]:
@@ -141,66 +129,23 @@ async def drawn(x: pt.Tensor, blocking: bool, options: ImageOptions = PLAIN) -> 
 
 
 async def _histogram(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:
-    """Counts of the finite elements between equal bounds; the others are counted apart.
-
-    An element lies in the bin of the last edge that it is not below, as in `numpy.histogram`:
-    comparisons alone, which no extreme of a dtype can make overflow.
-    """
+    """Counts of the finite elements in bins of one width; the others are counted apart."""
     steps = _steps(x)
     seen = x[tuple(slice(None, None, step) for step in steps)].realize()
     flat = seen.reshape(seen.size)
     values = flat.astype(pt.int32) if x.dtype.kind == "b" else flat
-    if values.dtype.kind == "f":
-        other, edges = await _real_edges(values, blocking)
+    found = await counted([values], None, None, blocking)
+    (counts,) = found.counts
+    facts = {"label": "", "color": None, "step": prod(steps), "size": x.size}
+    about = {"title": "", "xlabel": "value", "ylabel": "elements"}
+    names = None
+    if x.dtype.kind == "b":
+        at = found.edges[:-1]
+        names = ["False", "True"]
+        series = {"mark": "bar", "x": at, "y": counts.inside, "width": 0.8, **facts}
     else:
-        other, edges = [0, 0, 0], await _whole_edges(values, blocking)
-    starts = pt.tensor(edges[:-1], dtype=values.dtype, device=x.device).reshape(-1, 1)
-    from_there_on = [0] * (len(edges) - 1)  # of each bin and all behind it
-    at_once = COUNTED_AT_ONCE_ON_CPU if str(x.device) == "cpu" else COUNTED_AT_ONCE
-    for begin in range(0, values.size, at_once):
-        part = values[begin : begin + at_once]
-        found = await elements((part.reshape(1, part.size) >= starts).sum(axis=1), blocking)
-        from_there_on = [a + b for a, b in zip(from_there_on, found, strict=True)]
-    nan, minus, plus = other
-    ends = [*from_there_on[1:], plus]
-    if nan + minus + plus == values.size:  # no bin has a reason to be where it is
-        from_there_on, ends = [0], [0]
-    return {
-        "kind": "histogram",
-        "counts": [a - b for a, b in zip(from_there_on, ends, strict=True)],
-        "edges": edges,
-        "other": {"nan": nan, "-inf": minus, "inf": plus},
-        "isWhole": values.dtype.kind != "f",
-        "isBool": x.dtype.kind == "b",
-        "step": prod(steps),
-        "size": x.size,
-    }, None
-
-
-async def _whole_edges(x: pt.Tensor, blocking: bool) -> list[Any]:
-    """Each bin has the same number of whole values, so that each has a fair share."""
-    low, high = await elements(pt.stack([x.min(), x.max()]), blocking)
-    width = -(-(high - low + 1) // BINS)
-    bins = -(-(high - low + 1) // width)
-    return [low + i * width for i in range(bins + 1)]
-
-
-async def _real_edges(x: pt.Tensor, blocking: bool) -> tuple[list[int], list[float]]:
-    """How many are NaN, -inf and inf; and edges that the dtype has, each above the one before."""
-    odd = [pt.isnan(x), x == float("-inf"), x == float("inf")]
-    other = [0, 0, 0]
-    for begin in range(0, x.size, COUNTED_AT_ONCE):
-        part = slice(begin, begin + COUNTED_AT_ONCE)
-        found = await elements(pt.stack([mask[part].sum() for mask in odd]), blocking)
-        other = [a + b for a, b in zip(other, found, strict=True)]
-    low, high = await elements(pt.stack(value_range(x)), blocking)
-    if low > high:  # no element is finite
-        low = high = 0.0
-    half = high * 0.5 - low * 0.5  # the difference itself may be infinite
-    if half <= LEAST_SPAN and (str(x.device) != "cpu" or half == 0):
-        return other, [low, high]
-    shares = (i / BINS for i in range(1, BINS))
-    inner = [low * (1 - t) + high * t if half > 1e300 else low + 2 * half * t for t in shares]
-    if x.dtype is pt.float32:
-        inner = array("f", inner).tolist()
-    return other, sorted({low, high, *(edge for edge in inner if low < edge < high)})
+        other = counts.other(values.size)
+        series = {"mark": "hist", "counts": counts.inside, "edges": found.edges, **facts}
+        series |= {"other": other, "isWhole": found.is_whole}
+    scales = {"xscale": "linear", "yscale": "linear"}
+    return {"kind": "plot", "series": [series], "categories": names, **about, **scales}, None

@@ -1,26 +1,16 @@
 /** Scales and ticks of a chart. Pure. */
 
-/** @typedef {{ value: number, text: string }} Tick */
+/** @typedef {{ value: number, text: string }} Tick one without text is a minor one */
 /**
  * @typedef {object} Axis
- * @property {(value: number) => number} at from 0, the least value, to 1
+ * @property {(value: number) => number} at from 0, the lower end, to 1
  * @property {Tick[]} ticks
+ * @property {number} low the value at the lower end
+ * @property {number} high
  */
 
 /** Some of these are between the least float and the largest. */
 const LARGEST_STEP = Number.MAX_VALUE / 4;
-
-/**
- * An axis by places in a picture instead of shares.
- *
- * @param {Axis} axis
- * @param {number} start the place of its lower end
- * @param {number} end
- * @returns {Axis}
- */
-export function between({ at, ticks }, start, end) {
-  return { at: (value) => start + at(value) * (end - start), ticks };
-}
 
 /**
  * @param {number} low
@@ -40,7 +30,7 @@ export function linearAxis(low, high, wanted, isWhole = false) {
   for (let n = Math.ceil(from / step - 1e-9); n <= to / step + 1e-9 && ticks.length < 50; n++) {
     ticks.push({ value: n * step, text: write(n * step) });
   }
-  return { at: (value) => (value / 2 - from / 2) / span, ticks };
+  return { at: (value) => (value / 2 - from / 2) / span, ticks, low: from, high: to };
 }
 
 /**
@@ -52,7 +42,7 @@ export function linearAxis(low, high, wanted, isWhole = false) {
  */
 function writerOf(step, most) {
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const digits = Math.ceil(Math.log10(most / step));
+  const digits = Math.floor(Math.log10(most)) - Math.floor(Math.log10(step) + 1e-9);
   if (most < 1e6 && decimals <= 6) return (value) => plain(value.toFixed(decimals));
   if (digits <= 3) return scientific;
   if (most < 1e12 && decimals <= 3) return (value) => plain(value.toFixed(decimals));
@@ -81,35 +71,76 @@ export function logAxis(low, high, wanted) {
   }
   const write = values.some(isExtreme) ? scientific : short;
   const ticks = values.map((value) => ({ value, text: write(value) }));
-  return { at: (value) => (Math.log10(value) - bottom) / (top - bottom), ticks };
+  if (factors.length === 1 && top - bottom <= 8) ticks.push(...minorTicks(from, to));
+  return { at: (value) => (Math.log10(value) - bottom) / (top - bottom), ticks, low: from, high: to };
+}
+
+/**
+ * The ticks between powers of ten.
+ *
+ * @param {number} low
+ * @param {number} high
+ */
+function minorTicks(low, high) {
+  /** @type {Tick[]} */
+  const ticks = [];
+  for (let n = Math.floor(Math.log10(low)); 10 ** n <= high; n++) {
+    for (let factor = 2; factor < 10; factor++) {
+      const value = Number(`${factor}e${n}`);
+      if (value >= low && value <= high) ticks.push({ value, text: "" });
+    }
+  }
+  return ticks;
 }
 
 /**
  * A logarithmic axis from one power of ten to another.
  *
  * @param {number[]} values positive, not empty
- * @returns {Axis & { low: number, high: number }} with its ends, which may lie beyond its ticks
+ * @param {(value: number) => string} [write]
+ * @returns {Axis}
  */
-export function decades(values) {
+export function decades(values, write = short) {
   const low = Math.floor(Math.log10(Math.min(...values)));
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values)) - 1e-9));
   const step = Math.ceil((high - low) / 6);
   const ticks = [];
-  for (let power = low; power <= high; power += step) ticks.push({ value: 10 ** power, text: short(10 ** power) });
+  for (let power = low; power <= high; power += step) ticks.push({ value: 10 ** power, text: write(10 ** power) });
   return { at: (value) => (Math.log10(value) - low) / (high - low), ticks, low: 10 ** low, high: 10 ** high };
 }
 
 /**
- * A logarithmic axis with exactly these values on it, from the first to the last.
+ * A logarithmic axis with these ticks, and with room beyond the first and the last.
  *
- * @param {number[]} values positive, ascending; a single one is put in the middle
+ * @param {Tick[]} ticks of positive, ascending values; a single one is put in the middle
+ * @param {number} wanted at most so many are written
  * @returns {Axis}
  */
-export function through(values) {
-  const low = Math.log(values[0]);
-  const high = Math.log(values[values.length - 1]);
-  const ticks = values.map((value) => ({ value, text: short(value) }));
-  return { at: (value) => (low === high ? 0.5 : (Math.log(value) - low) / (high - low)), ticks };
+export function through(ticks, wanted) {
+  const [first, last] = [Math.log(ticks[0].value), Math.log(ticks[ticks.length - 1].value)];
+  const room = (last - first) / 8 || Math.LN2;
+  const [low, high] = [first - room, last + room];
+  const every = Math.max(1, Math.ceil(ticks.length / wanted));
+  return {
+    at: (value) => (Math.log(value) - low) / (high - low),
+    ticks: ticks.map(({ value, text }, i) => ({ value, text: i % every ? "" : text })),
+    low: Math.exp(low),
+    high: Math.exp(high),
+  };
+}
+
+/**
+ * Names at 0, 1, 2 and so on.
+ *
+ * @param {string[]} names
+ * @param {number} wanted at most so many are written
+ * @returns {Axis}
+ */
+export function namedAxis(names, wanted) {
+  const every = Math.max(1, Math.ceil(names.length / Math.max(1, wanted)));
+  const ticks = names.flatMap((text, value) => (value % every ? [] : [{ value, text }]));
+  const high = Math.max(1, names.length) - 0.5;
+  return { at: (value) => (value + 0.5) / (high + 0.5), ticks, low: -0.5, high };
 }
 
 /**

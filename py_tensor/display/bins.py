@@ -1,0 +1,195 @@
+"""Counts of elements in bins, for histograms that are drawn."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, floor
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.convert.conversion import tensor
+from py_tensor.display.options import LARGEST
+from py_tensor.display.pictures import numbers, value_range
+from py_tensor.ops.elementwise import isnan
+from py_tensor.ops.movement import concat, stack
+from py_tensor.ops.reduction import max as largest
+from py_tensor.ops.reduction import min as least
+from py_tensor.tensor import Tensor
+
+MOST_BINS = 48
+"""Of those whose number nobody chose."""
+
+COUNTED_AT_ONCE = 1 << 24
+"""Elements of a histogram that one dispatch counts: int32 counts stay exact, and it stays short."""
+
+COUNTED_AT_ONCE_ON_CPU = 1 << 17
+"""Each takes 48 bytes there while they are counted."""
+
+LEAST_SPAN = 1e-36
+"""Values that differ by less than about this are in one bin: a GPU may take it for 0."""
+
+INFINITY = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many elements of a tensor lie in each bin, and how many in none."""
+
+    inside: list[int]
+    nan: int
+    minus: int
+    plus: int
+
+    def other(self, size: int) -> dict[str, int]:
+        """By their names, those of `size` elements that are in no bin."""
+        odd = {"nan": self.nan, "-inf": self.minus, "inf": self.plus}
+        outside = size - sum(self.inside) - sum(odd.values())
+        return odd | ({"outside the range": outside} if outside else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Bins that several tensors share.
+
+    Attributes
+    ----------
+    is_whole : bool
+        Each holds the same number of integers, the one at its lower edge included.
+    """
+
+    edges: list[Any]
+    is_whole: bool
+    counts: list[Counts]
+
+
+def bins_for(size: int) -> int:
+    """By Rice's rule, up to `MOST_BINS`: of few elements a bin for each would tell nothing."""
+    return min(MOST_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
+
+
+async def counted(
+    series: Sequence[Tensor],
+    bins: int | Sequence[float] | None,
+    limits: tuple[float, float] | None,
+    blocking: bool,
+) -> Bins:
+    """Counts of the finite elements of 1-D tensors between the same edges.
+
+    An element lies in the bin of the last edge that it is not below, and in the last bin if it is
+    its upper edge, as in `numpy.histogram`: comparisons alone, which no extreme of a dtype can make
+    overflow. They run on each tensor's device; the counts are read.
+
+    Parameters
+    ----------
+    bins
+        How many of one width, or their edges; None: as many as `bins_for` the largest tensor.
+    limits
+        The outer edges; by default the least and the largest finite element.
+    """
+    odd = [await _odd(x, blocking) for x in series]
+    is_whole = bins is None and limits is None and all(x.dtype.kind != "f" for x in series)
+    if bins is not None and not isinstance(bins, int):
+        edges: list[Any] = list(bins)
+    else:
+        low: Any
+        high: Any
+        low, high = limits or _outer([await _ends(x, blocking) for x in series])
+        if bins is not None and low == high:
+            low, high = low - 0.5, high + 0.5
+        number = bins or bins_for(max((x.size for x in series), default=0))
+        edges = _whole_edges(low, high, number) if is_whole else _real_edges(low, high, number)
+        if not is_whole and all(x.dtype is not dtypes.float64 for x in series):
+            edges = _in_float32(edges)
+        if not is_whole and _is_narrow(edges, series):
+            edges = [edges[0], edges[-1]]
+    counts = [
+        Counts(await _inside(x, edges, blocking), *special)
+        for x, special in zip(series, odd, strict=True)
+    ]
+    return Bins(edges, is_whole, counts)
+
+
+async def _odd(x: Tensor, blocking: bool) -> list[int]:
+    """How many are NaN, -inf and inf."""
+    found = [0, 0, 0]
+    if x.dtype.kind != "f":
+        return found
+    for begin in range(0, x.size, COUNTED_AT_ONCE):
+        part = x[begin : begin + COUNTED_AT_ONCE]
+        masks = stack([isnan(part).sum(), (part == -INFINITY).sum(), (part == INFINITY).sum()])
+        found = [a + b for a, b in zip(found, await numbers(masks, blocking), strict=True)]
+    return found
+
+
+async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
+    """The least and the largest finite element; infinity and its negative where there is none."""
+    if not x.size:
+        return INFINITY, -INFINITY
+    ends = (least(x), largest(x)) if x.dtype.kind != "f" else value_range(x)
+    low, high = await numbers(stack(list(ends)), blocking)
+    return low, high
+
+
+def _outer(ends: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Those of all; 0 where no element is finite."""
+    low, high = min((a for a, _ in ends), default=0), max((b for _, b in ends), default=0)
+    return (low, high) if low <= high else (0, 0)
+
+
+def _whole_edges(low: int, high: int, bins: int) -> list[int]:
+    """Each bin has the same number of whole values, so that each has a fair share."""
+    width = -(-(high - low + 1) // bins)
+    return [low + i * width for i in range(-(-(high - low + 1) // width) + 1)]
+
+
+def _real_edges(low: float, high: float, bins: int) -> list[float]:
+    """Edges of equal distances, each above the one before."""
+    half = high * 0.5 - low * 0.5  # the difference itself may be infinite
+    shares = (i / bins for i in range(1, bins))
+    inner = (low * (1 - t) + high * t if half > 1e300 else low + 2 * half * t for t in shares)
+    between = {edge for edge in inner if low < edge < high}
+    return [low, high] if low == high else sorted({low, high} | between)
+
+
+def _in_float32(edges: Sequence[float]) -> list[float]:
+    """Those that tensors of that dtype can be compared with; the outer ones always stay."""
+    first, *inner, last = array("f", edges)
+    return [first, *sorted({edge for edge in inner if first < edge < last}), last]
+
+
+def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
+    """Whether a GPU might see no difference between two edges."""
+    on_cpu = all(str(x.device) == "cpu" for x in series)
+    return not on_cpu and edges[-1] * 0.5 - edges[0] * 0.5 <= LEAST_SPAN
+
+
+async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
+    """How many elements lie in each bin."""
+    if x.dtype.kind == "f":
+        if x.dtype is not dtypes.float64:
+            edges = [min(max(edge, -LARGEST), LARGEST) for edge in edges]
+        starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
+        end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
+    else:  # as integers: from the first one in each bin on, and from the first one behind all
+        bits = 8 * x.dtype.itemsize
+        low, high = (
+            (0, 2**bits - 1) if x.dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        )
+        first = [*map(ceil, edges[:-1]), floor(edges[-1]) + 1]
+        known = [max(start, low) for start in first if start <= high]
+        starts = tensor(known, dtype=x.dtype, device=x.device).reshape(len(known), 1)
+        end = None
+    limit = COUNTED_AT_ONCE_ON_CPU if str(x.device) == "cpu" else COUNTED_AT_ONCE
+    at_once = max(1, limit * MOST_BINS // max(len(edges), MOST_BINS))
+    from_there_on = [0] * len(edges)  # of each bin and all behind it, and behind the last
+    for begin in range(0, x.size, at_once):
+        part = x[begin : begin + at_once].reshape(1, -1)
+        sums = (part >= starts).sum(axis=1)
+        if end is not None:
+            sums = concat([sums, (part > end).sum(axis=1)])
+        for i, n in enumerate(await numbers(sums, blocking)):
+            from_there_on[i] += n
+    return [a - b for a, b in pairwise(from_there_on)]

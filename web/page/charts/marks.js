@@ -1,0 +1,346 @@
+/** What stands for a series: lines, areas, points, bars and contours. `Mark` is what a chart asks of each. */
+
+import { svg } from "../ui/dom.js";
+import { colourOf } from "./colours.js";
+import { contourLines } from "./contour.js";
+import { short } from "./scales.js";
+import { fixed } from "./text.js";
+
+/** @typedef {import("./colours.js").Colours} Colours */
+
+/** @typedef {{ x: number, y: number, head?: string, title?: string }} Point what is said instead of its x, and its y */
+/** @typedef {{ look: string, colour?: string | null }} Ink classes, and a colour other than that of the classes */
+
+/**
+ * @typedef {object} Place where values lie in the picture, in CSS pixels
+ * @property {(value: number) => number} x
+ * @property {(value: number) => number} y
+ * @property {number} left
+ * @property {number} right
+ * @property {number} top
+ * @property {number} bottom
+ * @property {number} base where 0 is, or the end of the axis next to it
+ *
+ * @typedef {object} Near what the pointer is near to
+ * @property {number} at its place across
+ * @property {number} up and down
+ * @property {string} head the value of x
+ * @property {string} text
+ * @property {Ink} [ink] where it is not that of its mark
+ *
+ * @typedef {object} Extent
+ * @property {[number, number]} x
+ * @property {[number, number]} y
+ * @property {boolean} isWhole every x is an integer
+ * @property {boolean} isWholeUp every y is
+ *
+ * @typedef {object} Mark
+ * @property {string} label in the legend; empty for none
+ * @property {Ink} ink
+ * @property {"line" | "area" | "spot"} key how the legend shows it
+ * @property {string} [marker] a path around (0, 0) for each point
+ * @property {boolean} isAlong the pointer finds its values by x alone
+ * @property {Extent | null} extent null where nothing is to be drawn
+ * @property {boolean} [isTight] the axes end where it does
+ * @property {(place: Place) => SVGElement[]} draw
+ * @property {(x: number, y: number, place: Place) => Near | null} near
+ */
+
+/** Lines of so many points at most have a spot at each. */
+const SPARSE = 40;
+
+/**
+ * @template {SVGElement} T
+ * @param {T} element
+ * @param {Ink} ink
+ * @returns {T}
+ */
+export function inked(element, { look, colour }) {
+  element.classList.add(...look.split(" ").filter(Boolean));
+  if (colour) element.style.setProperty("--colour", colour);
+  return element;
+}
+
+/**
+ * @param {object} series
+ * @param {string} series.label
+ * @param {Ink} series.ink
+ * @param {(Point | null)[]} series.points null where there is a gap
+ * @param {string} [series.marker]
+ * @param {boolean} [series.isArea] what lies between it and the base is filled
+ * @param {number | null} [series.base] a value that the axis of y has, too
+ * @param {boolean} [series.hasSpots] at each point; else where there are few
+ * @returns {Mark}
+ */
+export function line({ label, ink, points, marker, isArea = false, base = null, hasSpots }) {
+  const withSpots = hasSpots ?? (points.length <= SPARSE && !isArea);
+  return {
+    label,
+    ink,
+    marker,
+    key: isArea ? "area" : "line",
+    isAlong: true,
+    extent: extentOf(points, isArea ? base : null),
+    draw(place) {
+      const path = svg("path", {
+        class: "curve",
+        d: runsOf(points)
+          .map((run) => pathOf(run, place))
+          .join(""),
+      });
+      const fills = isArea ? runsOf(points).map((run) => svg("path", { class: "fill", d: filled(run, place) })) : [];
+      const spots = withSpots ? points.flatMap((point) => (point ? [spot(point, place, marker, 2)] : [])) : [];
+      return [...fills, path, ...spots].map((element) => inked(element, ink));
+    },
+    near: (x, _, place) => nearest(points, place, x, null),
+  };
+}
+
+/**
+ * @param {object} series
+ * @param {string} series.label
+ * @param {Ink} series.ink
+ * @param {(Point | null)[]} series.points
+ * @param {string} [series.marker]
+ * @param {number} [series.radius]
+ * @param {(number | null)[] | null} [series.values] by which each has a colour
+ * @param {Colours | null} [series.colours]
+ * @returns {Mark}
+ */
+export function spots({ label, ink, points, marker, radius = 2.75, values = null, colours = null }) {
+  const inkOf = (/** @type {number} */ value) => ({
+    look: `${ink.look} valued`,
+    colour: colours && colourOf(colours, value),
+  });
+  return {
+    label,
+    ink,
+    marker,
+    key: "spot",
+    isAlong: false,
+    extent: extentOf(points),
+    draw: (place) =>
+      points.flatMap((point, i) => {
+        if (!point) return [];
+        const value = values?.[i] ?? null;
+        if (value === null || !colours) return [inked(spot(point, place, marker, radius), ink)];
+        return [inked(spot(point, place, marker, radius), inkOf(value))];
+      }),
+    near(x, y, place) {
+      const found = nearest(points, place, x, y);
+      const value = values?.[found?.index ?? -1] ?? null;
+      if (!found || value === null || !colours) return found;
+      return { ...found, text: `${found.text}, ${colours.label || "c"} ${short(value)}`, ink: inkOf(value) };
+    },
+  };
+}
+
+/** @typedef {{ from: number, to: number, y: number, name: string, hit?: [number, number] }} Bar `hit`: where it is found */
+
+/**
+ * @param {object} series
+ * @param {string} series.label
+ * @param {Ink} series.ink
+ * @param {Bar[]} series.bars from left to right
+ * @param {number | null} [series.base] where the bars begin: the axis of y has it, too
+ * @param {boolean} [series.isTight]
+ * @param {boolean} [series.isClear] what lies behind can be seen
+ * @returns {Mark}
+ */
+export function columns({ label, ink, bars, base = 0, isTight = false, isClear = false }) {
+  const corners = bars.flatMap(({ from, to, y }) => [
+    { x: from, y },
+    { x: to, y },
+  ]);
+  return {
+    label,
+    ink,
+    key: "area",
+    isAlong: true,
+    isTight,
+    extent: extentOf(corners, base),
+    draw: (place) =>
+      bars.map((bar) => {
+        const { left, right, top, bottom } = boxOf(bar, place);
+        const gap = right - left > 4 ? 1 : 0;
+        const size = { x: fixed(left), y: fixed(top), width: fixed(Math.max(0.5, right - left - gap)) };
+        return inked(
+          svg("rect", { class: `column${isClear ? " clear" : ""}`, ...size, height: fixed(bottom - top) }),
+          ink,
+        );
+      }),
+    near(x, _, place) {
+      const bar = bars.find((each) => {
+        const { left, right } = boxOf(each.hit ? { ...each, from: each.hit[0], to: each.hit[1] } : each, place);
+        return x >= Math.min(left, right - 1) && x < right;
+      });
+      if (!bar) return null;
+      const { left, right } = boxOf(bar, place);
+      return { at: (left + right) / 2, up: place.y(bar.y), head: bar.name, text: bar.y.toLocaleString("en", FULL) };
+    },
+  };
+}
+
+/** Of a number in words. */
+const FULL = { maximumSignificantDigits: 6 };
+
+/**
+ * @param {Bar} bar
+ * @param {Place} place
+ */
+function boxOf({ from, to, y }, place) {
+  const [one, other] = [place.x(from), place.x(to)];
+  const [end, base] = [place.y(y), place.base];
+  return {
+    left: Math.min(one, other),
+    right: Math.max(one, other),
+    top: Math.min(end, base),
+    bottom: Math.max(end, base),
+  };
+}
+
+/**
+ * @param {object} series
+ * @param {number[]} series.x of the columns of the grid
+ * @param {number[]} series.y of its rows
+ * @param {(number | null)[][]} series.z
+ * @param {number[]} series.levels
+ * @param {Colours | null} series.colours null: all in one
+ * @param {string} series.label
+ * @param {Ink} series.ink
+ * @returns {Mark}
+ */
+export function contours({ x, y, z, levels, colours, label, ink }) {
+  const corners = x.flatMap((each) => [
+    { x: each, y: y[0] },
+    { x: each, y: y[y.length - 1] },
+  ]);
+  const lines = levels.map((level) => contourLines(z, level));
+  return {
+    label,
+    ink,
+    key: "line",
+    isAlong: false,
+    isTight: true,
+    extent: x.length && y.length ? extentOf([...corners, ...y.map((each) => ({ x: x[0], y: each }))]) : null,
+    draw(place) {
+      const across = (/** @type {number} */ at) => fixed(place.x(between(x, at)));
+      const up = (/** @type {number} */ at) => fixed(place.y(between(y, at)));
+      return lines.map((segments, i) => {
+        const d = segments.map(([a, b, c, e]) => `M${across(a)} ${up(b)}L${across(c)} ${up(e)}`).join("");
+        const own = colours ? { ...ink, colour: colourOf(colours, levels[i]) } : ink;
+        return inked(svg("path", { class: "curve level", d }), own);
+      });
+    },
+    near(at, up, place) {
+      const column = closest(x, (value) => Math.abs(place.x(value) - at));
+      const row = closest(y, (value) => Math.abs(place.y(value) - up));
+      const value = z[row]?.[column];
+      const head = `${short(x[column])}, ${short(y[row])}`;
+      const text = value === null || value === undefined ? "nan" : short(value);
+      return { at: place.x(x[column]), up: place.y(y[row]), head, text };
+    },
+  };
+}
+
+/**
+ * @param {number[]} values
+ * @param {(value: number) => number} distance
+ */
+function closest(values, distance) {
+  return values.reduce((best, value, i) => (distance(value) < distance(values[best]) ? i : best), 0);
+}
+
+/**
+ * @param {number[]} values
+ * @param {number} at an index, with its fraction
+ */
+function between(values, at) {
+  const low = Math.min(Math.floor(at), values.length - 1);
+  const high = Math.min(low + 1, values.length - 1);
+  return values[low] + (values[high] - values[low]) * (at - low);
+}
+
+/**
+ * @param {Point} point
+ * @param {Place} place
+ * @param {string | undefined} marker
+ * @param {number} r
+ */
+export function spot({ x, y }, place, marker, r) {
+  const [cx, cy] = [fixed(place.x(x)), fixed(place.y(y))];
+  if (marker) return svg("path", { class: "spot", d: marker, transform: `translate(${cx} ${cy})` });
+  return svg("circle", { class: "spot", cx, cy, r });
+}
+
+/**
+ * @param {(Point | null)[]} points
+ * @param {number | null} [base] one more value of y
+ * @returns {Extent | null}
+ */
+function extentOf(points, base = null) {
+  /** @type {Extent} */
+  const found = { x: [Infinity, -Infinity], y: [Infinity, -Infinity], isWhole: true, isWholeUp: true };
+  for (const point of points) {
+    if (!point) continue;
+    found.x = [Math.min(found.x[0], point.x), Math.max(found.x[1], point.x)];
+    found.y = [Math.min(found.y[0], point.y), Math.max(found.y[1], point.y)];
+    found.isWhole &&= Number.isInteger(point.x);
+    found.isWholeUp &&= Number.isInteger(point.y);
+  }
+  if (found.x[0] > found.x[1]) return null;
+  if (base !== null) found.y = [Math.min(found.y[0], base), Math.max(found.y[1], base)];
+  return found;
+}
+
+/**
+ * @param {(Point | null)[]} points
+ * @returns {Point[][]} those that no gap separates
+ */
+function runsOf(points) {
+  /** @type {Point[][]} */
+  const runs = [[]];
+  for (const point of points) {
+    if (point) runs[runs.length - 1].push(point);
+    else runs.push([]);
+  }
+  return runs.filter((run) => run.length);
+}
+
+/**
+ * @param {Point[]} run
+ * @param {Place} place
+ */
+function pathOf(run, place) {
+  return run.map(({ x, y }, i) => `${i ? "L" : "M"}${fixed(place.x(x))} ${fixed(place.y(y))}`).join("");
+}
+
+/**
+ * @param {Point[]} run
+ * @param {Place} place
+ */
+function filled(run, place) {
+  const [first, last] = [run[0], run[run.length - 1]].map(({ x }) => fixed(place.x(x)));
+  return `${pathOf(run, place)}L${last} ${fixed(place.base)}L${first} ${fixed(place.base)}Z`;
+}
+
+/**
+ * @param {(Point | null)[]} points
+ * @param {Place} place
+ * @param {number} x
+ * @param {number | null} y where that counts as well
+ * @returns {(Near & { index: number }) | null}
+ */
+function nearest(points, place, x, y) {
+  let index = -1;
+  let least = Number.POSITIVE_INFINITY;
+  for (const [i, point] of points.entries()) {
+    if (!point) continue;
+    const distance = (place.x(point.x) - x) ** 2 + (y === null ? 0 : (place.y(point.y) - y) ** 2);
+    if (distance < least) [least, index] = [distance, i];
+  }
+  const found = points[index];
+  if (!found) return null;
+  const text = found.title ?? short(found.y);
+  return { at: place.x(found.x), up: place.y(found.y), head: found.head ?? short(found.x), text, index };
+}

@@ -1,0 +1,76 @@
+/**
+ * Notebooks as programs: `# %%` begins a cell of code, `# %% [markdown]` one of text, which stands in comments (the
+ * "percent" format of Jupytext, which Spyder and VS Code read too).
+ */
+
+import { cellsOf, isMarker } from "./cells.js";
+
+/** @typedef {{ cell_type: string, source: string | string[] }} NotebookCell */
+
+/**
+ * @param {string} json
+ * @returns {string} the program
+ * @throws {SyntaxError} where it is no notebook
+ */
+export function programOf(json) {
+  const notebook = JSON.parse(json);
+  if (!Array.isArray(notebook?.cells)) throw new SyntaxError("a notebook has a list of cells");
+  return notebook.cells.map(percent).join("\n");
+}
+
+/** @param {NotebookCell} cell */
+function percent({ cell_type: type, source }) {
+  const text = (Array.isArray(source) ? source.join("") : String(source ?? "")).replaceAll("\r\n", "\n").trimEnd();
+  if (type === "code") return `# %%\n${text}\n`;
+  return `# %% [${type}]\n${text.replace(/^(?=.)/gm, "# ").replace(/^$/gm, "#")}\n`;
+}
+
+/**
+ * @param {string} program
+ * @param {string} before the notebook's JSON until now, whose metadata stays; ""
+ * @returns {string} a notebook in nbformat 4.5, without outputs
+ */
+export function notebookOf(program, before) {
+  const cells = cellsOf(program)
+    .filter(({ from, to }) => program.slice(from, to).trim())
+    .map((cell, i) => jupyterCell(program.slice(cell.from, cell.to), cell, i));
+  const metadata = {
+    kernelspec: { display_name: "Python 3", language: "python", name: "python3" },
+    language_info: { name: "python" },
+    ...metadataOf(before),
+  };
+  return `${JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }, null, 1)}\n`;
+}
+
+/**
+ * @param {string} text
+ * @param {import("./cells.js").Cell} cell
+ * @param {number} i
+ */
+function jupyterCell(text, { isText, title }, i) {
+  const lines = text.split("\n");
+  const body = (isMarker(lines[0]) ? lines.slice(1) : lines).join("\n").replace(/^\n+|\s+$/g, "");
+  const id = `cell-${i + 1}`;
+  if (!isText) {
+    return { cell_type: "code", id, execution_count: null, metadata: {}, outputs: [], source: linesOf(body) };
+  }
+  const type = /^\[raw\]/.test(title) ? "raw" : "markdown";
+  return { cell_type: type, id, metadata: {}, source: linesOf(body.replace(/^# ?/gm, "")) };
+}
+
+/** @param {string} json */
+function metadataOf(json) {
+  try {
+    return JSON.parse(json).metadata ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * @param {string} text
+ * @returns {string[]} its lines, each with its newline, as nbformat has them
+ */
+function linesOf(text) {
+  return text.match(/[^\n]*\n|[^\n]+/g) ?? [];
+}

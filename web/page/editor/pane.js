@@ -1,0 +1,562 @@
+/**
+ * The editor: the files of the session, some of them in tabs, and what their cells show.
+ *
+ * The files are those of Python's home folder. What is typed is kept a moment later, and before anything runs; what
+ * Python writes into a file that is open comes into its tab.
+ */
+
+import { button, h } from "../ui/dom.js";
+import { saveFile } from "../ui/saving.js";
+import { Code } from "./code.js";
+import { notebookOf, programOf } from "./notebook.js";
+import { drop, run, showAgain } from "./running.js";
+import { Tree } from "./tree.js";
+
+/** @typedef {import("../../worker/boot/home.js").Changes} Changes */
+/** @typedef {import("../sessions/store.js").File} KeptFile */
+
+/**
+ * @typedef {object} Workplace what the editor works with
+ * @property {import("../engine.js").Engine} engine
+ * @property {import("../repl/console.js").Console} repl
+ * @property {import("../sessions/sessions.js").Sessions} sessions
+ *
+ * @typedef {object} Doc a file in a tab
+ * @property {string} path
+ * @property {Code} code
+ * @property {string} kept its text as the session has it
+ * @property {string} stored its text as the browser has stored it
+ * @property {string} json of a notebook; else ""
+ * @property {ReturnType<typeof setTimeout>} [timer]
+ */
+
+const KEEP_AFTER_MS = 300;
+const SAID_FOR_MS = 6000;
+/** Where `localStorage` holds what was typed right before a page was left. */
+const UNSTORED = "py_tensor.editor";
+/** A longer text is not opened. */
+const LONGEST_TEXT = 2 * 2 ** 20;
+const START = `# %% A cell starts with "# %%". Shift+Enter runs it and goes to the next one.
+import py_tensor as pt
+
+x = pt.linspace(0, 2 * pt.pi, 200)
+x.sin().sum()
+
+# %% The output of a cell is below it.
+pt.plot(x.sin())
+`;
+
+export class Pane {
+  /**
+   * @param {Workplace} workplace
+   * @param {HTMLElement} root
+   * @param {() => void} onClose
+   */
+  constructor({ engine, repl, sessions }, root, onClose) {
+    this.engine = engine;
+    this.repl = repl;
+    this.sessions = sessions;
+    this.root = root;
+    /** In the order of their tabs. @type {Doc[]} */
+    this.docs = [];
+    /** @type {Doc | null} */
+    this.shown = null;
+    /** Files that Python has, and the session has no room for. @type {Set<string>} */
+    this.unkept = new Set();
+    this.tree = new Tree({
+      onOpen: (path) => void this.open(path),
+      onDownload: (path) => void this.download(path),
+      onRemove: (path) => void this.remove(path),
+      onRename: (path, to) => void this.rename(path, to),
+    });
+    this.runAllButton = button("Run all", "button primary", () => this.run("all"));
+    this.runButton = button("Run cell", "button", () => this.run("here"));
+    this.tabs = h("ul", { className: "editor-tabs" });
+    this.place = h("div", { className: "editor-text" });
+    this.said = h("span", { className: "editor-said" });
+    this.draw(onClose);
+    sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) void this.flush();
+    });
+    window.addEventListener("pagehide", () => this.leave());
+    window.addEventListener("pageshow", ({ persisted }) => persisted && forget(UNSTORED)); // it did not go
+  }
+
+  /** @param {() => void} onClose */
+  draw(onClose) {
+    const picker = h("input", { type: "file", multiple: true, hidden: true });
+    picker.addEventListener("change", () => {
+      void this.addFiles([...(picker.files ?? [])]);
+      picker.value = "";
+    });
+    this.runAllButton.title = "Run every cell (Ctrl+Shift+Enter)";
+    this.runButton.title = "Run the selection, or the cell with the cursor (Ctrl+Enter)";
+    const create = button("New", "button quiet", () => void this.create());
+    create.title = "New program";
+    const openButton = button("Open…", "button quiet", () => picker.click());
+    openButton.title = "Add files from this computer; or drop them anywhere on the console";
+    const clear = button("Clear outputs", "button quiet", () => this.shown?.code.remove());
+    const close = button("×", "button quiet", onClose);
+    close.setAttribute("aria-label", "Close the editor");
+    close.title = "Close the editor";
+    this.tabs.setAttribute("aria-label", "Open files");
+    this.said.setAttribute("role", "status");
+    const keys = h("span", { className: "editor-keys" });
+    keys.append(
+      ...[h("kbd", {}, "Shift Enter"), " run cell, go on  ", h("kbd", {}, "Ctrl Enter"), " run cell or selection  "],
+      ...[h("kbd", {}, "Esc"), " ", h("kbd", {}, "Tab"), " leave the text"],
+    );
+    this.root.replaceChildren(
+      h(
+        "div",
+        { className: "editor-bar" },
+        ...[this.runAllButton, this.runButton, clear, h("span", { className: "editor-gap" })],
+        ...[create, openButton, close, picker],
+      ),
+      h(
+        "div",
+        { className: "editor-body" },
+        this.tree.element,
+        h("div", { className: "editor-main" }, this.tabs, this.place),
+      ),
+      h("div", { className: "editor-foot" }, keys, this.said),
+    );
+  }
+
+  focus() {
+    this.shown?.code.focus();
+  }
+
+  // The session ------------------------------------------------------------------------------------
+
+  /** Show the files and tabs of the session that is here. */
+  async restore() {
+    for (const doc of this.docs) doc.code.close();
+    this.docs = [];
+    this.shown = null;
+    this.unkept.clear();
+    const { session } = this.sessions;
+    const { tabs, shown } = session.about.editor ?? { tabs: [], shown: null };
+    await session.readFiles();
+    if (session !== this.sessions.session) return;
+    const left = takeLeft(session.about.id);
+    if (left.length) await this.write(left);
+    if (session.files.size === 0) await this.write([{ path: "main.py", bytes: encoded(START) }]);
+    const wanted = tabs.length || session.about.editor ? tabs : [...session.files.keys()].filter(isProgram).slice(0, 1);
+    for (const path of wanted) await this.openTab(path);
+    this.show(this.docs.find(({ path }) => path === shown) ?? this.docs[0] ?? null);
+  }
+
+  /** Keep which tabs there are. */
+  keep() {
+    const isOpen = !this.root.hidden;
+    const tabs = this.docs.map(({ path }) => path);
+    void this.sessions.keepEditor({ isOpen, tabs, shown: this.shown?.path ?? null });
+  }
+
+  /** @param {Changes} changes of files, by Python or from here */
+  follow({ changed, removed, refused }) {
+    for (const { path, bytes } of changed) {
+      this.unkept.delete(path);
+      const doc = this.docOf(path);
+      if (doc && doc.code.text === doc.kept) this.take(doc, bytes);
+    }
+    for (const path of removed) {
+      this.unkept.delete(path);
+      const doc = this.docOf(path);
+      if (doc && !refused.includes(path)) this.close(doc, false);
+    }
+    for (const path of refused) this.unkept.add(path);
+    this.drawFiles();
+  }
+
+  /**
+   * The file has become another one.
+   *
+   * @param {Doc} doc
+   * @param {Uint8Array} bytes
+   */
+  take(doc, bytes) {
+    const opened = textOf(doc.path, bytes);
+    if (!opened || opened.text === doc.kept) return;
+    Object.assign(doc, { kept: opened.text, stored: opened.text, json: opened.json });
+    doc.code.text = opened.text;
+  }
+
+  // Files ------------------------------------------------------------------------------------------
+
+  get paths() {
+    return new Set([...this.sessions.session.files.keys(), ...this.unkept]);
+  }
+
+  /** @param {string} path */
+  docOf(path) {
+    return this.docs.find((doc) => doc.path === path);
+  }
+
+  /**
+   * @param {KeptFile[]} changed
+   * @param {string[]} [removed]
+   */
+  async write(changed, removed) {
+    await this.sessions.writeFiles(changed, removed);
+  }
+
+  /** @param {globalThis.File[]} files that were dropped or chosen */
+  async addFiles(files) {
+    if (!files.length) return;
+    const read = await Promise.all(
+      files.map(async (file) => ({ path: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })),
+    );
+    const replaced = read.filter(({ path }) => this.paths.has(path)).length;
+    for (const { path, bytes } of read) {
+      const doc = this.docOf(path);
+      if (doc) this.take(Object.assign(doc, { kept: doc.code.text }), bytes);
+    }
+    await this.write(read);
+    const words = read.length === 1 ? read[0].path : `${read.length} files`;
+    this.say(replaced ? `Replaced ${words}.` : `Added ${words}.`);
+    const text = read.find(({ path }) => isProgram(path));
+    if (text) await this.open(text.path);
+  }
+
+  async create() {
+    const path = this.unused("program.py");
+    await this.write([{ path, bytes: encoded("") }]);
+    await this.open(path);
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} code
+   */
+  async addProgram(name, code) {
+    const bytes = encoded(code);
+    const there = await this.sessions.session.readFile(name);
+    const isSame = there !== null && decoded(there) === code;
+    const path = isSame ? name : this.unused(name);
+    if (!isSame) await this.write([{ path, bytes }]);
+    await this.open(path);
+  }
+
+  /** @param {string} name */
+  unused(name) {
+    const [, stem, ending] = /^(.*?)(\.\w+)?$/.exec(name) ?? ["", name, ""];
+    let path = name;
+    for (let i = 2; this.paths.has(path); i++) path = `${stem}_${i}${ending ?? ""}`;
+    return path;
+  }
+
+  /** @param {string} path */
+  async download(path) {
+    await this.flush();
+    const bytes = await this.sessions.session.readFile(path);
+    if (bytes) saveFile(path.split("/").at(-1) ?? path, "application/octet-stream", bytes);
+    else this.say(`${path} could not be read.`);
+  }
+
+  /** @param {string} path */
+  async remove(path) {
+    await this.flush();
+    const bytes = await this.sessions.session.readFile(path);
+    const wasOpen = this.docOf(path) !== undefined;
+    await this.write([], [path]);
+    const undo = button("Undo", "button", async () => {
+      if (!bytes) return;
+      await this.write([{ path, bytes }]);
+      if (wasOpen) await this.open(path);
+      this.say("");
+    });
+    if (bytes) this.say(`Deleted ${path}. `, undo);
+    else this.say(`Deleted ${path}.`);
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} to
+   */
+  async rename(path, to) {
+    await this.flush();
+    const bytes = await this.sessions.session.readFile(path);
+    if (!bytes) return;
+    if (this.paths.has(to) || to.split("/").some((name) => name === "" || name === "." || name === "..")) {
+      this.say(this.paths.has(to) ? `There is already a file ${to}.` : `${to} is not a valid file name.`);
+      return;
+    }
+    const at = this.docs.findIndex((doc) => doc.path === path);
+    const wasShown = this.shown?.path === path;
+    this.sessions.session.moveCells(path, to);
+    await this.write([{ path: to, bytes }], [path]);
+    if (at < 0) return;
+    const doc = await this.openTab(to);
+    if (!doc) return;
+    this.docs.splice(at, 0, ...this.docs.splice(this.docs.indexOf(doc), 1));
+    if (wasShown) this.show(doc);
+    this.drawTabs();
+    this.keep();
+  }
+
+  // Tabs -------------------------------------------------------------------------------------------
+
+  /** @param {string} path */
+  async open(path) {
+    const doc = await this.openTab(path);
+    if (doc) {
+      this.show(doc);
+      this.keep();
+      doc.code.focus();
+      return;
+    }
+    this.repl.offer(loading(path), `${path} is not text. The code at the prompt reads it.`);
+  }
+
+  /**
+   * @param {string} path
+   * @returns {Promise<Doc | null>} null where it is no text
+   */
+  async openTab(path) {
+    const there = this.docOf(path);
+    if (there) return there;
+    const bytes = await this.sessions.session.readFile(path);
+    const opened = bytes && textOf(path, bytes);
+    if (!opened) return null;
+    /** @type {Doc} */
+    const doc = {
+      path,
+      code: this.codeOf(path, opened.text, () => doc),
+      kept: opened.text,
+      stored: opened.text,
+      json: opened.json,
+    };
+    doc.code.element.hidden = true;
+    this.place.append(doc.code.element);
+    this.docs.push(doc);
+    showAgain(doc.code, this.sessions.session.cellsOf(path));
+    return doc;
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} text
+   * @param {() => Doc} own
+   */
+  codeOf(path, text, own) {
+    return new Code(text, path, isProgram(path), {
+      onChange: () => this.keepSoon(own()),
+      onMove: () => this.nameRun(),
+      onRun: (how, at) => this.run(how, at),
+      onSave: () => void this.flush().then(() => this.say("Saved in this browser.")),
+      onGone: (block) => drop(block, this.repl),
+      query: (method, args) => this.engine.query(method, args),
+    });
+  }
+
+  /** @param {Doc | null} doc */
+  show(doc) {
+    this.shown = doc;
+    for (const { code } of this.docs) code.element.hidden = code !== doc?.code;
+    doc?.code.view.requestMeasure();
+    this.drawTabs();
+    this.drawFiles();
+    this.nameRun();
+  }
+
+  /**
+   * @param {Doc} doc
+   * @param {boolean} isKept whether its file goes on
+   */
+  close(doc, isKept = true) {
+    if (isKept) void this.flush();
+    clearTimeout(doc.timer);
+    const at = this.docs.indexOf(doc);
+    const hadFocus = this.place.contains(document.activeElement) || this.tabs.contains(document.activeElement);
+    this.docs.splice(at, 1);
+    doc.code.close();
+    if (this.shown === doc) this.show(this.docs[at] ?? this.docs[at - 1] ?? null);
+    else this.drawTabs();
+    if (hadFocus) this.focus();
+    this.keep();
+  }
+
+  drawTabs() {
+    const tabs = this.docs.map((doc) => {
+      const show = button(doc.path, "editor-tab", () => {
+        this.show(doc);
+        this.keep();
+        doc.code.focus();
+      });
+      if (doc === this.shown) show.setAttribute("aria-current", "true");
+      const close = button("×", "editor-tab-close", () => this.close(doc));
+      close.setAttribute("aria-label", `Close ${doc.path}`);
+      return h("li", {}, show, close);
+    });
+    this.tabs.replaceChildren(...tabs);
+    this.tabs.hidden = tabs.length === 0;
+    this.tabs.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  drawFiles() {
+    const { files } = this.sessions.session;
+    /** @type {Map<string, number | null>} */
+    const sizes = new Map(files);
+    for (const path of this.unkept) sizes.set(path, null);
+    this.tree.draw(sizes, this.shown?.path ?? null);
+  }
+
+  // Keeping ----------------------------------------------------------------------------------------
+
+  /** @param {Doc} doc */
+  keepSoon(doc) {
+    clearTimeout(doc.timer);
+    doc.timer = setTimeout(() => void this.flush(), KEEP_AFTER_MS);
+  }
+
+  /** Keep what was typed. */
+  async flush() {
+    const changed = this.docs.filter((doc) => doc.code.text !== doc.kept);
+    if (!changed.length) return;
+    const { session } = this.sessions;
+    const files = changed.map((doc) => {
+      clearTimeout(doc.timer);
+      doc.kept = doc.code.text;
+      return fileOf(doc);
+    });
+    const texts = changed.map(({ kept }) => kept);
+    await this.write(files);
+    await session.queue;
+    for (const [i, doc] of changed.entries()) doc.stored = texts[i];
+  }
+
+  /** The page goes, and the store might not answer any more. */
+  leave() {
+    const changed = this.docs.filter((doc) => doc.code.text !== doc.stored);
+    if (!changed.length) return;
+    const files = changed.map((doc) => ({ path: doc.path, text: decoded(fileOf(doc).bytes) }));
+    try {
+      localStorage.setItem(UNSTORED, JSON.stringify({ id: this.sessions.session.about.id, files }));
+    } catch {
+      // There is no such storage, or it is full: the last moment's typing is lost.
+    }
+  }
+
+  // Running ----------------------------------------------------------------------------------------
+
+  nameRun() {
+    const { shown } = this;
+    const isRunnable = shown !== null && isProgram(shown.path);
+    for (const made of [this.runAllButton, this.runButton]) made.disabled = !isRunnable;
+    this.runButton.textContent = shown?.code.selection ? "Run selection" : "Run cell";
+  }
+
+  /**
+   * @param {import("./code.js").How} how
+   * @param {number} [at] in the cell that is meant
+   */
+  run(how, at) {
+    const doc = this.shown;
+    if (!doc || !isProgram(doc.path)) return;
+    void this.flush();
+    run(doc.code, this.repl, how, at, { say: (words) => this.say(words), path: doc.path });
+  }
+
+  /**
+   * @param {string} words
+   * @param {...Node} more
+   */
+  say(words, ...more) {
+    this.said.replaceChildren(words, ...more);
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.said.replaceChildren(), SAID_FOR_MS);
+  }
+}
+
+/**
+ * @param {Doc} doc
+ * @returns {KeptFile} what its file is to hold
+ */
+function fileOf(doc) {
+  const { path, code } = doc;
+  if (isNotebook(path)) doc.json = notebookOf(code.text, doc.json);
+  return { path, bytes: encoded(isNotebook(path) ? doc.json : code.text) };
+}
+
+/**
+ * @param {string} id of a session
+ * @returns {KeptFile[]} what was typed in it right before the page was left
+ */
+function takeLeft(id) {
+  try {
+    const left = JSON.parse(localStorage.getItem(UNSTORED) ?? "null");
+    if (left?.id !== id) return [];
+    forget(UNSTORED);
+    return left.files.map((/** @type {{ path: string, text: string }} */ { path, text }) => ({
+      path: String(path),
+      bytes: encoded(String(text)),
+    }));
+  } catch {
+    return []; // there is no such storage, or it is damaged
+  }
+}
+
+/** @param {string} key */
+function forget(key) {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // There is no such storage.
+  }
+}
+
+/** @param {string} path */
+function isProgram(path) {
+  return /\.(?:py|ipynb)$/i.test(path);
+}
+
+/** @param {string} path */
+function isNotebook(path) {
+  return /\.ipynb$/i.test(path);
+}
+
+/**
+ * @param {string} path
+ * @param {Uint8Array} bytes
+ * @returns {{ text: string, json: string } | null} what the editor shows of a file; null where it is no text
+ */
+function textOf(path, bytes) {
+  const text = bytes.byteLength > LONGEST_TEXT ? null : decoded(bytes);
+  if (text === null) return null;
+  if (!isNotebook(path) || !text.trim()) return { text: text.replaceAll("\r\n", "\n"), json: "" };
+  try {
+    return { text: programOf(text), json: text };
+  } catch {
+    return null;
+  }
+}
+
+/** @param {string} text */
+function encoded(text) {
+  return new TextEncoder().encode(text);
+}
+
+/** @param {Uint8Array} bytes */
+function decoded(bytes) {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return text.includes("\0") ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {string} path of a file that is no text
+ * @returns {string} code that reads it
+ */
+function loading(path) {
+  const name = JSON.stringify(path);
+  if (/\.np[yz]$/i.test(path)) return `pt.load(${name})`;
+  if (/\.(?:png|jpe?g|webp|gif|bmp|avif)$/i.test(path)) return `pt.imread(${name})`;
+  if (/\.whl$/i.test(path)) return `import micropip\nawait micropip.install("emfs:/home/pyodide/" + ${name})`;
+  return `open(${name}, "rb").read()`;
+}

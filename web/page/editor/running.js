@@ -1,0 +1,133 @@
+/** Runs code of a file; what it shows comes to stand below it. */
+
+import { button, h } from "../ui/dom.js";
+import { lineOf, numbered } from "./cells.js";
+
+/** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
+/** @typedef {import("../repl/console.js").Console} Console */
+/** @typedef {import("../repl/transcript.js").Shown} Shown */
+/** @typedef {import("../sessions/kept.js").Input} Input */
+/** @typedef {import("./cells.js").Cell} Cell */
+/** @typedef {import("./code.js").Code} Code */
+/** @typedef {import("./code.js").How} How */
+/** @typedef {{ from: number, to: number, name: string }} Range code that runs as one input */
+
+/**
+ * @param {Code} code
+ * @param {How} how
+ * @param {number | undefined} at in the cell that is meant, where that is not the one with the caret
+ * @returns {Range[]}
+ */
+function rangesOf(code, how, at) {
+  const { cells, selection } = code;
+  const name = (/** @type {Cell} */ cell) =>
+    cells.length === 1 ? "the program" : `cell ${cells.findIndex(({ from }) => from === cell.from) + 1}`;
+  if (how === "here" && at === undefined && selection) return [{ ...selection, name: "the selection" }];
+  const one = at === undefined ? code.cell : cells.find(({ from }) => from === at);
+  const meant = how === "all" ? cells : cells.filter(({ from }) => from === one?.from);
+  return meant.filter(({ isText }) => !isText).map((cell) => ({ ...cell, name: name(cell) }));
+}
+
+/** What the outputs below cells are of. @type {WeakMap<Element, Shown>} */
+const entries = new WeakMap();
+
+/**
+ * @typedef {object} Run
+ * @property {(words: string) => void} say hears how it ended
+ * @property {string} [path] of the file, with which outputs are kept
+ */
+
+/**
+ * Run a program, a cell or what is selected. After a failure, the cells behind it do not run.
+ *
+ * @param {Code} code
+ * @param {Console} repl
+ * @param {How} how
+ * @param {number | undefined} at in the cell that is meant, where that is not the one with the caret
+ * @param {Run} options
+ */
+export function run(code, repl, how, at, { say, path }) {
+  const chain = {};
+  const { text, cell } = code;
+  for (const { from, to, name } of rangesOf(code, how, at)) {
+    const source = text.slice(from, to).trimEnd();
+    if (!source.trim()) continue;
+    const entry = repl.transcript.entryOf(source);
+    const block = show(code, entry, from, to, name);
+    const reason = repl.reasonToWait();
+    if (reason) entry.wait(reason);
+    if (path !== undefined) repl.keeper?.entered(entry, source, { path, line: lineOf(text, from) });
+    void repl.run(numbered(text, from, to), entry, chain).then((outcome) => {
+      if (entry.element.childElementCount < 2) entry.note("Done. No output.");
+      addClear(code, block, name);
+      if (!outcome.isDropped) say(wordsOf(outcome, name));
+    });
+  }
+  if (how === "next") code.moveOn(cell.from);
+}
+
+/**
+ * @param {Code} code
+ * @param {Shown} entry
+ * @param {number} from
+ * @param {number} to
+ * @param {string} name
+ */
+function show(code, entry, from, to, name) {
+  const block = h("div", { className: "cell-output", role: "group", ariaLabel: `Output of ${name}` }, entry.element);
+  entries.set(block, entry);
+  code.show(block, from, to);
+  return block;
+}
+
+/**
+ * @param {Code} code
+ * @param {HTMLElement} block
+ * @param {string} name
+ */
+function addClear(code, block, name) {
+  const clear = button("×", "clear-output", () => {
+    code.remove(block);
+    code.focus();
+  });
+  clear.title = "Clear this output";
+  clear.setAttribute("aria-label", `Clear the output of ${name}`);
+  block.append(clear);
+}
+
+/**
+ * Show again what cells have shown before: below the same code, or below the cell that is there now.
+ *
+ * @param {Code} code
+ * @param {Input[]} inputs
+ */
+export function showAgain(code, inputs) {
+  const { text, cells } = code;
+  for (const { source, entry, cell, state } of inputs) {
+    const line = cell?.line ?? 1;
+    const same = cells.find(({ from, to }) => text.slice(from, to).trimEnd() === source);
+    const found = same?.from ?? text.indexOf(source);
+    const { from, to } = cells.findLast((other) => other.line <= line) ?? cells[0];
+    const block =
+      found < 0 ? show(code, entry, from, to, "a cell") : show(code, entry, found, found + source.length, "a cell");
+    if (state !== "running" && state !== "waiting") addClear(code, block, "a cell");
+  }
+}
+
+/**
+ * @param {HTMLElement} block that is shown no more
+ * @param {Console} repl
+ */
+export function drop(block, repl) {
+  const entry = entries.get(block);
+  if (entry) repl.keeper?.dropped(entry);
+}
+
+/**
+ * @param {Outcome} outcome
+ * @param {string} name
+ */
+function wordsOf({ ok, interrupted }, name) {
+  const end = ok ? "finished" : interrupted ? "was interrupted" : "failed";
+  return `${name[0].toUpperCase()}${name.slice(1)} ${end}.`;
+}

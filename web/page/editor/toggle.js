@@ -1,0 +1,128 @@
+/**
+ * The editor's place in the console: a button that opens it, and files that are dropped. The editor itself comes when
+ * it is first opened.
+ */
+
+import { byId, h } from "../ui/dom.js";
+import { warnIfOutdated } from "../ui/status.js";
+import { loadStyles } from "../ui/styles.js";
+import { EDITOR } from "../views.js";
+
+/** @typedef {import("./pane.js").Pane} Pane */
+/** @typedef {import("./pane.js").Workplace} Workplace */
+
+export class EditorToggle {
+  /** @param {Workplace} workplace */
+  constructor(workplace) {
+    this.workplace = workplace;
+    this.root = byId("editor");
+    /** @type {Promise<Pane> | null} */
+    this.pane = null;
+    this.button = h("button", { type: "button", className: "button", id: "editor-button", textContent: "Editor" });
+    this.button.title = "Write programs, and open files";
+    this.button.setAttribute("aria-controls", this.root.id);
+    this.button.setAttribute("aria-expanded", "false");
+    this.button.addEventListener("click", () => (this.isOpen ? this.close() : void this.open()));
+    byId("sessions").before(this.button);
+    const { sessions } = workplace;
+    sessions.addEventListener("opened", () => void this.follow());
+    this.takeDrops();
+  }
+
+  get isOpen() {
+    return !this.root.hidden;
+  }
+
+  /** Another session is here. */
+  async follow() {
+    const { sessions } = this.workplace;
+    await sessions.opened;
+    const isLoaded = this.pane !== null;
+    if (sessions.session.about.editor?.isOpen ?? this.isOpen) await this.show();
+    else this.hide();
+    if (isLoaded) await (await this.pane)?.restore();
+  }
+
+  async open() {
+    const pane = await this.show();
+    pane?.keep();
+    pane?.focus();
+    if (this.root.getBoundingClientRect().bottom > innerHeight) this.root.scrollIntoView({ block: "nearest" });
+    return pane;
+  }
+
+  async close() {
+    this.hide();
+    (await this.pane)?.keep();
+    this.workplace.repl.focus();
+  }
+
+  /**
+   * A program of the page's, to be edited.
+   *
+   * @param {string} name of its file
+   * @param {string} code
+   */
+  async openProgram(name, code) {
+    await (await this.open())?.addProgram(name, code);
+  }
+
+  hide() {
+    this.root.hidden = true;
+    this.button.setAttribute("aria-expanded", "false");
+  }
+
+  async show() {
+    this.root.hidden = false;
+    this.button.setAttribute("aria-expanded", "true");
+    this.pane ??= this.load();
+    try {
+      return await this.pane;
+    } catch (error) {
+      this.pane = null;
+      this.hide();
+      const words = (await warnIfOutdated()) ? "A newer version of this page is available." : `${error}`;
+      this.workplace.repl.transcript.note(`The editor could not be loaded. ${words}`);
+      return null;
+    }
+  }
+
+  async load() {
+    const [{ Pane }] = await Promise.all([EDITOR.load(), loadStyles(...EDITOR.styles)]);
+    const pane = new Pane(this.workplace, this.root, () => this.close());
+    await pane.restore();
+    return pane;
+  }
+
+  /** A browser would leave the page for a file that is dropped on it. */
+  takeDrops() {
+    const panel = byId("panel-console");
+    const isOurs = (/** @type {DragEvent} */ { dataTransfer }) =>
+      !panel.hidden && dataTransfer?.types.includes("Files");
+    document.addEventListener(
+      "dragover",
+      (event) => {
+        if (!isOurs(event)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        panel.classList.add("dropping");
+      },
+      { capture: true },
+    );
+    document.addEventListener("dragleave", (event) => {
+      if (!event.relatedTarget) panel.classList.remove("dropping");
+    });
+    document.addEventListener(
+      "drop",
+      (event) => {
+        if (!isOurs(event)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        panel.classList.remove("dropping");
+        const files = [...(event.dataTransfer?.files ?? [])];
+        void this.open().then((pane) => pane?.addFiles(files));
+      },
+      { capture: true },
+    );
+  }
+}

@@ -1,0 +1,131 @@
+/** The files of the session, by folders, with what can be done to each. */
+
+import { inBytes } from "../ui/bytes.js";
+import { h } from "../ui/dom.js";
+
+/**
+ * @typedef {object} TreeEvents
+ * @property {(path: string) => void} onOpen
+ * @property {(path: string) => void} onDownload
+ * @property {(path: string) => void} onRemove
+ * @property {(path: string, to: string) => void} onRename
+ *
+ * @typedef {{ files: string[], folders: Map<string, Folder> }} Folder
+ */
+
+export class Tree {
+  /** @param {TreeEvents} events */
+  constructor(events) {
+    this.events = events;
+    this.list = h("div", { className: "files-list" });
+    this.element = h("div", { className: "files", role: "group", ariaLabel: "Files" }, this.list);
+    /** @type {Map<string, number | null>} */
+    this.sizes = new Map();
+    /** @type {string | null} */
+    this.shown = null;
+    /** The folders that were closed. @type {Set<string>} */
+    this.closed = new Set();
+  }
+
+  /**
+   * @param {Map<string, number | null>} sizes by path; null: it is not kept
+   * @param {string | null} shown whose text is in the editor
+   */
+  draw(sizes, shown) {
+    this.sizes = sizes;
+    this.shown = shown;
+    if (this.list.querySelector("input")) return; // a name is being typed
+    const focused = document.activeElement?.closest(".file")?.getAttribute("data-path");
+    const place = document.activeElement?.className;
+    /** @type {Folder} */
+    const root = { files: [], folders: new Map() };
+    for (const path of [...sizes.keys()].sort()) {
+      let folder = root;
+      for (const name of path.split("/").slice(0, -1)) {
+        const found = folder.folders.get(name) ?? { files: [], folders: new Map() };
+        folder.folders.set(name, found);
+        folder = found;
+      }
+      folder.files.push(path);
+    }
+    this.list.replaceChildren(
+      sizes.size ? this.drawFolder(root, "") : h("p", { className: "files-none" }, "No files yet. Drop some here."),
+    );
+    const row = focused && this.list.querySelector(`[data-path="${CSS.escape(focused)}"]`);
+    if (row && place) /** @type {HTMLElement | null} */ (row.getElementsByClassName(place)[0])?.focus();
+  }
+
+  /**
+   * @param {Folder} folder
+   * @param {string} path
+   * @returns {HTMLElement}
+   */
+  drawFolder({ files, folders }, path) {
+    const inner = [...folders].map(([name, folder]) => {
+      const whole = `${path}${name}/`;
+      const details = h("details", { open: !this.closed.has(whole) }, h("summary", {}, `${name}/`));
+      details.append(this.drawFolder(folder, whole));
+      details.addEventListener("toggle", () => {
+        if (details.open) this.closed.delete(whole);
+        else this.closed.add(whole);
+      });
+      return h("li", {}, details);
+    });
+    return h("ul", {}, ...inner, ...files.map((file) => this.drawFile(file)));
+  }
+
+  /** @param {string} path */
+  drawFile(path) {
+    const name = path.split("/").at(-1) ?? path;
+    const size = this.sizes.get(path) ?? null;
+    const open = h("button", { type: "button", className: "file-name" }, name);
+    open.title = size === null ? `${path} (not saved)` : `${path} (${inBytes(size)})`;
+    if (path === this.shown) open.setAttribute("aria-current", "true");
+    open.addEventListener("click", () => this.events.onOpen(path));
+    const row = h("li", { className: "file" }, open);
+    row.dataset.path = path;
+    const act = (/** @type {string} */ sign, /** @type {string} */ verb, /** @type {() => void} */ work) => {
+      const made = h("button", { type: "button", className: `file-act ${verb.toLowerCase()}`, textContent: sign });
+      made.title = verb;
+      made.setAttribute("aria-label", `${verb} ${path}`);
+      made.addEventListener("click", work);
+      row.append(made);
+    };
+    if (size === null) row.append(h("span", { className: "file-lost" }, "not saved"));
+    else {
+      act("↓", "Download", () => this.events.onDownload(path));
+      act("✎", "Rename", () => this.rename(row, path));
+    }
+    act("×", "Delete", () => this.events.onRemove(path));
+    return row;
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {string} path
+   */
+  rename(row, path) {
+    const field = h("input", { type: "text", value: path, className: "file-field", spellcheck: false });
+    field.setAttribute("aria-label", `New name of ${path}`);
+    let isOver = false;
+    const end = (/** @type {boolean} */ isMeant) => {
+      if (isOver) return;
+      isOver = true;
+      const to = field.value.trim();
+      field.remove();
+      this.draw(this.sizes, this.shown);
+      if (isMeant && to && to !== path) this.events.onRename(path, to);
+    };
+    field.addEventListener("keydown", (event) => {
+      if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
+      event.preventDefault();
+      end(event.key === "Enter");
+    });
+    field.addEventListener("blur", () => end(true));
+    row.replaceChildren(field);
+    field.focus();
+    const name = path.lastIndexOf("/") + 1;
+    const dot = path.lastIndexOf(".");
+    field.setSelectionRange(name, dot > name ? dot : path.length);
+  }
+}
