@@ -14,6 +14,7 @@ from tests.browser.repl import Repl
 from tests.browser.test_accessibility import AUDIT, AXE, SIZES
 from tests.browser.test_boot import serve_without_jspi
 from tests.browser.test_display import Shown, pixels
+from tests.browser.test_editor import Editor
 from tests.browser.test_sessions import Visits
 from tests.browser.visitor import Regular
 
@@ -266,6 +267,25 @@ class TestAfterAReload:
         expect(panel.output.locator(".printed")).to_have_text("level 30")
         expect(panel.root.locator(".error")).to_contain_text("ZeroDivisionError")
         panel.expect_level(30)
+
+    def test_below_a_cell(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("pt.ui.interact(lambda n: n * n, n=(0, 9))")
+        editor.press("Control+Enter")
+        panel = Panel(editor.outputs.locator(".entry"))
+        expect(panel.output).to_have_text("0")
+        panel.slider().focus()
+        for _ in range(3):
+            app.page.keyboard.press("ArrowRight")
+        expect(panel.output).to_have_text("9")
+        assert "n * n" in editor.text.inner_text()
+        app.page.wait_for_timeout(3000)  # it is written by then
+        visits.reload(app)
+        panel = Panel(editor.outputs.locator(".entry"))
+        expect(panel.output).to_have_text("9")
+        expect(panel.slider()).to_have_value("3")
+        expect(panel.slider()).to_be_disabled()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

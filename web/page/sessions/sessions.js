@@ -84,7 +84,7 @@ export class Sessions extends EventTarget {
       drafted: () => this.keepDraft(),
     };
     repl.transcript.onCleared = (elements, isCleared) => void this.session.clear(elements, isCleared);
-    repl.transcript.root.addEventListener(CHANGED, ({ target }) => {
+    document.addEventListener(CHANGED, ({ target }) => {
       if (target instanceof Element) this.session.changeControls(target.closest(".entry"));
     });
     repl.transcript.onStray = (shown) => this.session.stray(shown);
