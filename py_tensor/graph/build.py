@@ -1,4 +1,4 @@
-"""Grouping nodes into kernels: from what is stored to the bodies that compute it.
+"""Grouping nodes into kernels, from the stored results to the bodies that compute them.
 
 The builder starts at what is wanted and works towards the leaves. A kernel takes in everything
 between its root and the buffers it reads; what it finds stored becomes a load, and a kernel of its
@@ -59,7 +59,7 @@ MOST_LEFT = 4  # times a part that is written: a larger whole is not gone throug
 
 
 def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
-    """The kernels of a flush, in an order in which each finds its operands computed.
+    """Return the kernels of a flush in dependency order.
 
     Kernels with several outputs can wait for each other, and a view that is no affine map needs a
     buffer that nobody counted; what is stored after all may leave a reduction without a use where
@@ -193,7 +193,7 @@ def _first_write(kernel: Kernel) -> int:
 
 
 class Builder:
-    """Makes the kernels of a request, a family of them for each node.
+    """Builds the kernels of a request, through a family for each node.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ class Builder:
         return self.kernels
 
     def need(self, slot: int) -> None:
-        """Have the node in `slot` computed into a buffer, by a kernel of its own if by no other."""
+        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed."""
         if self.order[slot].storage is not None:
             return
         self.decisions.stored.add(slot)
@@ -265,7 +265,7 @@ class Builder:
         next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
 
     def fold(self, slot: int, node: Node) -> None:
-        """A kernel that folds; a short reduction is arithmetic, as inline ops are."""
+        """Build a kernel that folds; a short reduction is inline arithmetic."""
         if node in self.decisions.unrolled:
             self.inline(slot, node)
         else:
@@ -347,17 +347,20 @@ class Builder:
     def _written_together(self, node: Node) -> list[list[Node]]:
         """The operands of a concatenation, in sets each of which one kernel writes.
 
-        A kernel of several loads what all of them need at each element: it has few elements.
+        A kernel of several loads what all of them need at each element: it has few elements. Where
+        such kernels turned out to bind too many buffers, operands count as stored.
         """
-        d = self.decisions
+        d, own = self.decisions, self.slots[node]
+        is_wide = own in self.apart and own in d.cut
         groups: list[list[Node]] = []
         elements, read, inlined = 0, frozenset[int](), frozenset[int]()
         for operand in node.inputs:
             if not operand.meta.size:
                 continue
             slot = self.slots[operand]
+            sources = self._sources(slot) | (frozenset((slot,)) if is_wide else frozenset[int]())
             elements += operand.meta.size
-            read, inlined = read | self._sources(slot), inlined | d.inlined[slot]
+            read, inlined = read | sources, inlined | d.inlined[slot]
             if (
                 not groups
                 or elements > MOST_CHOSEN
@@ -367,7 +370,7 @@ class Builder:
             ):
                 groups.append([])
                 elements = operand.meta.size
-                read, inlined = self._sources(slot), d.inlined[slot]
+                read, inlined = sources, d.inlined[slot]
             groups[-1].append(operand)
         return groups
 
@@ -668,7 +671,7 @@ def _names(body: Body) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How the kernels of some ops are made.
+    """How the kernels of a class of ops are built.
 
     Attributes
     ----------

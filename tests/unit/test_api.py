@@ -131,31 +131,31 @@ def test_copies_and_pickles() -> None:
 @pytest.mark.parametrize(
     ("owner", "name", "words"),
     [
-        (pt.ones(2, device="cpu"), "plot", "there is the function pt.plot"),
-        (pt.ones(2, device="cpu"), "where", "there is the function pt.where"),
+        (pt.ones(2, device="cpu"), "plot", "use the function pt.plot"),
+        (pt.ones(2, device="cpu"), "where", "use the function pt.where"),
         (pt.ones(2, device="cpu"), "shap", "'Tensor' object has no attribute 'shap'"),
         (
             pt.ones(2, device="cpu"),
             "getfield",
-            "elements have no fields; x.view(dtype) is a view",
+            "elements have no fields; use x.view(dtype)",
         ),
-        (pt.ones(2, device="cpu"), "grad", "there is no automatic differentiation yet"),
+        (pt.ones(2, device="cpu"), "grad", "automatic differentiation is not supported yet"),
         (
             pt.ones(2, device="cpu"),
             "add_",
-            "it is x[...] = x.add(...)",
+            "use x[...] = x.add(...)",
         ),
-        (pt.ones(2, device="cpu"), "copy_", "it is x[...] = y"),
-        (pt.ones(2, device="cpu"), "masked_fill", "it is x[mask] = value"),
+        (pt.ones(2, device="cpu"), "copy_", "use x[...] = y"),
+        (pt.ones(2, device="cpu"), "masked_fill", "use x[mask] = value"),
         (pt.ones(2, device="cpu"), "_reed", "'Tensor' object has no attribute '_reed'"),
-        (pt, "grad", "there is no automatic differentiation yet"),
-        (pt, "cat", "it is pt.concat"),
-        (pt, "view", "it is pt.reshape"),
-        (pt, "LongTensor", "it is pt.tensor(data, dtype=pt.int64)"),
-        (pt, "svd", "it is pt.linalg.svd"),
-        (pt.ones(2, device="cpu"), "t", "it is x.T"),
-        (pt.ones(2, device="cpu"), "half", "it is x.astype(pt.float16)"),
-        (pt.ones(2, device="cpu"), "topk", "it is pt.sort(x, descending=True)[:k]"),
+        (pt, "grad", "automatic differentiation is not supported yet"),
+        (pt, "cat", "use pt.concat"),
+        (pt, "view", "use pt.reshape"),
+        (pt, "LongTensor", "use pt.tensor(data, dtype=pt.int64)"),
+        (pt, "svd", "use pt.linalg.svd"),
+        (pt.ones(2, device="cpu"), "t", "use x.T"),
+        (pt.ones(2, device="cpu"), "half", "use x.astype(pt.float16)"),
+        (pt.ones(2, device="cpu"), "topk", "use pt.sort(x, descending=True)[:k]"),
         (pt.ones(2, device="cpu"), "shape_", "'Tensor' object has no attribute 'shape_'"),
         (pt.ones(2, device="cpu"), "numpy_", "'Tensor' object has no attribute 'numpy_'"),
         (pt, "nosuch", "module 'py_tensor' has no attribute 'nosuch'"),
@@ -179,7 +179,7 @@ def test_what_is_misspelt_is_suggested() -> None:
 def test_what_is_listed_is_there_and_public() -> None:
     modules = {name for name, value in NAMES.items() if isinstance(value, ModuleType)}
     assert modules == {
-        *("emath", "fft", "lib", "linalg", "polynomial", "random", "testing", "typing"),
+        *("emath", "fft", "lib", "linalg", "polynomial", "random", "testing", "typing", "ui"),
     }
     assert {"tensor", "Tensor", "exp", "pi", "float32", "__version__"} <= set(dir(pt))
 
@@ -215,10 +215,13 @@ not_of_the_library: Any = lambda axis: axis  # noqa: E731
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: x.sum(dim=1), "; it is axis="),
-        (lambda x: ANY.mean(x, keepdim=True), "; it is keepdims="),
-        (lambda x: ANY.flip(x, dims=(0,)), "; it is axis="),
-        (lambda x: ANY.ones(2, requires_grad=True), "; there is no automatic differentiation yet"),
+        (lambda x: x.sum(dim=1), "; use axis="),
+        (lambda x: ANY.mean(x, keepdim=True), "; use keepdims="),
+        (lambda x: ANY.flip(x, dims=(0,)), "; use axis="),
+        (
+            lambda x: ANY.ones(2, requires_grad=True),
+            "; automatic differentiation is not supported yet",
+        ),
         (lambda x: x.sum(nosuch=1), "'nosuch'"),
         (lambda x: not_of_the_library(dims=x), "'dims'"),
     ],

@@ -136,6 +136,18 @@ def test_many_operands(operands: int, max_buffers: int) -> None:
     assert len(found) == max(1, -(-(operands - 1) // (max_buffers - 2)))
 
 
+@pytest.mark.parametrize("max_buffers", [4, 8, 10])
+def test_rows_of_many_elements(max_buffers: int) -> None:
+    """Each row is stored where it was taken for computed from the two vectors."""
+
+    def outer(x: pt.Tensor, y: pt.Tensor) -> pt.Tensor:
+        x, y = x.astype("uint16"), y.astype("uint8")
+        return pt.stack([pt.stack([x[i] * y[j] for j in range(2)]) for i in range(30)])
+
+    found = kernels(outer, (30,), (2,), max_buffers=max_buffers)
+    assert all(kernel.buffers() <= max_buffers for kernel in found)
+
+
 def test_many_operands_of_a_reduction() -> None:
     def expression(*xs: pt.Tensor) -> pt.Tensor:
         return sum(xs[1:], xs[0]).sum(0)

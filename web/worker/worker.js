@@ -130,7 +130,7 @@ async function boot({ interruptBuffer, distrusted }) {
 
 /** @returns {Promise<any>} what was found: the device first of all */
 async function start() {
-  progress("Asking for the GPU", 0.9);
+  progress("Requesting the GPU", 0.9);
   const found = JSON.parse(await python.start());
   if (!found.jspi) {
     // Nothing can load it in the middle of a run.
@@ -300,6 +300,17 @@ function answer({ id, method, args }) {
   report({ kind: "answered", id, value });
 }
 
+/** @param {import("./protocol.js").ControlCommand} command */
+function change({ number, value }) {
+  let targets = null;
+  try {
+    targets = JSON.parse(settleSignals(() => python.change(number, JSON.stringify(value))));
+  } catch (error) {
+    if (isFatal(error)) return; // reported already
+  }
+  report({ kind: "due", number, targets });
+}
+
 /** @param {number} columns */
 function resize(columns) {
   settleSignals(() => python.resize(columns));
@@ -387,6 +398,12 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "draw":
       perform(command.id, () => draw(command));
+      break;
+    case "control":
+      change(command);
+      break;
+    case "react":
+      perform(command.id, () => python.react(command.number));
       break;
     case "frame":
       displays.frame(command.number);

@@ -38,7 +38,7 @@ Ask = Callable[[], str]
 REMEMBERED_INPUTS = 1000
 """How many inputs tracebacks can still quote."""
 
-NOTHING_TO_EXIT = "there is nothing to exit; reload the page to start Python anew, or close its tab"
+NOTHING_TO_EXIT = "nothing to exit; reload the page to restart Python, or close the tab"
 
 
 @dataclass(frozen=True)
@@ -182,6 +182,20 @@ class Session:
 
         async def evaluate() -> Outcome:
             await self.task_of(function())
+            return Outcome(True)
+
+        return await self._guarded(evaluate)
+
+    async def react(self, function: Callable[[], Awaitable[Any]]) -> Outcome:
+        """Await `function()`, which calls code of the program's, as an input is run."""
+
+        async def evaluate() -> Outcome:
+            task = self.task_of(function())
+            self._builtins.give()
+            try:
+                await task
+            finally:
+                self._builtins.take()
             return Outcome(True)
 
         return await self._guarded(evaluate)
