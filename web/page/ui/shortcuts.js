@@ -52,7 +52,12 @@ export class ShortcutSheet {
   constructor() {
     const close = button("Close", "button", () => this.sheet.close());
     const groups = GROUPS.map(([title, keys]) =>
-      h("section", {}, h("h3", {}, title), h("dl", {}, ...keys.flatMap(([names, words]) => line(names, words)))),
+      h(
+        "section",
+        {},
+        h("h3", {}, title),
+        h("dl", { className: "shortcut-list" }, ...keys.flatMap(([names, words]) => line(names, words))),
+      ),
     );
     const head = h("header", {}, h("h2", {}, "Keyboard shortcuts"), close);
     this.sheet = h("dialog", { className: "shortcuts", id: "shortcuts" }, head, ...groups);
