@@ -25,7 +25,7 @@ export function saversOf(bundle, shown) {
  * @returns {HTMLElement}
  */
 export function saveRow(actions) {
-  const said = h("span", { className: "tensor-facts" });
+  const said = h("span", { className: "save-said" });
   said.setAttribute("role", "status");
   const buttons = actions.map(({ words, label, save }) => {
     const made = button(words, "view-button", async () => {
