@@ -409,9 +409,8 @@ def parse(dtype: object) -> DType:
         raise _no_dtype(dtype)
     if isinstance(dtype, str) and dtype[:1] == ">" and found.itemsize > 1:
         raise DTypeError(
-            f"there is no dtype {dtype!r}: bytes lie in the order of the machine, which is"
-            " little-endian; frombuffer, fromfile and load read the other one by its name, and"
-            " x.byteswap() exchanges bytes"
+            f"dtype {dtype!r} is not supported: tensors are little-endian; frombuffer, fromfile"
+            " and load read big-endian data, and x.byteswap() swaps bytes"
         )
     return found
 

@@ -342,7 +342,7 @@ def check_options(
     signature: object,
     order: object,
 ) -> None:
-    """Look at options of NumPy's elementwise functions that change no result.
+    """Check options of NumPy's elementwise functions that do not change the result.
 
     `subok` is not among them: results are tensors.
 

@@ -64,7 +64,7 @@ def take(
 
 
 def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Operand:
-    """Indices into `n` elements, of which those out of range are what NumPy's `mode` says."""
+    """Apply NumPy's `mode` to indices into `n` elements."""
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
