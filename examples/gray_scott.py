@@ -4,14 +4,15 @@ Drops of one substance in another grow, and divide like cells.
 
 One substance feeds the other, which uses it up to make more of itself. Both spread, the
 first twice as fast. From a few drops grow spots, worms or waves, depending on two
-numbers alone. The equations are those of P. Gray and S. K. Scott (1984), with the
+numbers alone. Two sliders hold these, and the loop reads them anew for each step: move them
+while it runs. The equations are those of P. Gray and S. K. Scott (1984), with the
 constants of J. E. Pearson, "Complex Patterns in a Simple System" (Science, 1993).
 """
 
 import py_tensor as pt
 
 SIZE = 200
-FRAMES = 250
+FRAMES = 1000
 STEPS_PER_FRAME = 16
 FEED, KILL = 0.0367, 0.0649  # try 0.025 and 0.06, or 0.055 and 0.062
 
@@ -40,9 +41,13 @@ def drops(size, count):
     return pt.where(wet, 0.5, 1.0), pt.where(wet, 0.25, 0.0)
 
 
+feed = pt.ui.slider(0.01, 0.08, 0.0001, value=FEED, label="Feed")
+kill = pt.ui.slider(0.045, 0.07, 0.0001, value=KILL, label="Kill")
+pt.display(feed)
+pt.display(kill)
 u, v = drops(SIZE, 12)
 view = pt.display(v, vmin=0, vmax=0.4, scale=2)
 for _ in range(FRAMES):
     for _ in range(STEPS_PER_FRAME):
-        u, v = step(u, v, FEED, KILL)
+        u, v = step(u, v, feed.value, kill.value)
     view.update(v)

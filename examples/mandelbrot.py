@@ -5,7 +5,8 @@ The points c for which z = z² + c never runs away, in a fringe of those that ta
 Every pixel is a number c. From z = 0 it repeats z = z² + c and counts the steps until z is
 further than 2 from the origin; those that never leave are the set. The loop is Python's,
 the pixels are the GPU's: each turn adds a few operations to what is pending, and eight
-turns are computed by one kernel, the same one each time.
+turns are computed by one kernel, the same one each time. Move a slider, and the picture is
+computed again.
 """
 
 import py_tensor as pt
@@ -36,5 +37,16 @@ def escape_times(x, y, width, size, steps):
     return times
 
 
-times = escape_times(-0.65, 0.0, 2.6, SIZE, STEPS)
-pt.imshow(pt.log(times.astype(pt.float32)), cmap="magma")
+def picture(x, y, zoom, steps):
+    """Show the square about x + yi; each step of `zoom` halves its sides."""
+    times = escape_times(x, y, 2.6 / 2**zoom, SIZE, steps)
+    pt.imshow(pt.log(times.astype(pt.float32)), cmap="magma")
+
+
+pt.ui.interact(
+    picture,
+    x=pt.ui.slider(-2.0, 0.6, 0.001, value=-0.65, label="Real part"),
+    y=pt.ui.slider(-1.3, 1.3, 0.001, value=0.0, label="Imaginary part"),
+    zoom=pt.ui.slider(0.0, 10.0, 0.1, label="Zoom"),
+    steps=pt.ui.slider(8, 512, 8, value=STEPS, label="Steps"),
+)

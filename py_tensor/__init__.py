@@ -107,6 +107,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor import polynomial as polynomial
     from py_tensor import testing as testing
     from py_tensor import typing as typing
+    from py_tensor import ui as ui
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
@@ -267,6 +268,7 @@ else:
         "testing": "testing",
         "text_files": "fromstring genfromtxt loadtxt savetxt",
         "typing": "typing",
+        "ui": "ui",
     }
     """Of modules that most programs never use: the names that are public. One is imported when such
     a name is first used."""

@@ -5,7 +5,9 @@ A host that can show more than text registers with `set_screen`. Otherwise text 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -72,6 +74,51 @@ def set_screen(screen: Screen | None) -> None:
     _screen = screen
 
 
+def has_screen() -> bool:
+    """Whether displays are shown rather than printed."""
+    return _screen is not None
+
+
+class Outputs:
+    """The displays of a function that is called again and again.
+
+    Each call shows its own in place of those of the call before, the first in place of the first.
+    """
+
+    def __init__(self) -> None:
+        self._displays: list[Display] = []
+        self._used = 0
+
+    @contextmanager
+    def replaced(self) -> Generator[None]:
+        """A call: new displays of this task take the places of those of the last call."""
+        self._used = 0
+        token = _outputs.set(self)
+        try:
+            yield
+        finally:
+            _outputs.reset(token)
+
+    def take(self, display: Display) -> Display | None:
+        """Note a new display; gives the one whose place it takes."""
+        at = self._used
+        before = self._displays[at] if at < len(self._displays) else None
+        self._displays[at : at + 1] = [display]
+        self._used += 1
+        return before
+
+    async def finish(self) -> None:
+        """The call is over: wait for what it shows, and empty the places that it left."""
+        for display in self._displays[: self._used]:
+            if display.task is not None:
+                await display.task
+        for display in self._displays[self._used :]:
+            display.empty()
+
+
+_outputs: ContextVar[Outputs | None] = ContextVar("outputs", default=None)
+
+
 class Display:
     """A displayed object, which `update` replaces in place.
 
@@ -83,14 +130,19 @@ class Display:
 
     def __init__(self, make: _Make, value: Any, options: Options) -> None:
         content = make(value, {}, options)
-        self.number = next(_numbers)
+        outputs = _outputs.get()
+        replaced = None if outputs is None else outputs.take(self)
+        self.number = next(_numbers) if replaced is None else replaced.number
         self._make = make
         self._options = options
-        self._is_shown = False
+        self._is_shown = False if replaced is None else replaced._is_shown
+        self.task: asyncio.Task[None] | None = None  # shows the first content, where that waits
         self._made = 0  # how many contents it has had
         self._latest = 0  # which of them was the last to be shown
         self._chart: ChartContent | None = None  # the one it shows
-        self._show(content)
+        if isinstance(value, Widget):
+            value.shown_as = self.number
+        self._start(content)
 
     def update(self, value: Any, **options: Any) -> None:
         """Show another value in place; options that are not given are unchanged.
@@ -154,7 +206,7 @@ class Display:
                 _screen.post(self.number, {"kind": "text", "text": "…"}, None, False)
                 self._is_shown = True
             work = self._shown_or_failed(content, self._next(), _screen)
-            task = asyncio.ensure_future(work)
+            self.task = task = asyncio.ensure_future(work)
             _tasks.add(task)
             task.add_done_callback(_tasks.discard)
 
@@ -181,6 +233,11 @@ class Display:
             self._post(screen, number, {"kind": "error", "text": text}, None)
             if not isinstance(error, Exception):
                 raise
+
+    def empty(self) -> None:
+        """Show nothing, until something is shown in its place."""
+        if _screen is not None and self._is_shown:
+            _screen.post(self.number, {"kind": "shown"}, None, True)
 
     def _next(self) -> int:
         """The number of one more content, in the order in which they are made."""
@@ -228,6 +285,29 @@ class _Content:
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
         """The bundle, and what goes with it to `Screen.post`."""
         return await screen.present(self.value, blocking), self.value
+
+
+class Widget:
+    """What has a content of its own when it is displayed.
+
+    Attributes
+    ----------
+    shown_as : int
+        The number of the display that showed it last; 0 before.
+    """
+
+    shown_as = 0
+
+    def bundle(self) -> Bundle:
+        """What a screen shows."""
+        raise NotImplementedError
+
+
+class _Widget(_Content):
+    """A widget: its own bundle, or its repr where there is no screen."""
+
+    async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
+        return self.value.bundle(), None
 
 
 class _Image(_Content):
@@ -361,7 +441,7 @@ def _any(value: Any, kept: Options, given: Options) -> _Content:
             else type(value).__name__
         )
         raise TypeError(f"display: {', '.join(given)} is for images, not for {kind}")
-    return _Content(value)
+    return _Widget(value) if isinstance(value, Widget) else _Content(value)
 
 
 def imshow(

@@ -502,7 +502,7 @@ def power(
 ) -> Tensor:
     """Each element of `x1` raised to the power of the element of `x2`.
 
-    The error in float32 is at most 4 ulp.
+    Within 4 ulp in float32.
 
     Raises
     ------

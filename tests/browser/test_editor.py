@@ -32,6 +32,17 @@ DROP = """async (files) => {
 }"""
 
 
+CLICK_AT_ONCE = """
+  const observer = new MutationObserver(() => {
+    const button = document.querySelector("#editor-button");
+    if (!button) return;
+    observer.disconnect();
+    button.click();
+  });
+  observer.observe(document, { childList: true, subtree: true });
+"""
+
+
 class Editor:
     """The editor under a person's hands."""
 
@@ -284,6 +295,27 @@ class TestFiles:
         error = app.run("pt.imread('bad.png')")["error"]
         assert error.endswith("ValueError: imread: the browser cannot decode this as a picture")
 
+    def test_a_folder_comes_with_what_is_in_it(self, app: AppPage) -> None:
+        found = app.page.evaluate(
+            """async () => {
+              const { droppedFiles } = await import("./sources/page/editor/dropped.js");
+              const file = (name) => ({
+                name, isFile: true, file: (done) => done(new File(["1"], name)),
+              });
+              const folder = (name, ...parts) => ({
+                name, isDirectory: true,
+                createReader: () => ({ readEntries: (done) => done(parts.splice(0, 2)) }),
+              });
+              const inner = [folder("in", file("d")), folder(".git", file("e"))];
+              const dropped = folder("data", file("a"), file("b"), file("c"), ...inner);
+              const items = [dropped, file("f")].map((entry) => ({
+                webkitGetAsEntry: () => entry,
+              }));
+              return (await droppedFiles({ items, files: [] })).map(({ path }) => path);
+            }"""
+        )
+        assert found == ["data/a", "data/b", "data/c", "data/in/d", "f"]
+
     def test_a_button_opens_files(self, editor: Editor, tmp_path: Path) -> None:
         (tmp_path / "notes.txt").write_text("some words")
         with editor.page.expect_file_chooser() as chooser:
@@ -348,6 +380,13 @@ class TestFiles:
             "cells": [
                 {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "words"]},
                 {"cell_type": "code", "metadata": {}, "source": "z = 3\nz * 2", "outputs": []},
+                {
+                    "cell_type": "code",
+                    "id": "k",
+                    "metadata": {},
+                    "source": "'kept'",
+                    "outputs": [1],
+                },
             ],
             "metadata": {"mine": 1},
             "nbformat": 4,
@@ -359,11 +398,12 @@ class TestFiles:
         expect(editor.text).to_contain_text("# # Title")
         editor.put(" + 1", after="z * 2")
         editor.act("Run all")
-        editor.expect_done(1)
-        expect(editor.outputs).to_contain_text("7")
+        editor.expect_done(2)
+        expect(editor.outputs.first).to_contain_text("7")
         again = json.loads(eval(app.run("open('book.ipynb').read()")["result"]))
         sources = [(cell["cell_type"], "".join(cell["source"])) for cell in again["cells"]]
-        assert sources == [("markdown", "# Title\nwords"), ("code", "z = 3\nz * 2 + 1")]
+        assert sources[:2] == [("markdown", "# Title\nwords"), ("code", "z = 3\nz * 2 + 1")]
+        assert again["cells"][2]["outputs"] == [1]  # it is as it was
         assert again["metadata"]["mine"] == 1
 
     def test_a_file_that_is_too_large_is_for_python_alone(
@@ -440,6 +480,18 @@ class TestKept:
         editor.press("Control+Enter")
         editor.expect_done(1)
         expect(editor.outputs).to_contain_text("still here")
+
+    def test_an_editor_that_is_opened_at_once_overwrites_nothing(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("'mine'")
+        editor.press("ControlOrMeta+s")
+        expect(editor.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
+        editor.button.click()
+        app.page.add_init_script(CLICK_AT_ONCE)
+        visits.reload(app)
+        expect(editor.text).to_have_text("'mine'")
+        editor.expect_tabs("main.py")
 
     def test_another_session_has_its_own(self, visits: Visits) -> None:
         app = visits.open()

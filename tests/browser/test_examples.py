@@ -37,9 +37,11 @@ LARGE = " at 2"
 SHOWN = {
     "elementwise": [VIRIDIS],
     "filters": ["image 96 x 96 in gray colours"],
-    "gray_scott": [VIRIDIS + LARGE] + [f"then {VIRIDIS}{LARGE}"] * 2,
+    "gray_scott": ["controls: Feed", "controls: Kill"]
+    + [VIRIDIS + LARGE]
+    + [f"then {VIRIDIS}{LARGE}"] * 2,
     "life": [GRAY + LARGE] + [f"then {GRAY}{LARGE}"] * 3,
-    "mandelbrot": [MAGMA],
+    "mandelbrot": ["controls: Real part, Imaginary part, Zoom, Steps", MAGMA],
     "matmul": [],
     "monte_carlo": ["plot of 20: What they say of π, thousand darts"],
     "nbody": [MAGMA, f"then {MAGMA}", f"then {MAGMA}"],
@@ -50,13 +52,16 @@ RECORDER = """
 from py_tensor.display import screen as displays
 class Recorder:
     def __init__(self):
-        self.shown = []
+        self.shown, self.targets = [], []
     def post(self, number, bundle, beside, is_update):
         if bundle["kind"] == "image":
             what = "image {width} x {height}".format(**bundle)
             colours = bundle["label"].partition(" in ")[2].partition(" from ")[0]
             what += f" in {colours}" if colours else ""
             what += f" at {bundle['scale']:g}" if bundle["scale"] else ""
+        elif bundle["kind"] == "controls":
+            what = "controls: " + ", ".join(control["label"] for control in bundle["controls"])
+            self.targets += [bundle["target"]] * (bundle["target"] is not None)
         else:
             sizes = " ".join(str(series["size"]) for series in bundle["series"])
             what = "{kind} of {0}: {title}, {xlabel}".format(sizes, **bundle)
@@ -70,6 +75,8 @@ displays.set_screen(recorder)
 
 REPLAY = """
 import json
+for target in recorder.targets:
+    await pt.ui.run(target)
 displays.set_screen(page)
 print(json.dumps(recorder.shown))
 """

@@ -35,6 +35,7 @@ def test_everything_public_is_there() -> None:
         for name in dir(getattr(np, module))
         if inspect.isfunction(getattr(getattr(pt, module), name, None))
     }
+    assert {f"ui.{name}" for name in dir(pt.ui) if name[0].islower()} <= set(ENTRIES)
     in_package = {name for name in in_modules if name.partition(".")[2] in functions}
     assert in_modules - in_package <= set(ENTRIES)
     shown = {name.removeprefix("Tensor.") for name in ENTRIES}
@@ -62,7 +63,7 @@ def test_an_example(app: AppPage, name: str) -> None:
         done = app.run(code)
         assert done["ok"], done["error"]
         results.append("\n".join(filter(None, [done["stdout"].rstrip("\n"), done["result"]])))
-    if ENTRIES[name]["section"] == "Pictures and plots":  # whose text is not what one sees
+    if ENTRIES[name]["section"] in ("Pictures and plots", "Controls"):  # one sees no text of these
         return
     for shown, (_, expected) in zip(results, parts, strict=True):
         assert_same(shown, expected)
@@ -153,6 +154,17 @@ class TestPage:
             expect(page.locator(".entry-page p").first).to_contain_text(
                 ": automatic differentiation is not supported yet."
             )
+
+    def test_a_search_in_vain_leaves_no_entry(self, fresh_page: Callable[..., AppPage]) -> None:
+        page = fresh_page(path="#reference/softmax").page
+        heading, search = page.locator(".entry-page h2"), page.get_by_role("searchbox")
+        search.fill("exp")
+        expect(heading).to_have_text("softmax")
+        search.fill("no such words")
+        expect(heading).to_have_text("Search: no such words")
+        expect(page.locator(".entry-page p")).to_have_text("No matches.")
+        search.fill("")
+        expect(heading).to_have_text("softmax")
 
     def test_run_an_example(self, fresh_page: Callable[..., AppPage]) -> None:
         page = fresh_page(path="#reference/matmul").page

@@ -227,6 +227,7 @@ class TestRestoring:
         )
         app.run(task)
         expect(repl.page.locator("#transcript")).to_contain_text("late")
+        expect(repl.page.locator("#transcript")).to_contain_text("tensor(0.)")
         enter(repl, "'behind'")
         visits.wait_until(lambda kept: ["'behind'", "done", 0] in kept and ["", "done", 1] in kept)
         repl = visits.reload(app)

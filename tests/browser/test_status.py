@@ -141,6 +141,17 @@ class TestPanel:
         for words in ("buffers in a kernel", "JSPI", app.info["python"], "in use"):
             expect(panel).to_contain_text(words)
 
+    def test_before_the_device_is_known_nothing_stands_for_it(self, fresh_page: OpenPage) -> None:
+        page = fresh_page().page
+        page.evaluate("void pyTensor.run('while True: pass')")
+        open_panel(page)
+        expect(page.locator("#status-panel > dl").last).to_be_hidden()
+        expect(page.locator("#status-panel .device-title")).to_be_hidden()
+        page.evaluate("pyTensor.interrupt()")
+        page.keyboard.press("Escape")
+        open_panel(page)
+        expect(page.locator("#status-panel .device-title")).to_be_visible()
+
     def test_the_keyboard_opens_and_closes_it(self, page: Page) -> None:
         page.locator("#status-button").press("Enter")
         expect(page.locator("#status-panel")).to_be_visible()
@@ -227,6 +238,19 @@ class TestBanner:
         open_panel(page)
         assert page.evaluate(RESTART)["result"] == "240"
         expect(banner).to_be_hidden()
+
+
+    def test_on_a_phone_it_is_one_line_until_it_is_opened(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(viewport={"width": 390, "height": 800}).page
+        banner = page.locator("#banner")
+        if not page.evaluate("pyTensor.ready.then((info) => info.isFallbackAdapter)"):
+            expect(banner).to_be_hidden()
+            return
+        height = "(element) => element.getBoundingClientRect().height"
+        assert banner.evaluate(height) <= 56
+        expect(banner.get_by_text("graphics acceleration")).to_be_hidden()
+        banner.locator("summary").press("Enter")
+        expect(banner.get_by_text("graphics acceleration")).to_be_visible()
 
 
 class TestRestart:

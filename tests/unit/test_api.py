@@ -179,7 +179,7 @@ def test_what_is_misspelt_is_suggested() -> None:
 def test_what_is_listed_is_there_and_public() -> None:
     modules = {name for name, value in NAMES.items() if isinstance(value, ModuleType)}
     assert modules == {
-        *("emath", "fft", "lib", "linalg", "polynomial", "random", "testing", "typing"),
+        *("emath", "fft", "lib", "linalg", "polynomial", "random", "testing", "typing", "ui"),
     }
     assert {"tensor", "Tensor", "exp", "pi", "float32", "__version__"} <= set(dir(pt))
 

@@ -36,6 +36,7 @@ LAYERS = (
         "session",
         "testing",
         "text_files",
+        "ui",
     },
     {"absent", "counting"},
     {PACKAGE},

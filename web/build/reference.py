@@ -72,6 +72,7 @@ SECTIONS = {
     "tensor": "Tensor",
     "plotting": "Charts and pictures",
     "screen": "Charts and pictures",
+    "ui": "Controls",
     "formatting": "Looking inside",
     "explaining": "Looking inside",
     "profiling": "Looking inside",
@@ -88,6 +89,7 @@ MODULES = {
     "linalg": ("Linear algebra", ("py_tensor.linalg", "py_tensor.decompositions")),
     "fft": ("Fourier transforms", ("py_tensor.fft",)),
     "random": ("Random numbers", ("py_tensor.random",)),
+    "ui": ("Controls", ("py_tensor.ui",)),
 }
 """Of public modules: the heading for their functions, and where these are defined, or below it."""
 

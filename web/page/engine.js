@@ -2,7 +2,7 @@
  * The page's side of the worker: starts it, queues what is to run, interrupts, restarts.
  *
  * Events: "progress" {text, fraction}, "slow" (a boot has said nothing for a while), "ready" Info, "failed" {error}, "change" (busy or idle),
- * "output" {stream, text} and "display" {number, bundle, isUpdate} of no particular run, "files" Changes, "stuck" (an interrupt has no
+ * "due" {number, targets} (a control has changed, and these are to be run), "output" {stream, text} and "display" {number, bundle, isUpdate} of no particular run, "files" Changes, "stuck" (an interrupt has no
  * effect), "spare" (there is one, or none any more), "missing" {path} (that file of the page could
  * not be loaded).
  */
@@ -266,6 +266,27 @@ export class Engine extends EventTarget {
     return this.enqueue("Drawing", (id) => ({ kind: "draw", id, ...drawing }), listener, transfer);
   }
 
+  /**
+   * Tell Python that the reader changed a control, while something runs too. What is to be run then, "due" says.
+   *
+   * @param {number} number
+   * @param {import("../worker/protocol.js").ControlValue} value
+   */
+  change(number, value) {
+    if (this.isReady) this.post({ kind: "control", number, value });
+  }
+
+  /**
+   * Run what a control's change calls for.
+   *
+   * @param {number} number
+   * @param {Listener} listener
+   * @returns {Promise<Outcome>}
+   */
+  react(number, listener) {
+    return this.enqueue("Updating", (id) => ({ kind: "react", id, number }), listener);
+  }
+
   /** @param {number} columns */
   resize(columns) {
     this.columns = columns;
@@ -399,6 +420,9 @@ export class Engine extends EventTarget {
       case "answered":
         this.queries.get(report.id)?.(report.value);
         this.queries.delete(report.id);
+        break;
+      case "due":
+        this.dispatchEvent(new CustomEvent("due", { detail: report }));
         break;
       case "files":
         this.dispatchEvent(new CustomEvent("files", { detail: report }));

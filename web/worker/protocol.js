@@ -81,6 +81,7 @@ export const SPARE = "py_tensor spare";
  */
 
 /** @typedef {import("../page/display/bundles.js").Bundle} Bundle */
+/** @typedef {import("../page/display/bundles.js").ControlValue} ControlValue */
 
 /**
  * @typedef {{ kind: "boot", interruptBuffer: SharedArrayBuffer | null, distrusted: boolean }} BootCommand
@@ -101,11 +102,13 @@ export const SPARE = "py_tensor spare";
  *   of a tensor that was shown; the answer is a "display" report
  * @typedef {{ kind: "draw", id: number } & Drawing} DrawCommand a live picture of the gallery; the answer is a
  *   "display" report
+ * @typedef {{ kind: "control", number: number, value: ControlValue }} ControlCommand the reader changed a control
+ * @typedef {{ kind: "react", id: number, number: number }} ReactCommand run what a control's change calls for
  * @typedef {{ kind: "frame", number: number }} FrameCommand the last update of a display was drawn
  * @typedef {{ kind: "query", id: number, method: string, args: string }} QueryCommand what the page would know of
  *   the session, as JSON (`Console.query` in boot.py)
  * @typedef {BootCommand | BeginCommand | RestoreCommand | WriteCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
- *   | InterruptCommand | QueryCommand | ViewCommand | DrawCommand | FrameCommand} Command
+ *   | InterruptCommand | QueryCommand | ViewCommand | DrawCommand | ControlCommand | ReactCommand | FrameCommand} Command
  *   from the page to the worker
  *
  * @typedef {object} Drawing what python/gallery.py makes a picture of
@@ -131,11 +134,13 @@ export const SPARE = "py_tensor spare";
  *   command that runs
  * @typedef {{ kind: "done", id: number, outcome: Outcome }} DoneEvent
  * @typedef {{ kind: "answered", id: number, value: string }} AnsweredEvent the answer to a query, as JSON
+ * @typedef {{ kind: "due", number: number, targets: number[] | null }} DueEvent a control has changed, and these are to be
+ *   run; null: Python keeps it no longer
  * @typedef {{ kind: "files" } & import("./boot/home.js").Changes} FilesEvent the user's files have changed
  * @typedef {{ kind: "crashed", error: string }} CrashedEvent Python itself is gone
  * @typedef {{ kind: "missing", path: string }} MissingEvent this file of the page may be gone: what needs it has failed
  * @typedef {ProgressEvent | StandingByEvent | ReadyEvent | FailedEvent | OutputEvent | StepEvent | AskingEvent
- *   | DisplayEvent | DoneEvent | AnsweredEvent | FilesEvent | CrashedEvent | MissingEvent} Report
+ *   | DisplayEvent | DoneEvent | AnsweredEvent | DueEvent | FilesEvent | CrashedEvent | MissingEvent} Report
  *   from the worker to the page
  */
 

@@ -300,6 +300,17 @@ function answer({ id, method, args }) {
   report({ kind: "answered", id, value });
 }
 
+/** @param {import("./protocol.js").ControlCommand} command */
+function change({ number, value }) {
+  let targets = null;
+  try {
+    targets = JSON.parse(settleSignals(() => python.change(number, JSON.stringify(value))));
+  } catch (error) {
+    if (isFatal(error)) return; // reported already
+  }
+  report({ kind: "due", number, targets });
+}
+
 /** @param {number} columns */
 function resize(columns) {
   settleSignals(() => python.resize(columns));
@@ -387,6 +398,12 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "draw":
       perform(command.id, () => draw(command));
+      break;
+    case "control":
+      change(command);
+      break;
+    case "react":
+      perform(command.id, () => python.react(command.number));
       break;
     case "frame":
       displays.frame(command.number);

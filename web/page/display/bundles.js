@@ -94,7 +94,29 @@
  *   columns one was looked at
  * @typedef {Omit<ImageBundle, "kind"> & HeatmapFacts & Plane} HeatmapBundle
  *
- * @typedef {TextBundle | ErrorBundle | ShownBundle | ForeignBundle | ImageBundle | PlotBundle | TensorBundle
+ * @typedef {number | boolean} ControlValue of a choice, its place among the options
+ *
+ * @typedef {object} ControlFacts a control (py_tensor/ui.py)
+ * @property {"slider" | "number" | "checkbox" | "choice" | "button"} type
+ * @property {number} number by which Python knows it
+ * @property {string} label
+ * @property {ControlValue} value
+ * @property {number | null} [start]
+ * @property {number | null} [stop]
+ * @property {number} [step]
+ * @property {boolean} [whole] only ints
+ * @property {string[]} [options]
+ *
+ * @typedef {object} ControlsBundle
+ * @property {"controls"} kind
+ * @property {number | null} target what is run when they are first shown
+ * @property {ControlFacts[]} controls
+ * @property {Past} [past] of an earlier visit
+ *
+ * @typedef {{ parts: import("../sessions/record.js").Part[], failure: Outcome | null }} Past what stood below them
+ * @typedef {import("../../worker/protocol.js").Outcome} Outcome
+ *
+ * @typedef {ControlsBundle | TextBundle | ErrorBundle | ShownBundle | ForeignBundle | ImageBundle | PlotBundle | TensorBundle
  *   | (TableBundle & Plane) | HeatmapBundle} Bundle
  */
 

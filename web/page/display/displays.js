@@ -7,7 +7,9 @@ import { restorable, storable } from "./keeping.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 /** @typedef {import("../../worker/protocol.js").DisplayEvent} DisplayEvent */
+/** @typedef {import("../../worker/protocol.js").DueEvent} DueEvent */
 /** @typedef {import("./bundles.js").Bundle} Bundle */
+/** @typedef {import("./controls.js").ControlsPanel} ControlsPanel */
 /** @typedef {import("./draw.js").Drawn} Drawn */
 
 /** How many can still be updated. */
@@ -27,7 +29,21 @@ export class Displays {
     this.shown = new Map();
     /** @type {WeakMap<Element, Shown>} */
     this.byElement = new WeakMap();
-    engine.addEventListener("ready", () => this.shown.clear()); // another Python counts anew
+    /** Where the outputs go of what Python knows by this number. @type {Map<number, ControlsPanel>} */
+    this.panels = new Map();
+    engine.addEventListener("ready", () => this.forget());
+    engine.addEventListener("due", (event) => {
+      const { number, targets } = /** @type {CustomEvent<DueEvent>} */ (event).detail;
+      if (targets) for (const target of targets) this.panels.get(target)?.request(target);
+      else this.panels.get(number)?.retire();
+    });
+  }
+
+  /** Another Python counts anew. */
+  forget() {
+    for (const { drawn } of this.shown.values()) drawn.retire?.();
+    this.shown.clear();
+    this.panels.clear();
   }
 
   /**
@@ -41,6 +57,7 @@ export class Displays {
     this.byElement.set(shown.element, shown);
     for (const oldest of this.shown.keys()) {
       if (this.shown.size <= UPDATABLE) break;
+      this.shown.get(oldest)?.drawn.retire?.();
       this.shown.delete(oldest);
     }
     return shown.element;
@@ -52,6 +69,7 @@ export class Displays {
    */
   async storable(element) {
     const shown = this.byElement.get(element);
+    if (shown?.drawn.stored) return shown.drawn.stored();
     return shown ? storable(shown.facts, shown.element) : null;
   }
 

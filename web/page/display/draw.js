@@ -1,22 +1,24 @@
 /** From a bundle to elements: the one place that knows all kinds. */
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
+import { ControlsPanel } from "./controls.js";
 import { drawForeign } from "./foreign.js";
 import { drawImage } from "./image_figure.js";
 import { drawPlot } from "./plot.js";
 import { TensorPanel } from "./tensor.js";
 
-/** @typedef {import("../engine.js").Engine} Engine */
+/** @typedef {import("./displays.js").Displays} Displays */
 /** @typedef {import("./bundles.js").Bundle} Bundle */
+/** @typedef {import("./bundles.js").ControlValue} ControlValue */
 
 /**
- * @typedef {object} Place where something is drawn
- * @property {Engine} engine
- * @property {(change: () => void) => void} around what changes the height
- *
+ * @typedef {Displays} Place where something is drawn
  * @typedef {object} Drawn
  * @property {HTMLElement} element
  * @property {(bundle: Bundle) => boolean} [redraw] shows another bundle in the same element, where that can be done
+ * @property {() => Promise<Bundle>} [stored] what it shows now, as the browser can store it
+ * @property {(number: number, value: ControlValue) => void} [follow] a control of it was changed in another place
+ * @property {() => void} [retire] its Python is gone
  */
 
 /**
@@ -28,6 +30,8 @@ export function draw(bundle, place) {
   switch (bundle.kind) {
     case "image":
       return drawImage({ figure: null, ...bundle });
+    case "controls":
+      return new ControlsPanel(bundle, place);
     case "plot":
       return drawPlot(bundle);
     case "html":

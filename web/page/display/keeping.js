@@ -24,6 +24,7 @@ export async function storable(bundle, element) {
  */
 export function restorable(bundle) {
   if (bundle.kind === "tensor") return { ...bundle, views: [] }; // the tensor itself is gone
+  if (bundle.kind === "controls") return { ...bundle, past: bundle.past ?? { parts: [], failure: null } };
   if (bundle.kind !== "image") return bundle;
   const { width, height, png } = bundle;
   const isSound = [width, height].every((size) => size >= 1 && size <= LARGEST) && png instanceof Uint8Array;

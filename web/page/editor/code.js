@@ -314,7 +314,7 @@ export class Code {
   /** Take away what stands below no cell any more. */
   sweep() {
     const names = new Set(this.outputs.map(({ name }) => name));
-    for (const element of this.element.children) {
+    for (const element of [...this.element.children]) {
       if (names.has(element.slot)) continue;
       this.resizing.unobserve(element);
       element.remove();

@@ -27,17 +27,29 @@ function percent({ cell_type: type, source }) {
 
 /**
  * @param {string} program
- * @param {string} before the notebook's JSON until now, whose metadata stays; ""
- * @returns {string} a notebook in nbformat 4.5, without outputs
+ * @param {string} before the notebook's JSON until now, or "". Its metadata stay, and cells that are as they were, with
+ *   their outputs
+ * @returns {string} a notebook in nbformat 4.5
  */
 export function notebookOf(program, before) {
+  const old = parsed(before);
+  const unchanged = [...(old.cells ?? [])];
   const cells = cellsOf(program)
     .filter(({ from, to }) => program.slice(from, to).trim())
-    .map((cell, i) => jupyterCell(program.slice(cell.from, cell.to), cell, i));
+    .map((cell, i) => {
+      const made = jupyterCell(program.slice(cell.from, cell.to), cell, i);
+      const at = unchanged.findIndex((other) => percent(other) === percent(made));
+      return at < 0 ? made : { ...made, ...unchanged.splice(at, 1)[0] };
+    });
+  const ids = new Set();
+  for (const cell of cells) {
+    while (ids.has(cell.id)) cell.id += "x";
+    ids.add(cell.id);
+  }
   const metadata = {
     kernelspec: { display_name: "Python 3", language: "python", name: "python3" },
     language_info: { name: "python" },
-    ...metadataOf(before),
+    ...old.metadata,
   };
   return `${JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }, null, 1)}\n`;
 }
@@ -58,12 +70,15 @@ function jupyterCell(text, { isText, title }, i) {
   return { cell_type: type, id, metadata: {}, source: linesOf(body.replace(/^# ?/gm, "")) };
 }
 
-/** @param {string} json */
-function metadataOf(json) {
+/**
+ * @param {string} json
+ * @returns {{ metadata?: object, cells?: any[] }}
+ */
+function parsed(json) {
   try {
-    return JSON.parse(json).metadata ?? {};
+    return JSON.parse(json);
   } catch {
-    return {};
+    return {}; // there is none yet
   }
 }
 

@@ -74,6 +74,8 @@ export class Pane {
     this.tabs = h("ul", { className: "editor-tabs" });
     this.place = h("div", { className: "editor-text" });
     this.said = h("span", { className: "editor-said" });
+    /** One session is shown after another. */
+    this.restored = Promise.resolve();
     this.draw(onClose);
     sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
     document.addEventListener("visibilitychange", () => {
@@ -87,7 +89,7 @@ export class Pane {
   draw(onClose) {
     const picker = h("input", { type: "file", multiple: true, hidden: true });
     picker.addEventListener("change", () => {
-      void this.addFiles([...(picker.files ?? [])]);
+      void this.addFiles([...(picker.files ?? [])].map((file) => ({ path: file.name, file })));
       picker.value = "";
     });
     this.runAllButton.title = "Run every cell (Ctrl+Shift+Enter)";
@@ -131,7 +133,13 @@ export class Pane {
   // The session ------------------------------------------------------------------------------------
 
   /** Show the files and tabs of the session that is here. */
-  async restore() {
+  restore() {
+    this.restored = this.restored.then(() => this.restoreNow());
+    return this.restored;
+  }
+
+  async restoreNow() {
+    await this.sessions.opened;
     for (const doc of this.docs) doc.code.close();
     this.docs = [];
     this.shown = null;
@@ -165,7 +173,7 @@ export class Pane {
     for (const path of removed) {
       this.unkept.delete(path);
       const doc = this.docOf(path);
-      if (doc && !refused.includes(path)) this.close(doc, false);
+      if (doc && doc.code.text === doc.kept && !refused.includes(path)) this.close(doc, false);
     }
     for (const path of refused) this.unkept.add(path);
     this.drawFiles();
@@ -203,11 +211,11 @@ export class Pane {
     await this.sessions.writeFiles(changed, removed);
   }
 
-  /** @param {globalThis.File[]} files that were dropped or chosen */
+  /** @param {import("./dropped.js").Dropped[]} files or chosen ones */
   async addFiles(files) {
     if (!files.length) return;
     const read = await Promise.all(
-      files.map(async (file) => ({ path: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })),
+      files.map(async ({ path, file }) => ({ path, bytes: new Uint8Array(await file.arrayBuffer()) })),
     );
     const replaced = read.filter(({ path }) => this.paths.has(path)).length;
     for (const { path, bytes } of read) {
@@ -556,7 +564,7 @@ function decoded(bytes) {
 function loading(path) {
   const name = JSON.stringify(path);
   if (/\.np[yz]$/i.test(path)) return `pt.load(${name})`;
-  if (/\.(?:png|jpe?g|webp|gif|bmp|avif)$/i.test(path)) return `pt.imread(${name})`;
+  if (/\.(?:png|jpe?g|webp|gif|bmp|avif)$/i.test(path)) return `pt.imshow(pt.imread(${name}))`;
   if (/\.whl$/i.test(path)) return `import micropip\nawait micropip.install("emfs:/home/pyodide/" + ${name})`;
   return `open(${name}, "rb").read()`;
 }

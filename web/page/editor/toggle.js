@@ -7,6 +7,7 @@ import { byId, h } from "../ui/dom.js";
 import { warnIfOutdated } from "../ui/status.js";
 import { loadStyles } from "../ui/styles.js";
 import { EDITOR } from "../views.js";
+import { droppedFiles } from "./dropped.js";
 
 /** @typedef {import("./pane.js").Pane} Pane */
 /** @typedef {import("./pane.js").Workplace} Workplace */
@@ -18,6 +19,8 @@ export class EditorToggle {
     this.root = byId("editor");
     /** @type {Promise<Pane> | null} */
     this.pane = null;
+    /** It was opened before the session was. */
+    this.isAsked = false;
     this.button = h("button", { type: "button", className: "button", id: "editor-button", textContent: "Editor" });
     this.button.title = "Write programs, and open files";
     this.button.setAttribute("aria-controls", this.root.id);
@@ -38,12 +41,15 @@ export class EditorToggle {
     const { sessions } = this.workplace;
     await sessions.opened;
     const isLoaded = this.pane !== null;
-    if (sessions.session.about.editor?.isOpen ?? this.isOpen) await this.show();
+    const isKeptOpen = sessions.session.about.editor?.isOpen ?? this.isOpen;
+    if (isKeptOpen || this.isAsked) await this.show();
     else this.hide();
+    this.isAsked = false;
     if (isLoaded) await (await this.pane)?.restore();
   }
 
   async open() {
+    this.isAsked = !this.workplace.sessions.isOpen;
     const pane = await this.show();
     pane?.keep();
     pane?.focus();
@@ -119,8 +125,8 @@ export class EditorToggle {
         event.preventDefault();
         event.stopPropagation();
         panel.classList.remove("dropping");
-        const files = [...(event.dataTransfer?.files ?? [])];
-        void this.open().then((pane) => pane?.addFiles(files));
+        const files = droppedFiles(/** @type {DataTransfer} */ (event.dataTransfer));
+        void this.open().then(async (pane) => pane?.addFiles(await files));
       },
       { capture: true },
     );

@@ -33,6 +33,8 @@ class Reference {
     this.root = byId("panel-reference");
     /** The name of the function that is shown, or "". */
     this.path = "";
+    /** The entry that stands there. @type {Entry | undefined} */
+    this.drawn = undefined;
     this.ready = this.load();
   }
 
@@ -65,7 +67,8 @@ class Reference {
     const entry = this.entry();
     this.root.firstElementChild?.classList.toggle("has-entry", Boolean(entry));
     this.markCurrent();
-    this.article?.replaceChildren(...(entry ? this.page(entry) : this.introduction()));
+    this.drawn = undefined;
+    this.draw(false);
     if (!entry) return;
     this.list?.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
     window.scrollTo({ top: 0 });
@@ -118,7 +121,15 @@ class Reference {
     this.markCurrent();
     const count = groups.reduce((sum, [, members]) => sum + members.length, 0);
     if (this.count) this.count.textContent = words ? (count ? `${count} found` : "No matches.") : "";
-    if (!this.entry()) this.article?.replaceChildren(...this.introduction());
+    this.draw(words !== "" && count === 0);
+  }
+
+  /** @param {boolean} isInVain whether a search has found nothing: no entry is left to be shown then */
+  draw(isInVain) {
+    const entry = isInVain ? undefined : this.entry();
+    if (entry && entry === this.drawn) return;
+    this.drawn = entry;
+    this.article?.replaceChildren(...(entry ? this.page(entry) : this.introduction()));
   }
 
   introduction() {
@@ -128,7 +139,7 @@ class Reference {
     return [
       h("h2", {}, `Search: ${words}`),
       ...absent.map(([name, instead]) => h("p", {}, "There is no ", h("code", {}, name), `: ${instead}.`)),
-      ...overviewOf(this.groups ?? []),
+      ...(this.groups?.length || absent.length ? overviewOf(this.groups ?? []) : [h("p", {}, "No matches.")]),
     ];
   }
 

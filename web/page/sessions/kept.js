@@ -205,6 +205,14 @@ export class KeptSession {
     this.writeSoon();
   }
 
+  /** @param {Element | null} element of an input whose controls were changed */
+  changeControls(element) {
+    const input = this.inputs.find(({ entry }) => entry.element === element);
+    if (!input) return;
+    this.dirty.add(input);
+    this.writeSoon();
+  }
+
   /**
    * @param {Entry} entry
    * @param {Outcome} outcome
@@ -337,7 +345,8 @@ export class KeptSession {
         this.about.changed = Date.now();
         const surplus = this.count();
         await store.putInput({ ...this.about }, input.n, record);
-        if (input.outcome === outcome) input.outcome = null;
+        const mayChange = input.entry.element.querySelector(".controls-panel") !== null;
+        if (input.outcome === outcome && !mayChange) input.outcome = null;
         for (const oldest of surplus) await this.trim(oldest);
         return;
       }

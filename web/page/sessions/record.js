@@ -157,16 +157,22 @@ export function restoredEntry(record, transcript, displays, trimmed) {
   const { source, state, parts, outcome } = record;
   const entry = transcript.entryOf(source);
   if (!source) entry.element.replaceChildren();
-  for (const part of parts) {
-    if (part.kind === "printed") entry.element.append(printedAgain(part.runs, part.isCut));
-    else entry.element.append(displays.restored(part.bundle));
-  }
+  entry.element.append(...parts.map((part) => partAgain(part, displays)));
   if (outcome) entry.finish(outcome, (bundle) => displays.restoredResult(bundle));
   else entry.element.className = state === "done" ? "entry done" : "entry failed";
   const words = record.isTrimmed ? trimmed : state === "waiting" || state === "running" ? UNFINISHED[state] : "";
   if (words) entry.element.append(h("p", { className: "note" }, words));
   entry.element.classList.add("restored");
   return entry;
+}
+
+/**
+ * @param {Part} part
+ * @param {Displays} displays
+ * @returns {HTMLElement}
+ */
+export function partAgain(part, displays) {
+  return part.kind === "printed" ? printedAgain(part.runs, part.isCut) : displays.restored(part.bundle);
 }
 
 /**

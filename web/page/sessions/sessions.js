@@ -9,6 +9,7 @@
  */
 
 import { MOST_BYTES as MOST_FILE_BYTES } from "../../worker/boot/home.js";
+import { CHANGED } from "../display/controls.js";
 import { button, h } from "../ui/dom.js";
 import { claim } from "./claim.js";
 import { KeptSession } from "./kept.js";
@@ -83,6 +84,9 @@ export class Sessions extends EventTarget {
       drafted: () => this.keepDraft(),
     };
     repl.transcript.onCleared = (elements, isCleared) => void this.session.clear(elements, isCleared);
+    document.addEventListener(CHANGED, ({ target }) => {
+      if (target instanceof Element) this.session.changeControls(target.closest(".entry"));
+    });
     repl.transcript.onStray = (shown) => this.session.stray(shown);
     engine.prepare = () => this.giveFiles();
     engine.addEventListener("ready", () => repl.transcript.scrollToEnd(), { once: true }); // there may be a banner now

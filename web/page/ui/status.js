@@ -213,6 +213,9 @@ function withoutIsolation() {
   return `${way} To enable it, allow this page to use a service worker, or have its host send COOP and COEP headers.`;
 }
 
+/** There, what is said of a software adapter takes one line until it is opened. */
+const NARROW = "(max-width: 40rem)";
+
 /** Of two banners the more urgent one is shown: that the page is outdated is true until it is reloaded. */
 const URGENCY = { software: 0, cpu: 0, outdated: 1, failed: 2 };
 
@@ -226,7 +229,12 @@ function showBanner(kind, warnings, ...actions) {
   const shown = banner.hidden ? kind : /** @type {keyof typeof URGENCY} */ (banner.dataset.kind);
   if (URGENCY[shown] > URGENCY[kind]) return;
   banner.dataset.kind = kind;
-  const words = warnings.map(([headline, explanation]) => h("p", {}, h("strong", {}, headline), ` ${explanation}`));
+  const isFolded = kind === "software" && matchMedia(NARROW).matches;
+  const words = warnings.map(([headline, explanation]) =>
+    isFolded
+      ? h("details", {}, h("summary", {}, h("strong", {}, headline)), h("p", {}, explanation))
+      : h("p", {}, h("strong", {}, headline), ` ${explanation}`),
+  );
   const text = h("div", { className: "words" }, ...words);
   banner.replaceChildren(h("div", { className: "banner-text" }, text, ...actions));
   banner.hidden = false;

@@ -27,7 +27,7 @@ export class StatusPanel {
     // Made once: a button that a redrawing takes away under a finger hears no click.
     const [memory, python, rows] = [h("dl"), h("dl"), h("dl")];
     this.lists = { memory, python, rows };
-    this.title = h("h2");
+    this.title = h("h2", { className: "device-title" });
     this.element.append(h("h2", {}, "Memory"), memory, h("h2", {}, "Python"), python, this.actions(), this.title, rows);
     this.listen();
   }

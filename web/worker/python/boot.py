@@ -192,6 +192,22 @@ class Console:
         pixels = None if frame is None else frame.to_memoryview()
         return (await self._session.call(lambda: self._rich.draw(request, pixels))).to_json()
 
+    def change(self, number: int, value: str) -> str:
+        """Note that the reader changed a control; `value` is JSON.
+
+        Gives the numbers of what is to be run then, as JSON; "null" where the control is gone.
+        """
+        from py_tensor import ui
+
+        return json.dumps(ui.changed(number, json.loads(value)))
+
+    async def react(self, number: int) -> str:
+        """Run what has this number, because controls have changed."""
+        from py_tensor import ui
+
+        self._rich.begin()
+        return (await self._session.react(lambda: ui.run(number))).to_json()
+
     def query(self, method: str, arguments: str) -> str:
         """Answer a question about the session, between inputs: JSON in and out.
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import py_tensor as pt
 from py_tensor.display.pictures import is_colour
-from py_tensor.display.screen import Bundle, set_screen
+from py_tensor.display.screen import Bundle, Widget, set_screen
 
 KEPT_TENSORS = 50
 """How many of the tensors that were shown can still be looked at."""
@@ -188,6 +188,8 @@ class Rich:
 
     def describe(self, value: Any) -> Bundle | None:
         """What is shown beside, or instead of, a value's repr; None for the repr alone."""
+        if isinstance(value, Widget) and value.shown_as not in self._new:
+            pt.display(value)
         bundle = self._described(value)
         if isinstance(value, pt.Tensor) and bundle is not None:
             bundle = bundle | {"number": self._kept.add(value)}
@@ -198,6 +200,8 @@ class Rich:
             return _described_tensor(value)
         if isinstance(value, pt.Display):
             return {"kind": "shown"} if value.number in self._new else None
+        if isinstance(value, Widget):
+            return {"kind": "shown"}
         return None if inspect.isclass(value) else described_object(value)
 
     async def view(self, request: str) -> None:

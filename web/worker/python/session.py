@@ -186,6 +186,20 @@ class Session:
 
         return await self._guarded(evaluate)
 
+    async def react(self, function: Callable[[], Awaitable[Any]]) -> Outcome:
+        """Await `function()`, which calls code of the program's, as an input is run."""
+
+        async def evaluate() -> Outcome:
+            task = self.task_of(function())
+            self._builtins.give()
+            try:
+                await task
+            finally:
+                self._builtins.take()
+            return Outcome(True)
+
+        return await self._guarded(evaluate)
+
     def interrupt(
         self, program: Set[asyncio.Future[Any] | None], spared: Set[asyncio.Future[Any] | None]
     ) -> Set[asyncio.Task[Any]]:

@@ -1,0 +1,314 @@
+"""Controls in the page: a reader's hands, the pictures below, errors, interrupts, a reload."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.app import AppPage
+from tests.browser.repl import Repl
+from tests.browser.test_accessibility import AUDIT, AXE, SIZES
+from tests.browser.test_boot import serve_without_jspi
+from tests.browser.test_display import Shown, pixels
+from tests.browser.test_editor import Editor
+from tests.browser.test_sessions import Visits
+from tests.browser.visitor import Regular
+
+OpenPage = Callable[..., AppPage]
+
+GREY = """
+def grey(level):
+    return pt.imshow(pt.full((2, 2), level), vmin=0, vmax=100, cmap="gray")
+"""
+
+FRAMES = """async ([slider, frames]) => {
+  let left = frames;
+  const since = performance.now();
+  await new Promise((resolve) => {
+    const step = () => {
+      slider.value = String(left % 100);
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+      if (left-- > 0) requestAnimationFrame(step);
+      else resolve();
+    };
+    step();
+  });
+  return performance.now() - since;
+}"""
+"""A hand that moves a slider in each frame."""
+
+
+class Panel:
+    """Controls that an input has shown."""
+
+    def __init__(self, entry: Locator) -> None:
+        self.entry = entry
+        self.root = entry.locator(".controls-panel")
+        self.output = self.root.locator(".controls-output")
+        self.canvas = self.output.locator("canvas")
+
+    def slider(self, name: str = "") -> Locator:
+        return self.root.get_by_role("slider", name=name or None)
+
+    def expect_level(self, level: float) -> None:
+        """Wait for a grey of `level` percent."""
+        for _ in range(100):
+            if self.canvas.count() and abs(int(pixels(self.canvas)[0, 0, 0]) - level * 2.55) < 2:
+                return
+            self.root.page.wait_for_timeout(50)
+        pytest.fail(f"the picture shows {pixels(self.canvas)[0, 0]}, not {level} percent")
+
+
+@pytest.fixture
+def shown(app: AppPage) -> Iterator[Shown]:
+    app.page.locator("#tab-console").click()
+    app.page.locator("#clear").click()
+    yield Shown(app)
+    app.page.evaluate("pyTensor.interrupt()")
+
+
+def grey(shown: Shown, value: int = 10) -> Panel:
+    """A picture whose level a slider sets."""
+    code = f"{GREY}\npt.ui.interact(grey, level=pt.ui.slider(0, 100, value={value}, label='Level'))"
+    panel = Panel(shown.run(code))
+    panel.expect_level(value)
+    return panel
+
+
+class TestValues:
+    def test_a_slider_moved_by_keyboard(self, shown: Shown) -> None:
+        panel = grey(shown)
+        canvas = panel.canvas.element_handle()
+        panel.slider().focus()
+        for key, level in (("ArrowRight", 11), ("End", 100), ("Home", 0), ("PageUp", 10)):
+            shown.page.keyboard.press(key)
+            panel.expect_level(level)
+            expect(panel.root.locator("output")).to_have_text(str(level))
+        assert panel.canvas.evaluate("(now, before) => now === before", canvas)
+        assert shown.page.evaluate("document.activeElement.type") == "range"
+
+    def test_each_kind(self, shown: Shown) -> None:
+        panel = Panel(
+            shown.run(
+                "def told(**values): print(values)\n"
+                "count = pt.ui.number(0, 9, label='Count')\n"
+                "pt.ui.interact(told, slide=(0.0, 1.0, 0.25), number=count,\n"
+                "    both=False, way=['up', 'down'], go=pt.ui.button('Go'))"
+            )
+        )
+        first = "{'slide': 0.0, 'number': 0, 'both': False, 'way': 'up', 'go': 0}"
+        printed = panel.output.locator(".printed")
+        expect(printed).to_have_text(first)
+        panel.slider("slide").press("ArrowRight")
+        panel.root.get_by_role("spinbutton", name="Count").fill("7")
+        panel.root.get_by_role("checkbox", name="both").check()
+        panel.root.get_by_role("combobox", name="way").select_option("down")
+        button = panel.root.get_by_role("button", name="Go")
+        for _ in range(3):
+            button.click()
+        last = "{'slide': 0.25, 'number': 7, 'both': True, 'way': 'down', 'go': 3}"
+        expect(printed).to_have_text(last)
+
+    def test_a_number_that_does_not_fit(self, shown: Shown) -> None:
+        panel = Panel(
+            shown.run("pt.ui.interact(lambda n: print(n), n=pt.ui.number(1, 9, value=5))")
+        )
+        field = panel.root.get_by_role("spinbutton", name="n")
+        for text in ("12", "", "0", "2.5"):
+            field.fill(text)
+            expect(field).to_have_attribute("aria-invalid", "true")
+            expect(panel.root).to_contain_text("Enter a whole number from 1 to 9.")
+        expect(panel.output).to_have_text("5")
+        field.fill("3")
+        expect(field).to_have_attribute("aria-invalid", "false")
+        expect(panel.output).to_have_text("3")
+
+    def test_a_control_by_itself(self, shown: Shown) -> None:
+        first = Panel(shown.run("level = pt.ui.slider(0, 9, value=4)\nlevel"))
+        expect(first.entry.locator("pre.result")).to_have_count(0)
+        second = Panel(shown.run("pt.display(level)"))
+        second.slider().press("ArrowRight")
+        expect(first.slider()).to_have_value("5")
+        assert shown.value("level.value") == "5"
+        shown.run("@level.on_change\ndef _(value): print('now', value)")
+        second.slider().press("ArrowRight")
+        expect(second.output).to_have_text("now 6")
+
+    def test_a_running_loop_sees_them(self, shown: Shown) -> None:
+        shown.begin(
+            "stop = pt.ui.checkbox(label='Stop')\npt.display(stop)\nview = pt.display(0)\ni = 0\n"
+            "while not stop.value:\n    i += 1\n    view.update(i)\nprint('stopped')"
+        )
+        entry = shown.entries.last
+        expect(entry.get_by_role("checkbox", name="Stop")).to_be_visible()
+        entry.get_by_role("checkbox", name="Stop").check()
+        expect(entry.locator(".printed")).to_have_text("stopped", timeout=20_000)
+
+    def test_inputs_come_first(self, shown: Shown) -> None:
+        """What is called waits while an input runs, and the last value counts."""
+        panel = Panel(shown.run("calls = []\npt.ui.interact(lambda n: calls.append(n), n=(0, 50))"))
+        shown.begin("import asyncio\nawait asyncio.sleep(1)\nprint(calls)")
+        for _ in range(5):
+            panel.slider().press("ArrowRight")
+        expect(shown.entries.last.locator(".printed")).to_have_text("[0]")
+        assert shown.value("calls") == "[0, 5]"
+
+
+class TestOutput:
+    def test_pictures_change_in_place_at_the_rate_of_the_screen(self, shown: Shown) -> None:
+        panel = Panel(
+            shown.run(f"calls = []\n{GREY}\n@pt.ui.interact(level=(0, 100))\ndef show(level):\n"
+                      "    calls.append(level)\n    return grey(level)")
+        )  # fmt: skip
+        panel.expect_level(0)
+        took = shown.page.evaluate(FRAMES, [panel.slider().element_handle(), 120])
+        panel.expect_level(0)
+        calls = json.loads(shown.value("calls"))
+        assert len(calls) <= 123  # no more than one for each frame
+        assert len(calls) >= 20, f"{len(calls)} pictures in {took:.0f} ms"
+        assert calls[-1] == 0
+        expect(panel.output.locator(".display")).to_have_count(1)
+
+    def test_printed_text_is_replaced(self, shown: Shown) -> None:
+        panel = Panel(
+            shown.run("def f(n):\n    if n: print('n is', n)\n    return pt.arange(n)\n"
+                      "pt.ui.interact(f, n=(0, 5))")
+        )  # fmt: skip
+        expect(panel.output.locator("pre.result")).to_contain_text("[]")
+        panel.slider().press("ArrowRight")
+        expect(panel.output.locator(".printed")).to_have_text("n is 1")
+        panel.slider().press("ArrowRight")
+        expect(panel.output.locator(".printed")).to_have_text("n is 2")
+        panel.slider().press("Home")
+        expect(panel.output.locator(".printed")).to_have_count(0)
+        expect(panel.output.locator(".display")).to_have_count(1)
+
+    def test_an_error_is_shown_and_goes(self, shown: Shown) -> None:
+        panel = Panel(
+            shown.run("def inverse(n):\n    return 6 // n\npt.ui.interact(inverse, n=(0, 5))")
+        )
+        error = panel.root.locator(".error")
+        expect(error).to_contain_text("ZeroDivisionError")
+        expect(error).to_contain_text("return 6 // n")
+        panel.slider().press("ArrowRight")
+        expect(error).to_have_count(0)
+        expect(panel.output).to_have_text("6")
+        panel.slider().press("Home")
+        expect(error).to_contain_text("ZeroDivisionError")
+        expect(panel.output).to_have_text("6")  # what was shown last stays
+        expect(panel.entry).to_have_class("entry done")
+
+    def test_an_interrupt_ends_the_call_alone(self, shown: Shown) -> None:
+        panel = Panel(
+            shown.run("def wait(n):\n    while n: pass\n    return n\n"
+                      "pt.ui.interact(wait, n=(0, 5))")
+        )  # fmt: skip
+        expect(panel.output).to_have_text("0")
+        panel.slider().press("ArrowRight")
+        button = shown.page.locator("#interrupt")
+        expect(button).to_be_visible()
+        expect(shown.page.locator("#busy-text")).to_contain_text("Updating")
+        button.click()
+        expect(panel.root.locator(".error")).to_contain_text("KeyboardInterrupt")
+        panel.slider().press("Home")
+        expect(panel.root.locator(".error")).to_have_count(0)
+
+    def test_a_call_may_wait(self, shown: Shown) -> None:
+        panel = Panel(
+            shown.run("import asyncio\nasync def f(n):\n    await asyncio.sleep(0.01)\n"
+                      "    return n\npt.ui.interact(f, n=(0, 5))")
+        )  # fmt: skip
+        expect(panel.output).to_have_text("0")
+        panel.slider().press("ArrowRight")
+        expect(panel.output).to_have_text("1")
+
+    def test_a_restart(self, fresh_page: OpenPage) -> None:
+        shown = Shown(fresh_page())
+        panel = grey(shown)
+        shown.page.evaluate("document.querySelector('#restart').click()")
+        expect(panel.slider()).to_be_disabled(timeout=60_000)
+        expect(panel.root).to_contain_text("Run this input again to use its controls.")
+
+    def test_where_python_cannot_block(self, fresh_page: OpenPage) -> None:
+        shown = Shown(fresh_page(routes={"**/worker.js": serve_without_jspi}))
+        panel = grey(shown)
+        panel.slider().press("End")
+        panel.expect_level(100)
+
+
+class TestAfterAReload:
+    @pytest.fixture
+    def visits(self, regular: Callable[[bool], Regular]) -> Iterator[Visits]:
+        visitor = regular(False)
+        yield Visits(visitor)
+        visitor.leave()
+
+    def test_they_are_shown_as_they_were(self, visits: Visits) -> None:
+        app = visits.open()
+        code = (
+            f"{GREY}\ndef show(level):\n    print('level', level)\n    grey(level)\n"
+            "    1 / (level - 30)\npt.ui.interact(show, level=pt.ui.slider(0, 30, 10, value=10))"
+        )
+        panel = Panel(Shown(app).run(code))
+        panel.expect_level(10)
+        panel.slider().press("End")
+        expect(panel.root.locator(".error")).to_contain_text("ZeroDivisionError")
+        panel.expect_level(30)
+        app.page.wait_for_timeout(3000)  # it is written by then
+        repl: Repl = visits.reload(app)
+        panel = Panel(repl.entries.first)
+        expect(panel.slider()).to_be_disabled()
+        expect(panel.slider()).to_have_value("30")
+        expect(panel.root).to_contain_text("Run this input again to use its controls.")
+        expect(panel.output.locator(".printed")).to_have_text("level 30")
+        expect(panel.root.locator(".error")).to_contain_text("ZeroDivisionError")
+        panel.expect_level(30)
+
+    def test_below_a_cell(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("pt.ui.interact(lambda n: n * n, n=(0, 9))")
+        editor.press("Control+Enter")
+        panel = Panel(editor.outputs.locator(".entry"))
+        expect(panel.output).to_have_text("0")
+        panel.slider().focus()
+        for _ in range(3):
+            app.page.keyboard.press("ArrowRight")
+        expect(panel.output).to_have_text("9")
+        assert "n * n" in editor.text.inner_text()
+        app.page.wait_for_timeout(3000)  # it is written by then
+        visits.reload(app)
+        panel = Panel(editor.outputs.locator(".entry"))
+        expect(panel.output).to_have_text("9")
+        expect(panel.slider()).to_have_value("3")
+        expect(panel.slider()).to_be_disabled()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_axe(shown: Shown, size: str, scheme: Any) -> None:
+    page = shown.page
+    width, height = SIZES[size]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    try:
+        panel = Panel(
+            shown.run(
+                "pt.ui.interact(lambda **all: 1 / 0, a=(0, 5), b=pt.ui.number(1, 5), c=True,\n"
+                "    d=['x', 'y'], e=pt.ui.button('Go'))"
+            )
+        )
+        expect(panel.root.locator(".error")).to_contain_text("ZeroDivisionError")
+        panel.root.get_by_role("spinbutton").fill("9")
+        if page.evaluate("typeof axe") == "undefined":
+            page.evaluate(AXE.read_text("utf-8"))
+        found = page.evaluate(AUDIT)
+        assert not [v for v in found if v["impact"] in ("serious", "critical")], found
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    finally:
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1280, "height": 720})

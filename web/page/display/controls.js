@@ -1,0 +1,281 @@
+/**
+ * Controls (py_tensor/ui.py) and, below them, the output of what runs as they change. Python is told of a change at
+ * once, at most once in a frame, and says what is to be run; that waits for its turn among the inputs, once.
+ */
+
+import { drawFailure } from "../repl/failure.js";
+import { Printed } from "../repl/transcript.js";
+import { partAgain, partsOf, storableOutcome } from "../sessions/record.js";
+import { h, oncePerFrame } from "../ui/dom.js";
+
+/** @typedef {import("./bundles.js").ControlFacts} ControlFacts */
+/** @typedef {import("./bundles.js").ControlsBundle} ControlsBundle */
+/** @typedef {import("./bundles.js").ControlValue} ControlValue */
+/** @typedef {import("./displays.js").Displays} Displays */
+/** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
+
+/** Bubbles from a panel that shows something else than before. */
+export const CHANGED = "controls-changed";
+
+let ids = 0;
+
+export class ControlsPanel {
+  /**
+   * @param {ControlsBundle} bundle
+   * @param {Displays} displays
+   */
+  constructor(bundle, displays) {
+    this.bundle = bundle;
+    this.displays = displays;
+    this.interpreter = displays.engine.interpreter; // another one knows nothing of these
+    this.isLive = bundle.past === undefined;
+    /** What waits for its turn. @type {Set<number>} */
+    this.waiting = new Set();
+    /** @type {Set<Field>} */
+    this.changed = new Set();
+    this.tell = oncePerFrame(() => this.tellNow());
+    this.fields = bundle.controls.map((facts) => new Field(facts, (field) => this.onChange(field)));
+    this.form = h(
+      "div",
+      { className: "controls", ariaLabel: "Controls" },
+      ...this.fields.map((field) => field.element),
+    );
+    this.form.setAttribute("role", "group");
+    this.note = h("p", { className: "note", hidden: true }, "Run this input again to use its controls.");
+    /** What is printed and displayed. */
+    this.output = h("div", { className: "controls-output" });
+    /** @type {Printed | null} */
+    this.printed = null;
+    /** @type {Outcome | null} */
+    this.failed = null;
+    this.failure = h("div", { className: "controls-failure", ariaLive: "polite" });
+    this.element = h("div", { className: "controls-panel" }, this.form, this.note, this.output, this.failure);
+    if (this.isLive) this.begin();
+    else this.restore();
+  }
+
+  begin() {
+    const { bundle, displays } = this;
+    for (const { facts } of this.fields) displays.panels.set(facts.number, this);
+    if (bundle.target === null) return;
+    displays.panels.set(bundle.target, this);
+    this.request(bundle.target);
+  }
+
+  restore() {
+    const { parts, failure } = /** @type {import("./bundles.js").Past} */ (this.bundle.past);
+    this.output.append(...parts.map((part) => partAgain(part, this.displays)));
+    this.showFailure(failure);
+    this.disable();
+  }
+
+  /** Nobody hears of changes any more. */
+  retire() {
+    this.isLive = false;
+    this.displays.around(() => this.disable());
+  }
+
+  disable() {
+    for (const field of this.fields) field.input.disabled = true;
+    this.note.hidden = false;
+  }
+
+  /** @returns {Promise<ControlsBundle>} */
+  async stored() {
+    const { bundle, output, printed, failed } = this;
+    const controls = this.fields.map(({ facts, value }) => ({ ...facts, value }));
+    const parts = await partsOf({ element: output, draw: () => printed?.draw() }, this.displays);
+    return { ...bundle, controls, past: { parts, failure: failed && storableOutcome(failed) } };
+  }
+
+  // Changes ----------------------------------------------------------------------------------------
+
+  /** @param {Field} field */
+  onChange(field) {
+    this.changed.add(field);
+    this.tell();
+  }
+
+  tellNow() {
+    const { engine, shown } = this.displays;
+    const changed = [...this.changed];
+    this.changed.clear();
+    if (this.interpreter !== engine.interpreter) this.retire();
+    if (!this.isLive) return;
+    for (const { facts, value } of changed) {
+      engine.change(facts.number, value);
+      for (const { drawn } of shown.values()) if (drawn !== this) drawn.follow?.(facts.number, value);
+    }
+    this.sayChanged();
+  }
+
+  /**
+   * The reader changed a control in another place.
+   *
+   * @param {number} number
+   * @param {ControlValue} value
+   */
+  follow(number, value) {
+    for (const field of this.fields) if (field.facts.number === number) field.value = value;
+  }
+
+  sayChanged() {
+    this.element.dispatchEvent(new Event(CHANGED, { bubbles: true }));
+  }
+
+  // Running ----------------------------------------------------------------------------------------
+
+  /** @param {number} target is to be run, which may wait for its turn already */
+  request(target) {
+    if (this.waiting.has(target)) return;
+    this.waiting.add(target);
+    void this.run(target);
+  }
+
+  /** @param {number} target */
+  async run(target) {
+    const { displays } = this;
+    let hasBegun = false;
+    /** @type {Printed | null} */
+    let printed = null;
+    const outcome = await displays.engine.react(target, {
+      onStart: () => {
+        hasBegun = true;
+        this.waiting.delete(target);
+      },
+      onOutput: (stream, text) => {
+        printed ??= this.openPrinted();
+        printed.terminal.write(text, stream);
+        this.drawPrinted();
+      },
+      onDisplay: (number, bundle) => displays.around(() => this.output.append(displays.create(number, bundle))),
+    });
+    if (!hasBegun) this.waiting.delete(target);
+    if (!this.isLive) return;
+    displays.around(() => {
+      if (printed) printed.draw();
+      else if (outcome.ok) this.closePrinted();
+      this.showFailure(outcome.ok ? null : outcome);
+    });
+    this.sayChanged();
+  }
+
+  /** @returns {Printed} in place of what was printed before */
+  openPrinted() {
+    const printed = new Printed();
+    if (this.printed) this.printed.element.replaceWith(printed.element);
+    else this.output.prepend(printed.element);
+    this.printed = printed;
+    return printed;
+  }
+
+  drawPrinted = oncePerFrame(() => this.displays.around(() => this.printed?.draw()));
+
+  closePrinted() {
+    this.printed?.element.remove();
+    this.printed = null;
+  }
+
+  /** @param {Outcome | null} outcome */
+  showFailure(outcome) {
+    this.failed = outcome;
+    this.failure.replaceChildren(...(outcome ? [drawFailure(outcome)] : []));
+  }
+}
+
+/** One control: a native element with its label. */
+class Field {
+  /**
+   * @param {ControlFacts} facts
+   * @param {(field: Field) => void} onChange
+   */
+  constructor(facts, onChange) {
+    this.facts = facts;
+    this.presses = Number(facts.value); // of a button
+    this.onChange = onChange;
+    const id = `control-${++ids}`;
+    this.input = this.inputOf(id);
+    this.shown = h("output", { className: "control-value" });
+    this.shown.htmlFor.add(id);
+    const label = h("label", { className: "control-label", htmlFor: id }, facts.label);
+    /** @type {Record<ControlFacts["type"], HTMLElement[]>} */
+    const parts = {
+      slider: [label, this.input, this.shown],
+      number: [label, this.input, this.shown],
+      checkbox: [this.input, label],
+      choice: [label, this.input],
+      button: [this.input],
+    };
+    this.element = h("div", { className: `control control-${facts.type}` }, ...parts[facts.type]);
+    this.describe();
+  }
+
+  /** @param {string} id */
+  inputOf(id) {
+    const { type, label, value, start, stop, step, options } = this.facts;
+    if (type === "button") {
+      const made = h("button", { type: "button", id, className: "button", textContent: label });
+      made.addEventListener("click", () => {
+        this.presses++;
+        this.onChange(this);
+      });
+      return made;
+    }
+    const bounds = { min: String(start ?? ""), max: String(stop ?? "") };
+    const made =
+      type === "choice"
+        ? h("select", { id }, ...(options ?? []).map((name, i) => h("option", { value: String(i) }, name)))
+        : type === "checkbox"
+          ? h("input", { type, id, checked: value === true })
+          : type === "slider"
+            ? h("input", { type: "range", id, ...bounds, step: String(step) })
+            : h("input", { type, id, ...bounds, step: String(step) });
+    if (type !== "checkbox") made.value = String(value);
+    made.addEventListener("input", () => {
+      this.describe();
+      if (this.isFit) this.onChange(this);
+    });
+    return made;
+  }
+
+  /** @returns {ControlValue} */
+  get value() {
+    const { input } = this;
+    if (input instanceof HTMLButtonElement) return this.presses;
+    return input instanceof HTMLInputElement && input.type === "checkbox" ? input.checked : Number(input.value);
+  }
+
+  set value(value) {
+    const { input } = this;
+    this.presses = Number(value);
+    if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = value === true;
+    else if (!(input instanceof HTMLButtonElement)) input.value = String(value);
+    this.describe();
+  }
+
+  /** Whether Python can have the value: of a number any that its bounds admit, whatever its step. */
+  get isFit() {
+    const { input, facts } = this;
+    if (facts.type !== "number") return true;
+    const { value, validity } = /** @type {HTMLInputElement} */ (input);
+    const isWhole = !facts.whole || Number.isInteger(Number(value));
+    return value !== "" && isWhole && !validity.badInput && !validity.rangeUnderflow && !validity.rangeOverflow;
+  }
+
+  /** The value of a slider beside it, and what is wrong with a number. */
+  describe() {
+    const { input, facts } = this;
+    if (facts.type === "slider") this.shown.textContent = /** @type {HTMLInputElement} */ (input).value;
+    if (facts.type !== "number") return;
+    input.ariaInvalid = String(!this.isFit);
+    this.shown.textContent = this.isFit ? "" : wanted(facts);
+  }
+}
+
+/** @param {ControlFacts} facts of a number */
+function wanted({ start, stop, whole }) {
+  const what = whole ? "Enter a whole number" : "Enter a number";
+  if (typeof start === "number" && typeof stop === "number") return `${what} from ${start} to ${stop}.`;
+  if (typeof start === "number") return `${what}, ${start} or more.`;
+  return typeof stop === "number" ? `${what}, ${stop} or less.` : `${what}.`;
+}

@@ -1,0 +1,41 @@
+/** What was dropped on the page, folders included. */
+
+/** @typedef {{ path: string, file: File }} Dropped */
+
+/** So many files of folders are taken. */
+const MOST_FILES = 1000;
+
+/**
+ * @param {DataTransfer} transfer which is empty when its event is over
+ * @returns {Promise<Dropped[]>}
+ */
+export async function droppedFiles(transfer) {
+  const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry?.() ?? []);
+  const files = [...transfer.files];
+  if (!entries.some(({ isDirectory }) => isDirectory)) return files.map((file) => ({ path: file.name, file }));
+  /** @type {Dropped[]} */
+  const found = [];
+  for (const entry of entries) await walk(entry, entry.name, found);
+  return found;
+}
+
+/**
+ * @param {FileSystemEntry} entry
+ * @param {string} path
+ * @param {Dropped[]} found
+ */
+async function walk(entry, path, found) {
+  if (found.length >= MOST_FILES || entry.name.startsWith(".")) return;
+  if (entry.isFile) {
+    const file = /** @type {FileSystemFileEntry} */ (entry);
+    found.push({ path, file: await new Promise((resolve, reject) => file.file(resolve, reject)) });
+    return;
+  }
+  const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
+  for (;;) {
+    /** @type {FileSystemEntry[]} */
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)); // a part at a time
+    if (!some.length) return;
+    for (const each of some) await walk(each, `${path}/${each.name}`, found);
+  }
+}
