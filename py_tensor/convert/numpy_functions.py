@@ -3,8 +3,8 @@
 NumPy dispatches ``np.f(x)`` to the tensor.
 
 - An elementwise function (a ufunc such as `np.exp`, and the operators of arrays) calls the
-  library's function of that name, with `out`, `where` and `dtype`. If there is none, NumPy's raises;
-  ufuncs of other libraries (`scipy.special.erfc`) get copies of the tensors.
+  library's function of that name, with `out`, `where` and `dtype`. If there is none, NumPy's
+  raises, and ufuncs of other libraries (`scipy.special.erfc`) get copies of the tensors.
 - A function in `FUNCTIONS` calls the library's, so nothing is read and the result is a tensor.
   Options (`mode`, ...) and forms (`np.dot` of three axes, `np.repeat` by a list) that only NumPy's
   has raise, and the error suggests an explicit copy, ``np.f(x.numpy())``. Where the behaviours
