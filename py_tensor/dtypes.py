@@ -371,7 +371,7 @@ def real_of(dtype: DType) -> DType:
 def warn_of_loss(source: DType, target: DType) -> None:
     """Warn where a conversion drops the imaginary parts of complex numbers."""
     if source.kind == "c" and target.kind not in "cb":
-        warn(f"{source} becomes {target}: the imaginary parts are dropped", ComplexWarning, 4)
+        warn(f"casting {source} to {target} discards the imaginary parts", ComplexWarning, 4)
 
 
 def converter(dtype: DType) -> Callable[[Any], Any]:

@@ -143,7 +143,11 @@ def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
 def warn_of_rank(op: str, rank: Any, order: int) -> None:
     """Warn if the rank is known to be less than the number of coefficients."""
     if rank is not None and rank < order:
-        warn(f"{op}: rank {rank} of {order} coefficients", RankWarning, stacklevel=3)
+        warn(
+            f"{op}: the rank, {rank}, is less than the number of coefficients, {order}",
+            RankWarning,
+            stacklevel=3,
+        )
 
 
 def points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:

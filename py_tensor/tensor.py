@@ -799,8 +799,8 @@ def _tell_of_copies() -> None:
     if not _told_of_copies:
         _told_of_copies = True
         warn(
-            "NumPy takes a copy of the tensor, and what it computes is in the host's memory;"
-            " x.numpy() is such a copy without this warning, which comes once",
+            "NumPy works on a copy of the tensor in host memory;"
+            " use x.numpy() for an explicit copy. This warning is shown once",
             HostCopyWarning,
             stacklevel=3,
         )

@@ -239,7 +239,6 @@ class TestBanner:
         assert page.evaluate(RESTART)["result"] == "240"
         expect(banner).to_be_hidden()
 
-
     def test_on_a_phone_it_is_one_line_until_it_is_opened(self, fresh_page: OpenPage) -> None:
         page = fresh_page(viewport={"width": 390, "height": 800}).page
         banner = page.locator("#banner")
