@@ -1,7 +1,7 @@
-"""What NumPy and PyTorch have and this library has not, or in part, and what there is instead.
+"""Names of NumPy and PyTorch that are missing or partly supported, and the alternatives.
 
-Errors, FEATURES.md (web/build/features.py) and the page's reference (web/build/reference.py) say
-what is here.
+Used by error messages, FEATURES.md (web/build/features.py) and the page's reference
+(web/build/reference.py).
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-_NO_GRADIENTS = "there is no automatic differentiation yet"
-_NO_MATRIX = "tensors have any number of axes: it is pt.{} of two axes, and @ multiplies matrices"
-_NO_TEXT = "elements are numbers or bools, no text; there is np.{}, on the CPU"
-_NO_DATES = "elements are numbers or bools, no dates; there is np.{}, on the CPU"
-_NO_RECORDS = "elements are numbers or bools, and have no fields; a dict of tensors has names"
-_TOO_WIDE = "the widest numbers have 64 bits, in each part if complex; the CPU alone has them"
-_NO_POINTERS = "memory may lie on a GPU, where C cannot point; x.numpy() is a copy that has {}"
-_OF_NUMPY_ITSELF = "it is about NumPy itself: np.{}"
+_NO_GRADIENTS = "automatic differentiation is not supported yet"
+_NO_MATRIX = "there is no matrix class; use pt.{} with two axes, and @ for matrix products"
+_NO_TEXT = "text is not supported; use np.{} on the CPU"
+_NO_DATES = "dates are not supported; use np.{} on the CPU"
+_NO_RECORDS = "structured dtypes are not supported; use a dict of tensors"
+_TOO_WIDE = "the widest dtypes are float64 and complex128, on the CPU only"
+_NO_POINTERS = "GPU memory has no host address; x.numpy() is a copy with {}"
+_OF_NUMPY_ITSELF = "specific to NumPy: np.{}"
 
 _PYTORCH = {
     "addmm": "c + a @ b",
@@ -88,24 +88,24 @@ _PYTORCH = {
         )
     },
 }  # fmt: skip
-"""Of functions in PyTorch, or in NumPy's `linalg`: what they are called here."""
+"""Functions of PyTorch, or of NumPy's `linalg`, and their equivalents here."""
 
 FUNCTIONS: dict[str, str] = {
-    **{name: f"it is {called}" for name, called in _PYTORCH.items()},
+    **{name: f"use {called}" for name, called in _PYTORCH.items()},
     **dict.fromkeys(("func", "inference_mode", "jacobian", "optim", "vmap"), _NO_GRADIENTS),
-    "bit_generator": "its classes are names of pt.random, such as pt.random.Philox",
-    "dtypes": "all dtypes are of one class, pt.DType",
-    "exceptions": "they are names of the package, such as pt.AxisError and pt.ComplexWarning",
-    "mtrand": "its functions are those of pt.random",
-    "cuda": "pt.device_info() tells of the GPU, where tensors are made where there is one",
-    "device": 'a device is named by "webgpu" or "cpu": x.to(name), pt.set_default_device(name)',
-    "nn": "there are no layers yet; pt.relu, pt.softmax and pt.layer_norm are functions",
-    "set_default_dtype": "the default is float32; dtype=, and x.astype(dtype), choose another",
+    "bit_generator": "its classes are in pt.random, such as pt.random.Philox",
+    "dtypes": "all dtypes are instances of pt.DType",
+    "exceptions": "they are in the package itself, such as pt.AxisError and pt.ComplexWarning",
+    "mtrand": "its functions are in pt.random",
+    "cuda": "tensors are created on the GPU if there is one; see pt.device_info()",
+    "device": 'devices are named "webgpu" and "cpu"; use x.to(name) or pt.set_default_device(name)',
+    "nn": "layers are not supported yet; see the functions pt.relu, pt.softmax and pt.layer_norm",
+    "set_default_dtype": "the default is float32; use dtype= or x.astype(dtype) for others",
     "Size": "the shape of a tensor is a tuple",
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
-    **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled by themselves"),
-    "bfloat16": "there is pt.float16",
-    **dict.fromkeys(("bmm", "mm", "mv"), "it is pt.matmul"),
+    **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled automatically"),
+    "bfloat16": "use pt.float16",
+    **dict.fromkeys(("bmm", "mm", "mv"), "use pt.matmul"),
     **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "matrix")},
     "bmat": _NO_MATRIX.format("block"),
     **{name: _NO_TEXT.format(name) for name in ("char", "chararray", "strings")},
@@ -119,19 +119,19 @@ FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("rec", "recarray", "record", "fromregex"), _NO_RECORDS),
     **dict.fromkeys(("complex256", "float128"), _TOO_WIDE),
     "ctypeslib": _NO_POINTERS.format("ctypes"),
-    "f2py": "it compiles Fortran, which runs on the CPU; pt.kernel compiles WGSL for the GPU",
-    "memmap": "memory may lie on a GPU, where no file is; pt.asarray takes one of NumPy's",
-    "ma": "no mask goes along with a tensor; there are NaN with pt.nanmean, and where=mask",
+    "f2py": "Fortran runs on the CPU only; pt.kernel compiles WGSL for the GPU",
+    "memmap": "GPU memory cannot be mapped to a file; pt.asarray copies a NumPy memmap",
+    "ma": "masked arrays are not supported; use NaN with pt.nanmean, or where=mask",
     **{
         name: _OF_NUMPY_ITSELF.format(name)
         for name in ("core", "get_include", "show_config", "show_runtime", "test")
     },
-    "info": "help(pt.sum) shows what there is to read of pt.sum",
-    "nested_iters": "loops over pt.ndindex(*shape) may stand in each other",
-    "in1d": "it is pt.isin",
-    "normal": "it is pt.random.normal",
-    "seed": "it is pt.manual_seed",
-    "uniform": "it is pt.random.uniform",
+    "info": "use help(pt.sum)",
+    "nested_iters": "use nested loops over pt.ndindex(*shape)",
+    "in1d": "use pt.isin",
+    "normal": "use pt.random.normal",
+    "seed": "use pt.manual_seed",
+    "uniform": "use pt.random.uniform",
 }  # fmt: skip
 """Of the package."""
 
@@ -183,10 +183,10 @@ _PYTORCH_METHODS = {
     "uniform_": "x[...] = pt.random.uniform(size=x.shape)",
     "view_as": "x.reshape(y.shape)",
 }
-"""Of methods in PyTorch: what they are called here."""
+"""Methods of PyTorch and their equivalents here."""
 
 METHODS: dict[str, str] = {
-    **{name: f"it is {called}" for name, called in _PYTORCH_METHODS.items()},
+    **{name: f"use {called}" for name, called in _PYTORCH_METHODS.items()},
     **dict.fromkeys(
         (
             "backward", "detach", "grad", "is_leaf", "register_hook", "requires_grad",
@@ -195,105 +195,104 @@ METHODS: dict[str, str] = {
         _NO_GRADIENTS,
     ),
     "data_ptr": _NO_POINTERS.format("ctypes"),
-    "clone": "it is x.copy()",
-    "bool": "it is x.astype(pt.bool)",
-    "copy_": "it is x[...] = y",
-    "cpu": 'it is x.to("cpu")',
-    "cuda": 'it is x.to("webgpu")',
+    "clone": "use x.copy()",
+    "bool": "use x.astype(pt.bool)",
+    "copy_": "use x[...] = y",
+    "cpu": 'use x.to("cpu")',
+    "cuda": 'use x.to("webgpu")',
     "ctypes": _NO_POINTERS.format("ctypes"),
-    "dim": "it is x.ndim",
-    "double": 'it is x.astype(pt.float64), on the device "cpu"',
-    **dict.fromkeys(("fill_", "zero_"), "it is x.fill(value)"),
-    "float": "it is x.astype(pt.float32)",
-    **dict.fromkeys(("getfield", "setfield"), "elements have no fields; x.view(dtype) is a view"),
-    "gpu": 'it is x.to("webgpu")',
-    "hist": "it is pt.histogram; pt.hist draws one",
-    "int": "it is x.astype(pt.int32)",
-    "long": "it is x.astype(pt.int64)",
-    **dict.fromkeys(("masked_fill", "masked_fill_"), "it is x[mask] = value"),
-    "norm": "it is pt.linalg.norm(x)",
-    "numel": "it is x.size",
-    "type": "it is x.astype(dtype)",
+    "dim": "use x.ndim",
+    "double": 'use x.astype(pt.float64) on the device "cpu"',
+    **dict.fromkeys(("fill_", "zero_"), "use x.fill(value)"),
+    "float": "use x.astype(pt.float32)",
+    **dict.fromkeys(("getfield", "setfield"), "elements have no fields; use x.view(dtype)"),
+    "gpu": 'use x.to("webgpu")',
+    "hist": "use pt.histogram, or pt.hist to draw one",
+    "int": "use x.astype(pt.int32)",
+    "long": "use x.astype(pt.int64)",
+    **dict.fromkeys(("masked_fill", "masked_fill_"), "use x[mask] = value"),
+    "norm": "use pt.linalg.norm(x)",
+    "numel": "use x.size",
+    "type": "use x.astype(dtype)",
 }  # fmt: skip
-"""Of tensors. For a name that is not here, what FUNCTIONS has."""
+"""Hints for attributes of tensors. For other names FUNCTIONS is used."""
 
 _AXIS = dict.fromkeys(("dim", "dims"), "axis")
 KEYWORDS: dict[str, str] = {
-    **{name: f"it is {called}=" for name, called in (_AXIS | {"keepdim": "keepdims"}).items()},
+    **{name: f"use {called}=" for name, called in (_AXIS | {"keepdim": "keepdims"}).items()},
     "requires_grad": _NO_GRADIENTS,
 }
-"""Of parameters of PyTorch's that functions do not take."""
+"""Hints for PyTorch's parameter names."""
 
-_ON_HOST = "computed on the host, by NumPy: the GPU is waited for"
-_WITHOUT_ELEMENTS = "for issubdtype and isinstance: no tensor has such elements"
-_CPU_ALONE = 'on the device "cpu" alone: GPUs have no floats of 64 bits'
-_OF_32_BITS = "32 bits, the default of integers here; NumPy's has 64"
-_NOT_READ = ", where nothing is read for an error"
-_STREAM = "another stream of numbers than NumPy's for the same seed"
+_ON_HOST = "computed on the host by NumPy; waits for the GPU"
+_WITHOUT_ELEMENTS = "only for issubdtype and isinstance; tensors cannot hold such elements"
+_CPU_ALONE = 'only on the device "cpu": GPUs have no 64-bit floats'
+_OF_32_BITS = "32 bits, the default for integers; 64 bits in NumPy"
+_NOT_READ = ", because nothing is read to raise an error"
+_STREAM = "the numbers differ from NumPy's for the same seed"
 PARTLY: dict[str, str] = {
     **dict.fromkeys(
-        ("asfortranarray", "require"), "what is column-major is a view, and owns no memory"
+        ("asfortranarray", "require"), "a column-major result is a view and does not own its memory"
     ),
-    **dict.fromkeys(("nanargmax", "nanargmin"), "on the GPU 0 for NaN alone" + _NOT_READ),
+    **dict.fromkeys(("nanargmax", "nanargmin"), "on the GPU 0 if all elements are NaN" + _NOT_READ),
     **dict.fromkeys(
         ("ravel_multi_index", "unravel_index"),
-        "on the GPU numbers out of range stand for others" + _NOT_READ,
+        "on the GPU no error for numbers out of range" + _NOT_READ,
     ),
     **dict.fromkeys(
         ("linalg.cholesky", "linalg.inv", "linalg.solve", "linalg.svd", "linalg.svdvals"),
-        "on the GPU NaN or infinities where there is no result" + _NOT_READ,
+        "on the GPU NaN or infinities instead of an error" + _NOT_READ,
     ),
     **dict.fromkeys(
         ("average", "histogram", "histogram_bin_edges"),
-        "on the GPU NaN or infinities for what NumPy refuses" + _NOT_READ,
+        "on the GPU NaN or infinities instead of an error" + _NOT_READ,
     ),
     **dict.fromkeys(("pow", "power"), "on the GPU 0 for integers to negative powers" + _NOT_READ),
-    "ufunc": "no resolve_dtypes; reduce takes no initial of None",
+    "ufunc": "no resolve_dtypes; reduce does not accept initial=None",
     **dict.fromkeys(
         ("bytes_", "character", "datetime64", "flexible", "object_", "str_", "timedelta64", "void"),
         _WITHOUT_ELEMENTS,
     ),
     **dict.fromkeys(("cdouble", "complex128", "double", "float64"), _CPU_ALONE),
-    "longdouble": "float64: there is nothing wider; " + _CPU_ALONE,
-    "clongdouble": "complex128: there is nothing wider; " + _CPU_ALONE,
+    "longdouble": "float64, the widest float; " + _CPU_ALONE,
+    "clongdouble": "complex128, the widest complex dtype; " + _CPU_ALONE,
     **dict.fromkeys(("int_", "intp", "uint", "uintp"), _OF_32_BITS),
-    **dict.fromkeys(("errstate", "geterr", "seterr"), "accepted: nothing warns, nothing raises"),
+    **dict.fromkeys(("errstate", "geterr", "seterr"), "accepted; has no effect"),
     **dict.fromkeys(
-        ("frompyfunc", "vectorize"), "the function is called for each element, on the host"
+        ("frompyfunc", "vectorize"), "the function is called for each element on the host"
     ),
-    **dict.fromkeys(
-        ("frombuffer", "fromfile"), "a copy; without a dtype of float32, as float is everywhere"
-    ),
-    "fromstring": "of text alone; frombuffer takes bytes",
-    "genfromtxt": "no names and no masks: elements have no fields; read on the host",
+    **dict.fromkeys(("frombuffer", "fromfile"), "a copy; the default dtype is float32"),
+    "fromstring": "text only; use frombuffer for bytes",
+    "genfromtxt": "no names and no masks; read on the host",
     "loadtxt": "no quoted numbers; read on the host",
-    "nditer": "no ranges and no reductions; each element that is written to is an op",
+    "nditer": "no ranges and no reductions; each write to an element is one op",
     **dict.fromkeys(
-        ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; complex always, as the standard has it"
+        ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; always complex, as in the standard"
     ),
     **dict.fromkeys(("poly1d", "polydiv", "roots"), _ON_HOST),
     **dict.fromkeys(
         ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
         _STREAM,
     ),
-    "lib": "stride_tricks alone",
+    "lib": "stride_tricks only",
     "typing": "the types of this library",
     "random.bytes": "computed on the host",
     "random.seed": _STREAM,
 }
-"""Of names of NumPy's that mean less here, or something else: how. What belongs to a module has its
-name in front. What follows from a signature is not here."""
+"""NumPy names that are partly supported, and the difference. Names in a module have its name as a
+prefix. Missing parameters are found from the signatures and not listed here."""
 
 
 def refuse_function(name: str, module: object) -> NoReturn:
-    """Say that there is no `pt.name`, and what there is instead."""
+    """Raise AttributeError for `pt.name`, with a hint."""
     raise _error(f"module 'py_tensor' has no attribute '{name}'", name, module, FUNCTIONS.get(name))
 
 
 def refuse_method(name: str, tensor: object) -> NoReturn:
-    """Say that there is no `x.name`, and what there is instead: perhaps a function.
+    """Raise AttributeError for `x.name`, with a hint.
 
-    Raised here and not where `self` is the tensor: there Python would suggest private names, too.
+    It is raised here because a frame with the tensor as `self` would have Python suggest private
+    names too.
     """
     words = f"'Tensor' object has no attribute '{name}'"
     raise _error(words, name, tensor, _instead_of_method(name))
@@ -303,9 +302,9 @@ _UNEXPECTED = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argumen
 
 
 def clarify_keyword(error: TypeError) -> None:
-    """Have Python's error about a parameter that a function does not take say what there is.
+    """Add a hint to Python's error about an unexpected keyword argument.
 
-    For hosts that show errors, as the page is: Python raises it before any function of ours runs.
+    For hosts that show errors, such as the page, because Python raises it before the function runs.
     """
     import py_tensor
 
@@ -321,20 +320,20 @@ def _instead_of_method(name: str) -> str | None:
 
 
 def _function_or_op(name: str) -> str | None:
-    """A function of this name, or the op that PyTorch's `name_` does in place; None for others."""
+    """The hint for a function of this name, or for PyTorch's in-place `name_`; None for others."""
     import py_tensor
     from py_tensor.ops.define import REGISTRY
 
     if not name.startswith("_") and callable(getattr(py_tensor, name, None)):
-        return f"there is the function pt.{name}"
+        return f"use the function pt.{name}"
     op = name.removesuffix("_")
     if op != name and op in REGISTRY and hasattr(py_tensor.Tensor, op):
-        return f"it is x[...] = x.{op}(...)"
+        return f"use x[...] = x.{op}(...)"
     return None
 
 
 def _error(words: str, name: str, owner: object, instead: str | None) -> AttributeError:
-    """Of no object where it says what there is, or Python would go on to suggest another name."""
+    """Without an object if there is a hint, so that Python does not suggest another name."""
     if instead:
         return AttributeError(f"{words}; {instead}", name=name, obj=None)
     return AttributeError(words, name=name, obj=owner)

@@ -1,4 +1,4 @@
-"""What the project's tests ask of a device, beside the public functions."""
+"""Device counters for the project's tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device as users see it: getting it, waiting for it, asking about it, debugging on it."""
+"""The device for users: requesting it, waiting for it, information and debugging."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from py_tensor.ops.elementwise import ceil, sqrt
 
 
 async def init() -> DeviceInfo:
-    """Get the device, awaited; afterwards ops need not wait for it.
+    """Request the device; afterwards ops need not wait for it.
 
-    Needed once where Python cannot block, and again there after the device was lost; elsewhere the
-    device is taken at first use. Returns what `device_info` does, less the self-test, which takes
-    a few kernels.
+    Needed once if Python cannot block, and again after the device was lost; otherwise the device is
+    requested at first use. Returns the result of `device_info` without the self-test, which runs a
+    few kernels.
     """
     try:
         await _init_gpu()
@@ -57,15 +57,14 @@ async def _init_cpu() -> None:
 
 
 def device_info(device: str | Device | None = None) -> DeviceInfo:
-    """What the device is: backend, adapter, features, limits, and its self-test.
+    """Return information about the device: backend, adapter, features, limits and self-test.
 
-    A dict, which prints as a table of what matters most.
-    `"self_test"` tells for NaN, infinities, signed zero and integer overflow whether this device
-    computes with them as NumPy does. `"subnormals"` tells what becomes of float32 numbers below
-    2**-126: "kept" where arithmetic computes with them, "flushed" where it may take them, and give
-    them, as 0. Comparisons, sorts, choices and copies see them on every device.
-    After a loss a new device is asked for. Where there is none, `"lost"` says why, and what
-    describes a device is left out.
+    The result is a dict that prints as a table of the most useful entries. `"self_test"` tells
+    whether this device handles NaN, infinities, signed zero and integer overflow as NumPy does.
+    `"subnormals"` is "kept" if arithmetic supports float32 numbers below 2**-126, or "flushed" if
+    operands and results may be flushed to 0. Comparisons, sorts, selections and copies preserve
+    them on every device. After a device loss a new device is requested. If there is none, `"lost"`
+    is the reason, and the entries that describe a device are missing.
     """
     place = parse(device)
     can_test = place is CPU_DEVICE or host.can_wait()
@@ -138,34 +137,34 @@ def _keeps_subnormals(device: Device) -> bool:
 
 
 def memory_info(device: str | Device | None = None) -> dict[str, int]:
-    """Buffers and bytes in use, kept for reuse, and at their peak."""
+    """Return the number of buffers and bytes in use, cached for reuse, and at their peak."""
     return parse(device).backend.memory_info()
 
 
 def empty_cache() -> None:
-    """Give the memory of buffers that no tensor uses back to the system."""
+    """Release the memory of cached buffers that no tensor uses."""
     for device in (CPU_DEVICE, GPU_DEVICE):
         if device.is_ready:
             device.backend.empty_cache()
 
 
 def synchronize() -> None:
-    """Wait until the default device has done all that was submitted.
+    """Wait until the default device has finished all submitted work.
 
-    Submits the pending results of live tensors if some check that indices are in range.
+    Submits the pending results of live tensors if any of them checks indices.
 
     Raises
     ------
     IndexError
-        For an index out of range in a tensor that no read has told of.
+        If an index in a tensor was out of range and no read has raised it yet.
     WaitError
-        Where Python cannot block; await `synchronize_async` there.
+        If Python cannot block; await `synchronize_async` instead.
     """
     _with_checks(default_device()).synchronize()
 
 
 async def synchronize_async() -> None:
-    """The same, awaited."""
+    """Asynchronous version of `synchronize`."""
     await _with_checks(default_device()).synchronize_async()
 
 
@@ -179,19 +178,20 @@ def _with_checks(device: Device) -> Backend:
 def debug(
     *, sync: bool | None = None, poison: bool | None = None, wgsl: bool | None = None
 ) -> None:
-    """Make errors easier to find, at the cost of speed.
+    """Set debugging options, which make errors easier to find and programs slower.
 
-    What is not given stays as it is.
+    Options that are not given are unchanged.
 
     Parameters
     ----------
     sync : bool
-        Submit and wait for each op at once, so that an error stands on the line that caused it.
+        Submit each op immediately and wait for it, so an error is raised on the line that caused
+        it.
     poison : bool
         Fill every buffer with NaN before it is used.
     wgsl : bool
-        Print the WGSL of each kernel that a flush is the first to use. `pt.explain` gives that of
-        any kernel.
+        Print the WGSL of each kernel when it is first used. `pt.explain` returns the WGSL of any
+        kernel.
     """
     for device in (CPU_DEVICE, GPU_DEVICE):
         device.debug(sync, poison, wgsl)

@@ -1,7 +1,7 @@
-"""Compares the values of a tuning parameter: first their results, then their times.
+"""Compare the values of a tuning parameter: first their results, then their times.
 
-A value is believed when every element of its results is right, in buffers that were filled with NaN
-before; and the fastest is believed when it is right in further sizes and layouts too.
+A value is accepted if every element of its results is right in buffers that were filled with NaN
+before. The fastest is accepted if it is right in more sizes and layouts.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ OUT_OF_TIME = "not tried: no time was left"
 
 @dataclass(slots=True)
 class Attempt:
-    """How a value of a parameter fared.
+    """The outcome for one value of a parameter.
 
     Attributes
     ----------
     value : str
     time : float or None
-        Median seconds of the workloads it was tried on; None where it was not measured.
+        Median seconds over the workloads; None if it was not measured.
     verdict : str
-        "chosen", "default" (which no other beat), "slower", or why it is out of the question.
+        "chosen", "default" (no other was faster), "slower", or the reason why it was rejected.
     """
 
     value: str

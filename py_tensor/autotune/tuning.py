@@ -1,4 +1,4 @@
-"""Finding out which kernels are best on this adapter, keeping that, and showing it."""
+"""Tuning: finding the fastest kernels on this adapter, and storing and showing the choices."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ SECONDS = 10.0
 
 
 def tune(*names: str, seconds: float = SECONDS) -> Tuning:
-    """Measure which kernels are the fastest on this GPU, and use and keep what was found.
+    """Measure which kernels are fastest on this GPU, and use and store the choices.
 
-    Each tuning parameter of the code generator has a few values (`pt.tuning()` lists them). Kernels
-    with each of them are compiled and run. Values whose results are not right in every bit are
-    dropped, and the others are timed in turns. A value that is 5 % faster than the default is
+    Each tuning parameter of the code generator has a few values, which `pt.tuning()` lists. Kernels
+    are compiled and run with each value. Values whose results are not exact in every bit are
+    rejected, and the others are timed in turns. A value that is 5 % faster than the default is
     chosen.
 
-    A choice that this session has used stays what it is, so that a program always makes the same
-    kernels; it changes from the next session on. The page keeps what was found in the browser
-    (IndexedDB), for this adapter and this build of the page; in any other host it lasts as long as
-    the session, and `Tuning.to_json` takes it along.
+    A choice that this session has already used does not change until the next session, so a program
+    always generates the same kernels. The page stores the choices in the browser (IndexedDB) for
+    this adapter and this build of the page. In other hosts they last for the session; use
+    `Tuning.to_json` to save them.
 
     Parameters
     ----------
     names : str
-        The tuning parameters; by default all that mean something on this kind of adapter.
+        The tuning parameters; by default all that apply to this kind of adapter.
     seconds : float
-        How long it may take. Parameters for which no time is left stay as they are. A compilation
-        that has begun is finished.
+        The time limit. Parameters for which no time is left are unchanged. A compilation that has
+        started is finished.
 
     Returns
     -------
     Tuning
-        What was found, as `pt.tuning()` gives it.
+        The choices, as returned by `pt.tuning()`.
 
     Raises
     ------
     DeviceError
-        On the cpu device, which has no kernels; inside a profile.
+        On the cpu device, which has no kernels, or inside a profile.
     ValueError
         For an unknown tuning parameter.
     WaitError
-        Where Python cannot block.
+        If Python cannot block.
     DeviceLostError
-        If the device was lost on the way. Then, as after an interrupt, nothing has changed.
+        If the device was lost meanwhile. Then, as after an interrupt, nothing has changed.
     """
     from py_tensor.autotune.contest import OUT_OF_TIME, Attempt, contest
 
@@ -96,7 +96,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
 
 
 def tuning() -> Tuning:
-    """The choices among kernels on this GPU, and what `pt.tune()` has found out about them.
+    """Return the choices of kernels on this GPU, and the results of `pt.tune()`.
 
     Print it for a table.
 
@@ -124,20 +124,20 @@ def tuning() -> Tuning:
 
 @dataclass(frozen=True, slots=True)
 class TuningParameter:
-    """What kernels are made by, with its values.
+    """A tuning parameter of the code generator, with its values.
 
     Attributes
     ----------
     name : str
     value : str
-        What this session takes.
+        The value in this session.
     later : str
-        What the next session takes.
+        The value in the next session.
     default : str
     is_used : bool
-        Whether this session has kernels that follow from it, so that it does not change any more.
+        Whether this session has kernels that depend on it, so it cannot change any more.
     attempts : tuple of Attempt
-        How each value fared when it was tuned.
+        The outcome for each value when it was tuned.
     """
 
     name: str
@@ -150,17 +150,17 @@ class TuningParameter:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The choices among kernels on an adapter. Its `repr` is a table.
+    """The choices of kernels on an adapter. Its `repr` is a table.
 
     Attributes
     ----------
     adapter : dict
         As in `pt.device_info()`.
     when : str or None
-        When it was tuned last, in ISO 8601; None where it was not.
+        When it was last tuned, in ISO 8601; None if it was not.
     parameters : tuple of TuningParameter
     unkept : str
-        Why it is lost with this session; "" if it is not.
+        The reason if the choices are not stored; otherwise "".
     """
 
     adapter: Mapping[str, Any]
@@ -170,14 +170,14 @@ class Tuning:
     _record: str
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """All that was found, as JSON; also written to the file at `path`, if one is given.
+        """Return all results as JSON; also write them to the file at `path`, if given.
 
         ::
 
             {"adapter": {...}, "when": "...", "choices": {parameter: value, ...},
              "attempts": {parameter: [{"value", "time", "verdict"}, ...], ...}}
 
-        Times are in seconds. Under Pyodide a path is one of its own file system.
+        Times are in seconds. Under Pyodide paths refer to its virtual file system.
         """
         text = self._record or _Record(dict(self.adapter), None, {}, {}).to_json()
         if path is not None:
@@ -186,18 +186,18 @@ class Tuning:
 
     @staticmethod
     def from_json(source: str | Path) -> Tuning:
-        """Use and keep what `to_json` gave, here or in another session on the same adapter.
+        """Use and store choices from `to_json`, from this or another session on the same adapter.
 
         Parameters
         ----------
         source : str or Path
-            The text, or the path of a file.
+            The JSON text, or the path of a file.
 
         Raises
         ------
         ValueError
-            For what is no such text, names other parameters or values, was found on another
-            adapter, or computes wrong on this one. Then nothing has changed.
+            If the text is not valid, has unknown parameters or values, is for another adapter, or
+            gives wrong results on this one. Then nothing has changed.
         """
         from py_tensor.autotune.contest import is_right
 
@@ -214,7 +214,7 @@ class Tuning:
         return tuning()
 
     def reset(self) -> Tuning:
-        """Forget what was found: the defaults hold, of what is used from the next session on."""
+        """Forget all results and use the defaults; parameters in use change in the next session."""
         backend = _backend("reset")
         host.check_can_wait("reset")
         backend.keep_choices("")
@@ -224,7 +224,7 @@ class Tuning:
         return self.table(shutil.get_terminal_size().columns)
 
     def table(self, columns: int) -> str:
-        """The choices, with every value and its time, in lines of at most so many columns."""
+        """Return the choices with every value and its time, as text of limited width."""
         lines = [self._head(), *chain.from_iterable(map(_lines, self.parameters))]
         return "\n".join(
             part

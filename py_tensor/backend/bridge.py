@@ -1,8 +1,8 @@
-"""What the library asks of a GPU: the interface of every bridge.
+"""The interface of bridges, through which the library uses a GPU.
 
-`web/bridge/index.js` is the one of a browser, `native.py` the one of a process of its own; the
-tests have one without a GPU. All are given integers and strings alone, and addresses of this
-process's memory. `web/bridge/stream.js` says what the commands of a flush are.
+`web/bridge/index.js` is the bridge of a browser and `native.py` the one outside; the tests have one
+without a GPU. All take only integers, strings and addresses in this process's memory.
+`web/bridge/stream.js` documents the commands of a flush.
 
 A `str` that is empty means that all is well; otherwise it is JSON, or "interrupted". A failure in
 it is a `Failure` of `failures.py`; those of the very call have flush -1, those of no flush 0.
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 
 class Bridge(Protocol):
-    """A GPU device, and after its loss another one. Promises never raise."""
+    """A GPU device, replaced by another one after a loss. Promises never raise."""
 
     # -- The device
 

@@ -1,4 +1,4 @@
-"""The webgpu device with other choices, to try them beside a session that keeps its own."""
+"""The webgpu device with other choices, to try them without affecting the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connection to the device: what is sent, waited for, read back, reported, and lost."""
+"""The connection to the device: sending, waiting, reading back, errors and device loss."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OF_THIS_CALL = -1  # in a failure's place for the number of its flush
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A read under way: where its bytes will be, and the last flush whose outcome it brings."""
+    """A read in progress: its destination, and the last flush whose outcome it reports."""
 
     storage: Stored
     target: array[int]
@@ -54,7 +54,7 @@ class Reading:
 
 
 def request_device(bridge: Bridge) -> Awaitable[str]:
-    """A promise of the device there is, or of a new one, after its trial."""
+    """Return a promise of the current device, or of a new one after its trial."""
     return bridge.acquire(trial.source(), len(trial.CANDIDATES))
 
 

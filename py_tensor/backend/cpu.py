@@ -1,4 +1,4 @@
-"""The cpu device: every op's NumPy meaning, applied to the same graph."""
+"""The cpu device: the NumPy implementation of every op, applied to the same graph."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class CPU:
         return {"backend": "cpu", "numpy": self.np.__version__}
 
     def check(self, op: str, meta: Meta) -> None:
-        """Every dtype and any size: memory is the only limit."""
+        """Accept every dtype and size; memory is the only limit."""
 
     def upload(self, data: memoryview, meta: Meta) -> Array:
         flat = self.np.frombuffer(bytes(data), dtype=meta.dtype.name)
@@ -269,11 +269,11 @@ class CPU:
         return self.read(node, layout)
 
     def synchronize(self) -> None:
-        """Everything is done as soon as it is computed."""
+        """Do nothing: results are complete as soon as they are computed."""
         self._report()
 
     async def synchronize_async(self) -> None:
-        """Everything is done as soon as it is computed."""
+        """Do nothing: results are complete as soon as they are computed."""
         self._report()
 
     def memory_info(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Devices: the interface of every backend, the nodes that wait on each, which is the default."""
+"""Devices: the interface of backends, pending nodes, and the default device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AtOnce = Callable[[Node, int, bool], bool]
 
 
 class Backend(Protocol):
-    """What a device can do. A connector: it shares no semantics with other backends."""
+    """The capabilities of a device. It shares no semantics with other backends."""
 
     max_bytes: int  # of one tensor
     pending_work: int  # elements visited by pending ops, from which on they are computed
@@ -520,10 +520,10 @@ _default: Device | None = None
 
 
 def default_device() -> Device:
-    """The device of new tensors: webgpu where there is one, else cpu; chosen at first use.
+    """Return the device of new tensors: webgpu if available, else cpu; chosen at first use.
 
-    On CPython a software adapter is none: NumPy is faster, and Mesa's ends a loop after 65,535
-    passes without a word.
+    On CPython a software adapter does not count: NumPy is faster, and Mesa's silently ends loops
+    after 65,535 iterations.
     """
     global _default
     if _default is None:
@@ -544,7 +544,7 @@ def _found_gpu() -> bool:
 
 
 def set_default_device(device: str | Device) -> None:
-    """Make new tensors live on `device`, "webgpu" or "cpu"."""
+    """Set the device of new tensors: "webgpu" or "cpu"."""
     global _default
     _default = parse(device)
 

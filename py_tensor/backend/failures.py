@@ -1,7 +1,7 @@
-"""What went wrong on the GPU, and which tensors it concerns.
+"""GPU errors, and the tensors they affect.
 
-A flush is one submission. Its error comes to light later, and concerns every result of that flush
-and whatever was computed from them; everything else stays usable.
+A flush is one submission. Its error is reported later, and affects every result of that flush and
+everything computed from them; everything else remains usable.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Failure = dict[str, Any]  # flush, kind, message, and where known label, line an
 
 
 def parsed(outcome: str) -> list[Failure]:
-    """The failures that the bridge's answer to a wait lists; "" says that there are none."""
+    """Parse the failures in the bridge's reply to a wait; "" means none."""
     return json.loads(outcome) if outcome else []
 
 
@@ -56,7 +56,7 @@ NONE.settled = True
 
 
 class Ledger:
-    """The submissions whose outcome is not known yet.
+    """Submissions whose outcome is not known yet.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class Ledger:
 
 
 def out_of_range(message: str) -> IndexError:
-    """The error of an index in a tensor, which is known later than the line that uses it ran."""
+    """Return the error for an index in a tensor, which is raised after the line that used it."""
     error = IndexError(message)
     error.add_note(
         "An earlier op used the index; the GPU checks indices as it computes."
@@ -184,7 +184,7 @@ def out_of_range(message: str) -> IndexError:
 
 
 def error_of(failure: Failure, flush: str = "") -> BaseException:
-    """The exception that a failure of the bridge becomes; its message names the op.
+    """Convert a failure of the bridge to an exception whose message names the op.
 
     Where only a buffer is known, `flush` says what the flush computes.
     """

@@ -1,6 +1,6 @@
-"""Where Python runs: how it finds the GPU there, whether it can wait for it, what NumPy is there.
+"""The environment of Python: access to the GPU, blocking waits and NumPy.
 
-`host` is the one there is; no other module asks which it is.
+`host` is the current one; no other module depends on which it is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Host(ABC):
-    """What differs between the places where Python runs."""
+    """The differences between environments of Python."""
 
     _bridge: Bridge | None = None
     computes_in_software = False

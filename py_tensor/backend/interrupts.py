@@ -1,4 +1,4 @@
-"""Keeping Ctrl-C out of what has to be done as a whole."""
+"""Deferring Ctrl-C during operations that must be atomic."""
 
 from __future__ import annotations
 

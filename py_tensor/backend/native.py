@@ -1,4 +1,4 @@
-"""The bridge of a process of its own: WebGPU by wgpu-native, without a browser.
+"""The native bridge: WebGPU through wgpu-native, without a browser.
 
 The same library sends it the same commands and the same WGSL as `web/bridge` in a page. A promise
 waits when somebody waits for it, and the bytes of a read are written by who waits for them.
@@ -37,7 +37,7 @@ LOOK = 0.0005  # s between two looks of a coroutine whether the GPU is done
 
 
 class Promise(Generic[T]):
-    """What will be known once the GPU is done: awaited, or blocked for by `wait`."""
+    """A result that is available once the GPU is done: awaited, or waited for with `wait`."""
 
     def __init__(self, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True) -> None:
         self._find = find

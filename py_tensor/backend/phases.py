@@ -1,4 +1,4 @@
-"""Where the host's time goes: a clock that is always in one of a few phases."""
+"""Host time by phase: a clock that is always in one of a few phases."""
 
 from __future__ import annotations
 

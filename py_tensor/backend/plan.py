@@ -31,7 +31,7 @@ PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 by
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a dispatch runs, the operations it does, and the bytes it moves."""
+    """The kernel, operations and bytes of a dispatch."""
 
     program: Program
     operations: int

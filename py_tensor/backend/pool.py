@@ -1,4 +1,4 @@
-"""Buffers by id: which freed ones are kept, and what they add up to."""
+"""The buffer pool: freed buffers by kind, and memory accounting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage: what a computed node holds: a buffer of the pool, or a slice of one."""
+"""Storage of a computed node: a buffer of the pool, or a slice of one."""
 
 from __future__ import annotations
 

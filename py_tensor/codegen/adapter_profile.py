@@ -1,4 +1,4 @@
-"""What kernels are chosen by: the adapter's limits, its kind, and what was tuned, in one place."""
+"""Everything that determines the choice of kernels: adapter limits, adapter kind and tuning."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class AdapterProfile:
     workgroup_memory : int
         Bytes that a workgroup may share.
     implementations : Implementations
-        The cheaper implementations of library functions that the device computes right.
+        The faster implementations of library functions that are correct on the device.
     choices : Choices or None
         The value of each tuning parameter; None: the defaults for this kind of adapter.
     used : set of str
-        The tuning parameters whose values some plan has followed from.
+        The tuning parameters that a plan depends on.
     """
 
     max_buffers: int = 8
@@ -48,22 +48,22 @@ class AdapterProfile:
 
     @property
     def chosen(self) -> Choices:
-        """The value of every parameter, whether it is used or not."""
+        """The value of every parameter, used or not."""
         return self.choices or defaults(self.software)
 
     def choosing(self, choices: Choices | None) -> AdapterProfile:
-        """The profile with these choices, but for the parameters that are used already."""
+        """Return the profile with these choices, except for parameters already in use."""
         used = {name: getattr(self.chosen, name) for name in self.used}
         choices = replace(choices or defaults(self.software), **used)
         return replace(self, choices=None if choices == defaults(self.software) else choices)
 
     def trying(self, choices: Choices) -> AdapterProfile:
-        """The profile with these choices, for plans that are none of the session's."""
+        """Return the profile with these choices, for plans outside the session."""
         return replace(self, choices=choices, used=set())
 
     @property
     def workgroup(self) -> int:
-        """Invocations per workgroup: 256 is what every WebGPU device allows."""
+        """Invocations per workgroup; every WebGPU device allows 256."""
         return 64 if self.software else 256
 
     @property
@@ -85,7 +85,7 @@ class AdapterProfile:
         return 4 if variant == "elements" else 1
 
     def takes_vectors(self, cost: int) -> bool:
-        """Whether a body of so many instructions is written out for four elements at once.
+        """Whether a body with this many instructions is unrolled for four elements.
 
         The compiler of a software adapter takes long over long code, and copies each function to
         where it is called.
@@ -113,7 +113,7 @@ class AdapterProfile:
 
     @property
     def wanted_groups(self) -> int:
-        """Workgroups that keep the whole adapter busy."""
+        """The number of workgroups that keeps the whole adapter busy."""
         return self._use("reduce_groups").reduce_groups
 
     @property
@@ -133,14 +133,14 @@ class AdapterProfile:
 
     @property
     def submit_work(self) -> int:
-        """Estimated instructions after which to submit: far below the two seconds of a reset."""
+        """Estimated instructions after which to submit: far less than two seconds of work."""
         return 10**9 if self.software else 2 * 10**11
 
     @property
     def pending_work(self) -> int:
         """Elements that pending ops may visit before they are computed: a fraction of a second.
 
-        So a loop that nobody reads from builds up no backlog for an interrupt to leave behind.
+        So a loop without reads builds up no backlog that would remain after an interrupt.
         """
         return 3 * 10**8 if self.software else 3 * 10**10
 
@@ -158,7 +158,7 @@ class AdapterProfile:
         return 20_000 if self.software else 10**6
 
     def is_crowded(self, flushes: int, work: int) -> bool:
-        """Whether so many flushes under way, of so much work, are more than should be.
+        """Whether this many flushes in flight, with this much work, are too many.
 
         A few may be under way, whatever they do; more of them as long as all take some ten
         milliseconds at most. Each wait costs as much as a flush of small work.
@@ -185,7 +185,7 @@ class AdapterProfile:
         return next((lanes for lanes in (4, 32) if steps <= 4 * lanes), 256)
 
     def scan_slices(self, rows: int, steps: int, lanes: int) -> int:
-        """How many slices to cut rows into, for running folds.
+        """The number of slices to cut rows into, for scans.
 
         A workgroup goes along several tiles of a row one after the other, an invocation that has
         one to itself along its elements: few enough that errors do not add up, and as few as keep
@@ -204,7 +204,7 @@ class AdapterProfile:
         return 0 if self.software else 4096
 
     def revisits(self, rows: int, elements: int) -> bool:
-        """Whether one kernel may go over rows of so many elements several times.
+        """Whether one kernel may pass over rows of this length several times.
 
         A workgroup has its rows to itself: they must fit its cache, and be enough for the device.
         """
@@ -218,7 +218,7 @@ class AdapterProfile:
         return 16 if self.software else 4
 
     def has_tiles(self, results: int, terms: int) -> bool:
-        """Whether a product goes by tiles, and not as a reduction.
+        """Whether a product uses tiles instead of a reduction.
 
         A software adapter takes 0.3 s to compile those, 0.03 s for a reduction; and few results
         are few tiles, that are computed one after the other.
@@ -226,9 +226,9 @@ class AdapterProfile:
         return not self.software or (results >= 2**10 and results * terms >= 2**21)
 
     def product(self, m: int, n: int, batch: int, k: int) -> tuple[Tile, int]:
-        """The tile of a matrix product, and in how many parts to sum the k products of each result.
+        """Return the tile of a matrix product, and the number of parts of its sum.
 
-        Some tile fits whatever an adapter has.
+        At least one tile fits every adapter.
         """
         if self.software:
             return ON_SIMD, 1

@@ -1,8 +1,7 @@
-"""The tuning parameters of kernels: the values of each, the first of them its default.
+"""The tuning parameters of kernels and their values; the first value is the default.
 
-Which value is best differs from one GPU to the next, and `pt.tune()` finds out which is best here.
-The lists are closed: nothing else is ever compiled, and what was kept or written down elsewhere can
-only name one of these values.
+The best value differs between GPUs, and `pt.tune()` finds it for the current one. The lists are
+closed: nothing else is ever compiled, and stored choices can only name one of these values.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ Value = Tile | int
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A value for every parameter: those that are given here are a GPU's defaults.
+    """A value for every parameter; the defaults here are for a GPU.
 
     Attributes
     ----------
@@ -167,25 +166,25 @@ _SOFTWARE_VALUES: Mapping[str, tuple[Value, ...]] = {
 
 
 def defaults(software: bool) -> Choices:
-    """The choices for an adapter that nobody has measured; `software`: it runs on a CPU."""
+    """Return the choices for an untuned adapter; `software`: it runs on a CPU."""
     return ON_SOFTWARE if software else ON_GPU
 
 
 def tuning_parameters(software: bool) -> Mapping[str, tuple[Value, ...]]:
-    """Those that mean something on a kind of adapter, each with its values, the default first.
+    """Return the parameters for a kind of adapter, each with its values, the default first.
 
-    They are in the order in which they are tuned: those behind depend on those before.
+    They are in tuning order: later ones depend on earlier ones.
     """
     return _SOFTWARE_VALUES if software else _GPU_VALUES
 
 
 def value_of(name: str, text: str, software: bool) -> Value:
-    """The value of a parameter that has this text.
+    """Parse the text of a parameter's value.
 
     Raises
     ------
     ValueError
-        Where there is no such parameter, or no such value of it, on this kind of adapter.
+        If the parameter or the value does not exist on this kind of adapter.
     """
     values = tuning_parameters(software).get(name)
     if values is None:
@@ -198,7 +197,7 @@ def value_of(name: str, text: str, software: bool) -> Value:
 
 
 def kept_choices(record: str, software: bool) -> Choices | None:
-    """The choices that a kept record names; None where it names none, or cannot be read.
+    """Return the choices in a stored record; None if it has none or cannot be parsed.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
-"""How elements lie in buffers: bindings, and the WGSL that reads and writes elements.
+"""The layout of elements in buffers: bindings, and the WGSL that reads and writes elements.
 
-An element of four bytes is a word, and one of eight bytes two words. Smaller ones lie packed, four
-or two to a u32, the first in the lowest bits, as in the memory of the host. Kernels touch buffers
-through this module alone, and through the functions of `shaders/lib/storage.wgsl` that it calls.
+An element of four bytes is a word, and one of eight bytes two words. Smaller ones are packed, four
+or two to a u32, the first in the lowest bits, as in host memory. Kernels access buffers only
+through this module and the functions of `shaders/lib/storage.wgsl` that it calls.
 
 Four neighbours, from a multiple of four on, are a vector, and so are 16 of a byte each where a
 kernel has nothing else. Elements of two words are loaded and stored one by one.
 
-What stores vectors writes whole words. What stores packed elements one by one changes their own
-bits, by atomic operations: others may write the elements beside them at the same time.
+Vector stores write whole words. Stores of single packed elements change only their bits, with
+atomic operations, because other invocations may write neighbouring elements at the same time.
 """
 
 from __future__ import annotations

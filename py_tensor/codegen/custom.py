@@ -1,4 +1,4 @@
-"""Kernels whose body a user wrote: names for its buffers, shapes and numbers, and one dispatch."""
+"""User-defined kernels: names for buffers, shapes and numbers, and one dispatch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COST = 64  # instructions of an invocation, as a guess
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A tensor that the body names; without a slot an output that nobody asked for."""
+    """A tensor that the body refers to; without a slot, an output that is not requested."""
 
     name: str
     slot: int | None
@@ -32,7 +32,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class CustomPass(Pass):
-    """A pass that a user wrote.
+    """A user-defined pass.
 
     Attributes
     ----------

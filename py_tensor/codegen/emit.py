@@ -125,7 +125,7 @@ def address(params: Params, space: Space, access: Access, scale: int = 1) -> str
 
 
 def mode_of(x: Load | Output, strides: Strides, width: int) -> str:
-    """How `width` neighbours are loaded or stored; those of two words never as a vector."""
+    """How `width` neighbours are loaded or stored; two-word elements never as a vector."""
     mode = load_mode(strides(x.access.strides), x.access.offset, width)
     return "g" if mode == "v" and x.dtype.is_wide else mode
 
@@ -147,7 +147,7 @@ class Arguments:
     lanes: list[list[str]] = field(default_factory=list[list[str]])  # by lane, then argument
 
     def call(self, function: str, result: str) -> list[str]:
-        """Load them, and call the body's function for each lane: result0, result1, ..."""
+        """Load the arguments, and call the body's function for each lane: result0, result1, ..."""
         calls = [f"let {result}{n} = {function}({', '.join(a)});" for n, a in enumerate(self.lanes)]
         return [*self.statements, *calls]
 
@@ -160,7 +160,7 @@ Blocks = dict[tuple[int, bool] | None, list[int]]
 class BodyCode:
     """A body with its loads resolved to bindings and modes.
 
-    It becomes a function, whose arguments are what it loads, and from where indices count.
+    It becomes a function whose arguments are its loads and the origins of indices.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class BodyCode:
         returns: str,
         texts: Sequence[str] | None = None,
     ) -> str:
-        """The body as a function that returns these values; what repeats is a loop in it.
+        """Return the body as a function that returns these values, with loops for repeated parts.
 
         Where other things are returned, `texts` has their WGSL over the values ``v{n}``.
         """
@@ -335,11 +335,11 @@ class BodyCode:
         return lines
 
     def declarations(self) -> list[str]:
-        """The variables in which indices out of range are noted."""
+        """The variables that record indices out of range."""
         return [f"var<private> noted{n} = 0u;" for n in range(len(self.noted or ()))]
 
     def reports(self) -> list[str]:
-        """Statements that store what was noted."""
+        """Statements that store the recorded indices."""
         return [
             f"if (noted{n} != 0u) {{ atomicMax(&b{self._faults()}[{word}], noted{n}); }}"
             for n, word in enumerate(self.noted or ())

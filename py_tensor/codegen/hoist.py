@@ -1,7 +1,7 @@
-"""Moving what stays the same along a row out of the loop over it.
+"""Hoisting: moving code that is constant along a row out of the loop over the row.
 
-Not every compiler under a browser does it: the division of a sum by the length of the row would be
-done anew at every element.
+Not every browser's compiler does this: the division of a sum by the row length would be repeated
+for every element.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""WGSL out of `shaders/`: the function library, and templates whose stand-ins Python replaces.
+"""WGSL from `shaders/`: the function library, and templates with regions that Python replaces.
 
-The files are valid WGSL by themselves. A library file is split into its top-level items, and a
-kernel gets those it uses. Some functions have cheaper implementations, for devices that passed a
-trial (`trial.py`). In a template, what stands between ``// <name>`` and ``// </name>`` is a
-stand-in.
+The files are valid WGSL. A library file is split into its top-level items, and a kernel includes
+only those it uses. Some functions have faster implementations, for devices that passed a trial
+(`trial.py`). In a template, the text between ``// <name>`` and ``// </name>`` is a region.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:
     """A template with its regions replaced, and the library items it then uses put in front.
 
-    A region that is not given keeps its example.
+    Other regions keep their example.
     """
     parts, words = _parts(name)
     named = parts[1::3]

@@ -1,4 +1,4 @@
-"""From kernels to dispatches: the one place that picks a family of kernels."""
+"""Lowering of kernels to dispatches: the only place that selects a family of kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from py_tensor.shapes import size_of
 
 @dataclass(frozen=True, slots=True)
 class LoweredKernel:
-    """What one kernel became.
+    """The lowering of one kernel.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class LoweredKernel:
     slab: tuple[int, ...] = ()
 
     def with_slots(self, number: Callable[[int], int]) -> LoweredKernel:
-        """What the same kernel over nodes in other slots becomes."""
+        """Return the lowering of the same kernel for nodes in other slots."""
 
         def moved(slots: Iterable[int]) -> tuple[int, ...]:
             return tuple(number(slot) if slot >= 0 else slot for slot in slots)
@@ -117,7 +117,7 @@ def lower_each(
     programs: Programs,
     overwritable: Mapping[int, int] | None = None,
 ) -> tuple[list[LoweredKernel], tuple[Check, ...]]:
-    """What each kernel becomes, as `lower` puts it together, and what they check."""
+    """Return the lowering of each kernel, for `lower`, and the index checks."""
     checks = tuple(dict.fromkeys(check for kernel in kernels for check in kernel.checks()))
     if checks:
         numbers = {check: n for n, check in enumerate(checks)}
@@ -132,7 +132,7 @@ def lower_each(
 
 
 def assembled(kernels: Iterable[LoweredKernel], checks: tuple[Check, ...]) -> Lowered:
-    """The dispatches of all kernels, each with buffers of its own for what it needs in passing."""
+    """Return the dispatches of all kernels, each with its own temporary buffers."""
     sizes = [len(checks) * uint32.itemsize]  # of `FAULTS`
     dispatches: list[Dispatch] = []
     replaced: dict[int, int] = {}
@@ -272,7 +272,7 @@ Over = tuple[list[Dispatch], Kernel, dict[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How kernels of one kind become dispatches.
+    """How kernels of one kind are lowered to dispatches.
 
     Attributes
     ----------

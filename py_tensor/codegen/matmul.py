@@ -1,4 +1,4 @@
-"""Matrix products: which kept dimensions are rows, columns and batch, and how operands lie."""
+"""Matrix products: roles of the dimensions (rows, columns, batch) and operand layouts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How long a matrix product takes with a tile and in so many parts of k, and which are best.
+"""A cost model for matrix products: the best tile and number of parts of k.
 
-A product takes what its busiest processor takes. A workgroup by itself waits for memory and at
-barriers for a part of its time; those that run beside it use that.
+The time of a product is that of its busiest processor. A single workgroup waits for memory and at
+barriers for part of its time; concurrent workgroups use that time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WAVES = (1, 2, 4, 8)  # workgroups for each processor that parts of k are to mak
 def choose(
     tiles: Sequence[Tile], processors: int, m: int, n: int, batch: int, k: int
 ) -> tuple[Tile, int]:
-    """The tile and the number of parts of k that take the least time."""
+    """Return the tile and the number of parts of k with the lowest cost."""
     options = (
         (cost(tile, parts, processors, m, n, batch, k), number, parts)
         for number, tile in enumerate(tiles)
@@ -51,7 +51,7 @@ def _parts(tile: Tile, processors: int, m: int, n: int, batch: int, k: int) -> I
 
 
 def cost(tile: Tile, parts: int, processors: int, m: int, n: int, batch: int, k: int) -> float:
-    """The time that a product takes, without that of a dispatch."""
+    """Return the time of a product without the overhead of a dispatch."""
     groups = -(-_count(tile, m, n, batch) * parts // processors)  # of the busiest processor
     slices = -(-k // (parts * tile.bk))
     read = (tile.bm + tile.bn) * tile.bk  # for a slice

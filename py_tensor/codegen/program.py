@@ -1,4 +1,4 @@
-"""What codegen hands to the backend: programs, and the dispatches that run them."""
+"""The interface between codegen and the backend: programs, and dispatches that run them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS = (64, 256, 1024, 4096)  # vectors of a block with rows; the last is what e
 
 @dataclass(slots=True)
 class Params:
-    """The uniform block of a kernel: u32 values, and where constants are to be patched in.
+    """The uniform block of a kernel: u32 values, and the positions of constants to patch.
 
     `name` is that of the WGSL variable that the values are read from. `rows` are constants that are
     looked up: the declaration puts them behind all else, since they may be of any number.
@@ -180,7 +180,7 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """What a kernel becomes whose slots are 0, 1, ...
+    """The lowering of a kernel whose slots are 0, 1, ...
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class Programs:
             self._implementations = implementations
 
     def keep(self, key: object, lowering: Lowering) -> None:
-        """Keep what a kernel became; past a bound all begins anew, which costs time alone."""
+        """Cache a lowering; past a limit the cache is cleared, which only costs time."""
         if len(self.lowerings) >= _PROGRAM_LIMIT:
             self.lowerings.clear()
         self.lowerings[key] = lowering

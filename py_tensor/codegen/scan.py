@@ -1,4 +1,4 @@
-"""Running folds: `cumsum` and the like.
+"""Scans: `cumsum` and similar ops.
 
 Reduce, then scan (Merrill and Grimshaw, Parallel scan for stream architectures, 2009): rows that
 are long, or too few to fill the device, are cut into slices. One pass folds each slice, a second,

@@ -1,4 +1,4 @@
-"""Putting values where indices say, so that the result never depends on the order of running.
+"""Scatter: writing values at indices, with a result independent of execution order.
 
 Of several values for one element the last is kept: a first pass finds the greatest position. What
 can be combined in any order is combined by atomic operations, for few elements first within each

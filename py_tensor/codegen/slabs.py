@@ -1,4 +1,4 @@
-"""Which buffers there are: sizes that others find use for, and slabs, which small results share."""
+"""Buffer sizes that are easy to reuse, and slabs, which small results share."""
 
 from __future__ import annotations
 

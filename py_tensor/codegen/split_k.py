@@ -1,4 +1,4 @@
-"""Products with few results and a long sum: the sum in parts, each a product of a batch.
+"""Matrix products with few results and a long sum: split-K, with the parts as a batch.
 
 A tile of results keeps a workgroup busy for the whole of k; where there are too few tiles to fill
 the device, parts of k get workgroups of their own, and a reduction adds up what they found

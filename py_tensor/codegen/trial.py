@@ -1,14 +1,14 @@
-"""A kernel that finds out which cheaper implementations of functions a device computes right.
+"""A kernel that finds which faster implementations of functions are correct on a device.
 
-WGSL promises little about floats, so the functions of `shaders/lib` settle the hard parts in
-integers, which is right on every device and costs several times what the arithmetic units of most
-could do. The files of `shaders/lib/implementations` hold the same functions for devices that do
-better than they must. A device gets those whose results were those of the portable function at
-every sample of the trial: random bits, values of ordinary size, and all pairs of special values.
-Subnormal operands and results do not count, because a device may flush them, and many do.
+WGSL guarantees little about floats, so the functions of `shaders/lib` compute the hard parts with
+integers, which is correct on every device but several times slower than the hardware of most. The
+files of `shaders/lib/implementations` have the same functions for devices that exceed the
+guarantees. A device gets those whose results were those of the portable function at every sample of
+the trial: random bits, values of ordinary size, and all pairs of special values. Subnormal operands
+and results do not count, because a device may flush them, and many do.
 
-They are proven right for devices that keep the rule each of their files names. The trial finds out
-whether a device keeps it; it is no search for rare errors.
+They are proven right for devices that keep the rule each of their files names. The trial tests
+whether a device follows that rule; it does not search for rare errors.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Tensors from lists, scalars, buffers and NumPy arrays; to other devices; out of pickles.
+"""Conversion of lists, scalars, buffers and NumPy arrays to tensors; devices; pickles.
 
-What ops take as operands comes here too, by `py_tensor.tensor.tensor_of`.
+Operands of ops are converted here too, through `py_tensor.tensor.tensor_of`.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ _KINDS = {
 
 
 def tensor(data: Any, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
-    """A tensor with a copy of `data`.
+    """Create a tensor with a copy of `data`.
 
     Parameters
     ----------
     data
-        A Python scalar, another tensor, a NumPy array or anything with its ``__array_interface__``
-        or ``__array__``, a buffer, or nested lists or tuples of any of these, which are stacked.
+        A Python scalar, another tensor, a NumPy array or any object with ``__array_interface__`` or
+        ``__array__``, a buffer, or nested lists or tuples of these, which are stacked.
     dtype
-        By default a tensor's own. All else comes in at the default precision, on every device:
-        NumPy's float64 becomes float32, its complex128 complex64, its int64 int32, its uint64
-        uint32. Of lists it is the least dtype that holds all.
+        A tensor keeps its dtype by default. Other data is converted to the default precision on
+        every device: NumPy's float64 becomes float32, complex128 complex64, int64 int32 and uint64
+        uint32. Lists get the smallest dtype that fits all elements.
     device : {"webgpu", "cpu"}, optional
-        By default that of the tensors in `data`, else the default device.
+        By default the device of the tensors in `data`, else the default device.
 
     Raises
     ------
     ShapeError
-        For ragged lists.
+        If lists are ragged.
     DTypeError
-        For a dtype that the device does not have: float64 on webgpu.
+        If the device does not support the dtype, such as float64 on webgpu.
     OverflowError
-        For a number that the integer dtype cannot hold; the error names its place.
+        If an integer dtype cannot represent a number; the error gives its index.
     ValueError
         For NaN in an integer dtype.
     TypeError
@@ -84,27 +84,27 @@ def array(
     device: str | Device | None = None,
     like: Any = None,
 ) -> Tensor:
-    """`tensor` under NumPy's name, and with its parameters.
+    """NumPy's name for `tensor`, with NumPy's parameters.
 
     Parameters
     ----------
     object, dtype, device
-        As those of `tensor`.
+        As in `tensor`.
     copy
-        As that of `asarray`.
+        As in `asarray`.
     order
-        As that of `asarray`.
+        As in `asarray`.
     subok, like
-        Accepted, and change nothing: results are tensors.
+        Accepted; no effect.
     ndmin
-        The least number of axes; those that lack come first, of size 1.
+        The minimum number of axes; missing axes are leading axes of size 1.
     ndmax
-        The largest, if not 0.
+        The maximum number of axes, if not 0.
 
     Raises
     ------
     ShapeError, DTypeError, OverflowError, ValueError
-        As `tensor` and `asarray` do; for more axes than `ndmax`.
+        As in `tensor` and `asarray`, and for more axes than `ndmax`.
 
     Examples
     --------
@@ -128,29 +128,29 @@ def asarray(
     like: Any = None,
     op: str = "asarray",
 ) -> Tensor:
-    """`tensor`, but a tensor of the wanted dtype and device is given back itself.
+    """Like `tensor`, but returns the input if it already matches.
 
     Parameters
     ----------
     a, dtype, device
-        As those of `tensor`.
+        As in `tensor`.
     copy
-        None copies where that is needed: always but for such a tensor. True copies that too, and
-        False raises for all else.
+        None copies only if needed: always, except for a tensor with the requested dtype and device.
+        True copies that too. False raises if a copy is needed.
     order : {None, "K", "A", "C", "F"}
-        "C" copies a view that is not row-major, and "F" what is not column-major: to a view of a
-        tensor with the axes reversed. A copy for any other order is row-major.
+        "C" copies a view that is not row-major. "F" copies a tensor that is not column-major, to a
+        view of a tensor with its axes reversed. A copy for any other order is row-major.
     like
-        Accepted, and changes nothing: results are tensors.
+        Accepted; has no effect.
     op
-        What errors name.
+        The function name in errors.
 
     Raises
     ------
     ShapeError, DTypeError, OverflowError
-        As `tensor` does.
+        As in `tensor`.
     ValueError
-        For NaN in an integer dtype; where `copy` is False, and there must be one.
+        If NaN is converted to an integer dtype, or `copy` is False and a copy is needed.
     """
     check_order(op, order)
     data = _given_by(a)
@@ -182,7 +182,7 @@ asanyarray = asarray
 def ascontiguousarray(
     a: Any, dtype: object = None, *, device: str | Device | None = None, like: Any = None
 ) -> Tensor:
-    """`asarray` with one axis at least; a copy of a view that is not in row-major order."""
+    """Convert to a tensor in row-major order with at least one axis, copying if needed."""
     x = asarray(a, dtype, device=device, op="ascontiguousarray")
     x = x if x.flags.c_contiguous else x.copy()
     return x if x.ndim else x.reshape(1)
@@ -497,7 +497,7 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
 
 
 def to(x: Tensor, device: str | Device) -> Tensor:
-    """The same elements on another device; self if it is there already."""
+    """Move the tensor to another device; return self if it is already there."""
     place = parse(device)
     if place is x.device:
         return x
@@ -510,14 +510,14 @@ def to(x: Tensor, device: str | Device) -> Tensor:
 
 
 def to_device(x: Tensor, device: str | Device, /, *, stream: Any = None) -> Tensor:
-    """`to`, by the array API standard's name; `stream` is None, as there are no streams."""
+    """The array API standard's name for `to`; `stream` must be None."""
     if stream is not None:
         raise ValueError(f"to_device: stream must be None, not {stream!r}")
     return to(x, device)
 
 
 def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
-    """The library, as the array API standard asks for it."""
+    """Return the namespace of the array API standard: this library."""
     if api_version not in (None, *API_VERSIONS):
         known = ", ".join(API_VERSIONS)
         raise ValueError(
@@ -539,16 +539,16 @@ def _dlpack(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """The elements in the host's memory, for other libraries' `from_dlpack`.
+    """Export the elements in host memory, for `from_dlpack` of other libraries.
 
-    A tensor on the cpu device in C order gives its own memory, read-only: a later write to the
-    tensor goes to other memory. DLPack before 1.0 cannot say that memory is read-only, so those
-    who ask for that (by no `max_version`) get a copy, as of any other tensor.
+    A C-contiguous tensor on the cpu device shares its memory, read-only; a later write to the
+    tensor goes to new memory. DLPack before 1.0 has no read-only flag, so a consumer without
+    `max_version` gets a copy, as for any other tensor.
 
     Raises
     ------
     BufferError
-        If `copy` is False and a copy is needed, or another device is asked for.
+        If `copy` is False and a copy is needed, or another device is requested.
     """
     if dl_device is not None and tuple(dl_device) != _HOST:
         raise BufferError(f"__dlpack__: can only export to host memory, not to device {dl_device}")

@@ -1,4 +1,4 @@
-"""`repr` and `str` of tensors, and the options of both: what is read, and what is said of it."""
+"""`repr` and `str` of tensors, and print options."""
 
 from __future__ import annotations
 
@@ -42,39 +42,40 @@ def set_printoptions(
     legacy: bool | None = None,
     override_repr: Callable[[Any], str] | None = None,
 ) -> None:
-    """Change how tensors are printed. What is None stays, except `formatter` and `override_repr`.
+    """Set print options; None means unchanged, except for `formatter` and `override_repr`.
 
     Parameters
     ----------
     precision : int
-        Digits behind the decimal point.
+        Digits after the decimal point.
     threshold : int
-        The most elements of which all are printed.
+        The largest number of elements that is printed without summarizing.
     edgeitems : int
-        How many are printed at each end of an axis of a tensor of more.
+        The number of elements printed at each end of an axis in a summary.
     linewidth : int
-        Characters of a line.
+        The maximum line length in characters.
     suppress : bool
-        Whether small numbers are printed without exponents.
+        Whether to print small numbers without exponents.
     nanstr, infstr : str
-        What stands for NaN and for infinity.
+        The text for NaN and for infinity.
     formatter : dict
-        Functions that give the text of a number of Python's, by "bool", "int", "float",
+        Functions that format a Python number, by "bool", "int", "float",
         "complexfloat", the same kinds with "_kind", or "all".
     sign : {"-", "+", " "}
-        What stands before positive numbers: nothing, a sign, or a space.
+        The sign of positive numbers: none, a plus sign or a space.
     floatmode : {"maxprec", "maxprec_equal", "fixed", "unique"}
-        Whether floats have as many digits as identify them, but `precision` at most, each by itself
-        or all of them equally many; or `precision` digits; or as many as identify them.
+        "unique": as many digits as identify each float. "maxprec": the same, but at most
+        `precision` digits; "maxprec_equal": with the same number for all elements. "fixed": exactly
+        `precision` digits.
     legacy : bool
-        False: texts are those of the present NumPy.
+        Must be False: the format is that of current NumPy.
     override_repr : callable
-        What gives `repr` of a tensor.
+        A function that returns the `repr` of a tensor.
 
     Raises
     ------
     ValueError, TypeError
-        For a value that an option does not have.
+        If a value is not valid for an option.
     """
     global _print_options
     _print_options = changed(

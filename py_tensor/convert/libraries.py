@@ -1,4 +1,4 @@
-"""Has einops know tensors.
+"""Register tensors with einops.
 
 einops finds what computes by a class for each library, `AbstractBackend`, and knows those classes
 alone that are there. So ours is made as soon as einops is imported, whichever of the two is first.

@@ -1,4 +1,4 @@
-"""What NumPy's functions give for tensors: ours of the same meaning, and of all others an array.
+"""NumPy functions of tensors: the library's equivalent, or NumPy on a copy.
 
 NumPy asks a tensor before it computes ``np.f(x)``.
 

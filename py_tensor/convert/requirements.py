@@ -1,4 +1,4 @@
-"""`asarray` with something asked of the result: how it lies in memory, or what it holds."""
+"""`asarray` with requirements on memory layout or on the elements."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ __all__ = ["asarray_chkfinite", "asfortranarray", "require"]
 
 
 def asfortranarray(a: Operand, dtype: object = None, *, like: Any = None) -> Tensor:
-    """`asarray` with one axis at least; memory is in column-major order.
+    """Convert to a tensor in column-major order with at least one axis.
 
-    What lies otherwise is copied: the result is a view of a tensor with the axes reversed. `like`
-    is accepted, and changes nothing.
+    A tensor in another order is copied; the result is a view of a tensor with its axes reversed.
+    `like` is accepted and has no effect.
     """
     x = asarray(a, dtype, "F", op="asfortranarray")
     return x if x.ndim else x.reshape(1)
 
 
 def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None) -> Tensor:
-    """`asarray` of finite numbers, which are looked at: one bool is read.
+    """Convert to a tensor and check that all elements are finite; reads one bool.
 
-    `order` is as of `asarray`.
+    `order` is as in `asarray`.
 
     Raises
     ------
     ValueError
-        For NaN or an infinity.
+        If an element is NaN or infinite.
     """
     x = asarray(a, dtype, order, op="asarray_chkfinite")
     if x.dtype.kind in "fc" and not bool(all(isfinite(x))):
@@ -59,17 +59,17 @@ def require(
     *,
     like: Any = None,
 ) -> Tensor:
-    """`asarray` with memory of its own ("O"), that may be written to ("W"), row-major ("C").
+    """Convert to a tensor that owns its memory ("O"), is writeable ("W") or row-major ("C").
 
-    A copy where the tensor is otherwise. "F" asks for column-major memory: a copy is a view of a
-    tensor with the axes reversed, which "O" does not allow. "A" (aligned) and "E" (no subclass)
-    always hold. `like` is accepted, and changes nothing.
+    A tensor that does not satisfy the requirements is copied. "F" requests column-major memory: a
+    copy is a view of a tensor with its axes reversed, which "O" excludes. "A" (aligned) and "E" (no
+    subclass) are always satisfied. `like` is accepted and has no effect.
 
     Raises
     ------
     ValueError
-        For another requirement, for "C" together with "F", and for "F" together with "O" where
-        the tensor has several axes.
+        If a requirement is unknown, for "C" together with "F", and for "F" together with "O" if the
+        tensor has several axes.
     """
     wanted = {_FLAGS.get(each.upper(), each) for each in requirements or ()}
     unknown = wanted - {*_FLAGS.values()}

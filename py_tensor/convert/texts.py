@@ -1,4 +1,4 @@
-"""The text of tensors and numbers in forms that are asked for: NumPy's functions of those names."""
+"""Text of tensors and numbers: NumPy's functions for formatting."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def array2string(
     suffix: str = "",
     legacy: bool | None = None,
 ) -> str:
-    """The elements as text, in brackets.
+    """Return the elements as a string in brackets.
 
     Parameters
     ----------
     a
-        Read: all of its elements, or those at the edges of a large one.
+        The tensor, which is read: all elements, or those at the edges of a large one.
     separator : str
-        What stands between elements.
+        The separator between elements.
     prefix, suffix : str
-        What will stand before and behind, of which the lengths count.
+        The text before and after, whose length is used for wrapping.
     max_line_width, suppress_small
-        What `set_printoptions` calls linewidth and suppress; all others have its names. By default
-        they are as they were set there.
+        `linewidth` and `suppress` of `set_printoptions`; the other options have the same names. The
+        defaults are the current options.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def array_repr(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """`repr` of a tensor, with some of the options of `array2string`."""
+    """Return the `repr` of a tensor, with some options of `array2string`."""
     x = tensor_of(arr, "array_repr")
     return formatting.text(x, "repr", _some(max_line_width, precision, suppress_small))
 
@@ -87,7 +87,7 @@ def array_str(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """`str` of a tensor, with some of the options of `array2string`."""
+    """Return the `str` of a tensor, with some options of `array2string`."""
     x = tensor_of(a, "array_str")
     return formatting.text(x, "str", _some(max_line_width, precision, suppress_small))
 
@@ -97,13 +97,13 @@ def _some(linewidth: int | None, precision: int | None, suppress: bool | None) -
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options of printing by name, as `set_printoptions` takes them."""
+    """Return the print options as a dict for `set_printoptions`."""
     return formatting.options_now()
 
 
 @contextmanager
 def printoptions(*args: Any, **kwargs: Any) -> Generator[dict[str, Any], None, None]:
-    """`set_printoptions` within a block of `with`; it gives the options there.
+    """Context manager that sets print options; it returns the options.
 
     Examples
     --------
@@ -134,34 +134,34 @@ def format_float_positional(
     pad_right: int | None = None,
     min_digits: int | None = None,
 ) -> str:
-    """A number as text without an exponent.
+    """Format a number in positional notation.
 
     Parameters
     ----------
     x
-        A number of Python's, or one element of a tensor, which is read.
+        A Python number, or one element of a tensor, which is read.
     precision : int, optional
-        The most digits behind the point; with `unique` False that many.
+        The maximum number of digits after the point; with ``unique=False`` the exact number.
     unique : bool
-        Whether the least digits are printed that identify `x` among the numbers of its dtype.
+        Whether to print the shortest digits that identify `x` in its dtype.
     fractional : bool
-        Whether `precision` and `min_digits` count behind the point, or count all digits.
+        Whether `precision` and `min_digits` count digits after the point, or all digits.
     trim : {"k", ".", "0", "-"}
-        What is left of zeros at the end: all; none; one, if there is no other digit behind the
-        point; none, and no point either.
+        How to treat trailing zeros: "k" keeps all; "." removes all; "0" keeps one if no other digit
+        is after the point; "-" removes all and a trailing point.
     sign : bool
-        Whether positive numbers have a sign.
+        Whether to print the sign of positive numbers.
     pad_left, pad_right : int, optional
-        Least numbers of characters before and behind the point.
+        The minimum number of characters before and after the point.
     min_digits : int, optional
-        The least digits with `unique`.
+        The minimum number of digits with `unique`.
 
     Raises
     ------
     ValueError
-        For a negative count, and for `min_digits` beyond `precision`.
+        If a count is negative, or `min_digits` exceeds `precision`.
     TypeError
-        With `unique` False without a precision, and for another `trim`.
+        If `unique` is False without a precision, or `trim` is unknown.
 
     Examples
     --------
@@ -189,14 +189,14 @@ def format_float_scientific(
     exp_digits: int | None = None,
     min_digits: int | None = None,
 ) -> str:
-    """A number as text with an exponent.
+    """Format a number in scientific notation.
 
     Parameters
     ----------
     x, precision, unique, trim, sign, pad_left, min_digits
-        As those of `format_float_positional`.
+        As in `format_float_positional`.
     exp_digits : int, optional
-        The least digits of the exponent, by default two.
+        The minimum number of digits of the exponent, by default two.
     """
     op = "format_float_scientific"
     _check(op, precision, unique, trim, min_digits, (pad_left, exp_digits))
@@ -234,7 +234,7 @@ def _check(
 
 
 def base_repr(number: Any, base: int = 2, padding: int = 0) -> str:
-    """An integer as text to a base from 2 to 36, with `padding` zeros before it.
+    """Format an integer in a base from 2 to 36, with `padding` leading zeros.
 
     Examples
     --------
@@ -253,18 +253,18 @@ def base_repr(number: Any, base: int = 2, padding: int = 0) -> str:
 
 
 def binary_repr(num: Any, width: int | None = None) -> str:
-    """An integer as text to the base 2.
+    """Format an integer in binary.
 
     Parameters
     ----------
     width : int, optional
-        The number of digits, at least. Negative numbers are their two's complement of that width,
-        and have a sign without it.
+        The minimum number of digits. Negative numbers are in two's complement of that width;
+        without a width they have a sign.
 
     Raises
     ------
     ValueError
-        For a width that is too small.
+        If the width is too small.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from math import isfinite
@@ -169,28 +169,26 @@ def chart_options(op: str, kind: type[AnyOptions], given: Mapping[str, Any]) -> 
         For a value that is none of those known, or out of its range.
     """
     _check_names(op, given, kind)
-    checks: dict[str, Callable[[], Any]] = {
-        "label": lambda: _label(op, given.get("label")),
-        "color": lambda: _colours(op, given.get("color")),
-        "kind": lambda: _choice(op, "kind", given, KINDS, "line"),
-        "xscale": lambda: _choice(op, "xscale", given, SCALES, "linear"),
-        "yscale": lambda: _choice(op, "yscale", given, SCALES, "linear"),
-        "cmap": lambda: _choice(op, "cmap", given, tuple(STOPS), "viridis"),
-        "vmin": lambda: _bounds(op, given, LARGEST)[0],
-        "vmax": lambda: _bounds(op, given, LARGEST)[1],
-        "s": lambda: _positive(op, "s", given.get("s", 24.0)),
-        "c": lambda: given.get("c"),
-        "width": lambda: _positive(op, "width", given.get("width", 0.8)),
-        "bins": lambda: _bins(op, given.get("bins")),
-        "range": lambda: _range(op, given.get("range")),
-        "density": lambda: _flag(op, "density", given.get("density", False)),
-        "levels": lambda: _levels(op, given.get("levels")),
-        **{
-            name: lambda name=name: _text(op, name, given.get(name, ""))
-            for name in ("title", "xlabel", "ylabel")
-        },
+    vmin, vmax = _bounds(op, given, LARGEST)
+    checked: dict[str, Any] = {
+        "label": _label(op, given.get("label")),
+        "color": _colours(op, given.get("color")),
+        "kind": _choice(op, "kind", given, KINDS, "line"),
+        "xscale": _choice(op, "xscale", given, SCALES, "linear"),
+        "yscale": _choice(op, "yscale", given, SCALES, "linear"),
+        "cmap": _choice(op, "cmap", given, tuple(STOPS), "viridis"),
+        "vmin": vmin,
+        "vmax": vmax,
+        "s": _positive(op, "s", given.get("s", 24.0)),
+        "c": given.get("c"),
+        "width": _positive(op, "width", given.get("width", 0.8)),
+        "bins": _bins(op, given.get("bins")),
+        "range": _range(op, given.get("range")),
+        "density": _flag(op, "density", given.get("density", False)),
+        "levels": _levels(op, given.get("levels")),
+        **_texts(op, given, ("title", "xlabel", "ylabel")),
     }
-    return kind(**{field.name: checks[field.name]() for field in fields(kind)})
+    return kind(**{field.name: checked[field.name] for field in fields(kind)})
 
 
 def _check_names(op: str, given: Mapping[str, Any], kind: type[Any]) -> None:

@@ -1,6 +1,6 @@
-"""Charts that are shown: `pt.plot`, `pt.scatter`, `pt.bar`, `pt.hist` and `pt.contour`.
+"""Plotting functions: `pt.plot`, `pt.scatter`, `pt.bar`, `pt.hist` and `pt.contour`.
 
-Their names and arguments are those of matplotlib, where it has them.
+Names and arguments follow matplotlib.
 """
 
 from __future__ import annotations
@@ -79,41 +79,41 @@ def plot(
     xscale: str = "linear",
     yscale: str = "linear",
 ) -> Display:
-    """Draw one or several lines.
+    """Plot one or more lines.
 
-    Of a line of more than 2000 points, the least and the largest of each of 1000 slices are drawn;
-    those are found on the series' device.
+    For a line of more than 2000 points, the minimum and maximum of each of 1000 slices are drawn;
+    they are computed on the device of the series.
 
     Parameters
     ----------
     x, y
-        ``plot(y)`` draws y against its indices, ``plot(x, y)`` against the 1-D x. y is 1-D, or 2-D
-        with a series in each column, or a list of series, or a dict of label and series.
+        ``plot(y)`` plots y against its indices, ``plot(x, y)`` against a 1-D x. y is 1-D, 2-D with
+        a series in each column, a list of series, or a dict of labels and series.
     label : str or list of str, optional
-        What the legend calls the series.
+        The names of the series in the legend.
     color : str or list of str, optional
-        A name of matplotlib or CSS, such as ``"red"``, ``"C1"`` or ``"k"``, or ``"#rrggbb"``. By
-        default each series has its own.
+        A colour name of matplotlib or CSS, such as ``"red"``, ``"C1"`` or ``"k"``, or
+        ``"#rrggbb"``. By default each series has its own colour.
     kind : {"line", "area"}
-        ``"area"`` fills what lies between a line and 0.
+        ``"area"`` fills the area between a line and 0.
     title, xlabel, ylabel : str
     xscale, yscale : {"linear", "log"}
-        On a log axis, values that are not positive are left out.
+        Values that are not positive are not drawn on a log axis.
 
     Returns
     -------
     Display
-        Whose ``update(y)`` or ``update((x, y))`` draws other series in the same style. The sum of
-        two charts, ``pt.plot(y) + pt.scatter(x, z)``, is one with the series of both.
+        Its ``update(y)`` or ``update((x, y))`` draws other series in the same style. The sum of two
+        charts, ``pt.plot(y) + pt.scatter(x, z)``, is one chart with the series of both.
 
     Raises
     ------
     ShapeError
-        For series that are not 1-D, and where x and y differ in length.
+        If a series is not 1-D, or x and y differ in length.
     TypeError
-        For an option of another type.
+        If an option has a wrong type.
     ValueError
-        For an unknown kind, scale or colour, and for more than 20 series.
+        If a kind, scale or colour is unknown, or there are more than 20 series.
     """
     options = {"label": label, "color": color, "kind": kind}
     return _shown("plot", (x, y), options | _about(title, xlabel, ylabel, xscale, yscale))
@@ -136,36 +136,36 @@ def scatter(
     xscale: str = "linear",
     yscale: str = "linear",
 ) -> Display:
-    """Draw points.
+    """Draw a scatter plot.
 
-    Of more than 2000, every second is drawn, or every third, and so on.
+    More than 2000 points are subsampled.
 
     Parameters
     ----------
     x, y
         As in `plot`.
     c : optional
-        A number for each point: points get its colour, and the chart a colour bar.
+        A number for each point, which sets its colour; the chart gets a colour bar.
     s : float
-        The area of a point, in CSS pixels.
+        The area of a point in square CSS pixels.
     cmap, vmin, vmax
-        The colours of `c`, as in `imshow`. The least and the largest are found on its device.
+        The colours for `c`, as in `imshow`. The minimum and maximum are computed on its device.
     label, color, title, xlabel, ylabel, xscale, yscale
         As in `plot`.
 
     Returns
     -------
     Display
-        As that of `plot`.
+        As in `plot`.
 
     Raises
     ------
     ShapeError
-        As in `plot`, and where `c` has another length.
+        As in `plot`, and if `c` has a different length.
     TypeError
-        For an option of another type.
+        If an option has a wrong type.
     ValueError
-        As in `plot`, and as in `imshow` for the colours.
+        As in `plot`, and for the colours as in `imshow`.
     """
     options: Options = {"c": c, "s": s, "label": label, "color": color, "cmap": cmap}
     options |= {"vmin": vmin, "vmax": vmax}
@@ -185,31 +185,31 @@ def bar(
     xscale: str = "linear",
     yscale: str = "linear",
 ) -> Display:
-    """Draw bars; those of several series side by side.
+    """Draw a bar chart; bars of several series are side by side.
 
     Parameters
     ----------
     x : optional
-        Where the bars stand, or a list of str with their names. ``bar(height)`` puts them at 0, 1,
-        2 and so on; a dict of names and numbers has both.
+        The positions of the bars, or a list of str with their names. ``bar(height)`` puts them at
+        0, 1, 2 and so on; a dict of names and numbers gives both.
     height
         1-D, or several series as in `plot`: at most 2000 bars each.
     width : float
-        Of a bar, or of those that stand side by side, in units of x.
+        The width of a bar, or of a group of bars, in units of x.
     label, color, title, xlabel, ylabel, xscale, yscale
         As in `plot`.
 
     Returns
     -------
     Display
-        As that of `plot`.
+        As in `plot`.
 
     Raises
     ------
     ShapeError, TypeError
         As in `plot`.
     ValueError
-        As in `plot`, for more than 2000 bars, and for a width that is not positive and finite.
+        As in `plot`, and for more than 2000 bars or a width that is not positive and finite.
     """
     options = {"width": width, "label": label, "color": color}
     return _shown("bar", (x, height), options | _about(title, xlabel, ylabel, xscale, yscale))
@@ -229,36 +229,36 @@ def hist(
     xscale: str = "linear",
     yscale: str = "linear",
 ) -> Display:
-    """Draw a histogram. The elements are counted on their device.
+    """Draw a histogram; elements are counted on their device.
 
-    An element lies in the bin of the last edge that it is not below; the last bin has its upper
-    edge, too, as in `histogram`. What is not finite is counted apart.
+    Bins include their lower edge, and the last bin also its upper edge, as in `histogram`. Elements
+    that are not finite are counted separately.
 
     Parameters
     ----------
     x
         1-D, or several series as in `plot`, which share the bins.
     bins : int or sequence of float, optional
-        How many, up to 1000, or their rising edges. By default ``2 * n ** (1 / 3)`` for n elements
-        (Rice's rule), up to 48; those of integers hold the same number of integers each.
+        The number of bins, up to 1000, or increasing edges. By default ``2 * n ** (1 / 3)`` for n
+        elements (Rice's rule), up to 48; for integers each bin has the same number of integers.
     range : (float, float), optional
-        The outer edges; by default the least and the largest finite element.
+        The outer edges; by default the smallest and largest finite element.
     density : bool
-        The bars have an area of 1 instead of the counts.
+        Whether to normalize the total area of the bars to 1.
     label, color, title, xlabel, ylabel, xscale, yscale
         As in `plot`.
 
     Returns
     -------
     Display
-        Whose ``update(x)`` counts other elements in the same style.
+        Its ``update(x)`` draws the histogram of other elements in the same style.
 
     Raises
     ------
     ShapeError, TypeError
         As in `plot`.
     ValueError
-        As in `plot`, and for edges or a range that do not rise.
+        As in `plot`, and if edges or the range do not increase.
     """
     options: Options = {"bins": bins, "range": range, "density": density, "label": label}
     options |= {"color": color, **_about(title, xlabel, ylabel, xscale, yscale)}
@@ -279,40 +279,39 @@ def contour(
     xscale: str = "linear",
     yscale: str = "linear",
 ) -> Display:
-    """Draw the lines along which a function of two variables has one value.
+    """Draw contour lines of a function of two variables.
 
-    Of a grid of more than 128 rows or columns, every second is used, or every third, and so on. The
-    lines are found by marching squares, where they are drawn.
+    A grid of more than 128 rows or columns is subsampled. The lines are found with marching
+    squares, in the page.
 
     Parameters
     ----------
     x, y, z
-        ``contour(z)`` draws the 2-D z against its column and row indices, ``contour(x, y, z)``
-        against x and y: 1-D, of the columns and of the rows, or 2-D as `meshgrid` gives them.
+        ``contour(z)`` draws a 2-D z against its column and row indices, ``contour(x, y, z)``
+        against x and y: 1-D coordinates of columns and rows, or 2-D ones as from `meshgrid`.
     levels : int or sequence of float, optional
-        About how many values, up to 50, or the rising values; by default 8. The least and the
-        largest element are found on z's device.
+        The approximate number of levels, up to 50, or increasing levels; by default 8. The minimum
+        and maximum are computed on the device of z.
     cmap
-        Their colours, which a colour bar explains.
+        The colour map of the lines, which get a colour bar.
     color : str, optional
-        One for all lines instead.
+        One colour for all lines instead.
     title, xlabel, ylabel, xscale, yscale
         As in `plot`.
 
     Returns
     -------
     Display
-        Whose ``update(z)`` or ``update((x, y, z))`` draws other values in the same style.
+        Its ``update(z)`` or ``update((x, y, z))`` draws other values in the same style.
 
     Raises
     ------
     ShapeError
-        For a z that is not 2-D, or not at least 2 by 2, and for x or y that do not fit it.
+        If z is not 2-D or smaller than 2 by 2, or x or y do not match it.
     TypeError
-        For an option of another type, and for x and y without z.
+        If an option has a wrong type, or x and y are passed without z.
     ValueError
-        For an unknown colour or colour map, for levels that do not rise, and where x or y is not
-        finite.
+        If a colour or colour map is unknown, the levels do not increase, or x or y is not finite.
     """
     options: Options = {"levels": levels, "cmap": cmap, "color": color}
     if y is not None and z is None:

@@ -1,6 +1,6 @@
-"""What is shown rather than printed: `pt.imshow`, and `pt.display` with its updates.
+"""Displays: `pt.imshow` and `pt.display`, and their updates.
 
-A host that can show more than text says so with `set_screen`. Everywhere else text is printed.
+A host that can show more than text registers with `set_screen`. Otherwise text is printed.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ _tasks: set[asyncio.Task[None]] = set()  # those under way, which nothing else r
 
 
 def set_screen(screen: Screen | None) -> None:
-    """Have displays shown by `screen` from now on; None prints them."""
+    """Set the screen that shows displays; None prints them."""
     global _screen
     _screen = screen
 
 
 class Display:
-    """Something shown, which `update` replaces in place.
+    """A displayed object, which `update` replaces in place.
 
     Attributes
     ----------
@@ -93,34 +93,34 @@ class Display:
         self._show(content)
 
     def update(self, value: Any, **options: Any) -> None:
-        """Show `value` instead; options that are not given stay as they were.
+        """Show another value in place; options that are not given are unchanged.
 
-        Returns once the update before this one was drawn, so that a loop that updates runs at the
-        rate of the screen.
+        Returns when the previous update was drawn, so a loop of updates runs at the frame rate of
+        the screen.
 
         Raises
         ------
         WaitError
-            Where Python cannot block; await `update_async` there.
+            If Python cannot block; await `update_async` instead.
         """
         self._show(self._replaced(value, options))
 
     async def update_async(self, value: Any, **options: Any) -> None:
-        """The same, awaited. Of several under way at once, the one that began last stays."""
+        """Asynchronous version of `update`. Of several concurrent updates the last one stays."""
         content = self._replaced(value, options)
         if isinstance(content, ChartContent):
             self._chart = content
         await self._shown(content, self._next(), blocking=False)
 
     def __add__(self, other: Display) -> Display:
-        """Show the series of two charts in one, in the place of this one; return this display.
+        """Show the series of two charts in this display, and return it.
 
-        The other's place is empty then. The values themselves are not computed again.
+        The other display becomes empty. The values are not computed again.
 
         Raises
         ------
         ValueError
-            For more than 20 series, and for charts whose bars have other names.
+            If there are more than 20 series, or the bars have different names.
         """
         both = self._chart, getattr(other, "_chart", None)
         if both[0] is None or both[1] is None:
@@ -377,46 +377,45 @@ def imshow(
     ylabel: str = "",
     extent: tuple[float, float, float, float] | None = None,
 ) -> Display:
-    """Show a tensor as an image, the first row on top.
+    """Show a tensor as an image, with the first row on top.
 
-    On a GPU the pixels are computed there, and go to the canvas without being read. The least and
-    the largest element are read for the colour bar, unless both bounds are given.
+    On a GPU the pixels are computed there and drawn to the canvas without being read. The minimum
+    and maximum are read for the colour bar, unless both bounds are given.
 
     Parameters
     ----------
     x
-        Of shape (H, W): values, which get colours. Of shape (H, W, 3) or (H, W, 4): red, green,
-        blue and alpha, as floats from 0 to 1 or integers from 0 to 255. A side of more than 4096
-        is shown by every second element, or every third, and so on.
+        A tensor of shape (H, W) with values for the colour map, or of shape (H, W, 3) or (H, W, 4)
+        with RGB or RGBA, as floats from 0 to 1 or integers from 0 to 255. A side longer than 4096
+        is subsampled.
     vmin, vmax
-        The values of the first and the last colour; by default the least and the largest finite
-        element. What is beyond them has the colour of the end; NaN is transparent.
+        The values of the first and the last colour; by default the smallest and largest finite
+        element. Values outside are clipped; NaN is transparent.
     cmap : {"viridis", "magma", "inferno", "coolwarm", "gray"}
         The colour map.
     scale
-        CSS pixels for each element; by default as many as make a small image easy to see.
+        CSS pixels per element; by default small images are enlarged.
     colorbar : bool
-        Draw a colour bar and axes beside values; False shows the image alone.
+        Whether to draw a colour bar and axes for values; False shows only the image.
     title, xlabel, ylabel : str
-        Names of the image and of its axes.
+        The title of the image and the labels of its axes.
     extent : (left, right, bottom, top), optional
-        The values at the ends of the axes; by default they count columns and rows.
+        The values at the ends of the axes; by default column and row numbers.
 
     Returns
     -------
     Display
-        Whose `update` shows another image in its place.
+        Its `update` shows another image in place.
 
     Raises
     ------
     ShapeError
-        For any other shape.
+        If the shape is different.
     TypeError
-        For an option of another type.
+        If an option has a wrong type.
     ValueError
-        For an unknown colour map, for a bound that is not finite, where `vmin` is not less than
-        `vmax`, for a scale that is not positive and finite, and for an extent without width or
-        height.
+        If the colour map is unknown, a bound is not finite, `vmin` is not less than `vmax`, the
+        scale is not positive and finite, or the extent has no width or height.
     """
     options: Options = {"vmin": vmin, "vmax": vmax, "cmap": cmap, "scale": scale}
     options |= {"colorbar": colorbar, "title": title, "xlabel": xlabel, "ylabel": ylabel}
@@ -424,16 +423,16 @@ def imshow(
 
 
 def display(value: Any, **options: Any) -> Display:
-    """Show any object, and give what can show another one in its place.
+    """Show any object, and return a handle that can replace it.
 
-    A 2-D tensor, and one of shape (H, W, 3 or 4), is shown as `imshow` does, and takes its options;
-    any other object as the console shows a result.
+    A tensor of shape (H, W), (H, W, 3) or (H, W, 4) is shown like `imshow`, with the same options;
+    any other object is shown like a result in the console.
 
     Returns
     -------
     Display
-        ``d.update(y)`` shows y in the same place, at most once for each frame of the screen, and
-        ``await d.update_async(y)`` does where Python cannot block.
+        ``d.update(y)`` shows y in place, at most once per frame of the screen; use ``await
+        d.update_async(y)`` if Python cannot block.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What ops compute, on NumPy arrays: the meaning that the cpu device gives them.
+"""NumPy implementations of ops, for the cpu device.
 
-NumPy comes in as a parameter, so that nothing imports it before it is used.
+NumPy is passed as a parameter, so that nothing imports it before it is used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = Any  # numpy.ndarray
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What an op is given besides its operands' arrays.
+    """The context of an op's computation on arrays.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Making nodes: the one place where an op, operands and attributes become a node.
+"""Creating nodes: the only place where an op, operands and attributes become a node.
 
 What follows from the operands' metas alone, an op infers once for each combination. A recipe is a
 sequence of such results, so that what a function records for operands of given metas is worked out

@@ -1,4 +1,4 @@
-"""What a kernel computes at one point: straight-line code of loads, ops and addresses.
+"""Bodies: the straight-line code of a kernel for one point.
 
 A `Body` is evaluated at every point of a space. Its instructions name earlier ones by their number,
 and addresses are affine in the coordinates of the point, or computed from earlier values (`Place`).
@@ -66,7 +66,7 @@ class Index(Source):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What to say of an index out of range.
+    """The report for an index out of range.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a body computes in one arm of a choice alone: it runs only where that arm is chosen.
+"""Branches: instructions that only one arm of a selection needs, run only in that arm.
 
 A body is straight-line code. Where a `Select` chooses between computed values, the instructions
 that only one of them needs stand in a branch, so that an element of a concatenation costs what its

@@ -1,4 +1,4 @@
-"""Grouping nodes into kernels: from what is stored to the bodies that compute it.
+"""Grouping nodes into kernels, from the stored results to the bodies that compute them.
 
 The builder starts at what is wanted and works towards the leaves. A kernel takes in everything
 between its root and the buffers it reads; what it finds stored becomes a load, and a kernel of its
@@ -59,7 +59,7 @@ MOST_LEFT = 4  # times a part that is written: a larger whole is not gone throug
 
 
 def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
-    """The kernels of a flush, in an order in which each finds its operands computed.
+    """Return the kernels of a flush in dependency order.
 
     Kernels with several outputs can wait for each other, and a view that is no affine map needs a
     buffer that nobody counted; what is stored after all may leave a reduction without a use where
@@ -193,7 +193,7 @@ def _first_write(kernel: Kernel) -> int:
 
 
 class Builder:
-    """Makes the kernels of a request, a family of them for each node.
+    """Builds the kernels of a request, through a family for each node.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ class Builder:
         return self.kernels
 
     def need(self, slot: int) -> None:
-        """Have the node in `slot` computed into a buffer, by a kernel of its own if by no other."""
+        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed."""
         if self.order[slot].storage is not None:
             return
         self.decisions.stored.add(slot)
@@ -265,7 +265,7 @@ class Builder:
         next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
 
     def fold(self, slot: int, node: Node) -> None:
-        """A kernel that folds; a short reduction is arithmetic, as inline ops are."""
+        """Build a kernel that folds; a short reduction is inline arithmetic."""
         if node in self.decisions.unrolled:
             self.inline(slot, node)
         else:
@@ -671,7 +671,7 @@ def _names(body: Body) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How the kernels of some ops are made.
+    """How the kernels of a class of ops are built.
 
     Attributes
     ----------

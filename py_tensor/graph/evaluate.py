@@ -1,4 +1,4 @@
-"""Writing bodies: the value of a node as a kernel sees it, down to what is loaded.
+"""Generating bodies: the value of a node in a kernel, down to its loads.
 
 Movement is composed into the affine map by which the kernel's space sees a node; what cannot be
 said that way is read from a buffer that another kernel writes.
@@ -124,7 +124,7 @@ def identity(extents: Shape) -> IndexMap:
 
 
 class Builder(Protocol):
-    """What a body has to ask of who builds the kernels.
+    """The interface of the kernel builder that a body needs.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a device says of itself, in words: a pure function of what `device_info` holds."""
+"""Text for `device_info`: a pure function of its entries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DeviceInfo(dict[str, Any]):
         return self.text(shutil.get_terminal_size().columns)
 
     def text(self, columns: int) -> str:
-        """The table in lines of at most so many columns, where its words allow."""
+        """Return the table as text of limited width."""
         lines = wrap(self.title, max(columns, 1), subsequent_indent="  ")
         rows = self.rows()
         indent = 2 + max((len(label) for label, _ in rows), default=0)

@@ -1,4 +1,4 @@
-"""What a read would run, without running it: `pt.explain(x)`."""
+"""`pt.explain(x)`: what a read would run, without running it."""
 
 from __future__ import annotations
 
@@ -41,16 +41,15 @@ class Value:
     Attributes
     ----------
     name : str
-        "x0", "x1", ... of what is stored already, "t0", "t1", ... of what the kernels store.
+        "x0", "x1", ... for stored tensors, "t0", "t1", ... for results that the kernels store.
     shape : tuple of int
     dtype : str
     kernel : int or None
-        The number of the kernel that writes it; None where it is stored already.
+        The number of the kernel that writes it; None if it is already stored.
     reasons : tuple of str
-        Why it is stored, and not computed by the kernel that uses it; none where it is stored
-        already.
+        Why it is stored instead of fused into the kernel that uses it; empty if already stored.
     on_host : str or None
-        The function that had NumPy compute it on the host, if one had.
+        The function that computed it on the host with NumPy, if any.
     """
 
     name: str
@@ -71,24 +70,24 @@ class Kernel:
     Attributes
     ----------
     number : int
-        From 1 on, in the order of running.
+        Counted from 1, in execution order.
     name : str
-        The ops it computes, each once: its label in `pt.profile()` and in messages.
+        The distinct ops it computes: its label in `pt.profile()` and in messages.
     family : str
         "map" (elementwise), "reduce", "rows" (several passes over the same rows) or "matmul".
     variants : tuple of str
-        How each of its programs goes about it. A map is a "run" (one contiguous run), "vectors"
-        (along the last axis), "blocks" (4 by 4, where operands lie transposed) or "elements".
+        The implementation of each of its programs. A map is a "run" (one contiguous run), "vectors"
+        (along the last axis), "blocks" (4 by 4, for transposed operands) or "elements".
     ops : tuple of str
-        The ops it computes in order; one that it computes twice stands here twice.
+        The ops it computes in order, including repetitions.
     inputs, outputs : tuple of Value
     dispatches : int
     traffic : int
-        Bytes that it has to move, each buffer's counted once per dispatch.
+        Bytes it has to move; each buffer counts once per dispatch.
     operations : int
         Elementwise ops and additions.
     wgsl : str
-        The text of its programs.
+        The source of its programs.
     """
 
     number: int
@@ -106,18 +105,18 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a read would run. Its `repr` is the text to look at, as wide as the terminal.
+    """What a read would run. Its `repr` is a report as wide as the terminal.
 
     Attributes
     ----------
     kernels : tuple of Kernel
-        In the order of running.
+        In execution order.
     is_planned : bool
-        Whether the plan is known, so that nothing has to be planned.
+        Whether the plan is cached, so that nothing has to be planned.
     remarks : tuple of str
-        Sentences on what needs no kernel.
+        Notes on results that need no kernel.
     operations_op_by_op : int
-        Elementwise ops and additions, were each op computed by itself.
+        The number of elementwise ops and additions without fusion.
     """
 
     kernels: tuple[Kernel, ...]
@@ -127,7 +126,7 @@ class Explanation:
 
     @property
     def dispatches(self) -> int:
-        """Of all kernels."""
+        """The number of dispatches of all kernels."""
         return sum(k.dispatches for k in self.kernels)
 
     @property
@@ -148,7 +147,7 @@ class Explanation:
         return self.text(shutil.get_terminal_size().columns)
 
     def text(self, columns: int) -> str:
-        """The explanation in lines of at most so many columns, where its words allow."""
+        """Return the explanation as text of limited width."""
         lines = [line for remark in self.remarks for line in _wrapped(remark, columns)]
         if self.kernels:
             plan = "planned before" if self.is_planned else "not planned yet"
@@ -168,15 +167,15 @@ class Explanation:
 
 
 def explain(*tensors: Tensor) -> Explanation:
-    """What reading tensors would run: the kernels, what each fuses, and why it ends where it ends.
+    """Explain what reading tensors would run: kernels, fused ops and reasons for boundaries.
 
-    Nothing is run or changed. Several tensors are explained as if they were read together. What is
-    small the cpu device computed as it was recorded: nothing is left to run.
+    Nothing is run or changed. Several tensors are explained as if they were read together. The cpu
+    device computes small results as they are recorded, so nothing is left to run for them.
 
     Raises
     ------
     MemoryError, DTypeError
-        As the read would.
+        As for the read itself.
 
     Examples
     --------

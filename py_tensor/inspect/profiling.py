@@ -1,4 +1,4 @@
-"""Where a program's time goes, on the GPU and the host: `with pt.profile() as p:`, `print(p)`."""
+"""Profiling of the GPU and the host: `with pt.profile() as p:`, then `print(p)`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Dispatch:
     kernel : str
         The ops it computes.
     variant : str
-        How it goes about it, as `pt.explain` tells.
+        The implementation, as in `pt.explain`.
     begin, end : int
         Nanoseconds since the first dispatch began.
     operations, traffic : int
-        Elementwise ops and additions; bytes that had to be moved, each counted once.
+        The number of elementwise ops and additions, and of bytes that had to be moved.
     """
 
     kernel: str
@@ -47,13 +47,13 @@ class Dispatch:
 
     @property
     def time(self) -> int:
-        """Nanoseconds that it took."""
+        """Duration in nanoseconds."""
         return self.end - self.begin
 
 
 @dataclass(frozen=True, slots=True)
 class Compile:
-    """One kernel that was compiled: its ops and variant, and the nanoseconds until it was ready."""
+    """One compiled kernel: its ops, its variant and the compile time in nanoseconds."""
 
     kernel: str
     variant: str
@@ -62,18 +62,18 @@ class Compile:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """All runs of the kernels with one label: how many, and their sums.
+    """All runs of the kernels with one label, and their totals.
 
     Attributes
     ----------
     label : str
         The ops it computes.
     calls, time : int
-        Dispatches, and the nanoseconds that they took.
+        The number of dispatches and their total time in nanoseconds.
     operations, traffic : int
-        As of a `Dispatch`.
+        As in `Dispatch`.
     compiles, compile_time : int
-        How many variants were compiled, and the nanoseconds until they were ready.
+        The number of compiled variants and the compile time in nanoseconds.
     """
 
     label: str
@@ -86,29 +86,29 @@ class Kernel:
 
 
 class Profile:
-    """The kernels run inside a ``with`` block, timed by the GPU's own clock, and the host's time.
+    """Timings of the kernels run in a ``with`` block, by GPU timestamps, and of the host.
 
-    Each dispatch runs in a pass of its own meanwhile, and new kernels are compiled one by one, so
-    the block as a whole takes longer than it would otherwise. What was pending before the block is
-    computed before, and what the block leaves pending at its end.
+    Each dispatch runs in a separate pass, and new kernels are compiled one at a time, so the block
+    as a whole takes longer than without a profile. Ops pending before the block are computed before
+    it, and those pending at its end are computed then.
 
     Attributes
     ----------
     dispatches : list of Dispatch
-        In the order in which they ran.
+        In execution order.
     compilations : list of Compile
-        The kernels that were compiled, in that order. Where Python cannot block they are not timed,
-        and not listed.
+        The compiled kernels, in order. Empty if Python cannot block, because they are not timed
+        then.
     compiles : int
-        Kernels compiled.
+        The number of compiled kernels.
     planned, recalled : int
-        Computations whose plan was made, and those whose plan was found in the cache.
+        The number of computations with a new plan, and with a cached plan.
     flushes : int
-        Calls into JavaScript, uploads included.
+        Calls to JavaScript, including uploads.
     host : dict
-        Nanoseconds that the block took on the host, by phase: "planning" kernels, "compiling" them,
-        "submitting" the commands, "waiting" for the GPU, and "recording", which is all the rest:
-        recording ops, and the block's own Python.
+        Host time of the block in nanoseconds, by phase: "planning" kernels, "compiling" them,
+        "submitting" commands, "waiting" for the GPU, and "recording" for the rest: recording ops,
+        and the Python code of the block.
     """
 
     def __init__(self) -> None:
@@ -152,11 +152,11 @@ class Profile:
 
     @property
     def time(self) -> int:
-        """Nanoseconds that all dispatches took together."""
+        """The total time of all dispatches in nanoseconds."""
         return sum(d.time for d in self.dispatches)
 
     def kernels(self) -> list[Kernel]:
-        """The dispatches by label, those that took longest first."""
+        """The dispatches by label, longest total time first."""
         found: dict[str, Kernel] = {}
         for d in self.dispatches:
             k = found.get(d.kernel, Kernel(d.kernel))
@@ -178,9 +178,9 @@ class Profile:
         return self.table(shutil.get_terminal_size().columns)
 
     def table(self, columns: int) -> str:
-        """The kernels, those that took longest first, in lines of at most so many columns.
+        """Return the kernels as a table of limited width, longest total time first.
 
-        Where there is less room, the columns that tell least are left out.
+        Less important columns are omitted if there is not enough room.
         """
         kernels = self.kernels()
         name = max([6, *(len(k.label) for k in kernels)])
@@ -214,7 +214,7 @@ class Profile:
         return remarks
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """All of it as JSON, times in ns; also written to the file at `path`, if one is given.
+        """Return the profile as JSON, times in ns; also write it to the file at `path`, if given.
 
         ::
 
@@ -238,11 +238,11 @@ class Profile:
         return _written(json.dumps(report), path)
 
     def to_chrome_trace(self, path: str | Path | None = None) -> str:
-        """The dispatches in Chrome's trace event format, which Perfetto and chrome://tracing open.
+        """Return the dispatches in Chrome's trace event format, for Perfetto and chrome://tracing.
 
-        Also written to the file at `path`, if one is given. Each dispatch is a complete event
+        The trace is also written to the file at `path`, if given. Each dispatch is a complete event
         ("ph": "X") with "ts" and "dur" in microseconds and, in "args", its variant, operations,
-        bytes, and GB/s. What was compiled is in "otherData": the host's clock is not the GPU's.
+        bytes and GB/s. Compilations are in "otherData", because they use the host's clock.
         """
         names = ("process_name", "py_tensor"), ("thread_name", "GPU")
         events: list[dict[str, Any]] = [
@@ -266,14 +266,14 @@ class Profile:
 
 
 def profile() -> Profile:
-    """Time the kernels of a ``with`` block on the GPU, and what the host does beside them.
+    """Profile a ``with`` block: the kernels on the GPU, and the host.
 
-    Write ``with pt.profile() as p:`` and the work below it; then print `p`.
+    Use ``with pt.profile() as p:`` and then print `p`.
 
     Raises
     ------
     DeviceError
-        On the cpu device, on an adapter without timestamp queries, inside another profile.
+        On the cpu device, on an adapter without timestamp queries, or inside another profile.
     WaitError
         Where Python cannot block.
     """

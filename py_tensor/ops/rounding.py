@@ -59,8 +59,8 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     """Round each element to `decimals` decimals, ties to even, in the same dtype.
 
     Negative `decimals` round to tens, hundreds and so on. Floats are scaled, rounded to integers
-    and scaled back, as in NumPy; with ``decimals=0`` float32 results are correctly rounded.
-    Integers out of range wrap around.
+    and scaled back, as in NumPy. Integers out of range wrap around. With ``decimals=0`` results are
+    correctly rounded in float32.
 
     Raises
     ------

@@ -98,6 +98,8 @@ class TestRunning:
         expect(
             panel.root.locator(".figures figure").first.locator(".marks .spot.wall")
         ).to_have_count(4)
+        names = panel.root.locator(".figures figure").first.locator("text.name")
+        expect(names).to_have_text(["size", "time per op"])
         roofline = panel.root.get_by_role("img", name=re.compile("^Roofline"))
         expect(roofline.locator(".marks .spot")).to_have_count(6)
         card = panel.root.locator("details.device")

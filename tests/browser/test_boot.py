@@ -396,7 +396,7 @@ class TestFailure:
         app.page.goto(server, wait_until="commit")
         late = app.page.locator("#late")
         expect(late).to_be_hidden()
-        expect(late).to_contain_text("The server of this page is slow, or does not answer.")
+        expect(late).to_contain_text("The server of this page is slow or does not respond.")
         expect(late).to_be_visible(timeout=8000)
         expect(late.get_by_role("link", name="Try again")).to_be_visible()
         for route in held:
@@ -420,7 +420,7 @@ class TestFailure:
         app = fresh_page(first_visit=True, boot=False, routes=dict.fromkeys(names, hold))
         app.page.goto(server)
         banner = app.page.locator("#banner")
-        expect(banner).to_contain_text("The server of this page does not answer.", timeout=15_000)
+        expect(banner).to_contain_text("The server of this page does not respond.", timeout=15_000)
         banner.get_by_role("button", name="Try again").click()
         for name in names:
             app.page.context.unroute(name)

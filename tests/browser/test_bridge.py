@@ -135,7 +135,7 @@ def test_choices_are_kept_for_the_adapter(run: Run) -> None:
     good, bad, none = (results[name] for name in ("good", "bad", "none"))
     assert (good["choices"], good["kept"]) == ("old", "")
     assert (bad["choices"], bad["kept"]) == (None, "no storage")
-    assert (none["choices"], none["kept"]) == (None, "this host keeps nothing")
+    assert (none["choices"], none["kept"]) == (None, "this host has no storage")
     assert results["interrupted"] == "interrupted"
     first, second, text = results["asked"]
     assert first == second

@@ -77,7 +77,7 @@ class TestMessage:
         """What micropip says of it is no help where a policy forbids to fetch it."""
         error = failed(repl, "import micropip\nawait micropip.install('no-such-package')")
         expect(error.locator(".error-message")).to_have_text(
-            "ValueError: micropip: 'no-such-package' cannot be installed by its name: this page has"
+            "ValueError: micropip: 'no-such-package' cannot be installed by name: this page has"
             " the standard library, NumPy and micropip, and can only install wheels hosted on this"
             " site, not from PyPI: `await micropip.install(url)`"
         )

@@ -64,9 +64,9 @@ class TestLearn:
         ("code", "words"),
         [
             ("x +", "SyntaxError"),
-            ("z = x + 1", "this is a statement"),
-            ("", "there is no expression"),
-            ("len('abc')", "this is no tensor, but int"),
+            ("z = x + 1", "not a statement"),
+            ("", "enter an expression"),
+            ("len('abc')", "not a tensor but int"),
             ("x + pt.ones(3)", "ShapeError"),
         ],
     )

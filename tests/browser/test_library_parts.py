@@ -97,7 +97,7 @@ def test_a_start_without_a_gpu_does_not_ask(fresh_page: OpenPage, asked: Server)
 def test_a_wrong_name_does_not_ask(fresh_page: OpenPage, asked: Server) -> None:
     app = fresh_page(routes=asked.routes)
     assert "AttributeError" in app.run("pt.no_such_name")["error"]
-    assert "it is pt.concat" in app.run("pt.cat")["error"]
+    assert "use pt.concat" in app.run("pt.cat")["error"]
     assert asked.asked == 0
 
 

@@ -478,7 +478,7 @@ class TestHelp:
             repl.press("Escape")
         repl.type("f()?")
         expect(repl.last(".error")).to_have_text(
-            "What f() is cannot be told without running it. Run y = f(), and then y?"
+            "Help on f() needs its value. Run y = f(), then y?"
         )
         assert run("calls")["result"] == "[]"
 
@@ -491,7 +491,7 @@ class TestHelp:
 
     def test_what_is_not_there(self, repl: Repl) -> None:
         repl.type("no_such_name?")
-        expect(repl.last(".error")).to_have_text("There is no no_such_name to show help for.")
+        expect(repl.last(".error")).to_have_text("No help on no_such_name: not found.")
         repl.type("help(no_such_name)")
         expect(repl.last(".error")).to_contain_text("NameError")
 
@@ -558,7 +558,7 @@ class TestMagics:
 
     def test_an_unknown_one(self, repl: Repl) -> None:
         repl.type("%nothing x")
-        expect(repl.last(".error")).to_contain_text("there is no magic %nothing; there are %time")
+        expect(repl.last(".error")).to_contain_text("unknown magic %nothing; available: %time")
 
     def test_it_can_be_interrupted(self, repl: Repl) -> None:
         repl.type("import time\n%timeit time.sleep(0.2)")

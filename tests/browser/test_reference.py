@@ -151,7 +151,7 @@ class TestPage:
         for words in ("backward", "pt.grad", "x.grad()"):
             search.fill(words)
             expect(page.locator(".entry-page p").first).to_contain_text(
-                ": there is no automatic differentiation yet."
+                ": automatic differentiation is not supported yet."
             )
 
     def test_run_an_example(self, fresh_page: Callable[..., AppPage]) -> None:

@@ -162,8 +162,7 @@ class TestErrors:
             ("raise SystemExit(3)", "SystemExit: 3"),
             (
                 "exit()",
-                "SystemExit: there is nothing to exit; reload the page to start Python anew,"
-                " or close its tab",
+                "SystemExit: nothing to exit; reload the page to restart Python, or close its tab",
             ),
             ("raise KeyboardInterrupt", "KeyboardInterrupt"),
             (
@@ -194,7 +193,7 @@ class TestErrors:
             ("from no_such.part import x", "ModuleNotFoundError: No module named 'no_such'"),
             ("pip install tqdm", "SyntaxError: invalid syntax"),
             ("!pip install tqdm", "SyntaxError: invalid syntax"),
-            ("%pip install tqdm", "SyntaxError: there is no magic %pip; there are %time"),
+            ("%pip install tqdm", "SyntaxError: unknown magic %pip; available: %time"),
         ],
     )
     def test_packages_that_are_not_there(self, run: Run, code: str, words: str) -> None:
@@ -212,7 +211,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("name", ["exit", "quit"])
     def test_exit_says_what_there_is_instead(self, run: Run, name: str) -> None:
-        assert run(name)["result"].startswith("there is nothing to exit; reload the page")
+        assert run(name)["result"].startswith("nothing to exit; reload the page")
         assert run(f"{name}(3)")["error"] == "SystemExit: 3"
 
     def test_what_fails_in_the_last_repr_is_shown_at_its_line(self, run: Run) -> None:

@@ -244,7 +244,7 @@ class TestFallback:
         app.page.clock.install()
         app.page.goto(visitor.url)
         expect(app.page.locator("#status-text")).to_contain_text(
-            "Asking for the GPU", timeout=60_000
+            "Requesting the GPU", timeout=60_000
         )
         app.page.clock.run_for(61_000)
         banner = app.page.locator("#banner")
@@ -254,7 +254,7 @@ class TestFallback:
         app.page.clock.resume()
         assert app.page.evaluate("pyTensor.ready.then((info) => info.boot)") == "plain"
         (record,) = visitor.kept()
-        assert "did not come to an end" in record["unusable"]
+        assert "did not finish" in record["unusable"]
 
 
 class TestChoices:

@@ -144,4 +144,4 @@ def test_a_storage_that_does_not_answer(blank: Page) -> None:
       IDBFactory.prototype.open = open;
       return [late, ...both];
     }""")
-    assert outcomes == ["the browser's storage does not answer", "refused", "refused"]
+    assert outcomes == ["the browser's storage does not respond", "refused", "refused"]

@@ -300,7 +300,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "reduce of two results": (
         lambda x: cast("Any", pt.divmod).reduce(x),
         ValueError,
-        r"^divmod.reduce: .*of two operands and one result$",
+        r"^divmod.reduce: .*of two operands and one result",
     ),
     "reduce products of matrices": (
         lambda x: cast("Any", pt.matmul).reduce(x),
@@ -327,11 +327,11 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         r"^negative.at: takes no values",
     ),
-    "reduce": (lambda x: np.less.reduce(x, axis=1), TypeError, r"^less.reduce: gives bool"),
+    "reduce": (lambda x: np.less.reduce(x, axis=1), TypeError, r"^less.reduce: returns bool"),
     "reduce axes in order": (
         lambda x: cast("Any", pt.divide).reduce(x, axis=(0, 1)),
         ValueError,
-        r"^divide.reduce: the order of elements counts.*\(0, 1\)$",
+        r"^divide.reduce: is not reorderable.*\(0, 1\)$",
     ),
     "reduce nothing": (
         lambda x: cast("Any", pt.divide).reduce(x[:0]),
@@ -341,7 +341,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "reduce where nothing may be": (
         lambda x: cast("Any", pt.divide).reduce(x, where=x > 0),
         ValueError,
-        r"^divide.reduce: where needs initial",
+        r"^divide.reduce: .* where needs initial",
     ),
     "accumulate a scalar": (
         lambda x: cast("Any", pt.hypot).accumulate(x.sum()),

@@ -395,11 +395,11 @@ def test_resized_in_place(device: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        *((name, "no dates") for name in ("busday_count", "isnat", "datetime_data")),
-        *((name, "@ multiplies") for name in ("matrix", "asmatrix", "bmat")),
-        *((name, "no text") for name in ("char", "strings")),
-        *((name, "no fields") for name in ("rec", "recarray", "record")),
-        *((name, "64 bits") for name in ("float128", "complex256")),
+        *((name, "dates are not supported") for name in ("busday_count", "isnat", "datetime_data")),
+        *((name, "@ for matrix products") for name in ("matrix", "asmatrix", "bmat")),
+        *((name, "text is not supported") for name in ("char", "strings")),
+        *((name, "structured dtypes are not supported") for name in ("rec", "recarray", "record")),
+        *((name, "widest dtypes are float64") for name in ("float128", "complex256")),
         *(("ma", "mask"), ("memmap", "GPU"), ("f2py", "Fortran"), ("ctypeslib", "copy")),
     ],
 )

@@ -136,7 +136,7 @@ class FakeBridge:
 
     def keepChoices(self, text: str) -> Promise:  # noqa: N802
         if self.kept is None:
-            return Promise(lambda: "this host keeps nothing")
+            return Promise(lambda: "this host has no storage")
         self.kept = text
         return Promise(lambda: "interrupted" if self._is_interrupted() else "")
 

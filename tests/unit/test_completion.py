@@ -454,24 +454,24 @@ def test_help_on_a_magic(magic: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
-        ("nope", "There is no nope to show help for."),
-        ("scald", "There is no scald to show help for. Did you mean scaled?"),
-        ("x.nope", "There is no x.nope to show help for."),
-        ("pt.softmx", "There is no pt.softmx to show help for. Did you mean softmax?"),
-        ("1 +", "There is no help on 1 +, which is no expression."),
-        ("d['nope']", "There is no d['nope'] to show help for."),
-        ("nope(x)", "There is no nope to show help for."),
+        ("nope", "No help on nope: not found."),
+        ("scald", "No help on scald: not found. Did you mean scaled?"),
+        ("x.nope", "No help on x.nope: not found."),
+        ("pt.softmx", "No help on pt.softmx: not found. Did you mean softmax?"),
+        ("1 +", "No help on 1 +: not an expression."),
+        ("d['nope']", "No help on d['nope']: not found."),
+        ("nope(x)", "No help on nope: not found."),
         (
             "len(x)",
-            "What len(x) is cannot be told without running it. Run y = len(x), and then y?",
+            "Help on len(x) needs its value. Run y = len(x), then y?",
         ),
         (
             "hostile.a",
-            "What hostile.a is cannot be told without running it. Run y = hostile.a, and then y?",
+            "Help on hostile.a needs its value. Run y = hostile.a, then y?",
         ),
         (
             "%nope",
-            "There is no magic %nope; there are %time, %timeit, %profile, %who, %reset.",
+            "Unknown magic %nope; available: %time, %timeit, %profile, %who, %reset.",
         ),
     ],
 )

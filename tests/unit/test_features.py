@@ -12,7 +12,7 @@ from py_tensor.absent import FUNCTIONS, METHODS, PARTLY
 from web.build import features
 
 TEXT = features.TARGET.read_text("utf-8")
-VERSION = re.findall(r"public name of NumPy ([\d.]+),", TEXT)
+VERSION = re.findall(r"public names of NumPy ([\d.]+),", TEXT)
 GROUPS = {group.title: group for group in features.groups()}
 
 

@@ -89,8 +89,8 @@ def test_every_piece_of_code_keeps_its_place(at: int, magic: str) -> None:
 @pytest.mark.parametrize(
     ("source", "message", "line", "offset"),
     [
-        ("%nope x", "there is no magic %nope; there are %time, %timeit, %profile", 1, 1),
-        ("x\n%nope", "there is no magic %nope", 2, 1),
+        ("%nope x", "unknown magic %nope; available: %time, %timeit, %profile", 1, 1),
+        ("x\n%nope", "unknown magic %nope", 2, 1),
         ("%time", "%time needs code to run: %time x @ x", 1, 1),
         ("%timeit -n 5\nx", "%timeit needs code to run", 1, 1),
         ("x\n%time y = = z", "invalid syntax", 2, 11),

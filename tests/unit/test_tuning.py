@@ -334,7 +334,7 @@ class TestWhatIsUsed:
         machine(place).times |= {"64": 500_000}
         place.bridge.kept = None
         found = pt.tune(PARAMETER)
-        assert found.unkept == "this host keeps nothing"
+        assert found.unkept == "this host has no storage"
         assert "lost with this session" in found.table(100)
         place.bridge.loseDevice()
         del x

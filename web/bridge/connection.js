@@ -82,7 +82,7 @@ export class Connection {
    * @returns {Promise<string>} why it is not kept; "" if it is
    */
   async keepChoices(text) {
-    if (!this.#choiceStore) return "this host keeps nothing";
+    if (!this.#choiceStore) return "this host has no storage";
     try {
       await this.#choiceStore.keep(this.#adapter, text);
       return "";
@@ -144,7 +144,7 @@ export class Connection {
       }
       this.#missingSince ||= performance.now();
       if (performance.now() - this.#missingSince >= this.#patience) {
-        throw new Error(`WebGPU is there but offers no adapter (asked for ${this.#patience / 1000} s)`);
+        throw new Error(`WebGPU is available but offers no adapter (tried for ${this.#patience / 1000} s)`);
       }
       await new Promise((resolve) => setTimeout(resolve, RETRY));
     }

@@ -1,10 +1,10 @@
-"""Writes FEATURES.md: each public name of NumPy's, and whether it is here.
+"""Write FEATURES.md: the public names of NumPy and their support in this library.
 
 usage: .venv/bin/python -m web.build.features
 
-Whether a name is here comes from the library itself; how a name is here in part, and why one is
-not, from `py_tensor/absent.py`, which the errors have their hints from; what a function does not
-take from its signature beside NumPy's.
+Support comes from the library itself. Differences, and reasons for missing names, come from
+`py_tensor/absent.py`, like the hints in error messages. Missing parameters come from a comparison
+of the signatures.
 """
 
 from __future__ import annotations
@@ -27,32 +27,33 @@ TARGET = ROOT / "FEATURES.md"
 
 OF_A_PLATFORM = {"complex192", "complex256", "float96", "float128"}
 """NumPy has them on some systems: not listed, as `longdouble` and `clongdouble` are."""
-STREAM = "Numbers come from Threefry: they are not those that NumPy has for the same seed."
-NOT_YET = "not there yet"
+STREAM = "The generator is Threefry, so numbers differ from NumPy's for the same seed."
+NOT_YET = "not supported yet"
 
-HEAD = """# NumPy's names in py_tensor
+HEAD = """# NumPy compatibility
 
-Each public name of NumPy {version}, and whether it is here. `npm run features` writes this file
-from the library and NumPy, and from `py_tensor/absent.py`, which errors have their hints from.
+The public names of NumPy {version}, and which of them py_tensor supports. `npm run features`
+generates this file from the library, from NumPy and from `py_tensor/absent.py`, which is also the
+source of the hints in error messages.
 
-- **Yes**: it has NumPy's meaning, for our dtypes.
-- **Partly**: it means less, or something else, or does not take a parameter of NumPy's.
-- **No**: why, or what there is instead.
+- **Yes**: it behaves like NumPy's, for the supported dtypes.
+- **Partly**: it is limited, behaves differently, or lacks a parameter.
+- **No**: it is missing; the table gives the reason or an alternative.
 """
 
 
 @dataclass(frozen=True)
 class Name:
-    """One of NumPy's.
+    """A public name of NumPy.
 
     Attributes
     ----------
     key
-        As one writes it after `pt.`; of what a tensor has after `x.`.
+        The name after `pt.`, or after `x.` for attributes of tensors.
     kind
         "yes", "partly" or "no".
     words
-        How, or why; empty for "yes".
+        The difference or the reason; empty for "yes".
     """
 
     key: str
@@ -62,18 +63,18 @@ class Name:
 
 @dataclass(frozen=True)
 class Group:
-    """Names of one namespace of NumPy's.
+    """The names of one NumPy namespace.
 
     Attributes
     ----------
     prefix
-        What stands before a name of it in `PARTLY`.
+        The prefix of its names in `PARTLY`.
     theirs, ours
-        What has the names.
+        The objects that have the names.
     reasons
-        Why some are not here.
+        Reasons for missing names.
     note
-        What is true of all of them.
+        A note that applies to all of them.
     """
 
     title: str
@@ -101,7 +102,7 @@ def without(parameters: list[str]) -> str:
 
 
 def not_taken(theirs: Any, ours: Any) -> list[str]:
-    """The optional parameters of a function of NumPy's that ours does not have, by their names."""
+    """Return the optional parameters of a NumPy function that ours lacks."""
     if isinstance(theirs, type) or not callable(theirs):
         return []
     try:
@@ -129,7 +130,7 @@ def is_type_of_elements(value: Any) -> bool:
 
 
 def groups() -> list[Group]:
-    """In the order of the file."""
+    """The groups in the order of the file."""
     types = {name for name in public(np) if is_type_of_elements(getattr(np, name))}
     modules = {name for name in public(np) if isinstance(getattr(np, name), ModuleType)}
     functions = public(np) - types - modules
@@ -188,7 +189,7 @@ def counted(title: str, counts: Counter[str]) -> str:
 
 
 def sections(rows: list[Name]) -> Iterator[str]:
-    """The names that are here in lines, the others in tables by what is said of them."""
+    """Supported names as text, the others in tables, grouped by difference or reason."""
     yes = [f"`{row.key}`" for row in rows if row.kind == "yes"]
     if yes:
         yield wrapped(f"**Yes ({len(yes)}):** " + " ".join(yes)) + "\n"
@@ -200,7 +201,7 @@ def sections(rows: list[Name]) -> Iterator[str]:
         for row in chosen:
             by_words.setdefault(row.words, []).append(f"`{row.key}`")
         yield f"**{kind.capitalize()} ({len(chosen)}):**\n"
-        heading = "how" if kind == "partly" else "why, or what there is instead"
+        heading = "difference" if kind == "partly" else "reason or alternative"
         lines = [
             f"| {' '.join(names)} | {words.replace('|', chr(92) + '|')} |"
             for words, names in by_words.items()

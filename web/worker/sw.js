@@ -233,7 +233,7 @@ async function downloadAll(list, olderBuild) {
       const isOnDemand = list.onDemand.includes(path);
       const file = known ?? (await download(list, path, isOnDemand && !used.has(path)));
       if (file) await put(cacheOf(list.build), path, file);
-      else if (!isOnDemand) throw new Error(`${path} is not of the build ${list.build}`);
+      else if (!isOnDemand) throw new Error(`${path} is not part of build ${list.build}`);
     }
   };
   await Promise.all(Array.from({ length: DOWNLOADS_AT_A_TIME }, next));

@@ -130,7 +130,7 @@ async function boot({ interruptBuffer, distrusted }) {
 
 /** @returns {Promise<any>} what was found: the device first of all */
 async function start() {
-  progress("Asking for the GPU", 0.9);
+  progress("Requesting the GPU", 0.9);
   const found = JSON.parse(await python.start());
   if (!found.jspi) {
     // Nothing can load it in the middle of a run.

@@ -144,7 +144,7 @@ class Answer:
         )
         error = float(np.max(np.where(np.isnan(relative), np.inf, relative)))
         if error > self._case.tolerance:
-            raise WrongError(f"off by {error:.2g}; at most {self._case.tolerance:.0e} is right")
+            raise WrongError(f"error {error:.2g}; at most {self._case.tolerance:.0e} is allowed")
         return error
 
 

@@ -59,14 +59,14 @@ def test_op_and_answer_agree(case: cases.Case) -> None:
     values = whole.numpy().reshape(-1)[answer.places]
     answer.error(values.tolist())  # raises
     values[-1] = values[-1] * 1.001 + 1
-    with pytest.raises(WrongError, match="off by"):
+    with pytest.raises(WrongError, match="error"):
         answer.error(values.tolist())
 
 
 def test_nan_is_wrong() -> None:
     case = next(case for case in CASES if case.name == "exp")
     answer = Answer(case, [operands.make(operand, 0) for operand in case.operands])
-    with pytest.raises(WrongError, match="off by inf"):
+    with pytest.raises(WrongError, match="error inf"):
         answer.error([float("nan")] * len(answer.places))
 
 

@@ -66,7 +66,7 @@ function chart(suite, name, run, other) {
   const extents = [...sizes.keys()].sort((a, b) => a - b);
   const ticks = extents.map((value) => ({ value, text: sizes.get(value) ?? "" }));
   const seconds = shown.map((point) => point.seconds);
-  return drawChart({
+  const { element } = drawChart({
     title: name,
     xlabel: "size",
     ylabel: "time per op",
@@ -87,6 +87,7 @@ function chart(suite, name, run, other) {
       }),
     ),
   });
+  return element;
 }
 
 /**

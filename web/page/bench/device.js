@@ -25,7 +25,7 @@ export function deviceCard(run) {
     ["Browser", browser],
     ["Versions", words({ ...versions, Pyodide: environment.pyodide, Python: environment.python })],
     ["Measured limits", limitsWords(run.probes)],
-    ["Soonest read", readWords(run.probes)],
+    ["Read latency", readWords(run.probes)],
     ["Cross-origin isolated", crossOriginIsolated === undefined ? undefined : isolation(crossOriginIsolated)],
     ["Blocking reads (JSPI)", jspi === undefined ? undefined : jspi ? "yes" : "no"],
     ["CPU threads", cores === undefined ? undefined : String(cores)],
@@ -36,7 +36,7 @@ export function deviceCard(run) {
   ];
   const list = h("dl", {});
   for (const [term, value] of facts) if (value) list.append(h("dt", {}, term), h("dd", {}, value));
-  const summary = h("summary", {}, h("strong", {}, title), ` ${kind}, ${browser ?? "browser not known"}`);
+  const summary = h("summary", {}, h("strong", {}, title), ` ${kind}, ${browser ?? "unknown browser"}`);
   return h("details", { className: `device ${software ? "software" : ""}` }, summary, list);
 }
 

@@ -43,7 +43,7 @@ function about(run) {
   const { adapter, software, browser, versions, date, environment } = run;
   const name = adapterName({ adapter });
   const lines = [
-    `${name}${software ? " (software adapter, not a GPU)" : ""}, ${browser ?? "browser not known"}, ${date.slice(0, 10)}`,
+    `${name}${software ? " (software adapter, not a GPU)" : ""}, ${browser ?? "unknown browser"}, ${date.slice(0, 10)}`,
     Object.entries({ ...versions, ...(environment?.pyodide ? { Pyodide: environment.pyodide } : {}) })
       .map(([library, version]) => `${library} ${version}`)
       .join(", "),

@@ -33,7 +33,7 @@ export function roofline(run) {
   if (places.some(({ isOverhead }) => isOverhead)) {
     key.append(h("span", { className: "faint" }, "faded: mostly overhead, not kernels"));
   }
-  const figure = drawChart({
+  const { element: figure } = drawChart({
     title: "Roofline",
     label: "Roofline: rate against flops per byte, log scale; the details table has the figures",
     xlabel: "flops per byte",

@@ -272,6 +272,7 @@ export function changeTable(run, other, titles) {
     const times = [before, now].map((outcome) => duration(median(/** @type {Measured} */ (outcome).samples)));
     line.append(h("td", {}, contender), ...times.map((text) => h("td", { className: "number" }, text)));
     line.append(h("td", { className: `number change ${ratio?.verdict ?? ""}` }, changeWords(ratio)));
+    body.append(line);
   }
   return scroller("Changes", h("table", { className: "results" }, h("thead", {}, head), body));
 }

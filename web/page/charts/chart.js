@@ -45,23 +45,34 @@ const KEY = 22;
 const REACH = 40;
 
 /**
+ * @typedef {object} Chart
+ * @property {HTMLElement} element a figure
+ * @property {(spec: Spec) => void} redraw draws another chart in it
+ *
  * @param {Spec} spec
- * @returns {HTMLElement} a figure, drawn anew for another width: text does not scale with it
+ * @returns {Chart} drawn anew for another width: text does not scale with it
  */
 export function drawChart(spec) {
-  const largest = spec.largest ?? LARGEST_WIDTH;
-  const figure = h("figure", { className: `plotted ${spec.className ?? ""}`.trim() });
-  const frame = h("div", { className: "plotted-frame" }, draw(spec, largest));
-  let drawn = largest;
+  let shown = spec;
+  let drawn = spec.largest ?? LARGEST_WIDTH;
+  const frame = h("div", { className: "plotted-frame" });
+  const element = h("figure", { className: `plotted ${spec.className ?? ""}`.trim() });
   new ResizeObserver(() => {
     if (!frame.clientWidth) return; // it is hidden
-    const width = Math.max(SMALLEST_WIDTH, Math.min(largest, frame.clientWidth));
+    const width = Math.max(SMALLEST_WIDTH, Math.min(shown.largest ?? LARGEST_WIDTH, frame.clientWidth));
     if (width === drawn) return;
     drawn = width;
-    frame.replaceChildren(draw(spec, width));
+    frame.replaceChildren(draw(shown, width));
   }).observe(frame);
-  figure.append(frame, ...(spec.notes ?? []).map((note) => h("p", { className: "plotted-note" }, note)));
-  return figure;
+  /** @param {Spec} next */
+  const redraw = (next) => {
+    shown = next;
+    frame.replaceChildren(draw(next, drawn));
+    const notes = (next.notes ?? []).map((note) => h("p", { className: "plotted-note" }, note));
+    element.replaceChildren(frame, ...notes);
+  };
+  redraw(spec);
+  return { element, redraw };
 }
 
 /**
@@ -211,23 +222,16 @@ export function placeIn(axes, { left, right, top, bottom }) {
  * @param {SVGElement} picture
  * @param {{ x: Axis, y: Axis }} axes
  * @param {Area} area
- * @param {{ xlabel?: string, ylabel?: string, isBare?: boolean }} words_ bare: without lines across
+ * @param {{ xlabel?: string, ylabel?: string, isBare?: boolean }} names bare: without lines across
  */
 export function drawAxes(picture, axes, area, { xlabel, ylabel, isBare = false }) {
   const { left, right, top, bottom, width } = area;
   const place = placeIn(axes, area);
   for (const { value, text } of axes.y.ticks) {
     const y = fixed(place.y(value));
-    const from = isBare || !text ? left - (text ? 4 : 3) : left;
-    picture.append(
-      svg("line", {
-        class: isBare || !text ? "base" : "grid",
-        x1: from,
-        x2: isBare || !text ? left : right,
-        y1: y,
-        y2: y,
-      }),
-    );
+    const isShort = isBare || !text;
+    const [x1, x2] = isShort ? [left - (text ? 4 : 3), left] : [left, right];
+    picture.append(svg("line", { class: isShort ? "base" : "grid", x1, x2, y1: y, y2: y }));
     if (text) picture.append(words("tick", left - 8, y + TICK_SIZE / 3, "end", text));
   }
   if (!isBare) picture.append(svg("line", { class: "base", x1: left, x2: right, y1: bottom, y2: bottom }));

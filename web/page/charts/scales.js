@@ -23,14 +23,25 @@ export function linearAxis(low, high, wanted, isWhole = false) {
   const [from, to] = spread(low, high);
   const span = to / 2 - from / 2; // of two halves: the whole may be infinite
   const about = Math.min((span / wanted) * 2 || LARGEST_STEP, LARGEST_STEP);
-  const step = Math.max(niceStep(about), isWhole ? 1 : 0);
+  let ticks = ticksAt(from, to, Math.max(niceStep(about), isWhole ? 1 : 0));
+  // A single one says little.
+  if (ticks.length < 2) ticks = ticksAt(from, to, Math.max(niceStep(about / 2), isWhole ? 1 : 0));
+  return { at: (value) => (value / 2 - from / 2) / span, ticks, low: from, high: to };
+}
+
+/**
+ * @param {number} from
+ * @param {number} to
+ * @param {number} step
+ */
+function ticksAt(from, to, step) {
   const write = writerOf(step, Math.max(Math.abs(from), Math.abs(to)));
   /** @type {Tick[]} */
   const ticks = [];
   for (let n = Math.ceil(from / step - 1e-9); n <= to / step + 1e-9 && ticks.length < 50; n++) {
     ticks.push({ value: n * step, text: write(n * step) });
   }
-  return { at: (value) => (value / 2 - from / 2) / span, ticks, low: from, high: to };
+  return ticks;
 }
 
 /**

@@ -28,12 +28,28 @@ const NAMES = {
 
 /**
  * @param {PlotBundle} bundle
- * @returns {{ element: HTMLElement }}
+ * @returns {import("./draw.js").Drawn}
  */
 export function drawPlot(bundle) {
+  const { element, redraw } = drawChart(specOf(bundle));
+  return {
+    element,
+    redraw(next) {
+      if (next.kind !== "plot") return false;
+      redraw(specOf(next));
+      return true;
+    },
+  };
+}
+
+/**
+ * @param {PlotBundle} bundle
+ * @returns {import("../charts/chart.js").Spec}
+ */
+function specOf(bundle) {
   const { title, xlabel, ylabel, series } = bundle;
   const marks = series.map((one, i) => markOf(one, i, bundle));
-  const element = drawChart({
+  return {
     ...{ title, xlabel, ylabel, marks },
     label: describe(bundle),
     x: axisOver(marks, "x", bundle),
@@ -41,8 +57,7 @@ export function drawPlot(bundle) {
     colours: series.map(coloursOf).find((found) => found !== null) ?? null,
     notes: [...new Set(series.flatMap(notesOf))],
     empty: "No finite values",
-  });
-  return { element };
+  };
 }
 
 /**

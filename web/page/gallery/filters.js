@@ -20,7 +20,7 @@ const REFUSALS = {
   NotFoundError: "No camera found.",
   NotReadableError: "Another program is using the camera.",
 };
-const FILTERS = { none: "As it is", blur: "Blur", sharpen: "Sharpen", emboss: "Emboss", edges: "Edges" };
+const FILTERS = { none: "Original", blur: "Blur", sharpen: "Sharpen", emboss: "Emboss", edges: "Edges" };
 
 export class Filters {
   /**

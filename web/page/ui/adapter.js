@@ -36,7 +36,7 @@ export function adapterName({ adapter }) {
 
 /**
  * @param {Info} info
- * @returns {boolean} whether the "GPU" is the CPU in disguise
+ * @returns {boolean} whether the "GPU" is a software adapter
  */
 export function isSoftware({ adapter, isFallbackAdapter }) {
   return isFallbackAdapter || /swiftshader|llvmpipe|software|basic render/i.test(JSON.stringify(adapter ?? ""));

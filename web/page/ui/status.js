@@ -70,7 +70,7 @@ export function showStatus(engine) {
     if ((await isServed()) || engine.isReady || engine.broken || engine.interpreter !== interpreter) return;
     showBanner(
       "failed",
-      [["The server of this page does not answer.", "Python goes on as soon as it does."]],
+      [["The server of this page does not respond.", "Python continues as soon as it does."]],
       againButton(engine),
     );
   });

@@ -42,7 +42,7 @@ export async function within(asked, patience) {
   const late = new Promise((_, reject) => {
     let left = WAITS;
     const wait = () => {
-      if (left === 0) reject(new Silent("the browser's storage does not answer"));
+      if (left === 0) reject(new Silent("the browser's storage does not respond"));
       else timer = setTimeout(wait, patience / WAITS);
       left -= 1;
     };

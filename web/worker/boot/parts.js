@@ -49,7 +49,7 @@ export class Parts {
         this.onProgress();
       }
     } catch (error) {
-      throw new NotLoaded(`pyodide/python_stdlib.bin did not come whole (${error})`);
+      throw new NotLoaded(`pyodide/python_stdlib.bin could not be loaded completely (${error})`);
     }
     return new Response(new Blob(chunks));
   }
@@ -70,7 +70,7 @@ export class Parts {
           try {
             return await instantiateStreaming(source, imports);
           } catch (error) {
-            reject(new NotLoaded(`pyodide/pyodide.asm.wasm did not come whole (${error})`));
+            reject(new NotLoaded(`pyodide/pyodide.asm.wasm could not be loaded completely (${error})`));
             throw error;
           }
         };

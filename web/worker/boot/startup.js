@@ -32,7 +32,7 @@ export class StartUp {
         await condemn(key, String(error));
       }
     } else if (snapshot) {
-      await condemn(key, "a boot from it did not come to an end");
+      await condemn(key, "a boot from it did not finish");
     }
     onStart("plain");
     return { py: await bootPlainly(this.parts, options), boot: "plain" };

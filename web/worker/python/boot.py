@@ -272,9 +272,7 @@ def asking(request: Request) -> Ask:
     def ask() -> str:
         line = interruptible_run_sync(request()) if can_run_sync() else None
         if not isinstance(line, str):
-            raise OSError(
-                "there is no input to read here: assign the value instead of asking for it"
-            )
+            raise OSError("input() is not available here; assign the value instead")
         return line
 
     return ask

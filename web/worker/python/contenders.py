@@ -28,7 +28,7 @@ class PyTensor:
         Whether a blocking read works; else the asynchronous forms are awaited, and neither
         compiling nor the GPU can be timed.
     software : bool
-        Whether the adapter is the CPU in disguise.
+        Whether the adapter is a software adapter.
     """
 
     name = OURS
@@ -45,7 +45,7 @@ class PyTensor:
 
     async def prepare(self, case: Case, operands: Sequence[Any]) -> None:
         if str(self._pt.default_device()) != "webgpu":
-            raise MissingError("no WebGPU here: it would be NumPy once more")
+            raise MissingError("no WebGPU: it would be the same as NumPy")
         if self._has_clock is None:
             self._has_clock = self._find_clock()
         self._case = case

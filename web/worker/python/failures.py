@@ -102,7 +102,7 @@ def clarify(error: BaseException) -> None:
 
         clarify_keyword(error)
     elif type(error) is ValueError and (found := UNFETCHED.match(str(error))):
-        error.args = (f"micropip: '{found[1]}' cannot be installed by its name: {PACKAGES}",)
+        error.args = (f"micropip: '{found[1]}' cannot be installed by name: {PACKAGES}",)
     elif isinstance(error, ImportError | SyntaxError) and _lacks_package(error):
         error.msg = f"{error.msg}; {PACKAGES}"
 

@@ -204,7 +204,7 @@ def _help_on_magic(magic: str, *, source: bool) -> Block | str:
     if name in magics.MAGICS:
         found = magics.MAGICS[name]
         return _block(magic, "magic", magics.usage(magic), found, source=source)
-    return f"There is no magic {magic}; there are {magics.names()}."
+    return f"Unknown magic {magic}; available: {magics.names()}."
 
 
 def _block(name: str, kind: str, signature: str | None, subject: Any, *, source: bool) -> Block:
@@ -232,19 +232,17 @@ def _reason(expression: str, namespace: Mapping[str, Any]) -> str:
     try:
         tree = ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return f"There is no help on {expression}, which is no expression."
+        return f"No help on {expression}: not an expression."
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and look_up(node.id, namespace) is None:
-            return f"There is no {node.id} to show help for.{_alike(node.id, namespace)}"
+            return f"No help on {node.id}: not found.{_alike(node.id, namespace)}"
     if isinstance(tree, ast.Attribute | ast.Subscript):
         owner = look_up(ast.unparse(tree.value), namespace)
         if owner is not None and owner.has_value and not runs_others(owner.value):
             names = dir(owner.value) if isinstance(tree, ast.Attribute) else ()
             attribute_ = tree.attr if isinstance(tree, ast.Attribute) else ""
-            return f"There is no {expression} to show help for.{_alike(attribute_, names)}"
-    return (
-        f"What {expression} is cannot be told without running it. Run y = {expression}, and then y?"
-    )
+            return f"No help on {expression}: not found.{_alike(attribute_, names)}"
+    return f"Help on {expression} needs its value. Run y = {expression}, then y?"
 
 
 def _alike(name: str, names: Iterable[str]) -> str:

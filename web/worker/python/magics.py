@@ -116,7 +116,7 @@ def _magic_part(
     name, column = match[2], match.end()
     if name not in MAGICS:
         where = (filename, first + 1, 1, lines[first], first + 1, match.end(2) + 1)
-        raise SyntaxError(f"there is no magic %{name}; there are {names()}", where)
+        raise SyntaxError(f"unknown magic %{name}; available: {names()}", where)
     options: list[tuple[str, int]] = []
     while option := _OPTIONS.match(lines[first], column):
         options.append((option[1], int(option[2])))

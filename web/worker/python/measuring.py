@@ -276,13 +276,18 @@ class _Turn:
     def skip_if_too_long(self, estimate: float, left: float, config: Config) -> None:
         """Give up beforehand, where one call takes so long that checking leaves no time."""
         if left <= 0:
-            self.status, self.reason = "skipped", f"the {_duration(config.total)} for all are over"
+            self.status, self.reason = (
+                "skipped",
+                f"the total budget of {_duration(config.total)} is used up",
+            )
             return
         budget = min(config.budget, left)
         if 3 * estimate > budget:
-            limit = "its budget is" if budget == config.budget else "what is left for it is"
+            limit = "the budget is" if budget == config.budget else "the remaining time is"
             self.status = "skipped"
-            self.reason = f"one would take about {_duration(estimate)}; {limit} {_duration(budget)}"
+            self.reason = (
+                f"one call would take about {_duration(estimate)}; {limit} {_duration(budget)}"
+            )
 
     async def attempt(self, step: Callable[[], Awaitable[None]]) -> None:
         """Take a step, if nothing has gone wrong before; an exception becomes the outcome."""
@@ -453,7 +458,7 @@ class Answer:
         """The largest relative error; raises `WrongError` where it is too large, or NaN."""
         np = self._np
         if len(got) != len(self._expected):
-            raise WrongError(f"{len(got)} elements where {len(self._expected)} were asked for")
+            raise WrongError(f"{len(got)} elements instead of {len(self._expected)}")
         apart = np.abs(np.asarray(got, dtype=np.float64) - self._expected)
         scale = np.maximum(np.abs(self._expected), self._case.least)
         otherwise = np.where(apart == 0, 0.0, np.inf)
@@ -461,7 +466,7 @@ class Answer:
         error = float(np.max(np.where(np.isnan(relative), np.inf, relative)))
         if error > self._case.tolerance:
             raise WrongError(
-                f"off by {error:.2g} (relative); at most {self._case.tolerance:.0e} is right",
+                f"relative error {error:.2g}; at most {self._case.tolerance:.0e} is allowed",
                 error if np.isfinite(error) else None,
             )
         return error

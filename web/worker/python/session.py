@@ -38,7 +38,7 @@ Ask = Callable[[], str]
 REMEMBERED_INPUTS = 1000
 """How many inputs tracebacks can still quote."""
 
-NOTHING_TO_EXIT = "there is nothing to exit; reload the page to start Python anew, or close its tab"
+NOTHING_TO_EXIT = "nothing to exit; reload the page to restart Python, or close the tab"
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,12 @@ def trace(expression: str) -> None:
     result = eval(code, names)
     recorded = perf_counter()
     if not isinstance(result, pt.Tensor):
-        raise TypeError(f"this is no tensor, but {type(result).__name__}: nothing runs on the GPU")
+        raise TypeError(
+            f"the result is not a tensor but {type(result).__name__}: nothing runs on the GPU"
+        )
     nodes = topological([result._node])
     if len(nodes) > MOST_NODES:
-        raise ValueError(f"{len(nodes)} nodes are too many to show; {MOST_NODES} are not")
+        raise ValueError(f"{len(nodes)} nodes are too many to show (limit {MOST_NODES})")
     found: dict[str, Any] = {
         "nodes": [described(node, nodes) for node in nodes],
         "names": {nodes.index(x._node): name for name, x in given.items() if x._node in nodes},
@@ -59,12 +61,12 @@ def trace(expression: str) -> None:
 def compiled(expression: str) -> Any:
     """The code of an expression; an error that says what else it is."""
     if not expression:
-        raise ValueError("there is no expression yet")
+        raise ValueError("enter an expression")
     try:
         return compile(expression, "<expression>", "eval")
     except SyntaxError:
         compile(expression, "<expression>", "exec")  # or it is not even Python
-        raise ValueError("this is a statement: give the expression whose value is wanted") from None
+        raise ValueError("enter an expression, not a statement") from None
 
 
 def operands() -> dict[str, pt.Tensor]:
