@@ -240,7 +240,7 @@ def test_imread_needs_pillow_outside_of_a_browser(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(ValueError, match="imread: the browser cannot decode"):
             pt.imread(io.BytesIO(b"no picture"))
     else:
-        with pytest.raises(ImportError, match="imread: .* `pip install pillow`"):
+        with pytest.raises(ImportError, match=r"imread: .* `pip install pillow`"):
             pt.imread(io.BytesIO(b"no picture"))
 
 
