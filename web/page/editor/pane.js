@@ -458,8 +458,10 @@ export class Pane {
   /** Once something has run for a moment; before, it would flicker. */
   showStop() {
     clearTimeout(this.patience);
-    if (!this.engine.isWorking) this.stopButton.hidden = true;
-    else this.patience = setTimeout(() => this.stopButton.removeAttribute("hidden"), STOP_AFTER_MS);
+    if (!this.engine.isWorking) {
+      if (this.stopButton === document.activeElement) this.focus(); // or nothing would have it
+      this.stopButton.hidden = true;
+    } else this.patience = setTimeout(() => this.stopButton.removeAttribute("hidden"), STOP_AFTER_MS);
   }
 
   nameRun() {
