@@ -1,4 +1,4 @@
-"""Controls that a reader moves, and functions that run again as they do.
+"""Controls that the user of a page moves, and functions that run again as they do.
 
 >>> import py_tensor as pt
 >>> zoom = pt.ui.slider(1, 100, value=10, label="zoom")
@@ -88,7 +88,7 @@ class _Target(Widget):
 
 
 class Control(_Target, Generic[T]):
-    """A value that the reader of a page changes.
+    """A value that the user of a page changes.
 
     Made by `slider`, `number`, `checkbox`, `choice` and `button`.
 
@@ -141,7 +141,7 @@ class Control(_Target, Generic[T]):
         return self._form | {"number": self.id, "label": label, "value": self._sent}
 
     def take(self, sent: Any) -> list[int]:
-        """The reader changed it; gives the numbers of what is to be called."""
+        """The user changed it; gives the numbers of what is to be called."""
         self._value = self._parse(sent)
         self._sent = sent
         own = [self.id] if self._functions else []
