@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -199,8 +199,12 @@ def test_elsewhere_a_coroutine_function_must_not_wait(capsys: pytest.CaptureFixt
     async def show(a: int) -> int:
         return a
 
+    class Wait:
+        def __await__(self) -> Generator[None, None, None]:
+            yield
+
     async def sleep(a: int) -> None:
-        await asyncio.Future()
+        await Wait()
 
     ui.interact(show, a=4)
     assert capsys.readouterr().out == "4\n"
