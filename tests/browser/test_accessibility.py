@@ -86,7 +86,8 @@ def app(session: AppSession) -> Iterator[AppPage]:
     for entry in ENTRIES:
         app.page.keyboard.insert_text(entry)
         app.page.keyboard.press("Enter")
-    expect(app.page.get_by_role("log")).to_contain_text("do not broadcast", timeout=30_000)
+    over = app.page.locator("#transcript .entry:is(.done, .failed)")
+    expect(over).to_have_count(len(ENTRIES), timeout=60_000)
     yield app
     app.close()
 

@@ -28,7 +28,7 @@ export function saveRow(actions) {
   const said = h("span", { className: "save-said" });
   said.setAttribute("role", "status");
   const buttons = actions.map(({ words, label, save }) => {
-    const made = button(words, "view-button", async () => {
+    const made = button(words, "save-button", async () => {
       made.disabled = true;
       let problem = "";
       try {

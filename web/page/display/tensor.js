@@ -65,7 +65,7 @@ export class TensorPanel {
       }),
     );
     row.hidden = true;
-    const toggle = button("Save", "view-button", () => {
+    const toggle = button("Save", "save-button", () => {
       this.place.around(() => {
         row.hidden = !row.hidden;
       });
