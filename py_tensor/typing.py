@@ -7,7 +7,7 @@ tests/unit/test_typing.py compares both with what is installed, names and signat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
@@ -104,6 +104,9 @@ class Methods(Elementwise):
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     async def __repr_async__(self) -> str: ...
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]: ...
     def __str__(self) -> str: ...
 
     # -- Properties -----------------------------------------------------------------------------

@@ -130,6 +130,11 @@ def _shown(x: Tensor, options: PrintOptions) -> tuple[list[Any], bool]:
     return shown._flat(shown._read()), edge  # pyright: ignore[reportPrivateUsage]
 
 
+def is_abbreviated(x: Tensor) -> bool:
+    """Whether its repr leaves elements out."""
+    return x.size > _print_options.threshold
+
+
 def _edges(x: Tensor, options: PrintOptions) -> tuple[Tensor, bool]:
     """What is shown: all of a small tensor, the corners of a large one, in row-major order."""
     if x.size <= options.threshold:

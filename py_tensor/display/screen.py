@@ -1,11 +1,13 @@
 """Displays: `pt.imshow` and `pt.display`, and their updates.
 
-A host that can show more than text registers with `set_screen`. Otherwise text is printed.
+A host that can show more than text registers with `set_screen`. Without one, notebooks of IPython
+get pictures as PNG and charts as SVG (`mime.py`). Otherwise text is printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -29,7 +31,8 @@ from py_tensor.display.pictures import (
 )
 from py_tensor.errors import WaitError
 from py_tensor.ops.movement import stack
-from py_tensor.tensor import Tensor
+from py_tensor.ops.operands import node_of
+from py_tensor.tensor import Tensor, install
 
 if TYPE_CHECKING:
     import asyncio
@@ -135,11 +138,13 @@ class Display:
         self.number = next(_numbers) if replaced is None else replaced.number
         self._make = make
         self._options = options
+        self._content = content
         self._is_shown = False if replaced is None else replaced._is_shown
+        # The cell of a notebook that showed it last.
+        self._shown_by: Any = None if replaced is None else replaced._shown_by
         self.task: asyncio.Task[None] | None = None  # shows the first content, where that waits
         self._made = 0  # how many contents it has had
         self._latest = 0  # which of them was the last to be shown
-        self._chart: ChartContent | None = None  # the one it shows
         if isinstance(value, Widget):
             value.shown_as = self.number
         self._start(content)
@@ -160,8 +165,7 @@ class Display:
     async def update_async(self, value: Any, **options: Any) -> None:
         """Asynchronous version of `update`. Of several concurrent updates the last one stays."""
         content = self._replaced(value, options)
-        if isinstance(content, ChartContent):
-            self._chart = content
+        self._content = content
         await self._shown(content, self._next(), blocking=False)
 
     def __add__(self, other: Display) -> Display:
@@ -174,13 +178,17 @@ class Display:
         ValueError
             If there are more than 20 series, or the bars have different names.
         """
-        both = self._chart, getattr(other, "_chart", None)
-        if both[0] is None or both[1] is None:
+        one, another = self._content, getattr(other, "_content", None)
+        if not (isinstance(one, ChartContent) and isinstance(another, ChartContent)):
             return NotImplemented
         self._make = _refuse
-        self._start(both[0] + both[1])
+        self._start(one + another)
         if _screen is not None:
             _screen.post(other.number, {"kind": "shown"}, None, True)
+        elif other._shown_by is not None:
+            from py_tensor.display import mime
+
+            mime.publish({"text/plain": ""}, other.number, is_update=True)
         return self
 
     def _replaced(self, value: Any, options: Options) -> _Content:
@@ -195,8 +203,7 @@ class Display:
 
     def _start(self, content: _Content) -> None:
         """Show a content, now or where Python cannot block as soon as it is there."""
-        if isinstance(content, ChartContent):
-            self._chart = content
+        self._content = content
         if _screen is None or not content.must_wait() or host.can_wait():
             _finish(self._shown(content, self._next(), blocking=True))
         else:
@@ -213,7 +220,8 @@ class Display:
     async def _shown(self, content: _Content, number: int, blocking: bool) -> None:
         screen = _screen
         if screen is None:
-            print(await content.text(blocking))
+            if not self._publish(content):
+                print(await content.text(blocking))
             return
         bundle, beside = await content.bundle(screen, blocking)
         if self._is_shown:
@@ -256,6 +264,57 @@ class Display:
     def __repr__(self) -> str:
         return f"<Display {self.number}>"
 
+    # -- Notebooks -------------------------------------------------------------------------------
+
+    def _publish(self, content: _Content) -> bool:
+        """Show a content in the notebook that runs; False where there is none."""
+        if "IPython" not in sys.modules:
+            return False
+        from py_tensor.display import mime
+
+        shell = mime.shell()
+        if shell is None or (content.must_wait() and not host.can_wait()):
+            return False
+        mime.publish(content.mimes(), self.number, self._is_shown)
+        self._is_shown = True
+        self._shown_by = shell.execution_count
+        return True
+
+    def _ipython_display_(self) -> None:
+        """Show it as the result of a cell, unless that cell has shown it already."""
+        from py_tensor.display import mime
+
+        if self._shown_by == mime.shell().execution_count:
+            return
+        self._is_shown = False  # there, and no more where it was before
+        self._publish(self._content)
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        """What it shows now, as PNG or SVG and text, by MIME type; a PNG is in base64.
+
+        Where Python cannot block and the values are on a GPU, there is text alone.
+        """
+        from py_tensor.display import mime
+
+        content = self._content
+        can_read = not content.must_wait() or host.can_wait()
+        mimes = content.mimes() if can_read else {"text/plain": repr(self)}
+        return mime.chosen(mimes, include, exclude)
+
+
+def _repr_mimebundle(
+    x: Tensor, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+) -> dict[str, str]:
+    """The repr; of the shapes that `imshow` takes, a PNG in base64 too, by MIME type."""
+    from py_tensor.display import mime
+
+    return mime.chosen(mime.of_tensor(x), include, exclude)
+
+
+install("_repr_mimebundle_", _repr_mimebundle)
+
 
 def _finish(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine that waits by blocking, and so never suspends."""
@@ -285,6 +344,12 @@ class _Content:
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
         """The bundle, and what goes with it to `Screen.post`."""
         return await screen.present(self.value, blocking), self.value
+
+    def mimes(self) -> dict[str, str]:
+        """What notebooks show, by MIME type."""
+        from py_tensor.display import mime
+
+        return mime.of_object(self.value)
 
 
 class Widget:
@@ -316,15 +381,12 @@ class _Image(_Content):
     def __init__(self, op: str, value: Any, options: Options) -> None:
         x = drawable(value, op)
         check_shape(op, x)
-        self._options = chosen = image_options(op, options, x.dtype)
-        super().__init__(x)
-        self._drawn = picture(x, chosen, premultiplied=can_paint(x))
+        self._options = image_options(op, options, x.dtype)
+        super().__init__(Tensor(node_of(x)))  # so that later writes to x do not change it
         self._has_values = not is_colour(x)
-        is_bounded = chosen.vmin is not None and chosen.vmax is not None
-        has_bar = chosen.colorbar and self._has_values
-        self._ends = stack(list(value_range(x))) if has_bar and not is_bounded else None
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
+        made = picture(self.value, self._options, premultiplied=can_paint(self.value))
         figure = await self._figure(blocking)  # before there are pixels that would have to be freed
         label = f"Image of a tensor of shape {self.value.shape}"
         if self._has_values:
@@ -334,20 +396,40 @@ class _Image(_Content):
             label += f" from {low:g} to {high:g}"
         return {
             "kind": "image",
-            "width": self._drawn.width,
-            "height": self._drawn.height,
+            "width": made.width,
+            "height": made.height,
             "scale": self._options.scale,
             "label": label,
             "figure": figure,
-        }, await taken(self._drawn, blocking)
+        }, await taken(made, blocking)
+
+    def mimes(self) -> dict[str, str]:
+        from py_tensor.display import mime
+
+        made = picture(self.value, self._options)
+        figure = _finish(self._figure(blocking=True))
+        mimes = {
+            "text/plain": repr(self.value),
+            "image/png": mime.png_of(made, self._options.scale),
+        }
+        if figure is None:
+            return mimes
+        from py_tensor.display.drawing import svg_of_image
+
+        factor = mime.enlargement(made, self._options.scale)
+        size = made.width * factor, made.height * factor
+        return mimes | {"image/svg+xml": svg_of_image(mimes["image/png"], size, figure)}
 
     async def _figure(self, blocking: bool) -> Bundle | None:
         """What is drawn around the picture; the range of its values is read, where it is shown."""
         o = self._options
-        has_axes = bool(o.xlabel or o.ylabel or o.extent) or (o.colorbar and self._has_values)
+        has_bar = o.colorbar and self._has_values
+        has_axes = bool(o.xlabel or o.ylabel or o.extent) or has_bar
         if not (has_axes or o.title):
             return None
-        ends = [0.0, 0.0] if self._ends is None else await numbers(self._ends, blocking)
+        ends = [0.0, 0.0]
+        if has_bar and (o.vmin is None or o.vmax is None):
+            ends = await numbers(stack(list(value_range(self.value))), blocking)
         return figure_facts(o, self.value, ends, has_axes)
 
 
@@ -411,6 +493,13 @@ class ChartContent(_Content):
             del self._draw, self._waits  # and with them the tensors
         return self._drawn
 
+    def mimes(self) -> dict[str, str]:
+        from py_tensor.display.charts import summary
+        from py_tensor.display.drawing import svg_of
+
+        bundle = _finish(self.drawn(blocking=True))
+        return {"text/plain": summary(bundle), "image/svg+xml": svg_of(bundle)}
+
     def __add__(self, other: ChartContent) -> ChartContent:
         async def draw(blocking: bool) -> Bundle:
             from py_tensor.display.charts import joined
@@ -446,10 +535,10 @@ def _any(value: Any, kept: Options, given: Options) -> _Content:
 
 def imshow(
     x: Any,
+    cmap: str = "viridis",
     *,
     vmin: float | None = None,
     vmax: float | None = None,
-    cmap: str = "viridis",
     scale: float | None = None,
     colorbar: bool = True,
     title: str = "",
@@ -468,11 +557,11 @@ def imshow(
         A tensor of shape (H, W) with values for the colour map, or of shape (H, W, 3) or (H, W, 4)
         with RGB or RGBA, as floats from 0 to 1 or integers from 0 to 255. A side longer than 4096
         is subsampled.
+    cmap : {"viridis", "magma", "inferno", "coolwarm", "gray"}
+        The colour map.
     vmin, vmax
         The values of the first and the last colour; by default the smallest and largest finite
         element. Values outside are clipped; NaN is transparent.
-    cmap : {"viridis", "magma", "inferno", "coolwarm", "gray"}
-        The colour map.
     scale
         CSS pixels per element; by default small images are enlarged.
     colorbar : bool

@@ -53,7 +53,7 @@ class TestGallery:
         page = fresh_page(path="#gallery/monte_carlo").page
         page.get_by_role("button", name="Open in the console").click()
         tab(page, "Console")
-        expect(page.locator("#transcript .note").last).to_contain_text("ready to edit")
+        expect(page.locator("#offered")).to_contain_text("ready to edit")
         expect(page.locator("#transcript .entry")).to_have_count(0)
         page.keyboard.press("Enter")
         expect(page.locator("#transcript .entry.done")).to_have_count(1, timeout=WAIT_MS)
@@ -68,7 +68,7 @@ class TestGallery:
         page.get_by_role("link", name="The Game of Life").click()
         page.get_by_role("button", name="Open in the console").click()
         expect(prompt).to_contain_text("def generation(cells)")
-        expect(page.locator("#transcript .note").last).to_contain_text("Undo restores")
+        expect(page.locator("#offered")).to_contain_text("Undo restores")
         page.keyboard.press("Control+z")
         expect(prompt).to_have_text("draft = 6 * 7")
         prompt.fill("")
@@ -78,7 +78,7 @@ class TestGallery:
     def test_only_what_was_typed_is_kept(self, fresh_page: OpenPage) -> None:
         page = fresh_page().page
         prompt = page.locator("#input .cm-content")
-        note = page.locator("#transcript .note").last
+        note = page.locator("#offered")
         for title in ("The Game of Life", "The Game of Life", "A Monte Carlo estimate"):
             page.goto("#gallery")
             page.get_by_role("link", name=title).click()
@@ -104,6 +104,7 @@ class TestGallery:
         output = page.locator("#panel-gallery .cell-output")
         expect(output.locator(".entry.done")).to_have_count(1, timeout=WAIT_MS)
         expect(output.locator(".printed")).to_contain_text("add_sqrt_multiply_sin_divide")
+        expect(output).to_be_in_viewport()
 
     def test_edit_in_place(self, fresh_page: OpenPage) -> None:
         page = fresh_page(path="#gallery/monte_carlo").page

@@ -85,11 +85,12 @@ class TestSharing:
         packed = base64.urlsafe_b64decode(link.split("#code=")[1] + "==")
         assert zlib.decompress(packed, -15).decode() == code
         opened = fresh_page(path=link[link.index("#") :])
-        notes = opened.page.locator("#transcript .note")
-        expect(notes.filter(has_text="came with the link")).to_have_count(1)
+        notice = opened.page.locator("#offered")
+        expect(notice).to_contain_text("came with the link")
         expect(opened.page.locator("#transcript .entry")).to_have_count(0)
         assert opened.run("'ran' in globals()")["result"] == "False"
         opened.page.keyboard.press("Enter")
+        expect(notice).to_be_hidden()
         expect(opened.page.locator("#transcript .printed")).to_have_text("π 0\nπ 1\nπ 2\n")
 
     def test_the_plain_form(self, fresh_page: OpenPage) -> None:
@@ -110,8 +111,9 @@ class TestSharing:
             page.get_by_role("button", name="Save as a script").click()
         script = download.value.path().read_text("utf-8")
         assert script.split("\n\n") == [
-            "import py_tensor as pt", "x = 6\nx * 7", "print('hello')", "1 / 0", "pt.ones(2)\n",
+            "import py_tensor as pt", "x = 6\nx * 7", "print('hello')", "pt.ones(2)\n",
         ]  # fmt: skip
+        expect(page.locator(".said")).to_contain_text("One input that did not finish is left out.")
         page.locator("#share summary").click()
         with page.expect_download() as download:
             page.get_by_role("button", name="Save as a notebook").click()
@@ -132,11 +134,11 @@ class TestSharing:
 
     def test_a_link_to_the_session_parts_its_inputs(self, fresh_page: OpenPage) -> None:
         page = fresh_page(permissions=["clipboard-read", "clipboard-write"]).page
-        for code in ("x = 6\nx * 7", "%who", "x"):
+        for code in ("x = 6\nx * 7", "y", "%who", "x", "1 / 0"):
             page.locator("#screen").click()
             page.keyboard.insert_text(code)
             page.keyboard.press("Enter")
-        expect(page.locator("#transcript .entry.done")).to_have_count(3)
+        expect(page.locator("#transcript .entry:is(.done, .failed)")).to_have_count(5)
         page.locator("#share summary").click()
         page.get_by_role("button", name="Copy a link to the session").click()
         expect(page.locator(".said")).to_contain_text("Link copied")
@@ -144,6 +146,31 @@ class TestSharing:
         packed = base64.urlsafe_b64decode(link.split("#code=")[1] + "==")
         shown = zlib.decompress(packed, -15).decode()
         assert shown == ">>> x = 6\n... x * 7\n>>> %who\n>>> x"
+        expect(page.locator(".said")).to_contain_text("2 inputs that did not finish are left out.")
+        page.locator("#share summary").click()
+        page.get_by_role("button", name="Copy a link to the last input that ran").click()
+        expect(page.locator(".said")).to_have_text(
+            re.compile(r"^Link copied \(\d+ characters\)\.$")
+        )
+        link = page.evaluate("navigator.clipboard.readText()")
+        packed = base64.urlsafe_b64decode(link.split("#code=")[1] + "==")
+        assert zlib.decompress(packed, -15).decode() == "x"
+
+    def test_the_notice_of_long_code_stays_in_view(self, fresh_page: OpenPage) -> None:
+        code = "\n".join(f"x{i} = {i}" for i in range(200))
+        packed = zlib.compressobj(wbits=-15)
+        data = packed.compress(code.encode()) + packed.flush()
+        link = "#code=" + base64.urlsafe_b64encode(data).decode().rstrip("=")
+        page = fresh_page(path=link).page
+        notice = page.locator("#offered")
+        expect(notice).to_contain_text("came with the link")
+        for key in ("Control+Home", "Control+End"):
+            page.locator("#screen").click()
+            page.keyboard.press(key)
+            expect(notice).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Delete")
+        expect(notice).to_be_hidden()
 
     def test_escape_closes_the_menu(self, fresh_page: OpenPage) -> None:
         page = fresh_page().page

@@ -66,6 +66,8 @@ export class Engine extends EventTarget {
     this.isPrepared = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} until an interrupt counts as swallowed */
     this.patience = undefined;
+    /** Whether what runs waits for a line of input. */
+    this.isAsking = false;
     /** @type {string | null} why Python could not be started */
     this.broken = null;
     this.lastId = 0;
@@ -184,6 +186,7 @@ export class Engine extends EventTarget {
   abandon(reason) {
     const { current, queue } = this;
     this.current = null;
+    this.isAsking = false;
     this.queue = [];
     this.stopInterrupting();
     current?.resolve(failed(reason));
@@ -298,6 +301,7 @@ export class Engine extends EventTarget {
    * @param {string | null} line null where nobody can be asked
    */
   answer(question, line) {
+    this.isAsking = false;
     this.post({ kind: "answer", question, line });
   }
 
@@ -463,6 +467,7 @@ export class Engine extends EventTarget {
   /** @param {AskingEvent} report */
   asked({ id, question }) {
     const { onAsking } = this.listenerOf(id);
+    this.isAsking = Boolean(onAsking) && question !== null;
     if (onAsking) onAsking(question);
     else if (question !== null) this.answer(question, null);
   }
@@ -476,6 +481,7 @@ export class Engine extends EventTarget {
     if (job?.id !== id) return;
     this.stopInterrupting();
     this.current = null;
+    this.isAsking = false;
     job.resolve(outcome);
     const { chain } = job.listener;
     if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an earlier input failed.");

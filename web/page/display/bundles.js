@@ -1,6 +1,6 @@
 /**
  * What Python asks the page to show: one kind of bundle each. py_tensor/display/screen.py,
- * web/worker/python/rich.py and web/worker/python/views.py make them.
+ * web/worker/python/rich.py, views.py and saving.py there make them.
  *
  * @typedef {{ kind: "text", text: string }} TextBundle
  * @typedef {{ kind: "error", text: string }} ErrorBundle why there is nothing to show
@@ -72,9 +72,12 @@
  * @property {string} device
  * @property {number} bytes
  * @property {ViewName[]} views that make sense for it
+ * @property {Form[]} forms in which it can be saved
  * @property {string} [text] its repr, where that does not stand above
  *
  * @typedef {"table" | "plot" | "heatmap" | "histogram" | "image"} ViewName
+ * @typedef {"npy" | "csv" | "list"} Form
+ * @typedef {{ kind: "file", text: string, bytes?: Uint8ClampedArray<ArrayBuffer> }} FileBundle of a tensor, to be saved
  * @typedef {{ plane: number, planes: number, index: number[] }} Plane of a tensor of more than two axes
  *
  * @typedef {object} TableBundle
@@ -117,7 +120,7 @@
  * @typedef {import("../../worker/protocol.js").Outcome} Outcome
  *
  * @typedef {ControlsBundle | TextBundle | ErrorBundle | ShownBundle | ForeignBundle | ImageBundle | PlotBundle | TensorBundle
- *   | (TableBundle & Plane) | HeatmapBundle} Bundle
+ *   | FileBundle | (TableBundle & Plane) | HeatmapBundle} Bundle
  */
 
 /**

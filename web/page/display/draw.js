@@ -5,6 +5,7 @@ import { ControlsPanel } from "./controls.js";
 import { drawForeign } from "./foreign.js";
 import { drawImage } from "./image_figure.js";
 import { drawPlot } from "./plot.js";
+import { saversOf } from "./saving.js";
 import { TensorPanel } from "./tensor.js";
 
 /** @typedef {import("./displays.js").Displays} Displays */
@@ -29,15 +30,16 @@ import { TensorPanel } from "./tensor.js";
 export function draw(bundle, place) {
   switch (bundle.kind) {
     case "image":
-      return drawImage({ figure: null, ...bundle });
+      return savable(bundle, place, (one) => drawImage({ figure: null, ...one }));
     case "controls":
       return new ControlsPanel(bundle, place);
     case "plot":
-      return drawPlot(bundle);
+      return savable(bundle, place, drawPlot);
     case "html":
+      return { element: drawForeign(bundle) };
     case "svg":
     case "png":
-      return { element: drawForeign(bundle) };
+      return savable(bundle, place, (one) => ({ element: drawForeign(one) }));
     case "tensor":
       return { element: drawTensor(bundle, place) };
     case "text":
@@ -47,6 +49,30 @@ export function draw(bundle, place) {
     default:
       return { element: h("span", { hidden: true }) };
   }
+}
+
+/**
+ * @template {Bundle} Kind
+ * @param {Kind} bundle
+ * @param {Place} place
+ * @param {(bundle: Kind) => Drawn} make
+ * @returns {Drawn} with buttons to save it, which stay, and keep the focus, while it is redrawn
+ */
+function savable(bundle, place, make) {
+  let drawn = make(bundle);
+  const element = h("div", {}, drawn.element, ...saversOf(bundle, () => drawn.element));
+  /** @param {Bundle} next */
+  const redraw = (next) => {
+    if (drawn.redraw?.(next)) return true;
+    if (next.kind !== bundle.kind || "data" in next) return false;
+    place.around(() => {
+      const anew = make(/** @type {Kind} */ (next));
+      drawn.element.replaceWith(anew.element);
+      drawn = anew;
+    });
+    return true;
+  };
+  return { element, redraw };
 }
 
 /**

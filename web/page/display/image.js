@@ -43,8 +43,23 @@ export class Picture {
     if (label) Object.assign(canvas, { role: "img", ariaLabel: label });
     if (bitmap) canvas.getContext("bitmaprenderer")?.transferFromImageBitmap(bitmap);
     else if (bytes) canvas.getContext("2d")?.putImageData(new ImageData(bytes, width, height), 0, 0);
-    else if (png) void decode(png, canvas);
+    else if (png) decoding.set(canvas, decode(png, canvas));
   }
+}
+
+/** Pictures of an earlier visit that are not on their canvas yet. @type {WeakMap<HTMLCanvasElement, Promise<void>>} */
+const decoding = new WeakMap();
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @returns {Promise<Blob>} what it shows
+ */
+export async function pngOf(canvas) {
+  await decoding.get(canvas);
+  /** @type {Blob | null} */
+  const blob = await new Promise((resolve) => canvas.toBlob(resolve));
+  if (!blob) throw new Error("The browser could not encode this picture.");
+  return blob;
 }
 
 /**

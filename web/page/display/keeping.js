@@ -1,5 +1,7 @@
 /** Displays across visits: what the browser stores of them, and what can be shown of that without their Python. */
 
+import { pngOf } from "./image.js";
+
 /** @typedef {import("./bundles.js").Bundle} Bundle */
 
 /** Canvases are no larger in any browser. */
@@ -13,8 +15,7 @@ const LARGEST = 16_384;
 export async function storable(bundle, element) {
   if (bundle.kind !== "image") return bundle;
   const canvas = element.querySelector("canvas");
-  /** @type {Blob | null} */
-  const blob = canvas && (await new Promise((resolve) => canvas.toBlob(resolve)));
+  const blob = canvas && (await pngOf(canvas).catch(() => null));
   return blob && { ...bundle, png: new Uint8Array(await blob.arrayBuffer()) };
 }
 
@@ -23,7 +24,7 @@ export async function storable(bundle, element) {
  * @returns {Bundle} that asks nothing of Python
  */
 export function restorable(bundle) {
-  if (bundle.kind === "tensor") return { ...bundle, views: [] }; // the tensor itself is gone
+  if (bundle.kind === "tensor") return { ...bundle, views: [], forms: [] }; // the tensor itself is gone
   if (bundle.kind === "controls") return { ...bundle, past: bundle.past ?? { parts: [], failure: null } };
   if (bundle.kind !== "image") return bundle;
   const { width, height, png } = bundle;

@@ -1,14 +1,17 @@
 /** What is known of a tensor beside its values, and the views of it that are a click away. */
 
 import { inBytes } from "../ui/bytes.js";
-import { h } from "../ui/dom.js";
+import { button, h } from "../ui/dom.js";
+import { saveFile } from "../ui/saving.js";
 import { discard } from "./bundles.js";
 import { drawImage } from "./image_figure.js";
 import { pageButton } from "./pager.js";
 import { drawPlot } from "./plot.js";
+import { saveRow, saversOf } from "./saving.js";
 import { drawTable } from "./table.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
+/** @typedef {import("./bundles.js").Form} Form */
 /** @typedef {import("./bundles.js").HeatmapBundle} HeatmapBundle */
 /** @typedef {import("./bundles.js").Plane} Plane */
 /** @typedef {import("./bundles.js").TensorBundle} TensorBundle */
@@ -17,6 +20,15 @@ import { drawTable } from "./table.js";
 
 /** @type {Record<ViewName, string>} */
 const NAMES = { table: "Table", plot: "Plot", heatmap: "Heat map", histogram: "Histogram", image: "Image" };
+
+/** @type {Record<Form, [words: string, label: string]>} */
+const FORMS = {
+  npy: [".npy", "Save as .npy"],
+  csv: [".csv", "Save as .csv"],
+  list: ["Copy as list", "Copy as list"],
+};
+
+const LOST = "This tensor was lost when Python restarted.";
 
 export class TensorPanel {
   /**
@@ -36,7 +48,62 @@ export class TensorPanel {
     if (this.buttons.length) line.append(h("span", { className: "view-buttons" }, ...this.buttons));
     this.view = h("div", { className: "view", hidden: true });
     this.view.setAttribute("role", "group");
-    this.element = h("div", { className: "tensor" }, line, this.view);
+    this.element = h("div", { className: "tensor" }, line, ...this.savers(line), this.view);
+  }
+
+  /**
+   * @param {HTMLElement} line gets the button that opens them
+   * @returns {HTMLElement[]}
+   */
+  savers(line) {
+    const forms = this.bundle.forms ?? []; // of an earlier visit there may be none
+    if (!forms.length) return [];
+    const row = saveRow(
+      forms.map((form) => {
+        const [words, label] = FORMS[form];
+        return { words, label, save: () => this.save(form) };
+      }),
+    );
+    row.hidden = true;
+    const toggle = button("Save", "view-button", () => {
+      this.place.around(() => {
+        row.hidden = !row.hidden;
+      });
+      toggle.ariaExpanded = String(!row.hidden);
+    });
+    toggle.ariaExpanded = "false";
+    line.append(toggle);
+    return [row];
+  }
+
+  /**
+   * @param {Form} form
+   * @returns {Promise<string>} what is said of it
+   */
+  async save(form) {
+    if (this.interpreter !== this.place.engine.interpreter) return LOST;
+    /** @type {Bundle | null} */
+    let answer = null;
+    const outcome = await this.place.engine.view(
+      this.bundle.number,
+      form,
+      {},
+      {
+        onAnswer: (bundle) => {
+          answer = bundle;
+        },
+      },
+    );
+    const file = /** @type {Bundle | null} */ (answer);
+    if (!outcome.ok || !file) return lastLine(outcome.error);
+    if (file.kind !== "file") return "text" in file ? String(file.text) : "";
+    if (form === "list") {
+      await navigator.clipboard.writeText(file.text);
+      return "Copied.";
+    }
+    const type = form === "csv" ? "text/csv" : "application/octet-stream";
+    saveFile(`tensor.${form}`, type, new Blob([file.bytes ?? file.text]));
+    return "";
   }
 
   /** @param {ViewName} name */
@@ -74,7 +141,7 @@ export class TensorPanel {
     const asked = ++this.asked;
     this.mark(name);
     if (this.interpreter !== this.place.engine.interpreter) {
-      this.fill(name, { kind: "text", text: "This tensor was lost when Python restarted." }, where);
+      this.fill(name, { kind: "text", text: LOST }, where);
       return;
     }
     this.view.ariaBusy = "true";
@@ -114,14 +181,26 @@ function drawView(bundle, go) {
     case "table":
       return [...planeChooser(bundle, go), ...drawTable(bundle, go)];
     case "heatmap":
-      return [...planeChooser(bundle, go), drawImage({ figure: null, ...bundle }).element, ...meansOf(bundle)];
+      return [
+        ...planeChooser(bundle, go),
+        ...savable(bundle, drawImage({ figure: null, ...bundle }).element, ...meansOf(bundle)),
+      ];
     case "image":
-      return [drawImage({ figure: null, ...bundle }).element];
+      return savable(bundle, drawImage({ figure: null, ...bundle }).element);
     case "plot":
-      return [drawPlot(bundle).element];
+      return savable(bundle, drawPlot(bundle).element);
     default:
       return [h("p", { className: "note" }, "text" in bundle ? String(bundle.text) : "")];
   }
+}
+
+/**
+ * @param {Bundle} bundle
+ * @param {HTMLElement} picture
+ * @param {HTMLElement[]} below
+ */
+function savable(bundle, picture, ...below) {
+  return [picture, ...below, ...saversOf(bundle, () => picture)];
 }
 
 /**
@@ -173,5 +252,5 @@ function factsOf({ shape, dtype, device, bytes }) {
 
 /** @param {string | null} error a traceback */
 function lastLine(error) {
-  return error?.trimEnd().split("\n").at(-1) ?? "This view could not be drawn.";
+  return error?.trimEnd().split("\n").at(-1) ?? "Python gave no answer.";
 }

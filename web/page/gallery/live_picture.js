@@ -10,6 +10,8 @@ import { reasonOf } from "../ui/outcome.js";
 
 /** CSS pixels of a picture's longer side. */
 const SIDE = 480;
+/** What takes longer is marked as under way. */
+const MARKED_AFTER_MS = 250;
 
 export class LivePicture {
   /**
@@ -24,6 +26,8 @@ export class LivePicture {
     /** @type {Picture | null} */
     this.picture = null;
     this.element = h("div", { className: "live-picture", role, ariaLabel: label });
+    /** Is told of a picture that takes long. */
+    this.onSlow = () => {};
   }
 
   /**
@@ -33,9 +37,19 @@ export class LivePicture {
    */
   async draw(values, frame) {
     const { name, code } = this.example;
+    // The frames of a camera follow each other: none of them is waited for.
+    const mark = frame ? undefined : setTimeout(() => this.setBusy(true), MARKED_AFTER_MS);
     const outcome = await this.engine.draw({ name, code, values, frame }, { onAnswer: (bundle) => this.show(bundle) });
+    clearTimeout(mark);
+    this.setBusy(false);
     if (outcome.interrupted) return "Stopped.";
     return outcome.ok ? null : reasonOf(outcome);
+  }
+
+  /** @param {boolean} isBusy */
+  setBusy(isBusy) {
+    this.element.ariaBusy = String(isBusy);
+    if (isBusy && this.engine.isReady) this.onSlow();
   }
 
   /** @param {Bundle} bundle */

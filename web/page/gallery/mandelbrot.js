@@ -32,6 +32,9 @@ export class MandelbrotZoom {
     element.addEventListener("keydown", (event) => this.onKey(event));
     this.state = h("p", { className: "note state", id: "mandelbrot-state" }, "Drawn as soon as Python is ready.");
     this.state.setAttribute("role", "status");
+    this.picture.onSlow = () => {
+      this.state.textContent = "Computing the picture.";
+    };
     const controls = [
       button("Zoom in", "button", () => this.zoom(1 / ZOOM)),
       button("Zoom out", "button", () => this.zoom(ZOOM)),

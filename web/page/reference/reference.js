@@ -1,12 +1,12 @@
 /** The reference: every public function with an example, found by name, read one at a time. */
 
-import { urlOf } from "../../worker/files.js";
 import { button, byId, h } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { InPlace } from "../ui/in_place.js";
 import { inline, paragraphs } from "../ui/prose.js";
 import { showConsole } from "../ui/tabs.js";
 import { codeOf, programOf, sessionParts } from "./doctest.js";
+import { loadReference } from "./entries.js";
 
 /**
  * @typedef {object} Entry (web/build/reference.py)
@@ -39,10 +39,7 @@ class Reference {
   }
 
   async load() {
-    const response = await fetch(urlOf("reference.json"));
-    if (!response.ok) throw new Error(`reference.json: ${response.status}`);
-    /** @type {{ entries: Entry[], absent: Record<string, string> }} absent: what there is in the place of a name */
-    const { entries, absent } = await response.json();
+    const { entries, absent } = await loadReference();
     this.entries = entries;
     this.absent = absent;
     this.search = h("input", { type: "search", placeholder: "Search", autocomplete: "off", spellcheck: false });

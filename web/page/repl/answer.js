@@ -2,6 +2,8 @@
 
 import { h } from "../ui/dom.js";
 
+const WAITING = "Type here, then press Enter";
+
 export class AnswerField {
   constructor() {
     this.input = h("input", { className: "answer", autocomplete: "off", spellcheck: false });
@@ -54,7 +56,8 @@ export class AnswerField {
   answer() {
     const onLine = this.onLine;
     const line = onLine ? this.lines.shift() : undefined;
-    this.input.placeholder = this.lines.map((ahead) => ahead.replace("\n", " ⏎ ")).join("");
+    const ahead = this.lines.map((one) => one.replace("\n", " ⏎ ")).join("");
+    this.input.placeholder = ahead || (this.onLine && line === undefined ? WAITING : "");
     if (line === undefined) return;
     this.onLine = null;
     onLine?.(line);

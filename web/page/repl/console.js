@@ -37,6 +37,10 @@ export class Console {
     this.screen = byId("screen");
     this.transcript = new Transcript(byId("transcript"), this.screen);
     this.displays = new Displays(engine, (change) => this.transcript.keepingEnd(change));
+    /** Says what the code is that was put into the prompt. */
+    this.notice = h("p", { className: "offered", id: "offered", hidden: true });
+    this.notice.setAttribute("role", "status");
+    byId("prompt").before(this.notice);
     /** What the prompt held right after code was put into it. */
     this.offered = "";
     /** @type {Keeper | null} */
@@ -50,7 +54,10 @@ export class Console {
       onClear: () => this.transcript.clear(),
       onEscape: () => this.closeHelp(),
       onResize: () => this.transcript.scrollToEnd(),
-      onChange: () => this.keeper?.drafted(),
+      onChange: () => {
+        if (!this.editor.text) this.notice.hidden = true;
+        this.keeper?.drafted();
+      },
       query: (method, args) => engine.query(method, args),
     });
     watchColumns(byId("transcript"), (columns) => engine.resize(columns));
@@ -264,7 +271,7 @@ export class Console {
    * undo brings it back, and it is in the history.
    *
    * @param {string} code
-   * @param {string} note what the transcript says about it
+   * @param {string} note what is said about it, as long as the prompt holds it
    */
   offer(code, note) {
     const draft = this.editor.text;
@@ -273,7 +280,8 @@ export class Console {
     this.editor.focus();
     this.editor.replace(code);
     this.offered = this.editor.text;
-    this.transcript.note(isKept ? `${note} Undo restores what you had typed.` : note);
+    this.notice.textContent = isKept ? `${note} Undo restores what you had typed.` : note;
+    this.notice.hidden = false;
     this.transcript.scrollToEnd();
   }
 
@@ -320,7 +328,7 @@ export class Console {
  */
 function isForPrompt(target) {
   const isElsewhere =
-    target instanceof Element && target.closest("#input, .code-editor, input, textarea, select, [popover]");
+    target instanceof Element && target.closest("#input, .code-editor, input, textarea, select, [popover], dialog");
   return !isElsewhere && !byId("panel-console").hidden;
 }
 

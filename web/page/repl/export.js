@@ -1,11 +1,16 @@
-/** A session as files: a Python script, and a Jupyter notebook with its outputs as text. */
+/** A session as files: a Python script, and a Jupyter notebook with its outputs, pictures included. */
 
+import { mimesOf } from "./outputs.js";
+
+/** @typedef {import("./outputs.js").Mimes} Mimes */
 /**
+ * @typedef {{ kind: "printed" | "result" | "error", text: string }} TextOutput of an error the traceback
+ * @typedef {{ kind: "display", data: () => Promise<Mimes> }} DisplayOutput
+ *
  * @typedef {object} Cell an input and what came of it
  * @property {string} source
- * @property {string} printed
- * @property {string | null} result
- * @property {string | null} error the traceback
+ * @property {boolean} ok it has run, and did not fail
+ * @property {(TextOutput | DisplayOutput)[]} outputs in order
  */
 
 const IMPORT = "import py_tensor as pt";
@@ -22,28 +27,57 @@ export function cellsOf(parts) {
   const entries = [...parts].filter((part) => part.matches(".entry:has(.source)"));
   return entries.map((entry) => ({
     source: [...entry.querySelectorAll(".source .line code")].map(textOf).join("\n"),
-    printed: [...entry.querySelectorAll("pre.printed")].map(textOf).join(""),
-    result: firstText(entry, "pre.result"),
-    error: linesShown(entry.querySelector(".error")),
+    ok: entry.classList.contains("done"),
+    outputs: [...entry.children].flatMap(outputOf),
   }));
 }
 
 /**
+ * The same of entries that are about to leave the page: their pictures are taken now, and need it no more.
+ *
+ * @param {Iterable<Element>} parts
+ * @returns {Cell[]}
+ */
+export function cellsOfLeaving(parts) {
+  const cells = cellsOf(parts);
+  for (const output of cells.flatMap(({ outputs }) => outputs)) {
+    if (output.kind !== "display") continue;
+    const data = output.data();
+    output.data = () => data;
+  }
+  return cells;
+}
+
+/**
+ * @param {Element} element of an entry
+ * @returns {Cell["outputs"]}
+ */
+function outputOf(element) {
+  if (element.matches(".source, .note, .tensor, button")) return [];
+  if (element.matches("pre.printed")) return [{ kind: "printed", text: textOf(element) }];
+  if (element.matches("pre.result")) return [{ kind: "result", text: textOf(element).replace(/\n$/, "") }];
+  if (element.matches(".error")) return [{ kind: "error", text: linesShown(element) }];
+  return [{ kind: "display", data: () => mimesOf(element) }];
+}
+
+/**
  * @param {Cell[]} cells
- * @returns {string} a script of the inputs; what is not Python, such as %timeit, is a comment
+ * @returns {string} a script of the inputs that ran without failing; what is not Python, such as %timeit, is a comment
  */
 export function scriptOf(cells) {
-  const inputs = cells.map(({ source }) => (NO_PYTHON.test(source) ? source.replace(/^/gm, "# ") : source));
+  const ran = cells.filter(({ ok }) => ok);
+  const inputs = ran.map(({ source }) => (NO_PYTHON.test(source) ? source.replace(/^/gm, "# ") : source));
   return `${[IMPORT, ...inputs].join("\n\n")}\n`;
 }
 
 /**
  * @param {Cell[]} cells
- * @returns {object} a notebook in nbformat 4.5
+ * @returns {Promise<object>} a notebook in nbformat 4.5
  */
-export function notebookOf(cells) {
+export async function notebookOf(cells) {
+  const all = [{ source: IMPORT, ok: true, outputs: [] }, ...cells];
   return {
-    cells: [{ source: IMPORT, printed: "", result: null, error: null }, ...cells].map(codeCell),
+    cells: await Promise.all(all.map(codeCell)),
     metadata: {
       kernelspec: { display_name: "Python 3", language: "python", name: "python3" },
       language_info: { name: "python" },
@@ -57,24 +91,33 @@ export function notebookOf(cells) {
  * @param {Cell} cell
  * @param {number} i
  */
-function codeCell(cell, i) {
+async function codeCell({ source, outputs }, i) {
   const count = i + 1;
-  const { source, printed, result, error } = cell;
-  const outputs = [];
-  if (printed) outputs.push({ output_type: "stream", name: "stdout", text: linesOf(printed) });
-  if (result !== null) {
-    const data = { "text/plain": linesOf(result) };
-    outputs.push({ output_type: "execute_result", execution_count: count, data, metadata: {} });
-  }
-  if (error !== null) outputs.push(errorOutput(error));
+  const written = await Promise.all(outputs.map((output) => writtenOutput(output, count)));
   return {
     cell_type: "code",
     id: `input-${count}`,
     execution_count: count,
     metadata: {},
-    outputs,
+    outputs: written.filter((output) => output !== null),
     source: linesOf(source),
   };
+}
+
+/**
+ * @param {TextOutput | DisplayOutput} output
+ * @param {number} count
+ */
+async function writtenOutput(output, count) {
+  if (output.kind === "display") {
+    const data = await output.data();
+    const lines = Object.entries(data).map(([mime, text]) => [mime, mime === "image/png" ? text : linesOf(text)]);
+    return lines.length ? { output_type: "display_data", data: Object.fromEntries(lines), metadata: {} } : null;
+  }
+  if (output.kind === "printed") return { output_type: "stream", name: "stdout", text: linesOf(output.text) };
+  if (output.kind === "error") return errorOutput(output.text);
+  const data = { "text/plain": linesOf(output.text) };
+  return { output_type: "execute_result", execution_count: count, data, metadata: {} };
 }
 
 /** @param {string} traceback whose last line that begins at the margin names the exception */
@@ -98,16 +141,7 @@ function textOf(element) {
   return element.textContent ?? "";
 }
 
-/**
- * @param {Element} entry
- * @param {string} selector
- */
-function firstText(entry, selector) {
-  const found = entry.querySelector(selector);
-  return found ? textOf(found).replace(/\n$/, "") : null;
-}
-
-/** @param {Element | null} element whose parts stand below each other */
+/** @param {Element} element whose parts stand below each other */
 function linesShown(element) {
-  return element instanceof HTMLElement ? element.innerText.trimEnd() : null;
+  return /** @type {HTMLElement} */ (element).innerText.trimEnd();
 }

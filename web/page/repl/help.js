@@ -1,5 +1,6 @@
 /** The help panel below the transcript: signature, docstring, and source of what was asked about. */
 
+import { entryNamed } from "../reference/entries.js";
 import { h } from "../ui/dom.js";
 import { highlightedLines } from "../ui/highlight.js";
 import { inline } from "../ui/prose.js";
@@ -12,6 +13,7 @@ import { inline } from "../ui/prose.js";
  * @property {[label: string, text: string][]} facts
  * @property {Block[]} doc
  * @property {string | null} source
+ * @property {string[]} [names] by one of which the reference may have it
  *
  * @typedef {{ heading: string } | { text: string } | { code: string } | { items: string[] }
  *   | { terms: { term: string, type: string, text: string }[] }} Block
@@ -45,6 +47,25 @@ export class HelpPanel {
     this.element.hidden = false;
     this.element.scrollTop = 0;
     this.element.scrollIntoView({ block: "nearest" });
+    void this.addReference(help, head);
+  }
+
+  /**
+   * What the reference has of it: its address, and an example where the docstring has none.
+   *
+   * @param {Help} help
+   * @param {HTMLElement} head
+   */
+  async addReference({ names, doc, source }, head) {
+    if (!names?.length) return;
+    const entry = await entryNamed(names).catch(() => null); // without the reference there is the docstring
+    if (!entry || !head.isConnected) return;
+    head.lastElementChild?.before(h("a", { href: `#reference/${entry.name}` }, "Reference"));
+    if (!entry.example || doc.some((part) => "code" in part)) return;
+    const parts = [h("h3", {}, "Example"), code(entry.example, "")];
+    const before = source === null ? null : [...this.element.querySelectorAll("h3")].at(-1);
+    if (before) before.before(...parts);
+    else this.element.append(...parts);
   }
 
   close() {

@@ -6,10 +6,11 @@ import { notebookOf, scriptOf } from "./export.js";
 import { codeOf, hashOf } from "./link.js";
 
 /** @typedef {import("./console.js").Console} Console */
+/** @typedef {import("./export.js").Cell} Cell */
 
 const FROM_A_LINK = "The code below came with the link. Read it, then press Enter to run it.";
 const BY_HAND = "The browser blocked copying. Here is the link:";
-const SAID_FOR_MS = 2500;
+const SAID_FOR_MS = 8000;
 
 export class Sharing {
   /** @param {Console} repl */
@@ -21,13 +22,19 @@ export class Sharing {
     this.inputItem = this.item("", () => this.copyLink(this.inputOrLast()));
     const items = [
       this.inputItem,
-      this.item("Copy a link to the session", () => this.copyLink(this.session())),
-      this.item("Save as a script (.py)", () =>
-        saveFile("py_tensor_session.py", "text/x-python", scriptOf(this.repl.transcript.cells())),
-      ),
-      this.item("Save as a notebook (.ipynb)", () => {
-        const notebook = JSON.stringify(notebookOf(this.repl.transcript.cells()), null, 1);
+      this.item("Copy a link to the session", () => {
+        const cells = this.repl.transcript.cells();
+        void this.copyLink(this.session(cells), leftOut(cells));
+      }),
+      this.item("Save as a script (.py)", () => {
+        const cells = this.repl.transcript.cells();
+        saveFile("py_tensor_session.py", "text/x-python", scriptOf(cells));
+        this.say(`Script saved.${leftOut(cells)}`);
+      }),
+      this.item("Save as a notebook (.ipynb)", async () => {
+        const notebook = JSON.stringify(await notebookOf(this.repl.transcript.cells()), null, 1);
         saveFile("py_tensor_session.ipynb", "application/x-ipynb+json", notebook);
+        this.say("Notebook saved, with its outputs.");
       }),
     ];
     this.menu = h(
@@ -95,9 +102,14 @@ export class Sharing {
     }
   }
 
-  /** As a transcript, whose prompts part one input from the next; what is being typed comes last. */
-  session() {
-    const sources = [...this.repl.transcript.cells().map(({ source }) => source), this.repl.editor.text.trimEnd()];
+  /**
+   * As a transcript, whose prompts part one input from the next; what is being typed comes last.
+   *
+   * @param {Cell[]} cells of which those count that ran without failing
+   */
+  session(cells) {
+    const ran = cells.filter(({ ok }) => ok).map(({ source }) => source);
+    const sources = [...ran, this.repl.editor.text.trimEnd()];
     return sources
       .filter(Boolean)
       .map((source) => `>>> ${source.replaceAll("\n", "\n... ")}`)
@@ -105,26 +117,30 @@ export class Sharing {
   }
 
   nameInput() {
-    const which = this.repl.editor.text.trimEnd() ? "this" : "the last";
-    this.inputItem.textContent = `Copy a link to ${which} input`;
+    const which = this.repl.editor.text.trimEnd() ? "this input" : "the last input that ran";
+    this.inputItem.textContent = `Copy a link to ${which}`;
   }
 
-  /** What is being typed; else what was entered last. */
+  /** What is being typed; else the last input that ran without failing. */
   inputOrLast() {
-    return this.repl.editor.text.trimEnd() || (this.repl.transcript.cells().at(-1)?.source ?? "");
+    const last = this.repl.transcript.cells().findLast(({ ok }) => ok);
+    return this.repl.editor.text.trimEnd() || (last?.source ?? "");
   }
 
-  /** @param {string} code */
-  async copyLink(code) {
+  /**
+   * @param {string} code
+   * @param {string} [more] what is said beside it
+   */
+  async copyLink(code, more = "") {
     if (!code) {
-      this.say("No inputs yet.");
+      this.say(`No inputs yet.${more}`);
       return;
     }
     let link = "";
     try {
       link = new URL(await hashOf(code), location.href.split("#")[0]).href;
       await navigator.clipboard.writeText(link);
-      this.say(`Link copied (${link.length} characters).`);
+      this.say(`Link copied (${link.length} characters).${more}`);
     } catch (error) {
       if (link) this.offer(link);
       else this.say(error instanceof RangeError ? "This is too long for a link." : "The link could not be created.");
@@ -145,4 +161,16 @@ export class Sharing {
     clearTimeout(this.silence);
     this.silence = setTimeout(() => this.said.replaceChildren(), SAID_FOR_MS);
   }
+}
+
+/**
+ * @param {Cell[]} cells
+ * @returns {string} what is said of those that a script or a link does not hold
+ */
+function leftOut(cells) {
+  const count = cells.filter(({ ok }) => !ok).length;
+  if (!count) return "";
+  return count === 1
+    ? " One input that did not finish is left out."
+    : ` ${count} inputs that did not finish are left out.`;
 }

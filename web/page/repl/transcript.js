@@ -4,7 +4,7 @@ import { copyButton } from "../ui/copying.js";
 import { focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
 import { highlightedLines } from "../ui/highlight.js";
 import { AnswerField } from "./answer.js";
-import { cellsOf } from "./export.js";
+import { cellsOf, cellsOfLeaving } from "./export.js";
 import { drawFailure, lineAtFault } from "./failure.js";
 import { RovingFocus } from "./roving.js";
 import { TerminalText } from "./terminal.js";
@@ -63,7 +63,7 @@ export class Transcript {
   restore(hidden, shown, note) {
     const kept = shown.slice(-ENTRIES).map(({ element }) => element);
     const unseen = [...hidden, ...shown.slice(0, -ENTRIES)].map(({ element }) => element);
-    this.gone.unshift(...cellsOf(unseen));
+    this.gone.unshift(...cellsOfLeaving(unseen));
     this.keepingEnd(() => this.root.prepend(...kept, note));
     for (const element of kept) this.focus.add(element);
     this.scrollToEnd();
@@ -111,7 +111,7 @@ export class Transcript {
   append(node) {
     this.keepingEnd(() => this.root.append(node));
     const tooMany = [...this.root.children].slice(0, -ENTRIES);
-    this.gone.push(...cellsOf(tooMany));
+    this.gone.push(...cellsOfLeaving(tooMany));
     for (const element of tooMany) element.remove();
   }
 
@@ -119,7 +119,7 @@ export class Transcript {
   clear() {
     const cleared = [...this.root.children].filter((node) => !node.matches(".waiting, .running, .cleared"));
     if (!cleared.length) return;
-    const cells = cellsOf(cleared);
+    const cells = cellsOfLeaving(cleared);
     this.gone.push(...cells);
     this.root.querySelector(".cleared")?.remove();
     for (const node of cleared) node.remove();

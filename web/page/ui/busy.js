@@ -1,6 +1,6 @@
-/** What runs, for how long, and the ways to end it: the button, Ctrl-C anywhere, a new Python. */
+/** What runs, for how long, whether it waits for input, and the ways to end it: the button, Ctrl-C anywhere, a new Python. */
 
-import { byId, hasSelection } from "./dom.js";
+import { byId, h, hasSelection } from "./dom.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 
@@ -17,6 +17,7 @@ export function showBusy(engine, interrupt) {
   const beside = byId("status-running"); // which every view shows
   const button = byId("interrupt");
   const restart = byId("restart");
+  button.append(" ", h("kbd", {}, "Ctrl C")); // the line of hints may have no room for it
   /** @type {ReturnType<typeof setInterval> | undefined} */
   let clock;
   /** @type {unknown} the job that the clock is about */
@@ -25,8 +26,12 @@ export function showBusy(engine, interrupt) {
   const tick = (/** @type {number} */ since) => {
     const elapsed = performance.now() - since;
     busy.hidden = button.hidden = elapsed < ANNOUNCED_AFTER_MS;
-    beside.textContent = elapsed < 1000 ? "" : `running ${Math.floor(elapsed / 1000)} s`;
-    words.textContent = `${engine.current?.label ?? ""} ${(elapsed / 1000).toFixed(1)} s`;
+    busy.classList.toggle("asking", engine.isAsking);
+    const running = elapsed < 1000 ? "" : `running ${Math.floor(elapsed / 1000)} s`;
+    beside.textContent = engine.isAsking ? "waiting for input" : running;
+    words.textContent = engine.isAsking
+      ? "Waiting for your input"
+      : `${engine.current?.label ?? ""} ${(elapsed / 1000).toFixed(1)} s`;
   };
 
   engine.addEventListener("change", () => {

@@ -8,7 +8,7 @@ const KEPT_MS = 60_000;
 /**
  * @param {string} name
  * @param {string} type
- * @param {string | Uint8Array<ArrayBuffer>} content
+ * @param {string | Blob | Uint8Array<ArrayBuffer>} content
  */
 export function saveFile(name, type, content) {
   const href = URL.createObjectURL(new Blob([content], { type }));

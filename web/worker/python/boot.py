@@ -90,6 +90,7 @@ class Console:
             "signature": completer.signature,
             "figures": status.figures,
             "device": status.device,
+            "variables": self._variables,
         }
 
     async def start(self) -> str:
@@ -217,6 +218,11 @@ class Console:
             return json.dumps(self._answers[method](**json.loads(arguments)))
         except BaseException:  # of whatever object it looked at; an interrupt came too late
             return "null"
+
+    def _variables(self) -> dict[str, Any]:
+        from . import variables
+
+        return variables.listed(self._session.namespace)
 
     def resize(self, columns: int) -> None:
         """Fit what is printed from now on into so many columns."""

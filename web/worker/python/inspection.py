@@ -152,7 +152,8 @@ def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> B
     Returns
     -------
     dict or str
-        {"name", "kind", "signature", "facts": [[label, text]], "doc": [block], "source"}; or the
+        {"name", "kind", "signature", "facts": [[label, text]], "doc": [block], "source"}, and
+        "names", by one of which the page's reference may have it; or the
         sentence that says why there is none, and what to type instead.
     """
     expression = expression.strip()
@@ -173,8 +174,27 @@ def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> B
     signature = signature_of(value, annotated=True) if kind in ("function", "class") else None
     subject = value if kind != "value" else type(value)
     return _block(expression, kind, signature, subject, source=source) | {
-        "facts": [*_facts(value, kind), *_types_in(signature or "", value)]
+        "facts": [*_facts(value, kind), *_types_in(signature or "", value)],
+        "names": _reference_names(expression, value, namespace),
     }
+
+
+def _reference_names(expression: str, value: Any, namespace: Mapping[str, Any]) -> list[str]:
+    """What the page's reference may call an object of the library: its names, and its aliases."""
+    root, _, path = expression.partition(".")
+    package = look_up(root, namespace)
+    if package is not None and inspect.ismodule(package.subject) and re.fullmatch(r"[\w.]+", path):
+        return [path, f"pt.{path}"] if package.subject.__name__ == "py_tensor" else []
+    owner, _, name = expression.rpartition(".")
+    holder = look_up(owner, namespace) if owner else None
+    kind = None if holder is None else holder.subject
+    kind = kind if isinstance(kind, type) else type(kind)
+    if kind.__module__.startswith("py_tensor") and kind.__name__ == "Tensor":
+        return [f"Tensor.{name}", f"x.{name}"]
+    if runs_others(value) or not (getattr(value, "__module__", None) or "").startswith("py_tensor"):
+        return []
+    name = getattr(value, "__name__", "")
+    return [name, f"pt.{name}"] if name else []
 
 
 def _overview() -> Block:

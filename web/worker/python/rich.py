@@ -28,6 +28,10 @@ LARGEST_TEXT = 4_000_000
 """Characters of a picture or of HTML; what is longer is shown by its repr."""
 
 
+FORMS = ("npy", "csv", "list")
+"""What a tensor can be saved as (saving.py)."""
+
+
 class Port(Protocol):
     """The way to the page."""
 
@@ -95,6 +99,7 @@ def _described_tensor(x: pt.Tensor) -> Bundle:
         "device": str(x.device),
         "bytes": x.nbytes,
         "views": views_of(x),
+        "forms": list(FORMS),
     }
 
 
@@ -205,18 +210,23 @@ class Rich:
         return None if inspect.isclass(value) else described_object(value)
 
     async def view(self, request: str) -> None:
-        """Compute a view of a tensor that was shown, and post it.
+        """Compute a view of a tensor that was shown, or a form to save it in, and post it.
 
         `request` is the "view" command of the page, as JSON.
         """
-        from . import views
-
         asked = json.loads(request)
         x = self._kept.get(asked["number"])
         if x is None:
             text = "This tensor is not kept any more. Run its expression again to look at it."
             self._answer({"kind": "text", "text": text}, None)
             return
+        if asked["view"] in FORMS:
+            from . import saving
+
+            self._answer(*await saving.saved(x, asked["view"], self._can_block()))
+            return
+        from . import views
+
         self._answer(*await views.view(x, asked["view"], asked["place"], self._can_block()))
 
     async def draw(self, request: str, frame: Any) -> None:

@@ -1,0 +1,133 @@
+"""What notebooks show: pictures as PNG, charts as SVG, and text, by MIME type.
+
+IPython and its like ask an object for this by `_repr_mimebundle_`. It is made of the same pixels
+and points as what a `screen.Screen` gets.
+"""
+
+from __future__ import annotations
+
+import binascii
+import sys
+import zlib
+from collections.abc import Collection, Mapping
+from html import escape
+from struct import pack
+from typing import Any, cast
+from uuid import uuid4
+
+from py_tensor.backend.device import GPU_DEVICE
+from py_tensor.backend.host import host
+from py_tensor.convert.formatting import is_abbreviated
+from py_tensor.display.pictures import Picture, is_colour, is_picturable, picture, thumbnail
+from py_tensor.tensor import Tensor
+
+Mimes = dict[str, str]
+"""Text by MIME type; a PNG in base64."""
+
+SMALL, MOST = 256, 16
+"""A smaller picture is enlarged to about `SMALL` pixels, by a whole factor of at most `MOST`."""
+
+LARGEST_BESIDE = 512
+"""Pixels along each side of a picture that goes with the text of a tensor."""
+
+PROCESS = uuid4().hex
+"""Tells the displays of this process from those of an earlier one in the same notebook."""
+
+
+def of_tensor(x: Tensor) -> Mimes:
+    """The repr of a tensor; a picture too, if it has a shape that `imshow` takes.
+
+    A notebook shows one of the forms. So HTML has the text, and the picture where the text leaves
+    elements out. Of complex numbers the absolute values are drawn.
+    """
+    text = repr(x)
+    if not is_picturable(x) or not can_read(x):
+        return {"text/plain": text}
+    if is_colour(x):
+        step = -(-max(x.shape[:2]) // LARGEST_BESIDE)
+        small = x[::step, ::step]
+    else:
+        small = thumbnail(abs(x) if x.dtype.kind == "c" else x, LARGEST_BESIDE, LARGEST_BESIDE)
+    data = png_of(picture(small))
+    html = f"<pre>{escape(text)}</pre>"
+    if is_abbreviated(x):
+        label = f"Image of a tensor of shape {x.shape}"
+        html += f'<img alt="{label}" src="data:image/png;base64,{data}">'
+    return {"text/plain": text, "text/html": html, "image/png": data}
+
+
+def of_object(value: Any) -> Mimes:
+    """The forms that any object gives for itself, and its repr."""
+    has_forms = hasattr(cast("object", type(value)), "_repr_mimebundle_")
+    found: Any = value._repr_mimebundle_() if has_forms else None
+    known = cast("Mapping[str, str]", (found[0] if isinstance(found, tuple) else found) or {})
+    return {"text/plain": repr(value), **known}
+
+
+def can_read(x: Tensor) -> bool:
+    """Whether the elements can be read here without suspending."""
+    return x.device is not GPU_DEVICE or host.can_wait()
+
+
+def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[str] | None) -> Mimes:
+    """The types that a notebook asks for."""
+    return {
+        mime: data
+        for mime, data in mimes.items()
+        if (not include or mime in include) and mime not in (exclude or ())
+    }
+
+
+def enlargement(made: Picture, scale: float | None) -> int:
+    """How many pixels of a PNG each pixel of a picture becomes, across and down."""
+    factor = SMALL // max(made.width, made.height) if scale is None else round(scale)
+    return min(MOST, max(1, factor))
+
+
+def png_of(made: Picture, scale: float | None = None) -> str:
+    """A picture as a PNG in base64, each of its pixels as several where it is small.
+
+    Parameters
+    ----------
+    scale
+        How many, rounded; by default as many as make a small picture easy to see.
+    """
+    width, height = made.width, made.height
+    factor = enlargement(made, scale)
+    pixels = made.pixels[:, :width]._read()  # pyright: ignore[reportPrivateUsage]
+    rows = [bytes(pixels[4 * width * i : 4 * width * (i + 1)]) for i in range(height)]
+    if factor > 1:
+        rows = [
+            b"".join(row[i : i + 4] * factor for i in range(0, len(row), 4))
+            for row in rows
+            for _ in range(factor)
+        ]
+    data = _png(width * factor, height * factor, rows)
+    return binascii.b2a_base64(data, newline=False).decode("ascii")
+
+
+def _png(width: int, height: int, rows: list[bytes]) -> bytes:
+    """A PNG (ISO/IEC 15948) of 8-bit RGBA rows, none of them filtered."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
+
+    head = pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    body = zlib.compress(b"".join(b"\0" + row for row in rows))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+# -- IPython -------------------------------------------------------------------------------------
+
+
+def shell() -> Any:
+    """The IPython shell that runs; None elsewhere. Nothing is imported for it."""
+    ipython = sys.modules.get("IPython")
+    return None if ipython is None else ipython.get_ipython()
+
+
+def publish(mimes: Mimes, number: int, is_update: bool) -> None:
+    """Show the forms as display `number` of this process, or in place of what that shows."""
+    shell().display_pub.publish(
+        mimes, transient={"display_id": f"py_tensor-{PROCESS}-{number}"}, update=is_update
+    )

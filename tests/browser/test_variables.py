@@ -1,0 +1,56 @@
+"""The list of variables below the console."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.app import AppPage
+from tests.browser.repl import Repl
+from tests.browser.test_accessibility import AUDIT, AXE
+
+OpenPage = Callable[..., AppPage]
+
+
+def rows(page: Page) -> list[list[str]]:
+    lines = page.locator("#variables tbody tr")
+    return [line.locator("th, td").all_inner_texts() for line in lines.all()]
+
+
+def test_it_is_updated_after_each_input_and_remembered(fresh_page: OpenPage) -> None:
+    app = fresh_page()
+    page, repl = app.page, Repl(app.page)
+    page.locator("#variables summary").click()
+    expect(page.locator("#variables")).to_contain_text("No variables.")
+    repl.type("x = pt.zeros((3, 4)).realize(); n = 42")
+    expect(page.locator("#variables tbody tr")).to_have_count(2)
+    device = app.run("str(pt.default_device())")["result"].strip("'")
+    assert rows(page)[0][:2] == ["n", "42"]
+    assert rows(page)[1] == ["x", "3 × 4", "float32 tensor", device, "48 bytes"]
+    repl.type("import numpy as np; a = np.ones(5)")
+    expect(page.locator("#variables tbody tr")).to_have_count(3, timeout=30_000)
+    assert rows(page)[0] == ["a", "5", "float64 array", "NumPy", "40 bytes"]
+    repl.type("del a, x")
+    expect(page.locator("#variables tbody tr")).to_have_count(1)
+    repl.type("x = pt.zeros(5)")
+    expect(page.locator("#variables tbody tr")).to_have_count(2)
+    page.evaluate(AXE.read_text("utf-8"))
+    assert page.evaluate(AUDIT) == []
+    page.reload()
+    expect(page.locator("#variables")).to_have_attribute("open", "")
+    expect(page.locator("#variables")).to_contain_text("No variables.")
+    page.locator("#variables summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#variables table")).to_be_hidden()
+
+
+def test_nothing_is_read_or_computed_for_it(fresh_page: OpenPage) -> None:
+    app = fresh_page()
+    page, repl = app.page, Repl(app.page)
+    page.locator("#variables summary").click()
+    stats = "__import__('json').loads(pt.default_device().backend.bridge.stats())"
+    before = app.run(f"s = {stats}; s['reads'], s['submits']")["result"]
+    repl.type("x = pt.rand(3000) * 2")
+    expect(page.locator("#variables tbody")).to_contain_text("not computed yet")
+    assert app.run(f"s = {stats}; s['reads'], s['submits']")["result"] == before

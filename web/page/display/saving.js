@@ -1,0 +1,90 @@
+/** Buttons that save what is shown: a picture as PNG, a chart as SVG and PNG. */
+
+import { button, h } from "../ui/dom.js";
+import { saveFile } from "../ui/saving.js";
+import { pngOf } from "./image.js";
+import { pngOfSvg, standalone } from "./standalone.js";
+
+/** @typedef {import("./bundles.js").Bundle} Bundle */
+/** @typedef {{ words: string, label?: string, save: () => Promise<string | void> }} Action gives what is said of it */
+
+const SAID_FOR_MS = 5000;
+
+/**
+ * @param {Bundle} bundle
+ * @param {() => HTMLElement} shown what shows it now
+ * @returns {HTMLElement[]} the row of buttons below it, where there is something to save
+ */
+export function saversOf(bundle, shown) {
+  const actions = actionsOf(bundle, shown);
+  return actions.length ? [saveRow(actions)] : [];
+}
+
+/**
+ * @param {Action[]} actions
+ * @returns {HTMLElement}
+ */
+export function saveRow(actions) {
+  const said = h("span", { className: "save-said" });
+  said.setAttribute("role", "status");
+  const buttons = actions.map(({ words, label, save }) => {
+    const made = button(words, "view-button", async () => {
+      made.disabled = true;
+      let problem = "";
+      try {
+        problem = (await save()) ?? "";
+      } catch (error) {
+        problem = error instanceof Error ? error.message : String(error);
+      }
+      made.disabled = false;
+      if (document.activeElement === document.body) made.focus(); // which a disabled button has lost
+      said.textContent = problem;
+      setTimeout(() => said.replaceChildren(), SAID_FOR_MS);
+    });
+    if (label) made.ariaLabel = label;
+    return made;
+  });
+  const row = h("div", { className: "save-row" }, ...buttons, said);
+  row.setAttribute("role", "group");
+  row.ariaLabel = "Save";
+  return row;
+}
+
+/**
+ * @param {Bundle} bundle
+ * @param {() => HTMLElement} shown
+ * @returns {Action[]}
+ */
+function actionsOf(bundle, shown) {
+  /** @param {() => Promise<Blob>} make */
+  const png = (make) => ({
+    words: "Save PNG",
+    save: async () => saveFile("picture.png", "image/png", await make()),
+  });
+  /** @param {() => string} make */
+  const svg = (make) => ({
+    words: "Save SVG",
+    save: async () => saveFile("picture.svg", "image/svg+xml", make()),
+  });
+  switch (bundle.kind) {
+    case "image":
+    case "heatmap":
+      if (!bundle.figure) return [png(() => pngOf(canvasOf(shown())))];
+      return [svg(() => standalone(shown())), png(() => pngOfSvg(standalone(shown())))];
+    case "plot":
+      return [svg(() => standalone(shown())), png(() => pngOfSvg(standalone(shown())))];
+    case "svg":
+      return [svg(() => bundle.data), png(() => pngOfSvg(bundle.data))];
+    case "png":
+      return [png(async () => new Blob([Uint8Array.from(atob(bundle.data), (byte) => byte.charCodeAt(0))]))];
+    default:
+      return [];
+  }
+}
+
+/** @param {HTMLElement} element */
+function canvasOf(element) {
+  const canvas = element.querySelector("canvas");
+  if (!canvas) throw new Error("The picture is gone.");
+  return canvas;
+}

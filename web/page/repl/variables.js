@@ -1,0 +1,87 @@
+/** The variables of the session, below the console: asked for after each input while the list is open. */
+
+import { inBytes } from "../ui/bytes.js";
+import { byId, focusableWhileItScrolls, h } from "../ui/dom.js";
+
+/** @typedef {import("../engine.js").Engine} Engine */
+/**
+ * @typedef {object} Variable (variables.py)
+ * @property {string} name
+ * @property {string} value its shape, or a number or a text itself
+ * @property {string} type
+ * @property {string} device
+ * @property {number | null} bytes null where they are not known
+ * @property {string} note
+ */
+
+const KEY = "py_tensor.variables";
+/** So soon after an input, that one which follows at once is not kept waiting. */
+const SETTLED_MS = 150;
+const COLUMNS = ["Name", "Shape or value", "Type", "Device", "Memory"];
+
+export class VariablesPanel {
+  /** @param {Engine} engine */
+  constructor(engine) {
+    this.engine = engine;
+    this.shown = "";
+    this.scroller = h("div", { className: "variables-scroller" }, nothing());
+    this.scroller.setAttribute("role", "region");
+    this.scroller.ariaLabel = "List of variables";
+    focusableWhileItScrolls(this.scroller);
+    const summary = h("summary", {}, "Variables");
+    this.element = h("details", { className: "variables", id: "variables", open: wasOpen() }, summary, this.scroller);
+    this.element.addEventListener("toggle", () => {
+      remember(this.element.open);
+      this.askSoon();
+    });
+    for (const type of ["ready", "change"]) engine.addEventListener(type, () => this.askSoon());
+    byId("panel-console").append(this.element);
+  }
+
+  askSoon() {
+    clearTimeout(this.timer);
+    if (this.element.open) this.timer = setTimeout(() => this.ask(), SETTLED_MS);
+  }
+
+  async ask() {
+    /** @type {{ rows: Variable[], more: number } | null} no answer while something runs */
+    const found = await this.engine.query("variables", {});
+    const text = JSON.stringify(found);
+    if (!found || text === this.shown) return;
+    this.shown = text;
+    const head = h("tr", {}, ...COLUMNS.map((name) => h("th", { scope: "col" }, name)));
+    const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...found.rows.map(rowOf)));
+    const more = found.more
+      ? [h("p", { className: "variables-note" }, `And ${found.more.toLocaleString("en")} more.`)]
+      : [];
+    this.scroller.replaceChildren(...(found.rows.length ? [table, ...more] : [nothing()]));
+  }
+}
+
+/** @param {Variable} variable */
+function rowOf({ name, value, type, device, bytes, note }) {
+  const memory = [bytes === null ? "" : inBytes(bytes), note].filter(Boolean).join(", ");
+  const cells = [value, type, device, memory].map((text) => h("td", { title: text }, text));
+  return h("tr", {}, h("th", { scope: "row" }, name), ...cells);
+}
+
+function nothing() {
+  return h("p", { className: "variables-note" }, "No variables.");
+}
+
+function wasOpen() {
+  try {
+    return localStorage.getItem(KEY) === "open";
+  } catch {
+    return false;
+  }
+}
+
+/** @param {boolean} isOpen */
+function remember(isOpen) {
+  try {
+    localStorage.setItem(KEY, isOpen ? "open" : "closed");
+  } catch {
+    // Without storage the next visit begins as the first one did.
+  }
+}

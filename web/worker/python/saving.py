@@ -1,0 +1,99 @@
+"""A tensor as what is taken out of the page: a file of NumPy's, CSV, or a list as Python text."""
+
+from __future__ import annotations
+
+import io
+from math import isfinite, prod
+from struct import Struct
+from typing import Any
+
+import py_tensor as pt
+
+MOST_IN_CSV = 1_000_000
+MOST_IN_LIST = 100_000
+"""Elements. What is larger would be too much for an editor, or for the clipboard."""
+
+Content = tuple[dict[str, Any], Any]
+"""A bundle, and the bytes of its file or None."""
+
+DIGITS = {pt.float16: (Struct("e"), range(3, 6)), pt.float32: (Struct("f"), range(6, 10))}
+"""In how many significant digits a value may be written so that it is read back."""
+
+
+async def saved(x: pt.Tensor, form: str, blocking: bool) -> Content:
+    """A tensor as "npy", "csv" or "list"; a sentence where it has too many elements for that.
+
+    A row of the CSV is the last axis; a tensor of one axis is a column, as `numpy.savetxt` has it.
+    The list is an expression of Python.
+    """
+    most = {"csv": MOST_IN_CSV, "list": MOST_IN_LIST}.get(form, x.size)
+    if x.size > most:
+        what = "CSV" if form == "csv" else "A list"
+        text = f"{what} is made of up to {most:,} elements, and this tensor has {x.size:,}."
+        return {"kind": "text", "text": f"{text} Save it as .npy."}, None
+    if form == "npy":
+        return {"kind": "file", "text": ""}, await _npy(x, blocking)
+    values = (await _flat(x, blocking)).tolist()
+    words = [_word(value, x.dtype, form) for value in values]
+    text = _csv(words, x.shape) if form == "csv" else _list(words, x.shape)
+    return {"kind": "file", "text": text}, None
+
+
+async def _flat(x: pt.Tensor, blocking: bool) -> Any:
+    flat = x.reshape(x.size)
+    return flat if blocking else await flat.to_numpy_async()
+
+
+async def _npy(x: pt.Tensor, blocking: bool) -> bytes:
+    file = io.BytesIO()
+    if blocking:
+        pt.save(file, x)
+    else:
+        import numpy
+
+        numpy.save(file, await x.to_numpy_async())
+    return file.getvalue()
+
+
+def _word(value: Any, dtype: Any, form: str) -> str:
+    """A number in as few digits as its dtype needs."""
+    if isinstance(value, complex):
+        part = pt.float32 if dtype is pt.complex64 else pt.float64
+        real, imag = (_word(each, part, "csv") for each in (value.real, value.imag))
+        if form == "list":
+            return f"complex({_quoted(real)}, {_quoted(imag)})"
+        return f"{real}{'' if imag[0] == '-' else '+'}{imag}j"
+    if not isinstance(value, float):
+        return str(value)
+    if not isfinite(value):
+        return _quoted(repr(value)) if form == "list" else repr(value)
+    packer, digits = DIGITS.get(dtype, (None, ()))
+    for n in digits:
+        short = float(f"{value:.{n}g}")
+        try:
+            if packer and packer.unpack(packer.pack(short))[0] == value:
+                return repr(short)
+        except OverflowError:  # rounded beyond the largest
+            continue
+    return repr(value)
+
+
+def _quoted(word: str) -> str:
+    """An expression for what Python has no literal for."""
+    return f"float('{word}')" if word.strip("-") in {"nan", "inf"} else word
+
+
+def _csv(words: list[str], shape: tuple[int, ...]) -> str:
+    columns = shape[-1] if len(shape) > 1 else 1
+    starts = range(0, len(words), columns or 1)
+    return "".join(",".join(words[i : i + columns]) + "\n" for i in starts)
+
+
+def _list(words: list[str], shape: tuple[int, ...]) -> str:
+    if not shape:
+        return words[0]
+    if len(shape) == 1:
+        return f"[{', '.join(words)}]"
+    size = prod(shape[1:])
+    parts = (words[i * size : (i + 1) * size] for i in range(shape[0]))
+    return f"[{', '.join(_list(part, shape[1:]) for part in parts)}]"

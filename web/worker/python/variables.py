@@ -1,0 +1,92 @@
+"""The variables of the session, as the page lists them.
+
+No code of others runs for it, and no value is computed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import py_tensor as pt
+
+from .inspection import value_text
+
+MOST = 200
+"""Variables that are listed."""
+
+PLAIN = (bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
+"""Types whose size Python itself knows."""
+
+
+LIBRARIES = ("builtins", "functools", "numpy", "py_tensor")
+"""Whose callable objects are functions, by any name, and no data."""
+
+
+def listed(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Name, shape or value, type, device and bytes of each variable, in alphabetical order.
+
+    Names that begin with an underscore are left out; so are modules, functions and classes.
+    """
+    found = [(name, value) for name, value in namespace.items() if _is_listed(name, value)]
+    found.sort(key=lambda pair: pair[0].casefold())
+    rows = [{"name": name, **_row(value)} for name, value in found[:MOST]]
+    return {"rows": rows, "more": len(found) - len(rows)}
+
+
+def _is_listed(name: str, value: Any) -> bool:
+    if name.startswith("_"):
+        return False
+    kind: Any = type(value)  # and not isinstance(), which may ask the value for its class
+    package = str(kind.__module__).partition(".")[0]
+    is_function = callable(value) and package in LIBRARIES
+    return not is_function and not issubclass(kind, ModuleType | type)
+
+
+def _row(value: Any) -> dict[str, Any]:
+    if type(value) is pt.Tensor:
+        return _tensor(value)
+    numpy = sys.modules.get("numpy")
+    kind: Any = type(value)
+    if numpy is not None and issubclass(kind, numpy.ndarray | numpy.generic):
+        return _array(value, numpy.ndarray if issubclass(kind, numpy.ndarray) else numpy.generic)
+    is_plain = kind in PLAIN or value is None
+    return {
+        "value": (is_plain and value_text(value)) or "",
+        "type": kind.__name__,
+        "device": "",
+        "bytes": sys.getsizeof(value) if is_plain else None,
+        "note": "",
+    }
+
+
+def _tensor(x: pt.Tensor) -> dict[str, Any]:
+    node = getattr(x, "_node", None)  # of a view there may be none before its next use
+    is_view = x.base is not None
+    is_pending = node is not None and node.storage is None and x.size > 0
+    return {
+        "value": _shape(x.shape),
+        "type": f"{x.dtype} tensor",
+        "device": str(x.device),
+        "bytes": x.nbytes,
+        "note": "view" if is_view else "not computed yet" if is_pending else "",
+    }
+
+
+def _array(a: Any, owner: Any) -> dict[str, Any]:
+    """An array or a scalar of NumPy's, by `owner`'s attributes: a subclass may have others."""
+    shape, dtype, size = (getattr(owner, name).__get__(a) for name in ("shape", "dtype", "nbytes"))
+    is_scalar = owner.__name__ == "generic"
+    return {
+        "value": str(owner.item(a)) if is_scalar and dtype.kind in "biufc" else _shape(shape),
+        "type": f"{dtype} {'scalar' if is_scalar else 'array'}",
+        "device": "NumPy",
+        "bytes": int(size),
+        "note": "view" if not is_scalar and owner.base.__get__(a) is not None else "",
+    }
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape)) if shape else "scalar"
