@@ -158,7 +158,7 @@ def _check_result(op: str, words: str, found: Tensor, name: str, *operands: Tens
 
 
 def _solution(a: Tensor, b: Tensor) -> Tensor:
-    """`solve`, without a look at the elements."""
+    """Like `solve`, without checking the elements."""
     is_vector = b.ndim == 1
     b = expand_dims(b, -1) if is_vector else b
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
@@ -193,7 +193,7 @@ def inv(a: Operand) -> Tensor:
 
 
 def unchecked_inverse(x: Tensor) -> Tensor:
-    """`inv`, without a look at the elements."""
+    """Like `inv`, without checking the elements."""
     return _solution(x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
 
 

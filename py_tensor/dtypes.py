@@ -371,7 +371,7 @@ def real_of(dtype: DType) -> DType:
 def warn_of_loss(source: DType, target: DType) -> None:
     """Warn where a conversion drops the imaginary parts of complex numbers."""
     if source.kind == "c" and target.kind not in "cb":
-        warn(f"{source} becomes {target}: the imaginary parts are dropped", ComplexWarning, 4)
+        warn(f"casting {source} to {target} discards the imaginary parts", ComplexWarning, 4)
 
 
 def converter(dtype: DType) -> Callable[[Any], Any]:
@@ -409,9 +409,8 @@ def parse(dtype: object) -> DType:
         raise _no_dtype(dtype)
     if isinstance(dtype, str) and dtype[:1] == ">" and found.itemsize > 1:
         raise DTypeError(
-            f"there is no dtype {dtype!r}: bytes lie in the order of the machine, which is"
-            " little-endian; frombuffer, fromfile and load read the other one by its name, and"
-            " x.byteswap() exchanges bytes"
+            f"dtype {dtype!r} is not supported: tensors are little-endian; frombuffer, fromfile"
+            " and load read big-endian data, and x.byteswap() swaps bytes"
         )
     return found
 

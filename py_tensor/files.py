@@ -431,15 +431,15 @@ def imread(
     *,
     device: str | Device | None = None,
 ) -> Tensor:
-    """The pixels of a picture: PNG, JPEG, and what else the browser decodes.
+    """Read the pixels of an image: PNG, JPEG, and other formats that the browser decodes.
 
-    A browser decodes it (``createImageBitmap``); elsewhere Pillow does, where it is installed. That
-    happens on the host, before the pixels go to the device.
+    The image is decoded on the host, by the browser (``createImageBitmap``) or elsewhere by Pillow,
+    and the pixels are then copied to the device.
 
     Parameters
     ----------
     file : str, path or file
-        A file is open for bytes, and is read from its present position on.
+        A file object must be open in binary mode and is read from its current position.
     mode : {"RGB", "RGBA"}
         Whether the result has an alpha channel.
     device : {"webgpu", "cpu"}, optional
@@ -447,16 +447,16 @@ def imread(
     Returns
     -------
     Tensor
-        uint8, of shape (height, width, 3), or (height, width, 4). Grey pictures have three equal
-        channels; 16 bits a channel become 8. The orientation that a photograph's EXIF data give is
-        applied. A browser rounds the colours of pixels that are partly transparent.
+        uint8, of shape (height, width, 3) or (height, width, 4). Greyscale images have three equal
+        channels; 16 bits per channel are reduced to 8. The EXIF orientation of a photograph is
+        applied. Browsers round the colours of partly transparent pixels.
 
     Raises
     ------
     ValueError
-        For a file that is no picture, and for another mode.
+        If the file is not an image, or the mode is unknown.
     ImportError
-        Outside of a browser without Pillow.
+        Outside a browser, if Pillow is not installed.
 
     Examples
     --------

@@ -123,9 +123,9 @@ def _of_length_one(powers: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def shortest(columns: Tensor, values: Tensor, cut: float) -> tuple[Tensor, Tensor]:
-    """The combinations of columns that fit values best, and the rank of the columns.
+    """Return the least-squares solution for columns, and the rank of the columns.
 
-    Of several, the one of which the factors times the lengths of the columns are the shortest.
+    Of several solutions, the one whose factors, scaled by the norms of the columns, are shortest.
     """
     own, lengths = _of_length_one(columns)
     inverse, rank = _inverse(own, cut)
@@ -141,9 +141,13 @@ def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
 
 
 def warn_of_rank(op: str, rank: Any, order: int) -> None:
-    """Warn of a rank that the host knows to be below the number of coefficients."""
+    """Warn if the rank is known to be less than the number of coefficients."""
     if rank is not None and rank < order:
-        warn(f"{op}: rank {rank} of {order} coefficients", RankWarning, stacklevel=3)
+        warn(
+            f"{op}: the rank, {rank}, is less than the number of coefficients, {order}",
+            RankWarning,
+            stacklevel=3,
+        )
 
 
 def points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
@@ -164,7 +168,7 @@ def weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
 
 
 def cut_of(x: Tensor, rcond: float | None) -> float:
-    """The part of the largest singular value up to which others count as 0."""
+    """Return the relative threshold below which singular values count as 0."""
     return x.size * 2.0 ** -(52 if x.dtype is dtypes.float64 else 23) if rcond is None else rcond
 
 

@@ -49,7 +49,7 @@ _OF_SCALARS = {
     "as_integer_ratio": "f", "bit_count": "iu", "denominator": "iu", "hex": "f",
     "is_integer": "fiu", "numerator": "iu",
 }  # fmt: skip
-"""What scalars have of Python's numbers and arrays have not, as in NumPy: and of which dtypes."""
+"""Methods of Python numbers that only scalars have, as in NumPy, and the kinds of their dtypes."""
 MOST_PICKED = 256  # rows of a part of a small tensor that the host picks out of its copy
 _WRITING = RLock()
 """Locked by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
@@ -61,8 +61,9 @@ class Owner:
     Attributes
     ----------
     current : dict of int to weakref
-        The views that hold a node made from the owner's present one, by id. All others make theirs
-        anew when they are used: a write costs no more than was used since the last one.
+        The views that hold a node made from the owner's current one, by id. All others rebuild
+        theirs at the next use, so the cost of a write depends only on the views used since the last
+        one.
     writeable : bool
     """
 
@@ -73,12 +74,12 @@ class Owner:
         self.writeable = writeable
 
     def release(self, tensor: Tensor) -> bool:
-        """The tensor comes to its end; whether it holds a node."""
+        """Called when the tensor is deleted; return whether it holds a node."""
         return True
 
 
 class View:
-    """What makes a tensor a view: the tensor that owns the memory, and how it is seen.
+    """The view data of a tensor: the tensor that owns the memory, and the layout.
 
     Attributes
     ----------
@@ -131,11 +132,11 @@ class View:
 
     @property
     def can_be_writeable(self) -> bool:
-        """Whether its memory is, and no element stands at two places."""
+        """Whether its memory is writeable and no element occurs twice."""
         return self.owner.writeable and self.layout.is_injective
 
     def release(self, tensor: Tensor) -> bool:
-        """The tensor comes to its end; whether it holds a node.
+        """Called when the tensor is deleted; return whether it holds a node.
 
         It may, though it is not among the current ones: its weak reference was cleared before.
         """
@@ -234,12 +235,12 @@ class Tensor(Methods):
 
     @property
     def _layout(self) -> Layout:
-        """From coordinates to the flat index of the memory."""
+        """The map from coordinates to flat indices of the memory."""
         alias = self._alias
         return alias.layout if type(alias) is View else self._node.meta.layout
 
     def _reshaped(self, shape: Shape) -> Layout | None:
-        """The layout of the same elements in another shape; None where that takes a copy."""
+        """Return the layout for another shape; None if that needs a copy."""
         alias = self._alias
         if type(alias) is View:
             return alias.layout.reshaped(shape)
@@ -297,7 +298,7 @@ class Tensor(Methods):
         return self
 
     def _element(self, place: int) -> Tensor:
-        """The element at a flat index of this tensor's memory, as a scalar."""
+        """Return the element at a flat index of the memory, as a scalar."""
         alias = self._alias
         node = alias.base._node if type(alias) is View else self._node
         whole = node.meta
@@ -367,7 +368,7 @@ class Tensor(Methods):
                 node.meta.device.forget(node)
 
     def _drop_node(self) -> None:
-        """Have a view make its node anew when it is used next."""
+        """Have a view rebuild its node at its next use."""
         with _WRITING:
             try:
                 node = _node_of(self)
@@ -443,7 +444,7 @@ class Tensor(Methods):
         self._record(make, take, replacing=True)
 
     def _forget_views(self) -> None:
-        """Have each view make its node anew when it is used next."""
+        """Have each view rebuild its node at its next use."""
         current = self._owner().current
         for number in list(current):
             reference = current.get(number)
@@ -793,13 +794,13 @@ _told_of_copies = False
 
 
 def _tell_of_copies() -> None:
-    """Warn, once in a process, that NumPy computes with a copy of a tensor."""
+    """Warn, once per process, that NumPy computes with a copy of a tensor."""
     global _told_of_copies
     if not _told_of_copies:
         _told_of_copies = True
         warn(
-            "NumPy takes a copy of the tensor, and what it computes is in the host's memory;"
-            " x.numpy() is such a copy without this warning, which comes once",
+            "NumPy works on a copy of the tensor in host memory;"
+            " use x.numpy() for an explicit copy. This warning is shown once",
             HostCopyWarning,
             stacklevel=3,
         )
@@ -871,7 +872,7 @@ class Flags:
 
 
 def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: None) -> Node:
-    """What ``pt.ndarray(shape, dtype)`` is made of: NumPy's holds anything, this one zeros."""
+    """The node of ``pt.ndarray(shape, dtype)``: zeros, where NumPy's is uninitialized."""
     if buffer is not None or strides is not None:
         raise TypeError("ndarray: buffer and strides are not supported; use pt.frombuffer")
     check_order("ndarray", order, "CF")
@@ -1038,7 +1039,7 @@ _convert: Convert | None = None
 
 
 def convert_by(convert: Convert) -> None:
-    """Have `tensor_of` use `convert`, which stands above the ops, because it is made of them."""
+    """Set the function that `tensor_of` uses; it is in a layer above the ops."""
     global _convert
     _convert = convert
 
@@ -1046,9 +1047,9 @@ def convert_by(convert: Convert) -> None:
 def tensor_of(
     x: Any, op: str, *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
-    """An operand as a tensor: itself, unless another dtype or device is asked for.
+    """Convert an operand to a tensor; a tensor is returned itself unless it must be converted.
 
-    The one way by which an op takes what is no tensor. Errors name `op`.
+    Ops convert operands only through this function. Errors name `op`.
     """
     if isinstance(x, Tensor) and dtype is None and device is None:
         return x
@@ -1057,7 +1058,7 @@ def tensor_of(
 
 
 def scalar_of(value: complex, dtype: DType) -> Tensor:
-    """A Python number as a scalar, which takes no memory: a constant of the kernels that use it."""
+    """Convert a Python number to a scalar, which is a constant in kernels and takes no memory."""
     return Tensor(constant(dtype.name, value, dtype, default_device()))
 
 

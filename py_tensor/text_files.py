@@ -193,7 +193,7 @@ def loadtxt(
             raise ValueError(f"loadtxt: {len(row)} columns in row {at}, but {width} before it")
         values += _numbers("loadtxt", row, at, columns, own, converters)
     if not found:
-        warn(f"loadtxt: there are no numbers in {fname!r}", UserWarning, stacklevel=2)
+        warn(f"loadtxt: no numbers in {fname!r}", UserWarning, stacklevel=2)
     count = len(columns) if columns is not None else width
     x = tensor_of(values, "loadtxt", dtype=own, device=cast("Any", device))
     return _shaped(reshape(x, (len(found), count) if found else (0,)), ndmin, unpack)
@@ -275,7 +275,7 @@ def genfromtxt(
         found = [*islice(filter(None, rows), max_rows)]
     found = found[: len(found) - skip_footer] if skip_footer else found
     if not found:
-        warn(f"genfromtxt: there are no numbers in {fname!r}", UserWarning, stacklevel=2)
+        warn(f"genfromtxt: no numbers in {fname!r}", UserWarning, stacklevel=2)
     width = len(found[0]) if found else 0
     needed = max((c if c >= 0 else -1 - c for c in columns), default=0) if columns else 0
     wrong = [len(r) <= needed if columns else len(r) != width for r in found]

@@ -1,4 +1,4 @@
-"""Controls that a reader moves, and functions that run again as they do.
+"""Interactive controls, and functions that run again when they change.
 
 >>> import py_tensor as pt
 >>> zoom = pt.ui.slider(1, 100, value=10, label="zoom")
@@ -6,8 +6,8 @@
 10
 
 In a page that shows displays, `pt.display(zoom)` shows the control, and `interact` shows controls
-with the output of a function below them. Elsewhere nothing can be moved: a control has its first
-value, and `interact` calls its function once.
+with the output of a function below them. Elsewhere controls cannot be changed: a control keeps its
+initial value, and `interact` calls its function once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Real = int | float
 Function = Callable[..., Any]
 
 KEPT = 200
-"""How many of those that were shown last stay alive when nothing else refers to them."""
+"""The number of most recently shown controls that stay alive without other references."""
 
 _numbers = count(1)
 _known: WeakValueDictionary[int, _Target] = WeakValueDictionary()
@@ -88,9 +88,9 @@ class _Target(Widget):
 
 
 class Control(_Target, Generic[T]):
-    """A value that the reader of a page changes.
+    """A value that the user of a page can change.
 
-    Made by `slider`, `number`, `checkbox`, `choice` and `button`.
+    Created by `slider`, `number`, `checkbox`, `choice` and `button`.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Control(_Target, Generic[T]):
 
     def __init__(self, label: Any, sent: Any, form: Bundle, parse: Callable[[Any], T]) -> None:
         if not isinstance(label, str):
-            raise TypeError(f"{form['type']}: label is a str, not {_described(label)}")
+            raise TypeError(f"{form['type']}: label must be a str, not {_described(label)}")
         super().__init__()
         self.label = label
         self._form = form
@@ -112,20 +112,20 @@ class Control(_Target, Generic[T]):
 
     @property
     def value(self) -> T:
-        """The value now. A loop that updates a display sees each change."""
+        """The current value. A loop that updates a display sees each change."""
         return self._value
 
     def on_change(self, function: Callable[[T], Any]) -> Callable[[T], Any]:
         """Call ``function(value)`` after each change.
 
-        It runs when no input does. Of the changes that come while it runs, or waits for its turn,
-        the last one counts. What it prints and displays, and what it returns, is shown below the
-        control, in place of what the call before showed.
+        It runs when no input is running. If several changes happen while it runs or waits, only the
+        last one is used. Its printed output, displays and return value are shown below the control
+        and replace those of the previous call.
 
         Returns
         -------
         callable
-            The function, so that ``@control.on_change`` can stand above it.
+            The function, so that ``@control.on_change`` works as a decorator.
         """
         if not callable(function):
             raise TypeError(f"on_change: takes a function, not {_described(function)}")
@@ -136,19 +136,19 @@ class Control(_Target, Generic[T]):
         return super().bundle() | {"target": None, "controls": [self.described()]}
 
     def described(self, name: str = "") -> Bundle:
-        """The control as the page draws it; `name` is its label where it has none."""
+        """Return the control's description for the page; `name` is the default label."""
         label = self.label or name or self._form["type"]
         return self._form | {"number": self.id, "label": label, "value": self._sent}
 
     def take(self, sent: Any) -> list[int]:
-        """The reader changed it; gives the numbers of what is to be called."""
+        """Set a new value from the page; return the numbers of the functions to call."""
         self._value = self._parse(sent)
         self._sent = sent
         own = [self.id] if self._functions else []
         return [*(interaction.id for interaction in self._interactions), *own]
 
     def feed(self, interaction: Interaction) -> None:
-        """Have an interaction called at each change."""
+        """Call an interaction at each change."""
         if interaction not in self._interactions:
             self._interactions.append(interaction)
 
@@ -161,7 +161,7 @@ class Control(_Target, Generic[T]):
 
 
 class Interaction(_Target):
-    """A function that is called again as its controls change, made by `interact`.
+    """A function that is called again when its controls change, created by `interact`.
 
     Calling it calls the function.
 
@@ -169,7 +169,7 @@ class Interaction(_Target):
     ----------
     function : callable
     controls : dict of str and Control
-        By the name of the parameter that each gives.
+        The controls by parameter name.
     """
 
     def __init__(self, function: Function, controls: Mapping[str, Any]) -> None:
@@ -215,32 +215,32 @@ def slider(
     value: float | None = None,
     label: str = "",
 ) -> Control[Any]:
-    """A number within a range, by a slider.
+    """Create a slider for a number within a range.
 
     Parameters
     ----------
     start, stop : int or float
-        The least and the largest value.
+        The smallest and the largest value.
     step : int or float, optional
-        From one value to the next; by default 1 where all numbers are ints, else a hundredth of the
+        The step between values; by default 1 if all numbers are ints, else a hundredth of the
         range.
     value : int or float, optional
-        The first one, rounded to a whole number of steps from `start`; by default `start`.
+        The initial value, rounded to a whole number of steps from `start`; by default `start`.
     label : str, optional
-        What stands beside it; in `interact`, by default the name of the parameter.
+        The label; in `interact`, by default the name of the parameter.
 
     Returns
     -------
     Control
-        Whose values are ints where all numbers are, else floats.
+        Its values are ints if all numbers are, else floats.
 
     Raises
     ------
     TypeError
-        For numbers that are no int or float, and for a label that is no str.
+        If a number is not an int or float, or the label is not a str.
     ValueError
-        Where `start` is not less than `stop`, for a step that is not positive, for a value outside
-        the range, and for what is not finite.
+        If `start` is not less than `stop`, the step is not positive, the value is outside the
+        range, or a number is not finite.
     """
     given = {"start": start, "stop": stop, "step": step, "value": value}
     is_whole = _check_numbers("slider", given)
@@ -269,32 +269,32 @@ def number(
     value: float | None = None,
     label: str = "",
 ) -> Control[Any]:
-    """A number that is typed in.
+    """Create a field for a number.
 
     Parameters
     ----------
     start, stop : int or float, optional
-        The least and the largest value; by default there is no bound.
+        The smallest and the largest value; unbounded by default.
     step : int or float, optional
-        By how much the arrow keys change it; by default 1.
+        The step of the arrow keys; by default 1.
     value : int or float, optional
-        The first one; by default `start`, or 0.
+        The initial value; by default `start`, or 0.
     label : str, optional
-        What stands beside it; in `interact`, by default the name of the parameter.
+        The label; in `interact`, by default the name of the parameter.
 
     Returns
     -------
     Control
-        Whose values are ints where all numbers are (``number(value=0)``), else floats
+        Its values are ints if all numbers are (``number(value=0)``), else floats
         (``number(value=0.0)``).
 
     Raises
     ------
     TypeError
-        For numbers that are no int or float, and for a label that is no str.
+        If a number is not an int or float, or the label is not a str.
     ValueError
-        Where `start` is not less than `stop`, for a step that is not positive, for a value outside
-        the bounds, and for what is not finite.
+        If `start` is not less than `stop`, the step is not positive, the value is out of bounds, or
+        a number is not finite.
     """
     is_whole = _check_numbers(
         "number", {"start": start, "stop": stop, "step": step, "value": value}
@@ -315,46 +315,46 @@ def number(
 
 
 def checkbox(value: bool = False, *, label: str = "") -> Control[bool]:
-    """True or False, by a box to tick.
+    """Create a checkbox for True or False.
 
     Parameters
     ----------
     value : bool
-        The first one.
+        The initial value.
     label : str, optional
-        What stands beside it; in `interact`, by default the name of the parameter.
+        The label; in `interact`, by default the name of the parameter.
 
     Raises
     ------
     TypeError
-        For a value that is no bool, and for a label that is no str.
+        If the value is not a bool, or the label is not a str.
     """
     given: Any = value
     if not isinstance(given, bool):
-        raise TypeError(f"checkbox: value is a bool, not {_described(given)}")
+        raise TypeError(f"checkbox: value must be a bool, not {_described(given)}")
     return Control(label, given, {"type": "checkbox"}, bool)
 
 
 def choice(
     options: Sequence[T] | Mapping[str, T], *, value: Any = None, label: str = ""
 ) -> Control[T]:
-    """One of several values, by a list to choose from.
+    """Create a list to choose one of several values.
 
     Parameters
     ----------
     options : list or dict
-        The values, each named by its str; or names and values.
+        The values, each named by its str; or a dict of names and values.
     value : optional
-        The first one; by default the first of `options`.
+        The initial value; by default the first of `options`.
     label : str, optional
-        What stands beside it; in `interact`, by default the name of the parameter.
+        The label; in `interact`, by default the name of the parameter.
 
     Raises
     ------
     TypeError
-        For options that are no list, tuple or dict, and for a label that is no str.
+        If the options are not a list, tuple or dict, or the label is not a str.
     ValueError
-        Without options, and for a value that is none of them.
+        If there are no options, or the value is not one of them.
     """
     if isinstance(options, Mapping):
         named: Mapping[str, T] = options
@@ -363,27 +363,27 @@ def choice(
         values = list(cast("Sequence[T]", options))
         names = [str(option) for option in values]
     else:
-        raise TypeError(f"choice: options is a list or a dict, not {_described(options)}")
+        raise TypeError(f"choice: options must be a list or a dict, not {_described(options)}")
     if not values:
         raise ValueError("choice: needs at least one option")
     if value is not None and value not in values:
-        raise ValueError(f"choice: value {value!r} is none of the options {', '.join(names)}")
+        raise ValueError(f"choice: value must be one of {', '.join(names)}, not {value!r}")
     first = 0 if value is None else values.index(value)
     return Control(label, first, {"type": "choice", "options": names}, values.__getitem__)
 
 
 def button(label: str = "Run") -> Control[int]:
-    """A button, whose value is how many times it was pressed.
+    """Create a button, whose value is the number of times it was pressed.
 
     Parameters
     ----------
     label : str
-        What stands on it.
+        The text on the button.
 
     Raises
     ------
     TypeError
-        For a label that is no str.
+        If the label is not a str.
     """
     return Control(label, 0, {"type": "button"}, int)
 
@@ -396,37 +396,36 @@ def interact(function: Function, /, **controls: Any) -> Interaction: ...
 @overload
 def interact(**controls: Any) -> Callable[[Function], Interaction]: ...
 def interact(function: Function | None = None, /, **controls: Any) -> Any:
-    """Show controls, and call a function with their values now and after each change.
+    """Show controls, and call a function with their values initially and after each change.
 
-    In a page the first call comes when the input that runs has ended, and each further one when no
-    input runs. Of the changes that come while a call runs, or waits for its turn, the last one
-    counts. What the function prints and displays, and what it returns, is shown below the controls;
-    the next call shows its own in the same places, at most once for each frame of the screen. An
-    error is shown there too, and the controls stay usable. A coroutine function is awaited.
+    In a page the first call is made when the current input has ended, and later ones when no input
+    is running. If several changes happen while a call runs or waits, only the last one is used. The
+    function's printed output, displays and return value are shown below the controls; the next call
+    replaces them, at most once per frame of the screen. An error is shown there too, and the
+    controls remain usable. A coroutine function is awaited.
 
-    Where displays are printed rather than shown, the function is called once, with the first
-    values.
+    If displays are printed instead of shown, the function is called once, with the initial values.
 
     Parameters
     ----------
     function : callable, optional
-        Gets the values by keyword. Without it, a decorator is returned.
+        Takes the values as keyword arguments. Without it, a decorator is returned.
     **controls
-        A control for each parameter. Instead of a control, a bool stands for `checkbox`, a number
-        for `number`, a tuple of two or three numbers for `slider`, a list or a dict for `choice`.
+        A control for each parameter. A bool is short for `checkbox`, a number for `number`, a tuple
+        of two or three numbers for `slider`, and a list or a dict for `choice`.
 
     Returns
     -------
     Interaction or callable
-        Which can be called as the function can.
+        Can be called like the function.
 
     Raises
     ------
     TypeError
-        Without controls, for what stands for no control, and where the function does not take these
-        parameters.
+        If there are no controls, a value does not describe a control, or the function does not take
+        these parameters.
     ValueError
-        Where a number, a tuple or a list makes no control.
+        If a number, a tuple or a list is not valid for its control.
 
     Examples
     --------
@@ -460,7 +459,7 @@ def _control(name: str, value: Any) -> Control[Any]:
             return choice(cast("list[Any]", value))
         case _:
             raise TypeError(
-                f"interact: {name} is a control, a bool, a number, a tuple of two or three "
+                f"interact: {name} must be a control, a bool, a number, a tuple of two or three "
                 f"numbers, a list or a dict, not {_described(value)}"
             )
 
@@ -490,13 +489,13 @@ def _finish(work: Coroutine[Any, Any, None]) -> None:
 
 
 def changed(number: int, sent: Any) -> list[int] | None:
-    """Set a control; gives the numbers of what is to be run then, or None if it is gone."""
+    """Set a control; return the numbers of the functions to run, or None if it is gone."""
     control = _known.get(number)
     return control.take(sent) if isinstance(control, Control) else None
 
 
 async def run(number: int) -> None:
-    """Call what has this number."""
+    """Call the function with this number."""
     if (target := _known.get(number)) is not None:
         await target.run()
 
@@ -509,17 +508,17 @@ def _check_numbers(name: str, given: Mapping[str, Any]) -> bool:
     there = {what: value for what, value in given.items() if value is not None}
     for what, value in there.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError(f"{name}: {what} is an int or a float, not {_described(value)}")
+            raise TypeError(f"{name}: {what} must be an int or a float, not {_described(value)}")
         if not math.isfinite(value):
-            raise ValueError(f"{name}: {what} must be finite, got {value}")
+            raise ValueError(f"{name}: {what} must be finite, not {value}")
     if there.get("step", 1) <= 0:
-        raise ValueError(f"{name}: step must be positive, got {there['step']}")
+        raise ValueError(f"{name}: step must be positive, not {there['step']}")
     return all(isinstance(value, int) for value in there.values())
 
 
 def _check_range(name: str, value: Real, start: Real, stop: Real) -> None:
     if not start <= value <= stop:
-        raise ValueError(f"{name}: value must be from {start} to {stop}, got {value}")
+        raise ValueError(f"{name}: value must be from {start} to {stop}, not {value}")
 
 
 def _described(value: object) -> str:

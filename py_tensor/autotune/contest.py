@@ -29,7 +29,7 @@ SAMPLE_SECONDS = 0.008  # that a measurement should take
 MOST_RUNS = 400  # in a measurement
 PARAMETER_SECONDS = 0.5  # of measurements, after `LEAST_ROUNDS`
 
-OUT_OF_TIME = "not tried: no time was left"
+OUT_OF_TIME = "not tried: no time left"
 
 
 @dataclass(slots=True)

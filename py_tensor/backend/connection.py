@@ -105,7 +105,7 @@ class Connection:
                 raise DeviceError(f"no WebGPU device: {found['reason']}")
             self.unavailable = found["reason"]
             raise DeviceError(
-                f"the GPU device was lost, and there is no other one: {found['reason']}. "
+                f"the GPU device was lost, and no other is available: {found['reason']}. "
                 "pt.set_default_device('cpu') switches to the cpu device"
             )
         self.unavailable = ""

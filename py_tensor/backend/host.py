@@ -194,7 +194,7 @@ class CPython(Host):
             ) from None
         try:
             found = ops.exif_transpose(image.open(BytesIO(data))).convert("RGBA")
-        except image.UnidentifiedImageError:
+        except OSError:  # UnidentifiedImageError among them
             raise ValueError("imread: Pillow cannot decode this as a picture") from None
         return found.height, found.width, found.tobytes()
 

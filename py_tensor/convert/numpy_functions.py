@@ -1,17 +1,17 @@
 """NumPy functions of tensors: the library's equivalent, or NumPy on a copy.
 
-NumPy asks a tensor before it computes ``np.f(x)``.
+NumPy dispatches ``np.f(x)`` to the tensor.
 
-- An elementwise function (a ufunc, as `np.exp`, and the operators of arrays) is the library's
-  function of that name, with `out`, `where` and `dtype`. Where there is none, NumPy's raises, and
-  one of another library (`scipy.special.erfc`) takes copies of the tensors.
-- A function in `FUNCTIONS` is the library's, so nothing is read, and the result is a tensor. What
-  NumPy's can do besides raises, whether it is an option (`mode`, ...) or a form (`np.dot` of three
-  axes, `np.repeat` by a list), and the error names the way to NumPy's: a copy that is asked for,
-  ``np.f(x.numpy())``. Meaning is the library's where they differ: sums of int32 stay int32, and an
-  index out of range in a tensor raises with the next read.
-- Any other function takes copies of the tensors, which waits for them, and gives what it gives for
-  arrays. So do those in `WRITING` where it is an array that they write to.
+- An elementwise function (a ufunc such as `np.exp`, and the operators of arrays) calls the
+  library's function of that name, with `out`, `where` and `dtype`. If there is none, NumPy's
+  raises, and ufuncs of other libraries (`scipy.special.erfc`) get copies of the tensors.
+- A function in `FUNCTIONS` calls the library's, so nothing is read and the result is a tensor.
+  Options (`mode`, ...) and forms (`np.dot` of three axes, `np.repeat` by a list) that only NumPy's
+  has raise, and the error suggests an explicit copy, ``np.f(x.numpy())``. Where the behaviours
+  differ, it is the library's: sums of int32 stay int32, and an index out of range in a tensor
+  raises at the next read.
+- Any other function gets copies of the tensors, waits for them, and returns what it returns for
+  arrays. So do functions in `WRITING` if they write to an array.
 """
 
 from __future__ import annotations

@@ -441,7 +441,7 @@ def positional(
     pad_right: int | None = None,
     min_digits: int = 0,
 ) -> str:
-    """A number without an exponent, as ``numpy.format_float_positional`` has it.
+    """Format a number without an exponent, like ``numpy.format_float_positional``.
 
     Parameters
     ----------
@@ -484,7 +484,7 @@ def scientific(
     exp_digits: int = 2,
     min_digits: int = 0,
 ) -> str:
-    """A number with an exponent, as ``numpy.format_float_scientific`` has it; see `positional`."""
+    """Format a number with an exponent: ``numpy.format_float_scientific``; see `positional`."""
     if not math.isfinite(x):
         return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
     own = min_digits if precision != 0 else 0  # digits beyond those there may be are zeros
@@ -589,7 +589,7 @@ def _rounds_to(digits: int, power: int, mantissa: int, unit: int, form: _Format)
 
 
 def label_lines(label: str, width: int) -> list[str]:
-    """A kernel's label in lines of at most so many columns, broken behind underscores."""
+    """Wrap a kernel's label to a maximum width, breaking after underscores."""
     if len(label) <= width:
         return [label]
     return [line.replace("_ ", "_") for line in wrap(label.replace("_", "_ "), max(1, width))]

@@ -122,9 +122,9 @@ def plot(
 def scatter(
     x: Any,
     y: Any = None,
-    *,
-    c: Any = None,
     s: float = 24.0,
+    c: Any = None,
+    *,
     label: Any = None,
     color: Any = None,
     cmap: str = "viridis",
@@ -144,10 +144,10 @@ def scatter(
     ----------
     x, y
         As in `plot`.
-    c : optional
-        A number for each point, which sets its colour; the chart gets a colour bar.
     s : float
         The area of a point in square CSS pixels.
+    c : optional
+        A number for each point, which sets its colour; the chart gets a colour bar.
     cmap, vmin, vmax
         The colours for `c`, as in `imshow`. The minimum and maximum are computed on its device.
     label, color, title, xlabel, ylabel, xscale, yscale
@@ -175,8 +175,8 @@ def scatter(
 def bar(
     x: Any,
     height: Any = None,
-    *,
     width: float = 0.8,
+    *,
     label: Any = None,
     color: Any = None,
     title: str = "",
@@ -217,10 +217,10 @@ def bar(
 
 def hist(
     x: Any,
-    *,
     bins: Any = None,
     range: Any = None,
     density: bool = False,
+    *,
     label: Any = None,
     color: Any = None,
     title: str = "",

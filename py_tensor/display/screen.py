@@ -535,10 +535,10 @@ def _any(value: Any, kept: Options, given: Options) -> _Content:
 
 def imshow(
     x: Any,
+    cmap: str = "viridis",
     *,
     vmin: float | None = None,
     vmax: float | None = None,
-    cmap: str = "viridis",
     scale: float | None = None,
     colorbar: bool = True,
     title: str = "",
@@ -557,11 +557,11 @@ def imshow(
         A tensor of shape (H, W) with values for the colour map, or of shape (H, W, 3) or (H, W, 4)
         with RGB or RGBA, as floats from 0 to 1 or integers from 0 to 255. A side longer than 4096
         is subsampled.
+    cmap : {"viridis", "magma", "inferno", "coolwarm", "gray"}
+        The colour map.
     vmin, vmax
         The values of the first and the last colour; by default the smallest and largest finite
         element. Values outside are clipped; NaN is transparent.
-    cmap : {"viridis", "magma", "inferno", "coolwarm", "gray"}
-        The colour map.
     scale
         CSS pixels per element; by default small images are enlarged.
     colorbar : bool

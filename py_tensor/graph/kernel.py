@@ -1,4 +1,4 @@
-"""What one kernel computes, before it is known how: iteration space, passes, bodies, outputs.
+"""What one kernel computes, independent of WGSL: iteration space, passes, bodies, outputs.
 
 A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` dimensions inside
 each. Its `stages` run over the whole space, one after the other, and leave accumulators. Its `row`
@@ -55,7 +55,7 @@ class Fold:
 
 
 class Pass:
-    """What a kernel does over its whole space; base of all kinds of stages.
+    """Work of a kernel over its whole space; the base of all kinds of stages.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Pass:
     apart: ClassVar[Reason | None] = Reason.ALONG
 
     def bodies(self) -> tuple[Body, ...]:
-        """The code that is evaluated at each point."""
+        """The code evaluated at each point."""
         return ()
 
     def with_bodies(self, change: Callable[[Body], Body]) -> Self:
@@ -346,7 +346,7 @@ class Kernel:
 
     @property
     def revisits(self) -> bool:
-        """Whether it goes over its rows more than once."""
+        """Whether it passes over its rows more than once."""
         return len(self.stages) > 1 or bool(self.spread_outputs)
 
     def bodies(self) -> list[Body]:
@@ -377,7 +377,7 @@ class Kernel:
         return [fold for stage in self.stages for fold in stage.folds()]
 
     def with_slots(self, number: Callable[[int], int]) -> Kernel | None:
-        """The kernel that does the same with nodes in other slots, no two of them in one.
+        """Return the same kernel for nodes in other, distinct slots.
 
         None where a stage does not say how.
         """

@@ -1,4 +1,4 @@
-"""The graph: immutable nodes, each with a structural key that is built as the node is made."""
+"""The graph: immutable nodes, each with a structural key computed at its creation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
 
 
 def key_of(op: Op, attrs: Any, meta: Meta) -> int:
-    """The structural key of a node, without its operands: equal keys compute alike.
+    """Return the structural key of a node without its operands; equal keys compute the same.
 
     Of as many operands: where an op takes any number of them, `attrs` has that as well.
 
@@ -70,7 +70,7 @@ def key_of(op: Op, attrs: Any, meta: Meta) -> int:
 class Node:
     """One op applied to operands.
 
-    A node never changes what it stands for. What changes: `storage`, once it is computed (a leaf,
+    A node never changes its value. What changes: `storage`, once it is computed (a leaf,
     or a realized node, which then drops its operands), and how often tensors have taken and
     dropped it.
 

@@ -1,8 +1,8 @@
-"""What a node computes: the op values that nodes, the scheduler, codegen and both backends share.
+"""Ops: the values that nodes, the scheduler, codegen and both backends share.
 
-An op says its name, its WGSL and its NumPy meaning, how a gradient passes through it, and by its
-traits what the scheduler, the evaluator and the backends ask about it: none of them has to know
-which ops there are. The public functions made from these values stand in `py_tensor.ops`.
+An op defines its name, its WGSL, its NumPy implementation, its gradient, and traits for the
+scheduler, the evaluator and the backends, so that none of them depends on particular ops. The
+public functions made from these values are in `py_tensor.ops`.
 """
 
 from __future__ import annotations
@@ -124,14 +124,14 @@ class Op:
         return 1
 
     def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        """Shape, dtype and device of the result; `bind` asks once for operands of given metas.
+        """Return the meta of the result; `bind` calls it once for operands of given metas.
 
         Raises
         ------
         DeviceError
-            For operands on several devices.
+            If operands are on several devices.
         ShapeError, DTypeError, IndexError, TypeError, ValueError
-            Where the op does not apply to such operands, or there are no such attributes.
+            If the op does not accept the operands or the attributes.
         """
         if len(metas) > 1:
             for meta in metas:
@@ -147,7 +147,7 @@ class Op:
         return meta_of(shape, dtype, metas[0].device)
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
-        """What the result has, by the rules of this op: here as the first operand."""
+        """Return the shape and dtype of the result; by default those of the first operand."""
         return metas[0].shape, metas[0].dtype
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
@@ -163,11 +163,11 @@ class Op:
         return node.inputs
 
     def notes_faults(self, node: Node) -> bool:
-        """Whether a kernel notes indices out of range for it."""
+        """Whether a kernel records indices out of range for it."""
         return False
 
     def is_idempotent(self, node: Node) -> bool:
-        """Whether it gives its own result again when that is its first operand."""
+        """Whether applying it to its own result returns the same result."""
         return False
 
     def is_written_by_parts(self, node: Node) -> bool:
@@ -175,11 +175,11 @@ class Op:
         return False
 
     def places(self, node: Node) -> int:
-        """At how many places one element of the result looks at an operand."""
+        """The number of elements of an operand that one element of the result uses."""
         return 1
 
     def share(self, node: Node, number: int) -> float:
-        """The part of the result's elements that look at that operand."""
+        """The fraction of the result's elements that use the operand."""
         return 1.0
 
     def work(self, node: Node) -> int:
@@ -191,7 +191,7 @@ class Op:
         return 0
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        """The node's elements from the arrays of its operands."""
+        """Compute the node's elements from the arrays of its operands."""
         raise NotImplementedError(f"{self.name}: is not computed")
 
     def __repr__(self) -> str:
@@ -412,7 +412,7 @@ class Contract(Folding):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scan(Op):
-    """Each element folded with all that come before it along an axis; the attributes are (axis,).
+    """Each element folded with all previous ones along an axis; the attributes are (axis,).
 
     Attributes
     ----------
@@ -551,7 +551,7 @@ class View(Movement):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Preview(Movement):
-    """The elements that are shown of a large tensor."""
+    """The printed elements of a large tensor."""
 
     previews: ClassVar[bool] = True
 
@@ -791,7 +791,7 @@ def _layout(op: Movement, attrs: Any, shape: Shape) -> Layout:
 
 
 def layout_of(node: Node) -> Layout:
-    """The map of a movement node, from its coordinates to its operand's flat index."""
+    """Return the map of a movement node, from its coordinates to its operand's flat index."""
     return cast("Movement", node.op).layout(node.attrs, node.inputs[0].meta.shape)
 
 

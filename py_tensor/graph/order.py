@@ -1,4 +1,4 @@
-"""Which nodes a flush concerns, in what order, and the signature under which its plan is kept."""
+"""The nodes of a flush, their order, and the signature under which its plan is cached."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
 
 
 def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
-    """What it takes to realize `roots`: they and every live ancestor are stored.
+    """Create the request to realize `roots`; they and every live ancestor are stored.
 
     `max_bytes` is the largest buffer of the device.
     """
@@ -158,7 +158,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
 
 
 def computed_whole(request: Request) -> set[Node]:
-    """The nodes of a flush of which every element is computed, whoever needs which of them."""
+    """Return the nodes of a flush whose elements are all computed."""
     whole = {request.order[slot] for slot in request.wanted}
     for node in reversed(request.order):
         if node.storage is None and node in whole:
@@ -206,7 +206,7 @@ def _want(slots: dict[Node, int], node: Node, wanted: set[int], *, root: bool = 
 
 
 def bottom(node: Node) -> Node:
-    """The pending or stored node that a chain of movement starts from."""
+    """Return the pending or stored node at the start of a chain of movement ops."""
     while node.storage is None and node.op.reads_by_map:
         node = node.inputs[0]
     return node

@@ -1,4 +1,4 @@
-"""Packing small elementwise kernels that are alike, and do not wait for each other, into one.
+"""Packing similar, independent elementwise kernels into one.
 
 A dispatch takes microseconds by itself, more than small work does. So a loop over many small
 tensors runs several of its steps at a time: horizontal fusion (Li et al., Automatic Horizontal
@@ -39,7 +39,7 @@ class _Member:
 
 
 def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kernel]:
-    """Kernels that do the same in fewer dispatches.
+    """Pack kernels so that they do the same in fewer dispatches.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kern
 
 
 def is_packed(kernel: Kernel) -> bool:
-    """Whether a kernel is of the kind that is packed."""
+    """Whether a kernel can be packed."""
     return not kernel.stages and kernel.over is None and size_of(kernel.kept) <= SMALL
 
 

@@ -1,4 +1,4 @@
-"""The kernels of a flush, by all passes over the graph in their order."""
+"""All passes over the graph, in order: from a request to kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from py_tensor.graph.row_fusion import Fits, fuse_rows
 def kernels_of(
     request: Request, max_buffers: int, fits: Fits, notes: Notes | None = None
 ) -> list[Kernel]:
-    """The kernels that compute a request, in an order in which each finds its operands computed.
+    """Return the kernels that compute a request, in dependency order.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def kernels_of(
     fits
         Whether a kernel's rows are short enough, and enough of them, to be gone over several times.
     notes
-        Reasons are added to these, for whoever asks.
+        Reasons are added to these.
     """
     kernels = schedule(request, max_buffers, notes)
     kernels = fuse_rows(kernels, request.wanted, max_buffers, fits, notes)

@@ -1,7 +1,7 @@
-"""Where the nodes of a flush repeat: a loop of the user's, whose body is recorded in each pass.
+"""Finding repeated nodes in a flush: user loops, whose body is recorded in each pass.
 
-A long expression has to be cut into kernels somewhere. A loop is cut between passes, so many at a
-time as a kernel takes: then all parts of it are the same few kernels.
+A long expression has to be cut into kernels somewhere. A loop is cut between passes, with as many
+passes per kernel as fit, so all parts of it use the same few kernels.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ Loop = tuple[int, int, int]  # the first slot, the end, and the period
 
 
 def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[Loop]:
-    """The parts of `order` that repeat, one behind the other.
+    """Return the consecutive repeated parts of `order`.
 
-    Two nodes are alike that have equal keys, and each operand as far before them, or the same one.
-    The period is guessed from where a node with such operands was seen last: linear in the nodes.
+    Two nodes match if their keys are equal and each operand is at the same distance, or the same
+    node. The period is guessed from where a node with such operands was seen last: linear in the
+    nodes.
     """
     keys = [node.key for node in order]
     operands = [[slots[x] for x in node.inputs] for node in order]
@@ -57,7 +58,7 @@ def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[Loop]:
 
 
 def loops_of(request: Request) -> list[Loop]:
-    """Where the nodes of a request repeat, found once."""
+    """Return where the nodes of a request repeat, cached."""
     if request.loops is None:
         request.loops = repetitions(request.order, request.slots)
     return request.loops

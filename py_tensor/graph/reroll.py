@@ -1,4 +1,4 @@
-"""Straight-line code that repeats, as a loop: the passes of a loop of the user's in one body.
+"""Loop rerolling: repeated straight-line code, from a user's loop, as a loop in the body.
 
 A body of many passes is long, and compilers take long over it. Written as a loop it has the length
 of one pass, and any number of passes is the same program. This is loop rerolling, as compilers know

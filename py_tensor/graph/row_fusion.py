@@ -1,8 +1,8 @@
 """Fusing kernels over the same rows: softmax, normalizations and variances as one kernel each.
 
-A reduction, what is computed from its results, and whatever then looks at the same rows again can
-stand in one kernel that goes over each row several times: the row comes from memory once and from
-the cache afterwards. Works on finished kernels; what cannot be joined stays as it is.
+A reduction, what is computed from its results, and later uses of the same rows can be one kernel
+that passes over each row several times: the row is loaded from memory once and from the cache
+afterwards. It works on finished kernels; those that cannot be fused are unchanged.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def fuse_rows(
     fits: Fits,
     notes: Notes | None = None,
 ) -> list[Kernel]:
-    """Kernels that do the same in fewer passes over memory.
+    """Fuse kernels so that they do the same in fewer passes over memory.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _is_large(kernel: Kernel) -> bool:
 
 
 def join(producer: Kernel, consumer: Kernel) -> Kernel | None:
-    """One kernel that computes what both do; None where they do not go over the same rows.
+    """Fuse two kernels; None if they do not use the same rows.
 
     The producer folds rows, and the consumer sees its results as what belongs to those rows.
     """

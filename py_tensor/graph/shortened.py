@@ -1,4 +1,4 @@
-"""Planning a loop of many passes by planning five of them.
+"""Planning a loop of many passes from a plan of five.
 
 A request with a loop in it is planned without most of the passes. If the kernels of a pass are then
 those of the pass before, with each slot one pass later, the passes that were left out have the same

@@ -1,7 +1,7 @@
-"""Which nodes get a buffer: the rules of cost by which shared and large work is stored or redone.
+"""Which nodes get a buffer: the cost rules for storing or recomputing values.
 
-A node is stored if a tensor refers to it, if it ends a kernel, if a loop is cut behind it, or if
-computing it inside its consumers would cost more than to store it. Loops are found in
+A node is stored if a tensor refers to it, if it ends a kernel, if a loop is cut after it, or if
+computing it inside its consumers would cost more than storing it. Loops are found in
 `repetition.py`.
 """
 
@@ -54,7 +54,7 @@ class Operand:
 
 @dataclass(slots=True)
 class Decisions:
-    """What is stored, and why it matters to the builder.
+    """The storage decisions for a flush.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Decisions:
         return node.op.shifts or node in self.unrolled or node in self.through
 
     def places(self, node: Node) -> int:
-        """At how many places one element of an inline node looks at an operand."""
+        """The number of elements of an operand that one element of an inline node uses."""
         return repeats_of(node) if node in self.unrolled else node.op.places(node)
 
     def kernel_of(self, slot: int) -> tuple[Any, ...]:
@@ -169,7 +169,7 @@ class Decisions:
         return found
 
     def reads_pending(self, slot: int) -> bool:
-        """Whether a value is computed from what another kernel of the flush stores."""
+        """Whether a value depends on results that another kernel of the flush stores."""
         nodes = islice(self.below(slot), 1, MAX_BODY)
         return any(self.is_anchor(node) or self._is_stored(node) for node in nodes)
 

@@ -1,4 +1,4 @@
-"""Who else needs the nodes of a flush: what it may write over, and what is computed with it."""
+"""Other uses of the nodes of a flush: what it may overwrite, and what is computed with it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def overwritable_leaves(
     others: Callable[[], Iterable[Node]],
     may_overwrite: Callable[[Node], bool],
 ) -> frozenset[int]:
-    """The large leaves of a request that nobody can read once it is carried out.
+    """Return the large leaves of a request that cannot be read after it.
 
     A tensor reads what it holds, and so do the views of it that tensors hold: both count as
     `live`. A pending node reads its operands: those of the flush drop theirs as they are stored,

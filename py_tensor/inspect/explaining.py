@@ -154,13 +154,13 @@ class Explanation:
             head = (
                 f"{_counted(len(self.kernels), 'kernel')} in"
                 f" {_counted(self.dispatches, 'dispatch')}: {_cost(self)}"
-                f" (op by op {_count_text(self.operations_op_by_op)}flop); {plan}"
+                f" (unfused {_count_text(self.operations_op_by_op)}flop); {plan}"
             )
             lines += _wrapped(head, columns)
             if self.operations > self.operations_op_by_op:
                 more = f"{self.operations / max(1, self.operations_op_by_op):.3g} times"
-                why = "kernels compute some values again rather than store them"
-                lines += _wrapped(f"{more} the operations of op by op: {why}", columns)
+                why = "some values are recomputed instead of stored"
+                lines += _wrapped(f"{more} the operations without fusion: {why}", columns)
         for kernel in self.kernels:
             lines += ["", *_kernel_lines(kernel, columns)]
         return "\n".join(lines)

@@ -1,7 +1,7 @@
-"""Functions made of several ops: what they record is worked out once for operands of given metas.
+"""Functions composed of several ops, whose nodes are cached for operands of given metas.
 
-The first call runs the function. What it recorded between its operands and its result is kept, and
-later calls make those nodes alone: no tensor for what lies between, no parsing of arguments.
+The first call runs the function. The nodes between its operands and its result are cached, and
+later calls create only those nodes, without intermediate tensors or argument parsing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Composition:
 
 
 def _follow(made: tuple[_Made, ...], nodes: list[Node]) -> Node:
-    """The last node of a recipe, for these operands."""
+    """Create the nodes of a recipe for these operands; return the last one."""
     for op, attrs, meta, key, places in made:
         if len(places) == 1:
             inputs = (nodes[places[0]],)

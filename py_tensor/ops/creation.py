@@ -50,9 +50,9 @@ __all__ = [
 
 
 def _maker(name: str) -> Movement:
-    """How a created tensor is named in the graph, and so in an error about its size.
+    """The op that names a created tensor in the graph and in errors about its size.
 
-    It may be larger than what the device can store, and still be of use in an expression.
+    The tensor may exceed the device's memory and still be used in an expression.
     """
     return replace(EXPAND, name=name)
 
@@ -66,7 +66,7 @@ P = ParamSpec("P")
 
 
 def _takes_shape(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """Where sizes are given one by one, say how a shape is given."""
+    """Raise an error with a hint if sizes are passed as separate arguments."""
 
     @wraps(function)
     def checked(*args: P.args, **options: P.kwargs) -> Tensor:
@@ -135,7 +135,7 @@ def full(
 
 
 def _has_elements(value: object) -> bool:
-    """Whether it is a tensor, an array or a list, and no number."""
+    """Whether it is a tensor, an array or a list, not a number."""
     return isinstance(value, Tensor | list | tuple | range) or bool(getattr(value, "ndim", 0))
 
 
@@ -269,7 +269,7 @@ def empty_like(
 
 
 def _named(op: Movement, x: Tensor) -> Tensor:
-    """The same tensor, under the name of what made it."""
+    """Return the same tensor with the op of the function that created it."""
     return build(op, (x,), x.shape)
 
 
@@ -349,7 +349,7 @@ _int_range = Composition(_range)  # of Python's ints, which are equal only where
 
 
 def _number(op: str, value: Any) -> Real:
-    """An end or a step of a range; a tensor of one element is read where it is used."""
+    """Convert an end or a step of a range; a tensor of one element is read when it is used."""
     if isinstance(value, Tensor):
         return cast("Real", value)
     return real_number_of(op, "an end or a step", value)
@@ -362,7 +362,7 @@ def _whole(value: Real) -> Real:
 
 
 def _steps(start: Real, stop: Real, step: Real) -> int:
-    """How many numbers a range has; of integers, exactly."""
+    """Return the length of a range, exact for integers."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
         return max(0, -((start - stop) // step))
     try:

@@ -1,9 +1,9 @@
-"""How an op is defined: one assignment gives the function, the method, the node and its meaning.
+"""Definition of ops: one assignment defines the function, the method, the node and its meaning.
 
     exp = unary("exp", FLOATING, "exp_{t}({0})", lambda np, x: np.exp(x), vjp=..., doc="...")
 
-What depends on shapes, dtypes and devices alone is decided once for each combination and kept as a
-recipe, so that recording an op again costs one look-up.
+Decisions that depend only on shapes, dtypes and devices are made once for each combination and
+cached as a recipe, so recording an op again costs one look-up.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _IDENTITIES: dict[str, Scalar] = {
     "multiply": 1,
 }  # fmt: skip
 EXACT = 0.5
-"""The error in ulp of a result that is exact, or the nearest number of its dtype."""
+"""The error in ulp of an exact or correctly rounded result."""
 
 
 def empty_node(meta: Meta) -> Node:
@@ -111,12 +111,12 @@ def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
 
 
 def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
-    """An op on tensors."""
+    """Record an op on tensors."""
     return Tensor(bind(op, tuple(map(node_of, inputs)), attrs))
 
 
 def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
-    """Record an elementwise op on any operands: coerced, promoted, broadcast."""
+    """Record an elementwise op on operands, which are coerced, promoted and broadcast."""
     kinds: list[Any] = []
     for x in operands:
         kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
@@ -165,7 +165,7 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
 
 
 class Number(NamedTuple):
-    """How a Python number becomes a constant beside tensors: which ints may, and as what."""
+    """How a Python number becomes a constant with tensors: the accepted ints and the dtype."""
 
     low: int
     high: int
@@ -175,7 +175,7 @@ class Number(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What an elementwise op records for operands of given kinds.
+    """The recipe of an elementwise op for operands of given kinds.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ _applied = Recipes[tuple[Any, ...], Recorded | None](_recorded)
 def register(
     function: Any, op: Op | None = None, *, method: bool = True, **known: float | str | None
 ) -> None:
-    """List a public function under its name, with the op it records; make it a method as well.
+    """Register a public function by name, with the op it records, and install it as a method.
 
     What is known of it becomes attributes: of elementwise ops `ulp`, the largest error of a float32
     result (None where none is promised), which the docstring and the page's reference tell and the
@@ -281,7 +281,7 @@ class Loop(NamedTuple):
 LOOPS: dict[str, Loop] = {}
 """Of elementwise functions whose operands have one dtype, by name."""
 UFUNCS: list[Any] = []
-"""Elementwise functions that have no methods yet; `ufuncs` gives them some."""
+"""Elementwise functions whose methods are not installed yet; `ufuncs` installs them."""
 
 
 def count_operands(
@@ -301,7 +301,7 @@ def count_operands(
 
 
 ON_UFUNC: list[Callable[[], None]] = []
-"""What is called for new ones in `UFUNCS`, once there is any."""
+"""Called for new entries of `UFUNCS`, if set."""
 
 
 def _finish(
@@ -342,7 +342,7 @@ def check_options(
     signature: object,
     order: object,
 ) -> None:
-    """Look at options of NumPy's elementwise functions that change no result.
+    """Check options of NumPy's elementwise functions that do not change the result.
 
     `subok` is not among them: results are tensors.
 
@@ -419,7 +419,7 @@ def unary(
 
 
 def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = True) -> Unary:
-    """The public function of an op of one operand that stands elsewhere, as `unary` makes it."""
+    """Create the public function of an existing op of one operand, like `unary`."""
 
     def made(meta: Meta) -> tuple[tuple[Step, ...], Meta, int] | None:
         found = _recorded(op, meta)
@@ -460,7 +460,7 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
 
 
 def _if_float(op: Elementwise, ulp: float) -> float | None:
-    """The error of an op that gives float32; None of one that does not."""
+    """Return the error of an op with float32 results, else None."""
     return (
         ulp
         if "f" in op.accepts.kinds and op.result(op.accepts.compute(dtypes.float32)).kind == "f"
@@ -591,7 +591,7 @@ def binary_of(
     operator: str | None = None,
     record: Binary | None = None,
 ) -> Binary:
-    """The public function of an op of two operands that stands elsewhere, as `binary` makes it.
+    """Create the public function of an existing op of two operands, like `binary`.
 
     `record` stands in for `apply` where the operands are not two tensors.
     """
@@ -736,7 +736,7 @@ def composed_unary(
     doc: str,
     ulp: float | None = EXACT,
 ) -> Unary:
-    """An elementwise function of one operand that is made of others, with NumPy's options."""
+    """Define an elementwise function of one operand as a composition, with NumPy's options."""
 
     def function(
         x: Operand,
@@ -764,7 +764,7 @@ def composed_binary(
     doc: str,
     ulp: float | None = EXACT,
 ) -> Binary:
-    """An elementwise function of two operands that is made of others, with NumPy's options."""
+    """Define an elementwise function of two operands as a composition, with NumPy's options."""
 
     def function(
         x1: Operand,

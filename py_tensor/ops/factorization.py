@@ -1,4 +1,4 @@
-"""Solutions and decompositions of whole matrices; `py_tensor/decompositions.py` makes functions."""
+"""Ops for linear solvers and decompositions; `py_tensor/decompositions.py` has the functions."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _swapped(np: Any, x: Array) -> Array:
 
 
 def _each(np: Any, function: Callable[..., Array], *operands: Array) -> Array:
-    """A function of NumPy's on batches; NaN for matrices of which it says that there is none."""
+    """Apply a NumPy function to batches; NaN for matrices for which it raises an error."""
     try:
         return function(*operands)
     except np.linalg.LinAlgError:

@@ -64,7 +64,7 @@ LEVELS = 3  # of halves, that one kernel folds
 
 
 def _numbers(x: Tensor, axis: int) -> Tensor:
-    """The place of each element along an axis."""
+    """The index of each element along an axis."""
     n = x.shape[axis]
     shape = tuple(n if a == axis else 1 for a in range(x.ndim))
     return expand(reshape(arange(n, device=x.device), shape), x.shape)
@@ -328,7 +328,7 @@ MOST_IN_ORDER = 1 << 16  # elements that one invocation goes along: a dispatch m
 
 
 def _is_kernel(function: Any, x: Tensor) -> bool:
-    """Whether a kernel of its own folds a function in order: it has no derivative."""
+    """Whether a dedicated kernel folds a function in order; it has no derivative."""
     op = getattr(function, "op", None)
     is_op = isinstance(op, Elementwise) and op.result(x.dtype) is x.dtype
     return is_op and x.dtype.kind != "b" and x.size > 0 and not is_traced()
@@ -392,7 +392,7 @@ def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], 
 def reduced_at(
     function: Any, array: Operand, indices: Any, axis: int, dtype: object, out: Out
 ) -> Tensor:
-    """The folds of slices along an axis, from each index to the next, and to the end.
+    """Fold the slices along an axis between consecutive indices, and to the end.
 
     Slices of one length are folded together.
     """
@@ -444,7 +444,7 @@ _SCATTERED = {"add": "add", "subtract": "add", "maximum": "max", "minimum": "min
 
 
 def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: bool) -> None:
-    """A function applied in place to the elements that an index names, once for each time."""
+    """Apply a function in place to indexed elements, once for each occurrence of an index."""
     name = f"{function.__name__}.at"
     if not isinstance(a, Tensor):
         raise TypeError(f"{name}: can only write to a tensor, not to {type(a).__name__}")
@@ -487,7 +487,7 @@ def _apply_once(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
 
 
 def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) -> None:
-    """Reads how often the element is named that is named most.
+    """Reads the largest count of a repeated index.
 
     The values of one element are combined first where the order does not matter: in as many steps
     as the logarithm of that says. Else each round takes one value of each.

@@ -1,4 +1,4 @@
-"""The op behind `py_tensor.fft`: a discrete Fourier transform along one axis."""
+"""The op for `py_tensor.fft`: a discrete Fourier transform along one axis."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ kernels.FAMILIES.insert(0, Family(FourierTransform, _build))
 
 
 def transformed(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
-    """The transform along an axis of at least one element, each result multiplied by `scale`.
+    """Transform along an axis of at least one element; results are multiplied by `scale`.
 
     Parameters
     ----------

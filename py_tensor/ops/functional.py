@@ -141,7 +141,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         operands: tuple[Any, ...],
         options: dict[str, Any],
     ) -> Any:
-        """The results of a function of tensors, which takes and gives some of their last axes."""
+        """Call a function with core axes on tensors, and assemble its results."""
         places = [i for i in range(len(operands)) if i not in self.excluded]
         if len(places) != len(taken):
             raise TypeError(
@@ -207,7 +207,7 @@ Core = tuple[str, ...]
 
 
 def _cores_of(signature: str) -> tuple[list[Core], list[Core]]:
-    """The names of axes in a signature: of each operand, and of each result."""
+    """Return the core axes in a signature, for each operand and each result."""
     core = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*)?\)"
     several = rf"\s*{core}\s*(?:,\s*{core}\s*)*"
     if not fullmatch(rf"{several}->{several}", signature):
@@ -237,7 +237,7 @@ _BY_THEMSELVES = (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPL
 
 
 def _first(x: Tensor) -> Tensor:
-    """The first element, on the host."""
+    """Return the first element, on the host."""
     element = reshape(x, -1)[0].item()
     return copy_or_scalar(tensor_of(element, "vectorize", dtype=x.dtype, device=CPU_DEVICE))
 

@@ -64,7 +64,7 @@ def take(
 
 
 def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Operand:
-    """Indices into `n` elements, of which those out of range are what NumPy's `mode` says."""
+    """Apply NumPy's `mode` to indices into `n` elements."""
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
@@ -131,7 +131,7 @@ def _with_axis(shape: Shape, axis: int, n: int) -> Shape:
 def gather_nd(
     x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, *, op: str = "index"
 ) -> Tensor:
-    """The elements that indices name along some axes of `x`.
+    """Gather elements of `x` with indices along some axes.
 
     Parameters
     ----------
@@ -142,8 +142,7 @@ def gather_nd(
     at
         Where their common shape goes among the axes of `x` that are left.
     op
-        In whose name an index out of range raises IndexError; "" where all are known to be in
-        range.
+        The op name in an IndexError for an index out of range; "" if all are known to be valid.
     """
     nodes = tuple(map(node_of, (x, *indices)))
     found = _recipes[op, tuple(node.meta for node in nodes), tuple(axes), at]
@@ -171,7 +170,7 @@ def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int,
 
 
 def checking(result: Tensor, op: str) -> Tensor:
-    """The result, whose indices are looked at though nobody may need it; "" has none to look at."""
+    """Register the index checks of a result, even if it is never used; "" means no checks."""
     if op:
         result.device.note_check(bottom(node_of(result)))
     return result
@@ -233,7 +232,7 @@ class Indices:
 
 
 def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
-    """Indices as a tensor on the device of `x`, checked as far as they are known."""
+    """Convert indices to a tensor on the device of `x`, and check them if they are known."""
     if isinstance(given, Tensor):
         if given.device is not x.device:
             raise DeviceError(

@@ -137,7 +137,7 @@ def _has_axes(value: Operand) -> bool:
 
 
 def _rounded(x: Tensor, dtype: object) -> Tensor:
-    """Powers in a dtype; an integer is what lies beside one to the rounding of float32."""
+    """Round powers to a dtype; values within float32 rounding of an integer become that integer."""
     target = x.dtype if dtype is None else dtypes.parse(dtype)
     if target.kind in "iu":
         whole = rint(x)
@@ -256,7 +256,7 @@ def fromfunction(
 
 
 def _range_of(key: slice) -> Tensor:
-    """The numbers that a slice of a grid names; an imaginary step is how many."""
+    """Return the numbers of a grid slice; an imaginary step is the number of points."""
     start, stop, step = map(_end, (key.start, key.stop, key.step))
     start = 0 if start is None else start
     if isinstance(step, complex):

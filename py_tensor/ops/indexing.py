@@ -115,7 +115,7 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
 
 
 def combine(x: Tensor, key: Any, value: Operand, mode: str, plain: Binary) -> None:
-    """Combine a value with the elements that a key selects, each as often as it is named.
+    """Combine a value with the selected elements, once for each occurrence of an index.
 
     `mode` is that of `scatter`; `plain` the op that it stands for, where no element is named twice.
     """
@@ -128,12 +128,12 @@ def combine(x: Tensor, key: Any, value: Operand, mode: str, plain: Binary) -> No
 
 
 def names_once(key: Any) -> bool:
-    """Whether a key holds no arrays, so that it names no element twice."""
+    """Whether a key has no arrays, so it selects no element twice."""
     return _parsed(key) is None
 
 
 def write(x: Tensor, selected: Layout, value: Operand) -> None:
-    """Assign to the places of x's memory that a layout names."""
+    """Assign to the elements of x's memory that a layout selects."""
     # Python ends x[key] += 1 by x[key] = the view to which it was added.
     if isinstance(value, Tensor) and value._is_at(x, selected):  # pyright: ignore[reportPrivateUsage]
         return

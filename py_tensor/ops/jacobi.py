@@ -1,4 +1,4 @@
-"""Matrices rotated until they are diagonal, or until their columns are orthogonal."""
+"""Jacobi rotations, for eigenvalues and singular values."""
 
 from __future__ import annotations
 

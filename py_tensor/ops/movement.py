@@ -249,7 +249,7 @@ def _reshape(
 
 
 def reshape_copy(x: Tensor, shape: Shape) -> Tensor:
-    """The same elements in another shape, as an array of its own and no view."""
+    """Reshape to a new array, never a view."""
     return as_ndarray(x.copy() if shape == x.shape else build(RESHAPE, (x,), shape))
 
 

@@ -107,7 +107,7 @@ def nanstd(
 
 
 def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
-    """A tensor, and which of its elements count: those of `where` that are no NaN."""
+    """Return a tensor, and a mask of the elements in `where` that are not NaN."""
     x = tensor_of(x, op)
     if x.dtype.kind not in "fc":
         return x, where
@@ -115,7 +115,7 @@ def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
 
 
 def _replaced(x: Operand, op: str, value: float) -> Tensor:
-    """The elements, with a number in place of NaN."""
+    """Replace NaN with a number."""
     x = tensor_of(x, op)
     return choose(isnan(x), value, x) if x.dtype.kind in "fc" else x
 

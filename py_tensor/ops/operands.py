@@ -1,4 +1,4 @@
-"""Operands of ops: from what a caller gives to Python numbers, tensors and nodes."""
+"""Operands of ops: conversion of arguments to Python numbers, tensors and nodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def node_of(x: Tensor) -> Node:
 
 
 def as_ndarray(x: Tensor) -> Tensor:
-    """The tensor as an array: if it is 0-d, it is no scalar from now on."""
+    """Return the tensor as an array: a 0-d tensor is no longer a scalar."""
     if not node_of(x).meta.shape:
         x._owner()  # pyright: ignore[reportPrivateUsage]
     return x
@@ -49,14 +49,14 @@ def takes(y: object) -> bool:
 
 
 def takes_numbers(y: object) -> bool:
-    """Whether it computes with numbers and is no array, as SciPy's sparse matrices."""
+    """Whether it computes with numbers but is not an array, such as SciPy's sparse matrices."""
     return hasattr(y, "__array_priority__") and not (
         hasattr(y, "__array__") or hasattr(y, "__array_ufunc__") or hasattr(y, "__dlpack__")
     )
 
 
 def number_of(op: str, name: str, value: object) -> Scalar:
-    """A Python number, which may come as one of NumPy's; a tensor would have to be read."""
+    """Return a Python number, also from a NumPy scalar; tensors are not accepted."""
     number = number_like(value)
     if number is not None:
         return number
@@ -64,7 +64,7 @@ def number_of(op: str, name: str, value: object) -> Scalar:
 
 
 def real_number_of(op: str, name: str, value: object) -> Real:
-    """A Python number that is not complex; as `number_of` in all else."""
+    """Like `number_of`, but complex numbers are not accepted."""
     number = number_of(op, name, value)
     if isinstance(number, complex):
         raise TypeError(f"{op}: {name} must be a real number, not {number}")
@@ -72,12 +72,12 @@ def real_number_of(op: str, name: str, value: object) -> Real:
 
 
 def whole_number(op: str, name: str, value: Any) -> int:
-    """A Python int, which may come as one of NumPy's or as a scalar.
+    """Return a Python int, also from a NumPy scalar or a 0-d tensor.
 
     Raises
     ------
     TypeError
-        For anything else; it names the op and the argument.
+        For anything else; the message names the op and the argument.
     """
     try:
         return as_index(value)
@@ -119,11 +119,11 @@ def numbers_of(op: str, given: Any) -> tuple[list[Any], Shape]:
 
 
 def known(x: Tensor) -> Any:
-    """The elements as an array of NumPy's where the host has them, for errors about elements.
+    """Return the elements as a NumPy array if the host has them, to check them.
 
-    What an error says of elements is looked at on the cpu device, where each function raises what
-    NumPy's does. On the GPU nothing is read for an error. There each function says in its docstring
-    what stands for a result that is none: mostly NaN.
+    Elements are checked on the cpu device, where each function raises the same errors as NumPy's.
+    On the GPU nothing is read to raise an error; the docstring of each function documents the
+    result in that case, mostly NaN.
 
     Returns
     -------

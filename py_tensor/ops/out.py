@@ -71,9 +71,9 @@ def _written(target: Tensor, result: Tensor) -> Tensor:
 
 
 def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
-    """What an in-place operator returns: the tensor, written to.
+    """Write the result of an in-place operator, and return the tensor.
 
-    A scalar in NumPy's sense, as sums and elements are, never changes: a name is bound anew.
+    A scalar, such as a sum or an element, never changes: the name is rebound to the result.
     """
     return result if target.is_scalar else store(op, target, result)
 
@@ -81,7 +81,7 @@ def assign_result(op: str, target: Tensor, result: Tensor) -> Tensor:
 def stored(
     op: str, result: Tensor, out: Out, condition: Operand = True, casting: str = SAME_KIND
 ) -> Tensor:
-    """A result as `out` and `where` ask for it.
+    """Apply `out` and `where` to a result.
 
     Where `condition` is false, `out` keeps its elements; without `out` there is 0. For an array of
     NumPy's as `out`, the result is read.
@@ -112,7 +112,7 @@ def stored_both(
 
 
 def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> Tensor:
-    """The result of a function that is not elementwise, as `out` asks for it.
+    """Apply `out` to the result of a function that is not elementwise.
 
     As in NumPy, `out` has the shape of the result, and a dtype that `casting` allows: by default
     any, to which the result is converted.

@@ -1,4 +1,4 @@
-"""`pad` in the modes that follow from the elements, and with values for each side."""
+"""The modes of `pad` that depend on the elements, and values for each side."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OPTION = {
 def padded(
     x: Tensor, widths: Widths, mode: str | Callable[..., None], options: dict[str, Any]
 ) -> Tensor:
-    """What `pad` gives, one axis after another."""
+    """Pad one axis after another."""
     if callable(mode):
         return _padded_by_function(x, widths, mode, options)
     if mode not in _OPTION:

@@ -162,7 +162,7 @@ def vecmat(
 
 
 _CORES = {"matmul": (2, 2, 2), "matvec": (2, 1, 1), "vecmat": (1, 2, 1), "vecdot": (1, 1, 0)}
-"""How many axes a product takes of each operand, and gives."""
+"""The number of core axes of each operand and of the result."""
 
 
 def along_axes(
@@ -175,7 +175,7 @@ def along_axes(
     keepdims: bool,
     options: dict[str, Any],
 ) -> Tensor:
-    """A product whose vectors and matrices lie along given axes of the operands and the result."""
+    """Compute a product with vectors and matrices along given axes of operands and result."""
     op = function.__name__
     if axes is None or (keepdims and op != "vecdot"):
         given = "axis" if axes is None and axis is not None else "keepdims"
@@ -394,7 +394,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
 
 
 _AT_ONCE = 2**23
-"""How many products are made at a time: the cpu device holds them in memory."""
+"""The number of products computed at a time, as the cpu device holds them in memory."""
 
 
 # -- Sums in Einstein's notation ----------------------------------------------------------------
@@ -539,7 +539,7 @@ def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
-    """The labels of each operand's axes, and of the result's; those of ``...`` are numbers."""
+    """Return the axis labels of each operand and of the result; those of ``...`` are numbers."""
     inputs, arrow, output = text.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(given):
@@ -571,7 +571,7 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
 
 
 def _plain(x: Tensor, labels: Labels, sizes: dict[Any, int]) -> tuple[Tensor, Labels]:
-    """An operand with each label once, in its full size."""
+    """Reduce an operand to distinct labels, in full size."""
     for label in [c for i, c in enumerate(labels) if c in labels[:i]]:
         first = labels.index(label)
         second = labels.index(label, first + 1)
@@ -584,7 +584,7 @@ def _plain(x: Tensor, labels: Labels, sizes: dict[Any, int]) -> tuple[Tensor, La
 
 
 def _summed(x: Tensor, labels: Labels, needed: set[Any]) -> tuple[Tensor, Labels]:
-    """The sum over the labels that nobody needs."""
+    """Sum over labels that are not needed."""
     gone = tuple(i for i, c in enumerate(labels) if c not in needed)
     kept = tuple(c for c in labels if c in needed)
     return (sum(x, gone, dtype=x.dtype) if gone else x), kept

@@ -65,7 +65,7 @@ def _quantiles(
     without_nan: bool = False,
     weights: Operand = None,
 ) -> Tensor:
-    """Quantiles over some axes; the axes of `q` come first in the result."""
+    """Compute quantiles over some axes; the axes of `q` come first in the result."""
     numbers, of_shares = numbers_of(op, q)
     if method == "linear" and scale == 1 and builtins.all(isinstance(v, int) for v in numbers):
         method = "lower"  # 0 and 1, at which elements are
@@ -211,7 +211,7 @@ def _neighbours(whole: Any, part: Any, method: str) -> tuple[Any, Any, Any]:
 
 
 def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
-    """The value on the way from one to the other, from the nearer end, as NumPy's."""
+    """Interpolate between two values, from the nearer end, as in NumPy."""
     if part is None:
         return low / 2 + high / 2
     apart = high - low

@@ -1,4 +1,4 @@
-"""The memory of a tensor as elements of another dtype: `view` and `byteswap`."""
+"""Reinterpreting the memory of a tensor: `view` and `byteswap`."""
 
 from __future__ import annotations
 

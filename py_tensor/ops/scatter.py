@@ -42,7 +42,7 @@ def scatter(
     unique: bool = False,
     op: str = "scatter",
 ) -> Tensor:
-    """A tensor like `x`, with values at the places that indices name along some axes.
+    """Return a copy of `x` with values scattered to indices along some axes.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def scatter(
         the element that is there: floats are added in the order of the values, or in any order by
         "add_atomic". Of bool, "add" and "max" say whether any is true, "min" whether all are.
     unique
-        The promise that no place is named twice.
+        Assert that no element is selected twice.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def flatnonzero(a: Operand) -> Tensor:
 
 
 def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
-    """The places where a flat mask holds, in order; how many there are is read unless given."""
+    """Return the indices where a flat mask is true; their number is read unless given."""
     if mask.size >= 2**31:
         raise ShapeError(f"{op}: an index into {mask.size} elements does not fit int32")
     return values_where(mask, arange(mask.size, device=mask.device), count)

@@ -42,7 +42,7 @@ __all__ = [
 
 
 def element_at(x: Tensor, places: Tensor) -> Tensor:
-    """The elements of a vector at places that are known to be in range."""
+    """Take elements of a vector at indices known to be in range."""
     return gather_nd(x, (0,), (places,), 0, op="")
 
 
@@ -91,12 +91,12 @@ def searchsorted(
 
 
 def rise(edges: Any) -> bool:
-    """Whether no edge is below the one before it; those in a tensor on the GPU are not read."""
+    """Whether edges never decrease; edges in a GPU tensor are not read."""
     return not any(a > b for a, b in _neighbours(edges))
 
 
 def fall(edges: Any) -> bool:
-    """The same, whether none is above."""
+    """Whether edges never increase; edges in a GPU tensor are not read."""
     return not any(a < b for a, b in _neighbours(edges))
 
 

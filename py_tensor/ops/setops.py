@@ -100,7 +100,7 @@ def unique(
 
 
 def _order_of_rows(x: Tensor) -> Tensor:
-    """The places of the rows of a matrix in lexicographic order.
+    """Return the indices that sort the rows of a matrix lexicographically.
 
     Elements become their ranks within their columns, which one sort finds for all columns, and two
     ranks that stand side by side one number: of k columns there are as many sorts as k has bits,

@@ -36,9 +36,9 @@ _KINDS = ("quicksort", "heapsort", "mergesort", "stable")
 
 
 def check_kind(op: str, kind: str | None, order: None) -> None:
-    """Raise ValueError for a kind of sort that NumPy has not, and where fields are named.
+    """Raise ValueError for an unknown kind of sort, or if fields are named.
 
-    The beginning of its name stands for it, as in NumPy: "quick".
+    A prefix of the name is accepted, as in NumPy: "quick".
     """
     if kind is not None and not (kind and any(k.startswith(kind.lower()) for k in _KINDS)):
         check_option(op, "kind", kind, _KINDS)
@@ -46,7 +46,7 @@ def check_kind(op: str, kind: str | None, order: None) -> None:
 
 
 def no_fields(op: str, order: None) -> None:
-    """Raise ValueError where fields are named."""
+    """Raise ValueError if fields are named."""
     if order is not None:
         raise ValueError(f"{op}: order must be None, as elements have no fields, not {order!r}")
 

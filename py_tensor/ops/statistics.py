@@ -73,7 +73,7 @@ def average(
 
 
 def weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
-    """Weights as floats in the shape of `x`; those of other shapes are of the axes given."""
+    """Broadcast weights to the shape of `x`, as floats."""
     w = as_floating(tensor_of(weights, op, device=x.device), op)
     if w.shape == x.shape:
         return w
@@ -143,7 +143,7 @@ def cov(
 
 
 def _variables(x: Operand, op: str, rowvar: bool) -> Tensor:
-    """A matrix of which each row is a variable."""
+    """Return a matrix with one variable in each row."""
     x = as_floating(x, op)
     x = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_FLOAT))
     if x.ndim > 2:

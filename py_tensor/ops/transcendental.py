@@ -1,4 +1,4 @@
-"""More elementary functions, as `exp` and its like in `elementwise`: each within 4 ulp."""
+"""More elementary functions, each with an error of at most 4 ulp."""
 
 from __future__ import annotations
 

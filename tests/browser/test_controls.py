@@ -226,6 +226,17 @@ class TestOutput:
         panel.slider().press("ArrowRight")
         expect(panel.output).to_have_text("1")
 
+    def test_below_long_lines_on_a_phone(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(viewport={"width": 390, "height": 800}).page
+        editor = Editor(page).open()
+        editor.write(f"# {'long ' * 40}\npt.ui.interact(lambda n: n, n=(0, 9))")
+        editor.press("Control+Enter")
+        panel = Panel(editor.outputs.locator(".entry"))
+        expect(panel.output).to_have_text("0")
+        box = panel.slider().bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] < 390
+
     def test_a_restart(self, fresh_page: OpenPage) -> None:
         shown = Shown(fresh_page())
         panel = grey(shown)

@@ -236,8 +236,9 @@ class TestRunning:
         editor.write("while True: pass")
         editor.press("Control+Enter")
         expect(editor.outputs.locator("> .entry.running")).to_be_visible()
-        editor.page.locator("#interrupt").click()
+        editor.act("Interrupt")
         editor.expect_done(1)
+        expect(editor.pane.get_by_role("button", name="Interrupt")).to_be_hidden()
         expect(editor.outputs).to_contain_text("KeyboardInterrupt")
 
 

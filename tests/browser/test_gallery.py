@@ -104,6 +104,7 @@ class TestGallery:
         output = page.locator("#panel-gallery .cell-output")
         expect(output.locator(".entry.done")).to_have_count(1, timeout=WAIT_MS)
         expect(output.locator(".printed")).to_contain_text("add_sqrt_multiply_sin_divide")
+        expect(output).to_be_in_viewport()
 
     def test_edit_in_place(self, fresh_page: OpenPage) -> None:
         page = fresh_page(path="#gallery/monte_carlo").page

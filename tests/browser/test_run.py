@@ -162,7 +162,7 @@ class TestErrors:
             ("raise SystemExit(3)", "SystemExit: 3"),
             (
                 "exit()",
-                "SystemExit: nothing to exit; reload the page to restart Python, or close its tab",
+                "SystemExit: nothing to exit; reload the page to restart Python, or close the tab",
             ),
             ("raise KeyboardInterrupt", "KeyboardInterrupt"),
             (

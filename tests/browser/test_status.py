@@ -58,7 +58,7 @@ class TestNoOtherDevice:
 
     def test_errors_and_device_info_tell_what_is(self, lost: AppPage) -> None:
         failed = lost.run("pt.arange(3)")["error"].splitlines()[-1]
-        assert "DeviceError: the GPU device was lost, and there is no other one: " in failed
+        assert "DeviceError: the GPU device was lost, and no other is available: " in failed
         assert "pt.set_default_device('cpu')" in failed
         assert (
             lost.run("old.tolist()")["error"]

@@ -542,7 +542,7 @@ ELSEWHERE = {
     "the coefficients of a fit": "polyfit",
     "charts": "bar contour hist plot scatter",
     "settings, devices and pictures": "debug default_device device_info display empty_cache explain"
-    " geterr imshow init kernel memory_info profile realize set_default_device"
+    " geterr imread imshow init kernel memory_info profile realize set_default_device"
     " set_printoptions get_printoptions printoptions getbufsize setbufsize geterrcall seterrcall"
     " seterr synchronize synchronize_async tune tuning",
 }

@@ -7,6 +7,7 @@ import bz2
 import gzip
 import io
 import pickle
+import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -231,6 +232,16 @@ def test_default_dtypes() -> None:
 def test_bad_bytes_and_text(call: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_imread_needs_pillow_outside_of_a_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    if sys.platform == "emscripten":
+        with pytest.raises(ValueError, match="imread: the browser cannot decode"):
+            pt.imread(io.BytesIO(b"no picture"))
+    else:
+        with pytest.raises(ImportError, match=r"imread: .* `pip install pillow`"):
+            pt.imread(io.BytesIO(b"no picture"))
 
 
 def test_text_without_lines(tmp_path: Path, device: str) -> None:

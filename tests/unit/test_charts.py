@@ -200,6 +200,17 @@ def test_levels_are_round_and_inside(screen: Recorder, rng: np.random.Generator)
         np.testing.assert_allclose(np.diff(levels, 2), 0, atol=scale * 1e-6)
 
 
+def test_places_of_arguments_are_those_of_matplotlib(screen: Recorder) -> None:
+    pt.hist([1, 2], 4, (0, 4), True)
+    assert series(screen)["counts"] == [0, 0.5, 0.5, 0]
+    pt.bar([1, 2], [3, 4], 0.5)
+    assert series(screen)["width"] == 0.5
+    pt.scatter([1, 2], [3, 4], 9, [5, 6])
+    assert (series(screen)["s"], series(screen)["c"]) == (9, [5, 6])
+    pt.imshow([[1, 2]], "gray")
+    assert shown(screen)["figure"]["colours"]["stops"] == ["#000000", "#ffffff"]
+
+
 @pytest.mark.parametrize(
     ("call", "error", "told"),
     [

@@ -43,7 +43,7 @@ SECTIONS = {
     "quantiles": "Statistics",
     "nan_reductions": "Statistics",
     "histograms": "Statistics",
-    "scan": "Running sums",
+    "scan": "Cumulative sums",
     "differences": "Differences and integrals",
     "sorting": "Sorting",
     "scatter": "Searching and counting",
@@ -63,21 +63,21 @@ SECTIONS = {
     "joining": "Rearranging",
     "windows": "Rearranging",
     "grids": "Grids and indices",
-    "tapers": "Windows of signals",
+    "tapers": "Window functions",
     "polynomials": "Polynomials",
     "fitting": "Polynomials",
-    "functional": "Functions of elements and slices",
+    "functional": "Applying functions",
     "gather": "Indexing",
     "assignment": "Assignment",
     "tensor": "Tensor",
     "plotting": "Charts and pictures",
     "screen": "Charts and pictures",
     "ui": "Controls",
-    "formatting": "Looking inside",
-    "explaining": "Looking inside",
-    "profiling": "Looking inside",
-    "tuning": "Looking inside",
-    "kernel": "Kernels of your own",
+    "formatting": "Inspection",
+    "explaining": "Inspection",
+    "profiling": "Inspection",
+    "tuning": "Inspection",
+    "kernel": "Custom kernels",
     "session": "Device",
     "device": "Device",
     "numeric": "Dtypes",
@@ -233,10 +233,10 @@ class Reference:
         entry["name"] = name
         entry["example"] = self.examples.get(name) or entry["example"]
         if not entry["example"]:
-            print(f"{name}: there is no example, in its docstring or in examples.txt")
+            print(f"{name}: no example in its docstring or in examples.txt")
         entry["facts"] = self.facts(name, function) if name in self.registry else []
         if name in self.partly:
-            entry["facts"].append(["beside NumPy", self.partly[name]])
+            entry["facts"].append(["vs. NumPy", self.partly[name]])
         return entry
 
     def facts(self, name: str, function: Any) -> list[list[str]]:
@@ -273,7 +273,7 @@ class Reference:
     def derivative(self, function: Any) -> str:
         op = getattr(function, "op", None)
         if op is None:
-            return "that of the ops it is made of"
+            return "through the ops it is composed of"
         known = getattr(op, "vjp", None)
         return "none" if known is None or known is self.not_differentiable else "defined"
 

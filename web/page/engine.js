@@ -270,7 +270,7 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Tell Python that the reader changed a control, while something runs too. What is to be run then, "due" says.
+   * Tell Python that the user changed a control, while something runs too. What is to be run then, "due" says.
    *
    * @param {number} number
    * @param {import("../worker/protocol.js").ControlValue} value

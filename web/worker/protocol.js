@@ -102,7 +102,7 @@ export const SPARE = "py_tensor spare";
  *   of a tensor that was shown; the answer is a "display" report
  * @typedef {{ kind: "draw", id: number } & Drawing} DrawCommand a live picture of the gallery; the answer is a
  *   "display" report
- * @typedef {{ kind: "control", number: number, value: ControlValue }} ControlCommand the reader changed a control
+ * @typedef {{ kind: "control", number: number, value: ControlValue }} ControlCommand the user changed a control
  * @typedef {{ kind: "react", id: number, number: number }} ReactCommand run what a control's change calls for
  * @typedef {{ kind: "frame", number: number }} FrameCommand the last update of a display was drawn
  * @typedef {{ kind: "query", id: number, method: string, args: string }} QueryCommand what the page would know of

@@ -110,7 +110,7 @@ export class ControlsPanel {
   }
 
   /**
-   * The reader changed a control in another place.
+   * The user changed a control in another place.
    *
    * @param {number} number
    * @param {ControlValue} value

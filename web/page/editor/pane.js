@@ -32,6 +32,8 @@ import { Tree } from "./tree.js";
 
 const KEEP_AFTER_MS = 300;
 const SAID_FOR_MS = 6000;
+/** What runs for so long can be interrupted from here. */
+const STOP_AFTER_MS = 300;
 /** Where `localStorage` holds what was typed right before a page was left. */
 const UNSTORED = "py_tensor.editor";
 /** A longer text is not opened. */
@@ -71,12 +73,15 @@ export class Pane {
     });
     this.runAllButton = button("Run all", "button primary", () => this.run("all"));
     this.runButton = button("Run cell", "button", () => this.run("here"));
+    this.stopButton = button("Interrupt", "button", () => repl.interruptOrCancel());
+    this.stopButton.hidden = true;
     this.tabs = h("ul", { className: "editor-tabs" });
     this.place = h("div", { className: "editor-text" });
     this.said = h("span", { className: "editor-said" });
     /** One session is shown after another. */
     this.restored = Promise.resolve();
     this.draw(onClose);
+    engine.addEventListener("change", () => this.showStop());
     sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) void this.flush();
@@ -113,7 +118,7 @@ export class Pane {
       h(
         "div",
         { className: "editor-bar" },
-        ...[this.runAllButton, this.runButton, clear, h("span", { className: "editor-gap" })],
+        ...[this.runAllButton, this.runButton, this.stopButton, clear, h("span", { className: "editor-gap" })],
         ...[create, openButton, close, picker],
       ),
       h(
@@ -449,6 +454,15 @@ export class Pane {
   }
 
   // Running ----------------------------------------------------------------------------------------
+
+  /** Once something has run for a moment; before, it would flicker. */
+  showStop() {
+    clearTimeout(this.patience);
+    if (!this.engine.isWorking) {
+      if (this.stopButton === document.activeElement) this.focus(); // or nothing would have it
+      this.stopButton.hidden = true;
+    } else this.patience = setTimeout(() => this.stopButton.removeAttribute("hidden"), STOP_AFTER_MS);
+  }
 
   nameRun() {
     const { shown } = this;

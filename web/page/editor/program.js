@@ -1,6 +1,7 @@
 /** A program of the page's, edited and run where it stands. */
 
 import { h } from "../ui/dom.js";
+import { EditorView } from "../vendor/codemirror.js";
 import { Code } from "./code.js";
 import { run } from "./running.js";
 
@@ -34,8 +35,16 @@ export class Program {
     run(this.code, this.repl, how, at, {
       say: (words) => {
         this.said.textContent = words;
+        if (how === "all") this.showEnd();
       },
     });
+    if (how === "all") this.showEnd();
+  }
+
+  /** Bring the output of a long program into view. */
+  showEnd() {
+    this.code.view.dispatch({ effects: EditorView.scrollIntoView(this.code.text.length, { y: "nearest" }) });
+    requestAnimationFrame(() => this.code.element.lastElementChild?.scrollIntoView({ block: "nearest" }));
   }
 
   /** Be as it was at first. */

@@ -194,7 +194,7 @@ class Console:
         return (await self._session.call(lambda: self._rich.draw(request, pixels))).to_json()
 
     def change(self, number: int, value: str) -> str:
-        """Note that the reader changed a control; `value` is JSON.
+        """Note that the user changed a control; `value` is JSON.
 
         Gives the numbers of what is to be run then, as JSON; "null" where the control is gone.
         """
