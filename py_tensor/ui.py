@@ -36,6 +36,7 @@ __all__ = ["Control", "Interaction", "button", "checkbox", "choice", "interact",
 T = TypeVar("T")
 Real = int | float
 Function = Callable[..., Any]
+_FIRST: Any = object()  # stands for the first option
 
 KEPT = 200
 """The number of most recently shown controls that stay alive without other references."""
@@ -252,7 +253,9 @@ def slider(
 
     def parse(sent: Any) -> Real:
         """The nearest value to a number, in decimals: 0.1 + 2 * 0.1 is 0.3."""
-        first, last, by = (Decimal(repr(x)) for x in (start, stop, chosen))
+        first, last, by = (
+            Decimal(repr(x if is_whole else float(x))) for x in (start, stop, chosen)
+        )
         steps = min(round((min(max(sent, start), stop) - start) / chosen), int((last - first) / by))
         exact = first + steps * by
         return int(exact) if is_whole else float(exact)
@@ -336,7 +339,7 @@ def checkbox(value: bool = False, *, label: str = "") -> Control[bool]:
 
 
 def choice(
-    options: Sequence[T] | Mapping[str, T], *, value: Any = None, label: str = ""
+    options: Sequence[T] | Mapping[str, T], *, value: Any = _FIRST, label: str = ""
 ) -> Control[T]:
     """Create a list to choose one of several values.
 
@@ -359,16 +362,16 @@ def choice(
     if isinstance(options, Mapping):
         named: Mapping[str, T] = options
         names, values = [str(name) for name in named], list(named.values())
-    elif isinstance(options, list | tuple):
+    elif isinstance(options, list | tuple | range):
         values = list(cast("Sequence[T]", options))
         names = [str(option) for option in values]
     else:
         raise TypeError(f"choice: options must be a list or a dict, not {_described(options)}")
     if not values:
         raise ValueError("choice: needs at least one option")
-    if value is not None and value not in values:
+    first = 0 if value is _FIRST else _place_of(value, values)
+    if first is None:
         raise ValueError(f"choice: value must be one of {', '.join(names)}, not {value!r}")
-    first = 0 if value is None else values.index(value)
     return Control(label, first, {"type": "choice", "options": names}, values.__getitem__)
 
 
@@ -514,6 +517,15 @@ def _check_numbers(name: str, given: Mapping[str, Any]) -> bool:
     if there.get("step", 1) <= 0:
         raise ValueError(f"{name}: step must be positive, not {there['step']}")
     return all(isinstance(value, int) for value in there.values())
+
+
+def _place_of(value: Any, values: Sequence[Any]) -> int | None:
+    """The first place of a value, found by identity where it is an array."""
+    for place, option in enumerate(values):
+        has_axes = hasattr(option, "shape") or hasattr(value, "shape")
+        if option is value or (not has_axes and option == value):
+            return place
+    return None
 
 
 def _check_range(name: str, value: Real, start: Real, stop: Real) -> None:

@@ -151,7 +151,7 @@ class Pyodide(Host):
         try:
             bitmap = await js.createImageBitmap(js.Blob.new(to_js([to_js(data)])), options)
         except self._ffi.JsException:
-            raise ValueError("imread: the browser cannot decode this as a picture") from None
+            raise ValueError("imread: the browser cannot decode this as an image") from None
         context = js.OffscreenCanvas.new(bitmap.width, bitmap.height).getContext("2d")
         context.drawImage(bitmap, 0, 0)
         bitmap.close()
@@ -189,13 +189,16 @@ class CPython(Host):
             image, ops = import_module("PIL.Image"), import_module("PIL.ImageOps")
         except ModuleNotFoundError:
             raise ImportError(
-                "imread: outside of a browser, pictures are decoded by Pillow, which is not"
-                " installed; install it with `pip install pillow`"
+                "imread: outside a browser, images are decoded by Pillow, which is not installed;"
+                " install it with `pip install pillow`"
             ) from None
         try:
-            found = ops.exif_transpose(image.open(BytesIO(data))).convert("RGBA")
+            found = ops.exif_transpose(image.open(BytesIO(data)))
+            if found.mode.startswith("I"):  # 16 bits, which convert would clip
+                found = found.convert("I").point(lambda value: value * (1 / 257)).convert("L")
+            found = found.convert("RGBA")
         except OSError:  # UnidentifiedImageError among them
-            raise ValueError("imread: Pillow cannot decode this as a picture") from None
+            raise ValueError("imread: Pillow cannot decode this as an image") from None
         return found.height, found.width, found.tobytes()
 
 

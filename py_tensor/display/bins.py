@@ -11,7 +11,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.convert.conversion import tensor
-from py_tensor.display.options import LARGEST
+from py_tensor.display.options import LARGEST_FLOAT32
 from py_tensor.display.pictures import numbers, value_range
 from py_tensor.ops.elementwise import isnan
 from py_tensor.ops.movement import concat, stack
@@ -19,7 +19,7 @@ from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
 from py_tensor.tensor import Tensor
 
-MOST_BINS = 48
+DEFAULT_MOST_BINS = 48
 """Of those whose number nobody chose."""
 
 COUNTED_AT_ONCE = 1 << 24
@@ -66,8 +66,8 @@ class Bins:
 
 
 def bins_for(size: int) -> int:
-    """By Rice's rule, up to `MOST_BINS`: of few elements a bin for each would tell nothing."""
-    return min(MOST_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
+    """By Rice's rule, up to `DEFAULT_MOST_BINS`: one bin for each of few says nothing."""
+    return min(DEFAULT_MOST_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
 
 
 async def counted(
@@ -101,7 +101,8 @@ async def counted(
             low, high = low - 0.5, high + 0.5
         number = bins or bins_for(max((x.size for x in series), default=0))
         edges = _whole_edges(low, high, number) if is_whole else _real_edges(low, high, number)
-        if not is_whole and all(x.dtype is not dtypes.float64 for x in series):
+        kinds = {x.dtype.kind for x in series}
+        if "f" in kinds and all(x.dtype is not dtypes.float64 for x in series):
             edges = _in_float32(edges)
         if not is_whole and _is_narrow(edges, series):
             edges = [edges[0], edges[-1]]
@@ -170,7 +171,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
     """How many elements lie in each bin."""
     if x.dtype.kind == "f":
         if x.dtype is not dtypes.float64:
-            edges = [min(max(edge, -LARGEST), LARGEST) for edge in edges]
+            edges = [min(max(edge, -LARGEST_FLOAT32), LARGEST_FLOAT32) for edge in edges]
         starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
         end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
     else:  # as integers: from the first one in each bin on, and from the first one behind all
@@ -183,7 +184,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
         starts = tensor(known, dtype=x.dtype, device=x.device).reshape(len(known), 1)
         end = None
     limit = COUNTED_AT_ONCE_ON_CPU if str(x.device) == "cpu" else COUNTED_AT_ONCE
-    at_once = max(1, limit * MOST_BINS // max(len(edges), MOST_BINS))
+    at_once = max(1, limit * DEFAULT_MOST_BINS // max(len(edges), DEFAULT_MOST_BINS))
     from_there_on = [0] * len(edges)  # of each bin and all behind it, and behind the last
     for begin in range(0, x.size, at_once):
         part = x[begin : begin + at_once].reshape(1, -1)

@@ -130,6 +130,8 @@ class Histogram:
     async def drawn(self, blocking: bool) -> list[Json]:
         o = self.options
         found = await counted(self.tensors(), o.bins, o.range, blocking)
+        edges = [edge - 0.5 for edge in found.edges] if found.is_whole else found.edges
+        _check_positive("hist", "edges", o.xscale, edges)
         made: list[Json] = []
         for (label, x, size, step), counts, more in zip(
             self.named, found.counts, self.more, strict=True
@@ -174,7 +176,10 @@ class Contour:
         x, y = [await numbers(values, blocking) for values in (self.x, self.y)]
         if not all(map(isfinite, (*x, *y))):
             raise ValueError("contour: x and y must be finite")
-        rows = [[_short(v) for v in row] for row in await numbers(self.z, blocking)]
+        _check_positive("contour", "x", o.xscale, x)
+        _check_positive("contour", "y", o.yscale, y)
+        digits = _decimals(low, high)
+        rows = [[_short(v, digits) for v in row] for row in await numbers(self.z, blocking)]
         bar = None
         if o.color is None and levels:
             bar = colours(o.cmap, levels[0], levels[-1], low, high)
@@ -264,9 +269,19 @@ def _told(values: Sequence[float]) -> list[float | None]:
     return [v if isfinite(v) else None for v in values]
 
 
-def _short(value: float) -> float | None:
-    """As many digits as a line on a screen needs."""
-    return float(f"{value:.6g}") if isfinite(value) else None
+def _decimals(low: float, high: float) -> int:
+    """The decimals that divide a range into 100,000 or more steps."""
+    span = high * 0.5 - low * 0.5
+    return 5 - floor(log10(span)) if isfinite(span) and span > 0 else 5
+
+
+def _short(value: float, decimals: int) -> float | None:
+    return round(value, decimals) if isfinite(value) else None
+
+
+def _check_positive(op: str, what: str, scale: str, values: Sequence[float]) -> None:
+    if scale == "log" and any(value <= 0 for value in values):
+        raise ValueError(f"{op}: {what} must be positive on a log axis, not {min(values):g}")
 
 
 def _densities(counts: Sequence[int], edges: Sequence[float]) -> list[float]:
@@ -309,14 +324,16 @@ def scatter_chart(x: Any, y: Any, options: ScatterOptions) -> Chart:
 def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
     """Bars; see `plotting.bar`."""
     if height is None and isinstance(x, Mapping):
-        counted_ = cast("Mapping[Any, Any]", x)
-        if all(map(_is_number, counted_.values())):
-            x, height = list(map(str, counted_)), list(counted_.values())
+        heights = cast("Mapping[Any, Any]", x)
+        if all(map(_is_number, heights.values())):
+            x, height = list(map(str, heights)), list(heights.values())
     names = None
     if height is not None and isinstance(x, list | tuple):
         each = cast("Sequence[Any]", x)
         if each and all(isinstance(name, str) for name in each):
             names, x = list(cast("Sequence[str]", each)), arange(len(each), device="cpu")
+            if options.xscale == "log":
+                raise ValueError("bar: named bars need a linear x axis")
     series = _curves("bar", x, height, options, "bar", None, {"width": options.width})
     for one in series:
         if one.size > MOST_POINTS:

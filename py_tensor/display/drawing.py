@@ -10,6 +10,7 @@ from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10, pi
 from typing import Any
+from zlib import crc32
 
 WIDTH, HEIGHT = 680, 326
 """Pixels, without title and legend."""
@@ -17,7 +18,7 @@ WIDTH, HEIGHT = 680, 326
 CHARACTER = 6.7
 """Pixels of a character of 12 px, on average."""
 
-LARGEST = 1.7976931348623157e308
+LARGEST_FLOAT64 = 1.7976931348623157e308
 
 # Those of the page's style sheet (web/page/charts/charts.css) on paper.
 COLOURS = (
@@ -284,10 +285,11 @@ def _bar(
         f'<stop offset="{i / (len(bar["stops"]) - 1):.4f}" stop-color="{stop}"/>'
         for i, stop in enumerate(bar["stops"])
     )
+    name = f"colours-{crc32(stops.encode()):x}"  # documents may stand in one page
     parts = [
-        f'<linearGradient id="colours" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>',
+        f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>',
         f'<rect x="{_fixed(x)}" y="{_fixed(top)}" width="12" height="{_fixed(bottom - top)}"'
-        ' fill="url(#colours)"/>',
+        f' fill="url(#{name})"/>',
     ]
     for value, text in ticks:
         share = (value / 2 - low / 2) / (high / 2 - low / 2) if low < high else 0.5
@@ -345,8 +347,10 @@ def _text(x: float, y: float, text: str, more: str = "", anchor: str = "middle")
 
 def _allowed(text: str) -> str:
     """Text without the characters that XML forbids."""
-    is_odd = str.maketrans(dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF], "�"))
-    return text.translate(is_odd).encode("utf-8", "replace").decode()
+    replaced = str.maketrans(
+        dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF], "�")
+    )
+    return text.translate(replaced).encode("utf-8", "replace").decode()
 
 
 def _line(path: str, colour: str, i: int) -> str:
@@ -394,12 +398,12 @@ def _scale(values: Sequence[float], kind: str, wanted: float, *, has_room: bool)
     is_whole = all(float(value).is_integer() for value in values)
     if has_room and low < high:
         room = high / 20 - low / 20
-        low, high = max(low - room, -LARGEST), min(high + room, LARGEST)
+        low, high = max(low - room, -LARGEST_FLOAT64), min(high + room, LARGEST_FLOAT64)
     elif low == high:
         room = abs(low) / 2 or 1
-        low, high = max(low - room, -LARGEST), min(high + room, LARGEST)
+        low, high = max(low - room, -LARGEST_FLOAT64), min(high + room, LARGEST_FLOAT64)
     half = high / 2 - low / 2  # the difference itself may be infinite
-    step = _nice(min(half / wanted * 2 or LARGEST / 4, LARGEST / 4))
+    step = _nice(min(half / wanted * 2 or LARGEST_FLOAT64 / 4, LARGEST_FLOAT64 / 4))
     if is_whole:
         step = max(step, 1)
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import binascii
 import sys
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from html import escape
 from struct import pack
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from py_tensor.backend.device import GPU_DEVICE
@@ -57,11 +57,9 @@ def of_tensor(x: Tensor) -> Mimes:
 
 
 def of_object(value: Any) -> Mimes:
-    """The forms that any object gives for itself, and its repr."""
-    has_forms = hasattr(cast("object", type(value)), "_repr_mimebundle_")
-    found: Any = value._repr_mimebundle_() if has_forms else None
-    known = cast("Mapping[str, str]", (found[0] if isinstance(found, tuple) else found) or {})
-    return {"text/plain": repr(value), **known}
+    """The forms that the notebook's formatters find for any object, and its repr."""
+    found: Mimes = shell().display_formatter.format(value)[0]
+    return {"text/plain": repr(value), **found}
 
 
 def can_read(x: Tensor) -> bool:

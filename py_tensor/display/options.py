@@ -17,7 +17,7 @@ from py_tensor.tensor import Tensor
 KINDS = ("line", "area")
 SCALES = ("linear", "log")
 
-LARGEST = (2 - 2**-23) * 2.0**127
+LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
 """Of float32."""
 
 MOST_BINS = 1000
@@ -46,7 +46,7 @@ PLAIN_COLOURS = (
 
 @dataclass(frozen=True, slots=True)
 class ImageOptions:
-    """Those of `screen.imshow`."""
+    """The options of `screen.imshow`."""
 
     vmin: float | None = None
     vmax: float | None = None
@@ -61,7 +61,7 @@ class ImageOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChartOptions:
-    """Those of every chart."""
+    """The options of every chart."""
 
     title: str = ""
     xlabel: str = ""
@@ -72,7 +72,7 @@ class ChartOptions:
 
 @dataclass(frozen=True, slots=True)
 class SeriesOptions(ChartOptions):
-    """Those of a chart of series."""
+    """The options of charts of series."""
 
     label: str | Sequence[str] | None = None
     color: str | Sequence[str] | None = None
@@ -80,14 +80,14 @@ class SeriesOptions(ChartOptions):
 
 @dataclass(frozen=True, slots=True)
 class PlotOptions(SeriesOptions):
-    """Those of `plotting.plot`."""
+    """The options of `plotting.plot`."""
 
     kind: str = "line"
 
 
 @dataclass(frozen=True, slots=True)
 class ScatterOptions(SeriesOptions):
-    """Those of `plotting.scatter`."""
+    """The options of `plotting.scatter`."""
 
     c: Any = None
     s: float = 24.0
@@ -98,14 +98,14 @@ class ScatterOptions(SeriesOptions):
 
 @dataclass(frozen=True, slots=True)
 class BarOptions(SeriesOptions):
-    """Those of `plotting.bar`."""
+    """The options of `plotting.bar`."""
 
     width: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class HistOptions(SeriesOptions):
-    """Those of `plotting.hist`."""
+    """The options of `plotting.hist`."""
 
     bins: int | tuple[float, ...] | None = None
     range: tuple[float, float] | None = None
@@ -114,7 +114,7 @@ class HistOptions(SeriesOptions):
 
 @dataclass(frozen=True, slots=True)
 class ContourOptions(ChartOptions):
-    """Those of `plotting.contour`."""
+    """The options of `plotting.contour`."""
 
     levels: int | tuple[float, ...] | None = None
     cmap: str = "viridis"
@@ -137,7 +137,7 @@ def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptio
         for an `extent` without width or height.
     """
     _check_names(op, given, ImageOptions)
-    largest = float("inf") if dtype is dtypes.float64 else LARGEST
+    largest = float("inf") if dtype is dtypes.float64 else LARGEST_FLOAT32
     vmin, vmax = _bounds(op, given, largest)
     extent = _numbers(op, "extent", given.get("extent"))
     if extent is not None:
@@ -169,7 +169,7 @@ def chart_options(op: str, kind: type[AnyOptions], given: Mapping[str, Any]) -> 
         For a value that is none of those known, or out of its range.
     """
     _check_names(op, given, kind)
-    vmin, vmax = _bounds(op, given, LARGEST)
+    vmin, vmax = _bounds(op, given, LARGEST_FLOAT32)
     checked: dict[str, Any] = {
         "label": _label(op, given.get("label")),
         "color": _colours(op, given.get("color")),
@@ -202,7 +202,7 @@ def _bound(op: str, name: str, value: Any, largest: float) -> float | None:
     number = _number(op, name, value)
     if number is None or (isfinite(number) and abs(number) <= largest):
         return number
-    what = "a finite number" if largest > LARGEST else "a finite float32"
+    what = "a finite number" if largest > LARGEST_FLOAT32 else "a finite float32"
     raise ValueError(f"{op}: {name} must be {what}, not {value}")
 
 

@@ -147,7 +147,7 @@ async def numbers(x: Tensor, blocking: bool) -> Any:
 
 
 def colours(
-    cmap: str, vmin: float | None, vmax: float | None, low: float, high: float, label: str = ""
+    cmap: str, vmin: float | None, vmax: float | None, low: float, high: float
 ) -> dict[str, Any] | None:
     """What explains the colours of values; None where no bound is known and no value finite.
 
@@ -160,7 +160,7 @@ def colours(
     if not (is_finite(first) and is_finite(last)):
         return None
     stops = [f"#{stop}" for stop in STOPS[cmap].split()]
-    return {"stops": stops, "range": [first, max(first, last)], "label": label}
+    return {"stops": stops, "range": [first, max(first, last)]}
 
 
 def thumbnail(x: Tensor, height: int, width: int) -> Tensor:

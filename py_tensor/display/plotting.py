@@ -81,7 +81,7 @@ def plot(
 ) -> Display:
     """Plot one or more lines.
 
-    For a line of more than 2000 points, the minimum and maximum of each of 1000 slices are drawn;
+    For a line of more than 2000 points, the minimum and maximum of each of up to 1000 slices are drawn;
     they are computed on the device of the series.
 
     Parameters
@@ -147,7 +147,8 @@ def scatter(
     s : float
         The area of a point in square CSS pixels.
     c : optional
-        A number for each point, which sets its colour; the chart gets a colour bar.
+        A number for each point, which sets its colour; the chart gets a colour bar. A str is a
+        colour for all points, like `color`.
     cmap, vmin, vmax
         The colours for `c`, as in `imshow`. The minimum and maximum are computed on its device.
     label, color, title, xlabel, ylabel, xscale, yscale
@@ -167,6 +168,8 @@ def scatter(
     ValueError
         As in `plot`, and for the colours as in `imshow`.
     """
+    if isinstance(c, str):
+        c, color = None, c
     options: Options = {"c": c, "s": s, "label": label, "color": color, "cmap": cmap}
     options |= {"vmin": vmin, "vmax": vmax}
     return _shown("scatter", (x, y), options | _about(title, xlabel, ylabel, xscale, yscale))
@@ -282,7 +285,7 @@ def contour(
     """Draw contour lines of a function of two variables.
 
     A grid of more than 128 rows or columns is subsampled. The lines are found with marching
-    squares, in the page.
+    squares, where the chart is drawn.
 
     Parameters
     ----------

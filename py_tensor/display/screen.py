@@ -276,8 +276,9 @@ class Display:
         if shell is None or (content.must_wait() and not host.can_wait()):
             return False
         mime.publish(content.mimes(), self.number, self._is_shown)
+        if not self._is_shown:
+            self._shown_by = shell.execution_count
         self._is_shown = True
-        self._shown_by = shell.execution_count
         return True
 
     def _ipython_display_(self) -> None:
@@ -594,8 +595,9 @@ def imshow(
 def display(value: Any, **options: Any) -> Display:
     """Show any object, and return a handle that can replace it.
 
-    A tensor of shape (H, W), (H, W, 3) or (H, W, 4) is shown like `imshow`, with the same options;
-    any other object is shown like a result in the console.
+    A tensor of shape (H, W), (H, W, 3) or (H, W, 4) is shown like `imshow`, with the same options,
+    but without a colour bar and axes unless an option asks for them; any other object is shown like
+    a result in the console.
 
     Returns
     -------

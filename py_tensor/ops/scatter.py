@@ -55,7 +55,7 @@ def scatter(
         the element that is there: floats are added in the order of the values, or in any order by
         "add_atomic". Of bool, "add" and "max" say whether any is true, "min" whether all are.
     unique
-        Assert that no element is selected twice.
+        Assert that no element is selected twice, or that all values for one element are equal.
 
     Raises
     ------

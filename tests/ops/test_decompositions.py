@@ -75,6 +75,21 @@ def test_equations(dtype: str, device: str, rng: np.random.Generator) -> None:
     close(many @ wide(found), np.broadcast_to(right, (3, 4, 2, 1)), "batches that broadcast", 4)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [64, 65, 100, 129])
+def test_cholesky_by_panels(dtype: str, n: int, device: str, rng: np.random.Generator) -> None:
+    """Of matrices with more rows below the diagonal's block than one workgroup has."""
+    a = matrices(rng, dtype, 2, n, n)
+    a = (a @ adjoint(a) + n * np.eye(n)).astype(dtype)
+    low = wide(pt.linalg.cholesky(pt.tensor(a, device=device)))
+    assert not np.triu(low, 1).any()
+    error = np.abs(low @ adjoint(low) - a).max() / np.abs(a).max()
+    assert error <= 10 * n * np.finfo(np.float32).eps
+    if device != "cpu":
+        a[1] = -a[1]
+        assert np.isnan(pt.linalg.cholesky(pt.tensor(a, device=device)).numpy()[1]).any()
+
+
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_definite_and_symmetric_matrices(dtype: str, device: str, rng: np.random.Generator) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -156,7 +156,7 @@ def test_points_with_colours(screen: Recorder) -> None:
     pt.scatter([1, 2, 3], [4, 5, 6], c=[7, NAN, 9], cmap="gray", s=50)
     told = series(screen)
     assert (told["mark"], told["c"], told["s"]) == ("scatter", [7, None, 9], 50)
-    assert told["colours"] == {"stops": ["#000000", "#ffffff"], "range": [7, 9], "label": ""}
+    assert told["colours"] == {"stops": ["#000000", "#ffffff"], "range": [7, 9]}
     pt.scatter([1, 2], c=[NAN, INF])
     assert series(screen)["colours"] is None
     pt.scatter([1, 2], c=[0, 1], vmin=-5, vmax=5)
@@ -368,7 +368,7 @@ def test_what_stands_around_an_image(screen: Recorder) -> None:
         "hasAxes": True,
         "hasValues": True,
         "isWhole": True,
-        "colours": {"stops": ["#000000", "#ffffff"], "range": [1, 5], "label": ""},
+        "colours": {"stops": ["#000000", "#ffffff"], "range": [1, 5]},
         "extent": None,
         "of": {"width": 2, "height": 2},
     }
@@ -405,3 +405,29 @@ def test_charts_as_text(capsys: pytest.CaptureFixture[str]) -> None:
         *("a: 1 points, from 1 to 1", "b: 1 points, from 2 to 2"),
         *("a: 1 points, from 1 to 1", "b: 1 points, from 2 to 2"),
     ]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: pt.contour([[1, 2], [3, 4]], xscale="log"),
+        lambda: pt.hist([0, 1, 2, 3], xscale="log"),
+        lambda: pt.bar(["a", "b"], [1, 2], xscale="log"),
+    ],
+)
+def test_a_log_axis_needs_positive_values(draw: Callable[[], Any], screen: Recorder) -> None:
+    with pytest.raises(ValueError, match=r"log axis|linear x axis"):
+        draw()
+
+
+def test_bins_of_large_integers_are_those_of_numpy(screen: Recorder) -> None:
+    times = np.arange(1_700_000_000, 1_700_000_100, dtype=np.int32)
+    pt.hist(times, bins=10)
+    assert shown(screen)["series"][0]["counts"] == [10] * 10
+
+
+def test_contours_of_a_small_range_about_a_large_value(screen: Recorder) -> None:
+    z = 101325 + np.linspace(-2, 2, 64).reshape(8, 8)
+    pt.contour(pt.tensor(z, dtype="float64", device="cpu"))
+    rows = shown(screen)["series"][0]["z"]
+    np.testing.assert_allclose(rows, z, atol=1e-4)

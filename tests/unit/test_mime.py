@@ -33,11 +33,15 @@ class Shell:
 
     def __init__(self) -> None:
         self.execution_count = 1
-        self.display_pub = self
+        self.display_pub = self.display_formatter = self
         self.published: list[tuple[dict[str, str], str, bool]] = []
 
     def publish(self, data: dict[str, str], *, transient: dict[str, str], update: bool) -> None:
         self.published.append((data, transient["display_id"], update))
+
+    def format(self, value: Any) -> tuple[dict[str, str], dict[str, str]]:
+        """As IPython's formatters, of which this has one."""
+        return value._repr_mimebundle_() if hasattr(value, "_repr_mimebundle_") else ({}, {})
 
     def end_cell(self, value: object) -> None:
         """As IPython's display hook: an object that displays itself does."""

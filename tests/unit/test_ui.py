@@ -359,3 +359,12 @@ def test_a_call_ends_as_an_input_does() -> None:
     assert outcome.failure.places[-1].function == "bad"
     assert asyncio.run(console.run("x = 1 + 1")).ok
     assert names["x"] == 2
+
+
+def test_numbers_and_options_of_numpy() -> None:
+    control = ui.slider(np.float64(0), np.float64(1), value=np.float64(0.5))
+    assert control.value == 0.5
+    assert ui.choice(["a", None], value=None).value is None
+    arrays = [np.zeros(2), np.ones(2)]
+    assert ui.choice(arrays, value=arrays[1]).value is arrays[1]
+    assert ui.choice(range(3), value=2).value == 2

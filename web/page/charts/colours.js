@@ -10,14 +10,12 @@ import { fixed, widthOf, words } from "./text.js";
  * @typedef {object} Colours what values look like
  * @property {string[]} stops evenly spaced, each #rrggbb, that of the least value first
  * @property {[number, number]} range the values of the first and the last; equal where there is one value
- * @property {string} label
  * @property {number[]} [levels] the values that are drawn, where those are few
  */
 
 const BAR = 12;
 const GAP = 14;
 const TICK = 4;
-const LABEL = 18;
 let bars = 0;
 
 /**
@@ -70,7 +68,7 @@ function shortLevel(value) {
  */
 export function barWidth(colours, height) {
   const longest = Math.max(0, ...ticksOf(colours, height).map(({ text }) => widthOf(text)));
-  return GAP + BAR + TICK + 4 + longest + (colours.label ? LABEL : 0);
+  return GAP + BAR + TICK + 4 + longest;
 }
 
 /**
@@ -80,7 +78,7 @@ export function barWidth(colours, height) {
  * @param {number} bottom
  */
 export function drawBar(colours, left, top, bottom) {
-  const { stops, range, label } = colours;
+  const { stops, range } = colours;
   const height = bottom - top;
   const id = `colour-bar-${++bars}`;
   const gradient = svg("linearGradient", { id, x1: 0, y1: 1, x2: 0, y2: 0 });
@@ -96,11 +94,6 @@ export function drawBar(colours, left, top, bottom) {
     const end = x + BAR + TICK;
     bar.append(svg("line", { class: "base", x1: x + BAR, x2: end, y1: fixed(y), y2: fixed(y) }));
     bar.append(words("tick", end + 4, y + 4, "start", text));
-  }
-  if (label) {
-    const at = x + barWidth(colours, height) - GAP - 4;
-    const turned = { transform: `translate(${fixed(at)} ${fixed((top + bottom) / 2)}) rotate(-90)` };
-    bar.append(svg("text", { class: "name", ...turned, "text-anchor": "middle" }, label));
   }
   return bar;
 }

@@ -130,7 +130,7 @@ export function spots({ label, ink, points, marker, radius = 2.75, values = null
       const found = nearest(points, place, x, y);
       const value = values?.[found?.index ?? -1] ?? null;
       if (!found || value === null || !colours) return found;
-      return { ...found, text: `${found.text}, ${colours.label || "c"} ${short(value)}`, ink: inkOf(value) };
+      return { ...found, text: `${found.text}, c ${short(value)}`, ink: inkOf(value) };
     },
   };
 }
