@@ -81,7 +81,7 @@ def plot(
 ) -> Display:
     """Plot one or more lines.
 
-    For a line of more than 2000 points, the minimum and maximum of each of up to 1000 slices are drawn;
+    Of more than 2000 points, the minimum and maximum of each of up to 1000 slices are drawn;
     they are computed on the device of the series.
 
     Parameters

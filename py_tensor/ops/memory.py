@@ -17,8 +17,8 @@ def _view(self: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
     Parameters
     ----------
     dtype
-        With the same size, the result is a view, writable if the tensor is. With another size, the last axis is
-        longer or shorter, as in NumPy, and the result is a read-only copy.
+        With the same size, the result is a view, writable if the tensor is. With another size, the
+        last axis is longer or shorter, as in NumPy, and the result is a read-only copy.
     type
         Only `Tensor` is supported, which may be the first argument as well.
 

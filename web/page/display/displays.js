@@ -34,8 +34,11 @@ export class Displays {
     engine.addEventListener("ready", () => this.forget());
     engine.addEventListener("due", (event) => {
       const { number, targets } = /** @type {CustomEvent<DueEvent>} */ (event).detail;
-      if (targets) for (const target of targets) this.panels.get(target)?.request(target);
-      else this.panels.get(number)?.retire();
+      if (!targets) this.panels.get(number)?.retire();
+      for (const target of targets ?? []) {
+        const panel = this.panels.get(target);
+        if (panel?.element.isConnected) panel.request(target); // its cell may have run again since
+      }
     });
   }
 

@@ -230,6 +230,14 @@ export class Code {
 
   /** @param {string} text that the file has become elsewhere */
   set text(text) {
+    this.replace(text, false);
+  }
+
+  /**
+   * @param {string} text
+   * @param {boolean} isUndoable
+   */
+  replace(text, isUndoable) {
     const before = this.text;
     const most = Math.min(before.length, text.length);
     let from = 0;
@@ -238,7 +246,7 @@ export class Code {
     while (end < most - from && before.at(-1 - end) === text.at(-1 - end)) end++;
     this.view.dispatch({
       changes: { from, to: before.length - end, insert: text.slice(from, text.length - end) },
-      annotations: Transaction.addToHistory.of(false),
+      annotations: Transaction.addToHistory.of(isUndoable),
     });
   }
 

@@ -5,7 +5,7 @@
 
 import { cellsOf, isMarker } from "./cells.js";
 
-/** @typedef {{ cell_type: string, source: string | string[] }} NotebookCell */
+/** @typedef {{ cell_type: string, source: string | string[], metadata?: { title?: unknown } }} NotebookCell */
 
 /**
  * @param {string} json
@@ -19,9 +19,10 @@ export function programOf(json) {
 }
 
 /** @param {NotebookCell} cell */
-function percent({ cell_type: type, source }) {
+function percent({ cell_type: type, source, metadata }) {
   const text = (Array.isArray(source) ? source.join("") : String(source ?? "")).replaceAll("\r\n", "\n").trimEnd();
-  if (type === "code") return `# %%\n${text}\n`;
+  const title = typeof metadata?.title === "string" ? ` ${metadata.title}` : "";
+  if (type === "code") return `# %%${title}\n${text}\n`;
   return `# %% [${type}]\n${text.replace(/^(?=.)/gm, "# ").replace(/^$/gm, "#")}\n`;
 }
 
@@ -64,7 +65,8 @@ function jupyterCell(text, { isText, title }, i) {
   const body = (isMarker(lines[0]) ? lines.slice(1) : lines).join("\n").replace(/^\n+|\s+$/g, "");
   const id = `cell-${i + 1}`;
   if (!isText) {
-    return { cell_type: "code", id, execution_count: null, metadata: {}, outputs: [], source: linesOf(body) };
+    const metadata = title ? { title } : {};
+    return { cell_type: "code", id, execution_count: null, metadata, outputs: [], source: linesOf(body) };
   }
   const type = /^\[raw\]/.test(title) ? "raw" : "markdown";
   return { cell_type: type, id, metadata: {}, source: linesOf(body.replace(/^# ?/gm, "")) };

@@ -73,7 +73,10 @@ export class Pane {
     });
     this.runAllButton = button("Run all", "button primary", () => this.run("all"));
     this.runButton = button("Run cell", "button", () => this.run("here"));
-    this.stopButton = button("Interrupt", "button", () => repl.interruptOrCancel());
+    this.stopButton = button("Interrupt", "button", () => {
+      engine.dropQueued();
+      engine.interrupt();
+    });
     this.stopButton.hidden = true;
     this.tabs = h("ul", { className: "editor-tabs" });
     this.place = h("div", { className: "editor-text" });
@@ -155,7 +158,7 @@ export class Pane {
     if (session !== this.sessions.session) return;
     const left = takeLeft(session.about.id);
     if (left.length) await this.write(left);
-    if (session.files.size === 0) await this.write([{ path: "main.py", bytes: encoded(START) }]);
+    if (!session.about.files) await this.write([{ path: "main.py", bytes: encoded(START) }]);
     const wanted = tabs.length || session.about.editor ? tabs : [...session.files.keys()].filter(isProgram).slice(0, 1);
     for (const path of wanted) await this.openTab(path);
     this.show(this.docs.find(({ path }) => path === shown) ?? this.docs[0] ?? null);
@@ -192,7 +195,9 @@ export class Pane {
    */
   take(doc, bytes) {
     const opened = textOf(doc.path, bytes);
+    if (!opened) this.close(doc, false);
     if (!opened || opened.text === doc.kept) return;
+    if (opened.json && opened.json === doc.json) return; // made of this text, but for white space
     Object.assign(doc, { kept: opened.text, stored: opened.text, json: opened.json });
     doc.code.text = opened.text;
   }
@@ -222,14 +227,21 @@ export class Pane {
     const read = await Promise.all(
       files.map(async ({ path, file }) => ({ path, bytes: new Uint8Array(await file.arrayBuffer()) })),
     );
-    const replaced = read.filter(({ path }) => this.paths.has(path)).length;
-    for (const { path, bytes } of read) {
-      const doc = this.docOf(path);
-      if (doc) this.take(Object.assign(doc, { kept: doc.code.text }), bytes);
+    await this.flush();
+    /** @type {KeptFile[]} */
+    const before = [];
+    for (const { path } of read) {
+      const bytes = this.paths.has(path) ? await this.sessions.session.readFile(path) : null;
+      if (bytes) before.push({ path, bytes });
     }
     await this.write(read);
     const words = read.length === 1 ? read[0].path : `${read.length} files`;
-    this.say(replaced ? `Replaced ${words}.` : `Added ${words}.`);
+    if (before.length)
+      this.say(
+        `Replaced ${words}. `,
+        this.undoing(() => this.write(before)),
+      );
+    else this.say(`Added ${words}.`);
     const text = read.find(({ path }) => isProgram(path));
     if (text) await this.open(text.path);
   }
@@ -275,14 +287,27 @@ export class Pane {
     const bytes = await this.sessions.session.readFile(path);
     const wasOpen = this.docOf(path) !== undefined;
     await this.write([], [path]);
-    const undo = button("Undo", "button", async () => {
-      if (!bytes) return;
+    if (!bytes) {
+      this.say(`Deleted ${path}.`);
+      return;
+    }
+    const restore = async () => {
       await this.write([{ path, bytes }]);
       if (wasOpen) await this.open(path);
+    };
+    this.say(`Deleted ${path}. `, this.undoing(restore));
+  }
+
+  /**
+   * @param {() => Promise<void>} act
+   * @returns {HTMLButtonElement} in the session that is here now
+   */
+  undoing(act) {
+    const { session } = this.sessions;
+    return button("Undo", "button", async () => {
+      if (session === this.sessions.session) await act();
       this.say("");
     });
-    if (bytes) this.say(`Deleted ${path}. `, undo);
-    else this.say(`Deleted ${path}.`);
   }
 
   /**
@@ -359,7 +384,7 @@ export class Pane {
       onChange: () => this.keepSoon(own()),
       onMove: () => this.nameRun(),
       onRun: (how, at) => this.run(how, at),
-      onSave: () => void this.flush().then(() => this.say("Saved in this browser.")),
+      onSave: () => void this.flush().then(() => this.saySaved(own())),
       onGone: (block) => drop(block, this.repl),
       query: (method, args) => this.engine.query(method, args),
     });
@@ -438,7 +463,17 @@ export class Pane {
     const texts = changed.map(({ kept }) => kept);
     await this.write(files);
     await session.queue;
-    for (const [i, doc] of changed.entries()) doc.stored = texts[i];
+    for (const [i, doc] of changed.entries()) if (this.isStored(doc)) doc.stored = texts[i];
+  }
+
+  /** @param {Doc} doc */
+  isStored(doc) {
+    return this.sessions.session.isOn && !this.sessions.problem && !this.unkept.has(doc.path);
+  }
+
+  /** @param {Doc} doc */
+  saySaved(doc) {
+    this.say(this.isStored(doc) ? "Saved in this browser." : "Not saved in this browser; Python has the file.");
   }
 
   /** The page goes, and the store might not answer any more. */
@@ -548,7 +583,7 @@ function isNotebook(path) {
 function textOf(path, bytes) {
   const text = bytes.byteLength > LONGEST_TEXT ? null : decoded(bytes);
   if (text === null) return null;
-  if (!isNotebook(path) || !text.trim()) return { text: text.replaceAll("\r\n", "\n"), json: "" };
+  if (!isNotebook(path) || !text.trim()) return { text: text.replaceAll(/\r\n?/g, "\n"), json: "" };
   try {
     return { text: programOf(text), json: text };
   } catch {

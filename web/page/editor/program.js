@@ -50,6 +50,6 @@ export class Program {
   /** Be as it was at first. */
   reset() {
     this.code.remove();
-    this.code.text = this.original.trimEnd();
+    this.code.replace(this.original.trimEnd(), true);
   }
 }

@@ -103,9 +103,13 @@ function addClear(code, block, name) {
  */
 export function showAgain(code, inputs) {
   const { text, cells } = code;
+  const used = new Set();
   for (const { source, entry, cell, state } of inputs) {
     const line = cell?.line ?? 1;
-    const same = cells.find(({ from, to }) => text.slice(from, to).trimEnd() === source);
+    const [same] = cells
+      .filter((other) => !used.has(other) && text.slice(other.from, other.to).trimEnd() === source)
+      .sort((a, b) => Math.abs(a.line - line) - Math.abs(b.line - line));
+    used.add(same);
     const found = same?.from ?? text.indexOf(source);
     const { from, to } = cells.findLast((other) => other.line <= line) ?? cells[0];
     const block =

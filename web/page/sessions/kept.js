@@ -257,7 +257,8 @@ export class KeptSession {
   async readFiles() {
     if (!this.about.files) return [];
     await this.queue;
-    const stored = this.isOn ? await store.readFiles(this.about.id).catch(() => []) : [];
+    const stored = this.isOn ? await store.readFiles(this.about.id).catch(() => null) : [];
+    if (!stored) return []; // they may be there the next time
     const found = new Map(stored.map(({ path, bytes }) => [path, bytes]));
     for (const [path, bytes] of this.dirtyFiles) {
       if (bytes) found.set(path, bytes.slice());

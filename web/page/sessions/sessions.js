@@ -450,8 +450,7 @@ export class Sessions extends EventTarget {
         fileBytes += file.bytes.byteLength - before;
         changes.changed.push(file);
       } else {
-        changes.refused.push(file.path);
-        if (session.files.has(file.path)) changes.removed.push(file.path); // what is kept of it is not it any more
+        changes.refused.push(file.path); // the copy that is stored, if there is one, stays
       }
     }
     const copies = changed.map(({ path, bytes }) => ({ path, bytes: bytes.slice() }));

@@ -60,11 +60,15 @@ export async function readInputs(id) {
  */
 export async function readFiles(id) {
   const range = all("file", id);
-  const keys = await ask("readonly", (store) => store.getAllKeys(range));
+  /** @type {IDBRequest<IDBValidKey[]> | undefined} */
+  let keys;
   /** @type {unknown[]} */
-  const contents = await ask("readonly", (store) => store.getAll(range));
+  const contents = await ask("readonly", (store) => {
+    keys = store.getAllKeys(range); // in one transaction with the contents
+    return store.getAll(range);
+  });
   return contents.flatMap((bytes, i) => {
-    const path = /** @type {IDBValidKey[]} */ (keys[i])[2];
+    const path = /** @type {IDBValidKey[] | undefined} */ (keys?.result[i])?.[2];
     return bytes instanceof Uint8Array && typeof path === "string" ? [{ path, bytes: bytes.slice() }] : [];
   });
 }
