@@ -407,6 +407,14 @@ class TestFiles:
         assert again["cells"][2]["outputs"] == [1]  # it is as it was
         assert again["metadata"]["mine"] == 1
 
+        typed = "# %% A loop\nfor i in range(3):\n    "
+        editor.write(typed)
+        app.page.wait_for_timeout(1000)  # until it is saved
+        shown = editor.text.locator(".cm-line").all_inner_texts()
+        assert [line.strip("\n") for line in shown] == typed.split("\n")
+        again = json.loads(eval(app.run("open('book.ipynb').read()")["result"]))
+        assert again["cells"][0]["metadata"] == {"title": "A loop"}
+
     def test_a_file_that_is_too_large_is_for_python_alone(
         self, fresh_page: Callable[..., AppPage]
     ) -> None:
