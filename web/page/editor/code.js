@@ -308,9 +308,12 @@ export class Code {
     this.sweep();
   }
 
-  /** @param {HTMLElement} [element] else all of them */
+  /** @param {HTMLElement} [element] else all of them but those of cells that run or wait */
   remove(element) {
-    const remove = element ? [element.slot] : this.outputs.map(({ name }) => name);
+    const running = [...this.element.children].filter((block) => block.querySelector(":is(.running, .waiting)"));
+    const kept = new Set(running.map(({ slot }) => slot));
+    const names = this.outputs.map(({ name }) => name).filter((name) => !kept.has(name));
+    const remove = element ? [element.slot] : names;
     this.view.dispatch({ effects: change.of({ remove, add: [] }) });
     this.sweep();
   }

@@ -29,6 +29,8 @@ class Reference {
   /** @param {import("../views.js").Parts} parts */
   constructor(parts) {
     this.parts = parts;
+    /** What was made of examples, by name. @type {Map<string, InPlace>} */
+    this.programs = new Map();
     this.repl = parts.repl;
     this.root = byId("panel-reference");
     /** The name of the function that is shown, or "". */
@@ -79,7 +81,10 @@ class Reference {
     const code = codeOf(entry.example);
     const file = `example_${entry.name.replaceAll(".", "_")}.py`;
     const label = `Example of ${entry.name}`;
-    const program = new InPlace(this.parts, label, programOf(entry.example), sessionBlock(entry.example), file);
+    const program =
+      this.programs.get(entry.name) ??
+      new InPlace(this.parts, label, programOf(entry.example), sessionBlock(entry.example), file);
+    this.programs.set(entry.name, program);
     const open = button("Open in the console", "button", () => {
       showConsole();
       this.repl.offer(code, `The example of ${entry.name} is at the prompt. Press Enter to run it.`);
