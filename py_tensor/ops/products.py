@@ -35,7 +35,7 @@ from py_tensor.ops.out import SAME_KIND, Out, stored
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.windows import sliding_window_view
-from py_tensor.shapes import normalize_axis, size_of
+from py_tensor.shapes import axes_of, normalize_axis, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -131,6 +131,7 @@ def matvec(
         options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
         return along_axes(matvec, x1, x2, out, axes, axis, keepdims, options)
     a, b = _computed_in("matvec", x1, x2, dtype, casting, signature, order)
+    _check_axes("matvec", a, b)
     return stored("matvec", matmul(a, expand_dims(b, -1))[..., 0], out, True, casting)
 
 
@@ -157,8 +158,17 @@ def vecmat(
         options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
         return along_axes(vecmat, x1, x2, out, axes, axis, keepdims, options)
     a, b = _computed_in("vecmat", x1, x2, dtype, casting, signature, order)
+    _check_axes("vecmat", a, b)
     found = matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
     return stored("vecmat", found, out, True, casting)
+
+
+def _check_axes(op: str, a: Tensor, b: Tensor) -> None:
+    for name, x, least in zip(("x1", "x2"), (a, b), _CORES[op], strict=False):
+        if x.ndim < least:
+            raise ShapeError(
+                f"{op}: {name} must have at least {axes_of(least)}, not shape {x.shape}"
+            )
 
 
 _CORES = {"matmul": (2, 2, 2), "matvec": (2, 1, 1), "vecmat": (1, 2, 1), "vecdot": (1, 1, 0)}

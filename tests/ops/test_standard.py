@@ -113,6 +113,10 @@ def test_signatures_of_the_standard(device: str) -> None:
     assert named._fields == ("values", "counts")
     a = np.array([np.nan, 1, np.nan, 1], np.float32)
     assert pt.unique_values(pt.tensor(a, device=device)).size == 3  # each NaN by itself
+    one = pt.ones(3, device=device)
+    for product, name in ((pt.matvec, "x1"), (pt.vecmat, "x2")):
+        with pytest.raises(pt.ShapeError, match=f"{name} must have at least 2 axes"):
+            product(one, one)
     for op in (pt.vecdot, pt.matvec):
         with pytest.raises(pt.ShapeError, match=r"vecdot|matmul"):
             op(pt.ones((2, 3), device=device), pt.ones(2, device=device))
