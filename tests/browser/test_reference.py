@@ -63,7 +63,7 @@ def test_an_example(app: AppPage, name: str) -> None:
         done = app.run(code)
         assert done["ok"], done["error"]
         results.append("\n".join(filter(None, [done["stdout"].rstrip("\n"), done["result"]])))
-    if ENTRIES[name]["section"] in ("Pictures and plots", "Controls"):  # one sees no text of these
+    if ENTRIES[name]["section"] in ("Charts and pictures", "Controls"):  # one sees no text of these
         return
     for shown, (_, expected) in zip(results, parts, strict=True):
         assert_same(shown, expected)

@@ -281,8 +281,9 @@ class TestConsole:
     def test_no_key_after_the_prompt_clears(self, repl: Repl) -> None:
         repl.type("'kept'")
         expect(repl.last(".result")).to_be_visible()
-        for key in ("Tab", "Enter", "Tab", "Enter"):
+        for key in ("Tab", "Enter", "Tab", "Enter", "Escape"):  # the last closes what is open
             repl.press(key)
+        expect(repl.page.get_by_role("dialog")).to_have_count(0)
         expect(repl.entries).to_have_count(1)
         described = repl.input.evaluate(
             "(input) => input.ariaDescribedByElements.map((element) => element.innerText).join()"
