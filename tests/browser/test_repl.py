@@ -357,7 +357,7 @@ class TestShare:
         repl.type("first = 1")
         item = repl.page.locator("#share .menu button").first
         repl.page.locator("#share summary").click()
-        expect(item).to_have_text("Copy a link to the last input")
+        expect(item).to_have_text("Copy a link to the last input that ran")
         repl.page.locator("#share summary").click()
         repl.input.fill("second = 2")
         repl.page.locator("#share summary").click()

@@ -143,11 +143,11 @@ class TestPanel:
 
     def test_before_the_device_is_known_nothing_stands_for_it(self, fresh_page: OpenPage) -> None:
         page = fresh_page().page
-        page.evaluate("void pyTensor.run('while True: pass')")
+        page.evaluate("() => { window.ended = pyTensor.run('while True: pass'); }")
         open_panel(page)
         expect(page.locator("#status-panel > dl").last).to_be_hidden()
         expect(page.locator("#status-panel .device-title")).to_be_hidden()
-        page.evaluate("pyTensor.interrupt()")
+        page.evaluate("() => pyTensor.interrupt().then(() => window.ended)")
         page.keyboard.press("Escape")
         open_panel(page)
         expect(page.locator("#status-panel .device-title")).to_be_visible()
