@@ -294,7 +294,7 @@ class TestFiles:
         assert shape == (8, 16, 3)
         assert np.abs(np.subtract(colour, (200, 100, 50))).max() <= 2  # JPEG is lossy
         error = app.run("pt.imread('bad.png')")["error"]
-        assert error.endswith("ValueError: imread: the browser cannot decode this as a picture")
+        assert error.endswith("ValueError: imread: the browser cannot decode this as an image")
 
     def test_a_folder_comes_with_what_is_in_it(self, app: AppPage) -> None:
         found = app.page.evaluate(
