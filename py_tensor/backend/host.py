@@ -195,11 +195,16 @@ class CPython(Host):
         try:
             found = ops.exif_transpose(image.open(BytesIO(data)))
             if found.mode.startswith("I"):  # 16 bits, which convert would clip
-                found = found.convert("I").point(lambda value: value * (1 / 257)).convert("L")
+                found = found.convert("I").point(_in_8_bits).convert("L")
             found = found.convert("RGBA")
         except OSError:  # UnidentifiedImageError among them
             raise ValueError("imread: Pillow cannot decode this as an image") from None
         return found.height, found.width, found.tobytes()
+
+
+def _in_8_bits(value: Any) -> Any:
+    """A channel of 16 bits, as the product that Pillow's `point` takes."""
+    return value * (1 / 257)
 
 
 host: Host = Pyodide() if sys.platform == "emscripten" else CPython()
