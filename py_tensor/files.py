@@ -467,7 +467,7 @@ def imread(
     tensor([[[255,   0,   0]]], dtype=uint8)
     """
     if mode not in ("RGB", "RGBA"):
-        raise ValueError(f"imread: mode is 'RGB' or 'RGBA', not {mode!r}")
+        raise ValueError(f"imread: mode must be 'RGB' or 'RGBA', not {mode!r}")
     place = parse(device)
     with _opened(file, "rb") as opened:
         data = opened.read()

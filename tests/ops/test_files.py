@@ -217,7 +217,7 @@ def test_default_dtypes() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: pt.imread(io.BytesIO(b""), "L"), "imread: mode is 'RGB' or 'RGBA', not 'L'"),  # type: ignore[arg-type]
+        (lambda: pt.imread(io.BytesIO(b""), "L"), "imread: mode must be 'RGB' or 'RGBA', not 'L'"),  # type: ignore[arg-type]
         (lambda: pt.frombuffer(b"12345", "i4"), "5 bytes are not a multiple of .* 4"),
         (lambda: pt.frombuffer(b"1234", "i4", 2), "1 elements, not 2"),
         (lambda: pt.frombuffer(b"1234", "i4", offset=5), "offset 5 is outside a buffer of 4"),
