@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -25,3 +26,12 @@ def source() -> random.Random:
 def gpu() -> GPU:
     """A webgpu device on a fake bridge, where Python can wait."""
     return new_gpu()
+
+
+@pytest.fixture
+def on_cpu() -> Iterator[None]:
+    """Make the cpu device the default one."""
+    before = pt.default_device()
+    pt.set_default_device("cpu")
+    yield
+    pt.set_default_device(before)

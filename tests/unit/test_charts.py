@@ -17,18 +17,12 @@ from py_tensor.display.bins import bins_for, counted
 from py_tensor.display.screen import set_screen
 from tests.unit.test_displaying import Recorder
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
+
 NAN, INF = float("nan"), float("inf")
 
 loose: Any = pt
 """For calls that type checkers refuse."""
-
-
-@pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu")
-    yield
-    pt.set_default_device(before)
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from py_tensor.backend.host import host
 from py_tensor.display import screen as displays
 from py_tensor.display.screen import set_screen
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
+
 
 class Recorder:
     """A screen that keeps what it is given."""
@@ -39,14 +41,6 @@ def screen() -> Iterator[Recorder]:
     set_screen(recorder)
     yield recorder
     set_screen(None)
-
-
-@pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu")
-    yield
-    pt.set_default_device(before)
 
 
 def test_elsewhere_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,6 @@ import binascii
 import struct
 import sys
 import zlib
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
@@ -17,15 +16,9 @@ import pytest
 import py_tensor as pt
 from py_tensor.display.colormaps import table
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
+
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu")
-    yield
-    pt.set_default_device(before)
 
 
 class Shell:

@@ -7,7 +7,6 @@ import gc
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +17,8 @@ import pytest
 import py_tensor as pt
 from py_tensor.display import charts
 from py_tensor.display.screen import set_screen
+
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SOURCE = Path(__file__).parents[2] / "web" / "worker" / "python"
 PACKAGE = "py_tensor_page"
@@ -36,14 +37,6 @@ def _module(name: str) -> ModuleType:
 
 rich: Any = _module("rich")
 views: Any = _module("views")
-
-
-@pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu")
-    yield
-    pt.set_default_device(before)
 
 
 def look(x: pt.Tensor, name: str, **place: int) -> dict[str, Any]:

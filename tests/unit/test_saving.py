@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,11 @@ import pytest
 import py_tensor as pt
 from tests.page_python import load
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
+
 saving: Any = load("saving")
 
 SHAPES = [(), (1,), (5,), (3, 4), (2, 3, 4), (0,), (0, 3), (2, 0), (2, 2, 1, 3)]
-
-
-@pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu")
-    yield
-    pt.set_default_device(before)
 
 
 @pytest.fixture(params=[True, False], ids=["blocking", "awaiting"])

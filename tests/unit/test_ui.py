@@ -16,6 +16,8 @@ from py_tensor import ui
 from py_tensor.display.screen import set_screen
 from tests.page_python import load
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
+
 loose: Any = ui  # arguments of any type
 rich: Any = load("rich")
 session: Any = load("session")
@@ -56,14 +58,6 @@ def page() -> Iterator[Page]:
     set_screen(page.rich)
     yield page
     set_screen(None)
-
-
-@pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu")
-    yield
-    pt.set_default_device(before)
 
 
 # -- Values --------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,15 +13,9 @@ import pytest
 import py_tensor as pt
 from tests.page_python import load
 
+pytestmark = pytest.mark.usefixtures("on_cpu")
+
 variables: Any = load("variables")
-
-
-@pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device("cpu")
-    yield
-    pt.set_default_device(before)
 
 
 def row(value: object) -> dict[str, Any]:
