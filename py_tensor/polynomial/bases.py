@@ -29,6 +29,7 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand, known, whole_number
 from py_tensor.ops.reduction import sum
 from py_tensor.polynomial.objects import Pair, Series, Step
+from py_tensor.polynomial.polynomial import values_at
 from py_tensor.tensor import Tensor, tensor_of
 
 
@@ -144,12 +145,17 @@ def _val(basis: Basis, op: str, x: Operand, c: Operand, tensor: bool = True) -> 
 
 def _val2d(basis: Basis, op: str, x: Operand, y: Operand, c: Operand) -> Tensor:
     """The values at points of a polynomial in two variables: an axis of `c` for each."""
-    return _val(basis, op, y, _val(basis, op, x, c), False)
+    return _valnd(basis, op, (x, y), c)
 
 
 def _val3d(basis: Basis, op: str, x: Operand, y: Operand, z: Operand, c: Operand) -> Tensor:
     """The values at points of a polynomial in three variables."""
-    return _val(basis, op, z, _val2d(basis, op, x, y, c), False)
+    return _valnd(basis, op, (x, y, z), c)
+
+
+def _valnd(basis: Basis, op: str, pts: Sequence[Operand], c: Operand) -> Tensor:
+    """The values at points of a polynomial in any number of variables."""
+    return values_at(op, partial(_val, basis, op), pts, c)
 
 
 def _grid2d(basis: Basis, op: str, x: Operand, y: Operand, c: Operand) -> Tensor:
@@ -270,8 +276,8 @@ def _weight(basis: Basis, op: str, x: Operand) -> Tensor:
 
 _OWN: dict[str, Callable[..., Any]] = {
     "fit": _fit, "grid2d": _grid2d, "grid3d": _grid3d, "val": _val, "val2d": _val2d,
-    "val3d": _val3d, "vander": _vander, "vander2d": _vander2d, "vander3d": _vander3d,
-    "weight": _weight,
+    "val3d": _val3d, "valnd": _valnd, "vander": _vander, "vander2d": _vander2d,
+    "vander3d": _vander3d, "weight": _weight,
 }  # fmt: skip
 
 

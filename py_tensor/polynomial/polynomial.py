@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
 
@@ -30,8 +30,8 @@ from py_tensor.tensor import Tensor, tensor_of
 __all__ = [
     "polyadd", "polycompanion", "polyder", "polydiv", "polyfit", "polyfromroots", "polygrid2d",
     "polygrid3d", "polyint", "polyline", "polymul", "polymulx", "polypow", "polyroots", "polysub",
-    "polytrim", "polyval", "polyval2d", "polyval3d", "polyvalfromroots", "polyvander",
-    "polyvander2d", "polyvander3d",
+    "polytrim", "polyval", "polyval2d", "polyval3d", "polyvalfromroots", "polyvalnd",
+    "polyvander", "polyvander2d", "polyvander3d",
 ]  # fmt: skip
 
 
@@ -213,12 +213,46 @@ def polyval(x: Operand, c: Operand, tensor: bool = True) -> Tensor:
 
 def polyval2d(x: Operand, y: Operand, c: Operand) -> Tensor:
     """Evaluate a polynomial in two variables at points; the axes of `c` are the powers."""
-    return polyval(y, polyval(x, c), False)
+    return values_at("polyval2d", polyval, (x, y), c)
 
 
 def polyval3d(x: Operand, y: Operand, z: Operand, c: Operand) -> Tensor:
     """Evaluate a polynomial in three variables at points."""
-    return polyval(z, polyval(y, polyval(x, c), False), False)
+    return values_at("polyval3d", polyval, (x, y, z), c)
+
+
+def polyvalnd(pts: Sequence[Operand], c: Operand) -> Tensor:
+    """Evaluate a polynomial in any number of variables at points.
+
+    Parameters
+    ----------
+    pts
+        The coordinates of the points: a tensor for each variable, all of one shape.
+    c
+        The coefficients: the first axes are the powers of the variables.
+    """
+    return values_at("polyvalnd", polyval, pts, c)
+
+
+def values_at(
+    op: str, evaluate: Callable[..., Tensor], pts: Sequence[Operand], c: Operand
+) -> Tensor:
+    """A series in several variables at points; `evaluate` gives the values for one variable.
+
+    Raises
+    ------
+    ShapeError
+        If the coordinates are not all of one shape.
+    """
+    places = [tensor_of(v, op) for v in pts]
+    if len({v.shape for v in places}) > 1:
+        shapes = ", ".join(str(v.shape) for v in places)
+        raise ShapeError(f"{op}: coordinates must have one shape, not {shapes}")
+    first, *others = places
+    found = evaluate(first, c)
+    for v in others:
+        found = evaluate(v, found, tensor=False)
+    return found
 
 
 def polygrid2d(x: Operand, y: Operand, c: Operand) -> Tensor:
