@@ -124,8 +124,9 @@ FUNCTIONS: dict[str, str] = {
     "ma": "masked arrays are not supported; use NaN with pt.nanmean, or where=mask",
     **{
         name: _OF_NUMPY_ITSELF.format(name)
-        for name in ("core", "get_include", "show_config", "show_runtime", "test")
+        for name in ("core", "get_include", "test")
     },
+    "show_runtime": "use pt.show_config",
     "info": "use help(pt.sum)",
     "nested_iters": "use nested loops over pt.ndindex(*shape)",
     "in1d": "use pt.isin",
