@@ -73,8 +73,10 @@ from py_tensor.random import randn as randn
 from py_tensor.session import debug as debug
 from py_tensor.session import device_info as device_info
 from py_tensor.session import empty_cache as empty_cache
+from py_tensor.session import get_default_dtype as get_default_dtype
 from py_tensor.session import init as init
 from py_tensor.session import memory_info as memory_info
+from py_tensor.session import set_default_dtype as set_default_dtype
 from py_tensor.session import synchronize as synchronize
 from py_tensor.session import synchronize_async as synchronize_async
 from py_tensor.tensor import Tensor as Tensor
