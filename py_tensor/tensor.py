@@ -317,13 +317,16 @@ class Tensor(Methods):
     def _assign_element(self, place: int, value: Any) -> bool:
         """Write a value at a flat index of the memory, in place if it can; whether it did."""
         alias = self._alias
+        base = self
         if type(alias) is View:
             if alias.part is not None:
                 return False
-            node = alias.base._node
-        else:
-            node = self._node
+            base = alias.base
         given = value._node if type(value) is Tensor else value
+        if base._alias is not None:
+            with _WRITING:
+                base._forget_views()
+        node = base._node
         return node.meta.device.assign(node, place, given)
 
     def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:

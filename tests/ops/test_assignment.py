@@ -1010,6 +1010,13 @@ def test_single_elements_of_tensors(device: str) -> None:
     scalar = x[2]
     x[2] = 1
     assert scalar == 6
+    view = x[::-1]
+    assert view.tolist() == [2, 1, 3, 0]  # which computes it
+    x[1] = 7
+    assert view.tolist() == [2, 1, 7, 0]
+    view[0] = 3
+    same(x, np.array([0, 7, 1, 3], "f4"), "written through a view")
+    x[1], x[3] = 3, 2
     with pytest.raises(TypeError, match="scalar is read-only"):
         scalar[()] = 1
     x.flags.writeable = False
