@@ -90,7 +90,7 @@ export class Pane {
       if (document.hidden) void this.flush();
     });
     window.addEventListener("pagehide", () => this.leave());
-    window.addEventListener("pageshow", ({ persisted }) => persisted && forget(UNSTORED)); // it did not go
+    window.addEventListener("pageshow", ({ persisted }) => persisted && forget(UNSTORED)); // the page is back
   }
 
   /** @param {() => void} onClose */

@@ -1,4 +1,4 @@
-/** Runs code of a file; what it shows comes to stand below it. */
+/** Runs the code of a file and shows each output below its code. */
 
 import { button, h } from "../ui/dom.js";
 import { lineOf, numbered } from "./cells.js";
@@ -15,7 +15,7 @@ import { lineOf, numbered } from "./cells.js";
 /**
  * @param {Code} code
  * @param {How} how
- * @param {number | undefined} at in the cell that is meant, where that is not the one with the caret
+ * @param {number | undefined} at start of the cell to run; by default the cell with the caret
  * @returns {Range[]}
  */
 function rangesOf(code, how, at) {
@@ -28,22 +28,22 @@ function rangesOf(code, how, at) {
   return meant.filter(({ isText }) => !isText).map((cell) => ({ ...cell, name: name(cell) }));
 }
 
-/** What the outputs below cells are of. @type {WeakMap<Element, Shown>} */
+/** The entry of each output. @type {WeakMap<Element, Shown>} */
 const entries = new WeakMap();
 
 /**
  * @typedef {object} Run
- * @property {(words: string) => void} say hears how it ended
- * @property {string} [path] of the file, with which outputs are kept
+ * @property {(words: string) => void} say called with a sentence when the code has ended
+ * @property {string} [path] of the file; without it the session does not store the outputs
  */
 
 /**
- * Run a program, a cell or what is selected. After a failure, the cells behind it do not run.
+ * Run a program, a cell or the selection. After a failure, the remaining cells do not run.
  *
  * @param {Code} code
  * @param {Console} repl
  * @param {How} how
- * @param {number | undefined} at in the cell that is meant, where that is not the one with the caret
+ * @param {number | undefined} at start of the cell to run; by default the cell with the caret
  * @param {Run} options
  */
 export function run(code, repl, how, at, { say, path }) {
@@ -96,7 +96,7 @@ function addClear(code, block, name) {
 }
 
 /**
- * Show again what cells have shown before: below the same code, or below the cell that is there now.
+ * Show the outputs of an earlier visit: below the same code, or else below the cell at the same line.
  *
  * @param {Code} code
  * @param {Input[]} inputs
@@ -119,7 +119,9 @@ export function showAgain(code, inputs) {
 }
 
 /**
- * @param {HTMLElement} block that is shown no more
+ * Remove an output from the session.
+ *
+ * @param {HTMLElement} block
  * @param {Console} repl
  */
 export function drop(block, repl) {
