@@ -43,6 +43,25 @@ CLICK_AT_ONCE = """
 """
 
 
+FULL = """
+  const put = IDBObjectStore.prototype.put;
+  IDBObjectStore.prototype.put = function (...args) {
+    if (window.isFull) throw new DOMException("full", "QuotaExceededError");
+    return put.apply(this, args);
+  };
+"""
+
+TYPE_AND_CLICK = """async ([text, name]) => {
+  const { EditorView } = await import("./page/vendor/codemirror.js");
+  const root = document.querySelector(".code-editor:not([hidden])").shadowRoot;
+  const view = EditorView.findFromDOM(root.querySelector(".cm-content"));
+  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+  const buttons = [...document.querySelectorAll("button")];
+  buttons.find(({ textContent }) => textContent.includes(name)).click();
+}"""
+"""In place of the text, and a button at once, before the text is saved by itself."""
+
+
 class Editor:
     """The editor under a person's hands."""
 
@@ -513,6 +532,31 @@ class TestKept:
         app.page.locator("#sessions-button").click()
         app.page.locator(".session-row", has_text="Session 1").click()
         expect(editor.text).to_have_text("'of the first'", timeout=30_000)
+
+    def test_another_session_is_opened_right_after_typing(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        app.page.locator("#sessions-button").click()
+        app.page.evaluate(TYPE_AND_CLICK, ["'of the first'", "New session"])
+        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        app.page.locator("#sessions-button").click()
+        app.page.locator(".session-row", has_text="Session 1").click()
+        expect(editor.text).to_have_text("'of the first'", timeout=30_000)
+
+    def test_two_tabs_keep_their_unsaved_text(self, visits: Visits) -> None:
+        tabs = [visits.open(script=FULL) for _ in range(2)]
+        editors = [Editor(app.page).open() for app in tabs]
+        for i, (app, editor) in enumerate(zip(tabs, editors, strict=True)):
+            editor.write(f"'saved {i}'")
+            editor.press("ControlOrMeta+s")
+            expect(editor.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
+            app.page.evaluate("window.isFull = true")
+            editor.write(f"'typed {i}'")
+        for app in tabs:
+            app.page.goto("about:blank")
+        for i, (app, editor) in enumerate(zip(tabs, editors, strict=True)):
+            visits.boot(app)
+            expect(editor.text).to_have_text(f"'typed {i}'")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

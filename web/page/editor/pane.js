@@ -5,6 +5,7 @@
  * Python writes into a file that is open comes into its tab.
  */
 
+import { forgetUnstored, keepUnstored, takeUnstored } from "../sessions/unstored.js";
 import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
 import { Code } from "./code.js";
@@ -34,8 +35,6 @@ const KEEP_AFTER_MS = 300;
 const SAID_FOR_MS = 6000;
 /** What runs for so long can be interrupted from here. */
 const STOP_AFTER_MS = 300;
-/** Where `localStorage` holds what was typed right before a page was left. */
-const UNSTORED = "py_tensor.editor";
 /** A longer text is not opened. */
 const LONGEST_TEXT = 2 * 2 ** 20;
 const START = `# %% A cell starts with "# %%". Shift+Enter runs it and goes to the next one.
@@ -90,7 +89,10 @@ export class Pane {
       if (document.hidden) void this.flush();
     });
     window.addEventListener("pagehide", () => this.leave());
-    window.addEventListener("pageshow", ({ persisted }) => persisted && forget(UNSTORED)); // the page is back
+    window.addEventListener("pageshow", ({ persisted }) => {
+      if (persisted) forgetUnstored(sessions.session.about.id); // the text is still here
+    });
+    sessions.beforeChange = () => this.leaveSession();
   }
 
   /** @param {() => void} onClose */
@@ -148,20 +150,46 @@ export class Pane {
 
   async restoreNow() {
     await this.sessions.opened;
-    for (const doc of this.docs) doc.code.close();
-    this.docs = [];
-    this.shown = null;
-    this.unkept.clear();
+    this.closeAll();
     const { session } = this.sessions;
     const { tabs, shown } = session.about.editor ?? { tabs: [], shown: null };
     await session.readFiles();
     if (session !== this.sessions.session) return;
-    const left = takeLeft(session.about.id);
-    if (left.length) await this.write(left);
+    const typed = takeUnstored(session.about.id);
+    if (typed.length) await this.write(await Promise.all(typed.map((one) => this.fileOfTyped(one))));
     if (!session.about.files) await this.write([{ path: "main.py", bytes: encoded(START) }]);
     const wanted = tabs.length || session.about.editor ? tabs : [...session.files.keys()].filter(isProgram).slice(0, 1);
     for (const path of wanted) await this.openTab(path);
     this.show(this.docs.find(({ path }) => path === shown) ?? this.docs[0] ?? null);
+  }
+
+  /**
+   * Save what was typed, and close the files: whatever is typed or saved from now on is of another session.
+   */
+  async leaveSession() {
+    await this.flush();
+    this.closeAll();
+    this.show(null);
+  }
+
+  closeAll() {
+    for (const { timer, code } of this.docs) {
+      clearTimeout(timer);
+      code.close();
+    }
+    this.docs = [];
+    this.shown = null;
+    this.unkept.clear();
+  }
+
+  /**
+   * @param {import("../sessions/unstored.js").Typed} typed
+   * @returns {Promise<KeptFile>}
+   */
+  async fileOfTyped({ path, text }) {
+    if (!isNotebook(path)) return { path, bytes: encoded(text) };
+    const before = await this.sessions.session.readFile(path);
+    return { path, bytes: encoded(notebookOf(text, (before && decoded(before)) ?? "")) };
   }
 
   /** Keep which tabs there are. */
@@ -476,16 +504,11 @@ export class Pane {
     this.say(this.isStored(doc) ? "Saved in this browser." : "Not saved in this browser; Python has the file.");
   }
 
-  /** The page goes, and the store might not answer any more. */
+  /** The page is left, and the store may not be written any more. */
   leave() {
     const changed = this.docs.filter((doc) => doc.code.text !== doc.stored);
-    if (!changed.length) return;
-    const files = changed.map((doc) => ({ path: doc.path, text: decoded(fileOf(doc).bytes) }));
-    try {
-      localStorage.setItem(UNSTORED, JSON.stringify({ id: this.sessions.session.about.id, files }));
-    } catch {
-      // There is no such storage, or it is full: the last moment's typing is lost.
-    }
+    const typed = changed.map(({ path, code }) => ({ path, text: code.text }));
+    if (typed.length) keepUnstored(this.sessions.session.about.id, typed);
   }
 
   // Running ----------------------------------------------------------------------------------------
@@ -536,33 +559,6 @@ function fileOf(doc) {
   const { path, code } = doc;
   if (isNotebook(path)) doc.json = notebookOf(code.text, doc.json);
   return { path, bytes: encoded(isNotebook(path) ? doc.json : code.text) };
-}
-
-/**
- * @param {string} id of a session
- * @returns {KeptFile[]} what was typed in it right before the page was left
- */
-function takeLeft(id) {
-  try {
-    const left = JSON.parse(localStorage.getItem(UNSTORED) ?? "null");
-    if (left?.id !== id) return [];
-    forget(UNSTORED);
-    return left.files.map((/** @type {{ path: string, text: string }} */ { path, text }) => ({
-      path: String(path),
-      bytes: encoded(String(text)),
-    }));
-  } catch {
-    return []; // there is no such storage, or it is damaged
-  }
-}
-
-/** @param {string} key */
-function forget(key) {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // There is no such storage.
-  }
 }
 
 /** @param {string} path */
