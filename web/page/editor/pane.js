@@ -314,12 +314,14 @@ export class Pane {
     await this.flush();
     const bytes = await this.sessions.session.readFile(path);
     const wasOpen = this.docOf(path) !== undefined;
+    const cells = this.sessions.session.cellsOf(path);
     await this.write([], [path]);
     if (!bytes) {
       this.say(`Deleted ${path}.`);
       return;
     }
     const restore = async () => {
+      this.sessions.session.putBack(cells);
       await this.write([{ path, bytes }]);
       if (wasOpen) await this.open(path);
     };

@@ -204,7 +204,8 @@ export class Sessions extends EventTarget {
     try {
       const entry = restoredEntry(record, this.repl.transcript, this.repl.displays, TRIMMED);
       const { source, state, at, isCleared, isTrimmed, cell = null } = record;
-      return { n, source, state, at, entry, outcome: null, bytes: sizeOf(record), isCleared, isTrimmed, cell };
+      const outcome = cell && record.outcome;
+      return { n, source, state, at, entry, outcome, bytes: sizeOf(record), isCleared, isTrimmed, cell };
     } catch {
       return null;
     }
