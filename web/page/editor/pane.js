@@ -77,6 +77,7 @@ export class Pane {
       engine.interrupt();
     });
     this.stopButton.hidden = true;
+    this.createButton = button("New", "button quiet", () => void this.create());
     this.tabs = h("ul", { className: "editor-tabs" });
     this.place = h("div", { className: "editor-text" });
     this.said = h("span", { className: "editor-said" });
@@ -104,8 +105,7 @@ export class Pane {
     });
     this.runAllButton.title = "Run every cell (Ctrl+Shift+Enter)";
     this.runButton.title = "Run the selection, or the cell with the cursor (Ctrl+Enter)";
-    const create = button("New", "button quiet", () => void this.create());
-    create.title = "New program";
+    this.createButton.title = "New program";
     const openButton = button("Open…", "button quiet", () => picker.click());
     openButton.title = "Add files from this computer; or drop them anywhere on the console";
     const clear = button("Clear outputs", "button quiet", () => this.shown?.code.remove());
@@ -124,7 +124,7 @@ export class Pane {
         "div",
         { className: "editor-bar" },
         ...[this.runAllButton, this.runButton, this.stopButton, clear, h("span", { className: "editor-gap" })],
-        ...[create, openButton, close, picker],
+        ...[this.createButton, openButton, close, picker],
       ),
       h(
         "div",
@@ -315,7 +315,9 @@ export class Pane {
     const bytes = await this.sessions.session.readFile(path);
     const wasOpen = this.docOf(path) !== undefined;
     const cells = this.sessions.session.cellsOf(path);
+    const hadFocus = this.tree.focused === path;
     await this.write([], [path]);
+    if (hadFocus && this.tree.focused === null) this.createButton.focus(); // it was the last file
     if (!bytes) {
       this.say(`Deleted ${path}.`);
       return;
@@ -324,6 +326,7 @@ export class Pane {
       this.sessions.session.putBack(cells);
       await this.write([{ path, bytes }]);
       if (wasOpen) await this.open(path);
+      else this.tree.focus(path);
     };
     this.say(`Deleted ${path}. `, this.undoing(restore));
   }
@@ -355,7 +358,9 @@ export class Pane {
     const at = this.docs.findIndex((doc) => doc.path === path);
     const wasShown = this.shown?.path === path;
     this.sessions.session.moveCells(path, to);
+    const hadFocus = this.tree.focused === path;
     await this.write([{ path: to, bytes }], [path]);
+    if (hadFocus) this.tree.focus(to);
     if (at < 0) return;
     const doc = await this.openTab(to);
     if (!doc) return;

@@ -53,6 +53,7 @@ export function run(code, repl, how, at, { say, path }) {
     const source = text.slice(from, to).trimEnd();
     if (!source.trim()) continue;
     const entry = repl.transcript.entryOf(source);
+    entry.code = code;
     const block = show(code, entry, from, to, name);
     const reason = repl.reasonToWait();
     if (reason) entry.wait(reason);

@@ -212,6 +212,8 @@ export class Entry {
     this.element = h("article", { className: "entry waiting" }, h("div", { className: "source" }, ...lines));
     /** @type {Printed | null} */
     this.printed = null;
+    /** Where the input was written, if not at the prompt. @type {{ focus: () => void } | null} */
+    this.code = null;
     /** @type {string | null} the traceback */
     this.error = null;
     /** @type {HTMLElement | null} why it has not begun */
