@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app import AppPage
 from tests.browser.repl import Repl
 from tests.browser.test_accessibility import AUDIT, AXE, SIZES
-from tests.browser.test_sessions import Visits
+from tests.browser.test_sessions import Visits, enter
 from tests.browser.visitor import Regular
 
 DROP = """async (files) => {
@@ -42,6 +42,11 @@ CLICK_AT_ONCE = """
   observer.observe(document, { childList: true, subtree: true });
 """
 
+
+PATHS = """async (store, of) => {
+  const records = await of(store.getAll(IDBKeyRange.bound(["input"], ["input", []])));
+  return records.map(({ cell }) => cell.path);
+}"""
 
 FULL = """
   const put = IDBObjectStore.prototype.put;
@@ -142,6 +147,12 @@ def visits(regular: Callable[[bool], Regular]) -> Iterator[Visits]:
 def drop(page: Page, **files: bytes) -> None:
     named = [(name.replace("__", "."), base64.b64encode(b).decode()) for name, b in files.items()]
     page.evaluate(DROP, named)
+
+
+def width_of(locator: Locator) -> float:
+    box = locator.bounding_box()
+    assert box
+    return box["width"]
 
 
 def png(rgba: Any) -> bytes:
@@ -454,6 +465,117 @@ class TestFiles:
         expect(editor.pane.locator(".file", has_text="small.txt")).not_to_contain_text("not saved")
 
 
+class TestFocus:
+    def test_after_an_answer(self, editor: Editor) -> None:
+        editor.write("# %%\nname = input('Who? ')\nname.upper()")
+        editor.put("", after="input")
+        editor.press("Control+Enter")
+        field = editor.outputs.locator("input")
+        expect(field).to_be_focused()
+        editor.page.keyboard.type("ada")
+        editor.press("Enter")
+        editor.expect_done(1)
+        expect(editor.text).to_be_focused()
+        editor.page.keyboard.insert_text("  # here")
+        expect(editor.text).to_contain_text("name = input('Who? ')  # here")
+
+    def test_in_the_file_tree(self, editor: Editor) -> None:
+        page = editor.page
+        drop(page, a__txt=b"", b__txt=b"", c__txt=b"")
+        editor.expect_files("a.txt", "b.txt", "c.txt", "main.py")
+
+        def press(verb: str, name: str) -> None:
+            button = editor.pane.get_by_role("button", name=f"{verb} {name}", exact=True)
+            button.focus()
+            editor.press("Enter")
+
+        def expect_focus(name: str) -> None:
+            expect(editor.pane.get_by_role("button", name=name, exact=True)).to_be_focused()
+
+        press("Rename", "b.txt")
+        page.keyboard.type("z")
+        editor.press("Enter")
+        editor.expect_files("a.txt", "c.txt", "main.py", "z.txt")
+        expect_focus("z.txt")
+        press("Rename", "c.txt")
+        editor.press("Escape")
+        expect_focus("c.txt")
+        press("Delete", "c.txt")
+        editor.expect_files("a.txt", "main.py", "z.txt")
+        expect_focus("main.py")
+        press("Delete", "z.txt")
+        editor.expect_files("a.txt", "main.py")
+        expect_focus("main.py")
+        editor.pane.get_by_role("button", name="Undo").focus()
+        editor.press("Enter")
+        editor.expect_files("a.txt", "main.py", "z.txt")
+        expect_focus("z.txt")
+        press("Delete", "main.py")
+        expect_focus("z.txt")
+        press("Delete", "z.txt")
+        expect_focus("a.txt")
+        press("Delete", "a.txt")
+        editor.expect_files()
+        expect_focus("New")
+
+
+class TestDivider:
+    def test_the_pointer_moves_it(self, editor: Editor) -> None:
+        page = editor.page
+        divider = page.get_by_role("separator", name="Width of the editor")
+        usual = width_of(page.locator("#editor"))
+        at = divider.bounding_box()
+        assert at
+        x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 150, y, steps=3)
+        page.mouse.up()
+        assert width_of(page.locator("#editor")) == pytest.approx(usual - 150, abs=1)
+        both = width_of(page.locator(".workplace")) - at["width"]
+        percent = round(100 * (usual - 150) / both)
+        expect(divider).to_have_attribute("aria-valuenow", str(percent))
+        page.mouse.move(x, y)  # which drags it no more
+        assert width_of(page.locator("#editor")) == pytest.approx(usual - 150, abs=1)
+        divider.dblclick()
+        assert width_of(page.locator("#editor")) == pytest.approx(usual, abs=1)
+
+    def test_the_keyboard_moves_it_within_bounds(self, editor: Editor) -> None:
+        divider = editor.page.get_by_role("separator", name="Width of the editor")
+        divider.focus()
+        before = width_of(editor.pane)
+        now = int(divider.get_attribute("aria-valuenow") or "")
+        editor.press("ArrowLeft")
+        expect(divider).to_have_attribute("aria-valuenow", str(now - 2))
+        assert width_of(editor.pane) < before
+        editor.press("ArrowRight")
+        expect(divider).to_have_attribute("aria-valuenow", str(now))
+        for key, bound in (("Home", "aria-valuemin"), ("End", "aria-valuemax")):
+            editor.press(key)
+            editor.press("ArrowLeft" if key == "Home" else "ArrowRight")
+            limit = divider.get_attribute(bound)
+            assert limit
+            expect(divider).to_have_attribute("aria-valuenow", limit)
+        expect(divider).to_be_focused()
+
+    def test_it_stays_where_it_was_put(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        divider = app.page.get_by_role("separator", name="Width of the editor")
+        divider.press("Home")
+        width = width_of(editor.pane)
+        visits.reload(app)
+        expect(divider).to_have_attribute("aria-valuenow", "25")
+        assert width_of(editor.pane) == pytest.approx(width, abs=1)
+        editor.button.click()
+        expect(divider).to_be_hidden()
+        editor.button.click()
+        expect(divider).to_be_visible()
+        app.page.set_viewport_size({"width": 390, "height": 800})
+        expect(divider).to_be_hidden()
+        assert width_of(editor.pane) == pytest.approx(width_of(app.page.locator("#console")), abs=1)
+
+
 class TestKept:
     def test_files_and_tabs_are_there_after_a_reload(self, visits: Visits) -> None:
         app = visits.open()
@@ -494,6 +616,50 @@ class TestKept:
         assert app.run("n")["result"] == "2"
         editor.act("Clear outputs")
         visits.wait_until(lambda kept: not kept)
+
+    def test_outputs_leave_the_session_with_their_file(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("# %%\n'a result'\n\n# %%\n1 / 0\n")
+        editor.act("Run all")
+        editor.expect_done(2)
+        visits.wait_until(lambda kept: [state for _, state, _ in kept] == ["done", "failed"])
+        visits.reload(app)
+        editor.expect_done(2)
+        editor.act("Delete main.py")
+        editor.expect_files()
+        visits.wait_until(lambda kept: not kept)
+        enter(Repl(app.page), "'at the prompt'")
+        editor.act("Undo")
+        editor.expect_done(2)
+        visits.wait_until(lambda kept: [s for _, s, _ in kept] == ["done", "failed", "done"])
+        visits.reload(app)
+        editor.expect_done(2)
+        assert "= 'a result'" in editor.lines
+        expect(editor.outputs.last).to_contain_text("ZeroDivisionError")
+        app.run("import os; os.remove('main.py')")  # which a program can do, too
+        editor.expect_files()
+        visits.wait_until_ended("'at the prompt'")
+
+    def test_outputs_go_with_a_file_that_is_renamed(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("'a result'")
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        visits.wait_until_ended("'a result'")
+        visits.reload(app)
+        editor.expect_done(1)
+        editor.act("Rename main.py")
+        editor.page.keyboard.type("other")
+        editor.press("Enter")
+        editor.expect_tabs("other.py")
+        while visits.in_store(PATHS) != ["other.py"]:
+            app.page.wait_for_timeout(50)
+        visits.reload(app)
+        editor.expect_tabs("other.py")
+        editor.expect_done(1)
+        assert "= 'a result'" in editor.lines
 
     def test_a_restart_keeps_the_files(self, fresh_page: Callable[..., AppPage]) -> None:
         app = fresh_page()

@@ -9,6 +9,7 @@ import { forgetUnstored, keepUnstored, takeUnstored } from "../sessions/unstored
 import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
 import { Code } from "./code.js";
+import { Divider } from "./divider.js";
 import { notebookOf, programOf } from "./notebook.js";
 import { drop, run, showAgain } from "./running.js";
 import { Tree } from "./tree.js";
@@ -84,6 +85,7 @@ export class Pane {
     /** One session is shown after another. */
     this.restored = Promise.resolve();
     this.draw(onClose);
+    this.divider = new Divider(root);
     engine.addEventListener("change", () => this.showStop());
     sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
     document.addEventListener("visibilitychange", () => {
@@ -340,6 +342,7 @@ export class Pane {
     return button("Undo", "button", async () => {
       if (session === this.sessions.session) await act();
       this.say("");
+      if (document.activeElement === document.body) this.focus();
     });
   }
 
