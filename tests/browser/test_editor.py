@@ -576,6 +576,144 @@ class TestDivider:
         assert width_of(editor.pane) == pytest.approx(width_of(app.page.locator("#console")), abs=1)
 
 
+def notebook(*cells: tuple[str, list[Any]]) -> bytes:
+    """Of cells of code, each with its outputs, written as no page writes them."""
+    made = [
+        {"outputs": outputs, "cell_type": "code", "source": source, "metadata": {"mine": i}}
+        for i, (source, outputs) in enumerate(cells)
+    ]
+    whole = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": made}
+    return json.dumps(whole, indent=3).encode()
+
+
+def shows(**mimes: str | list[str]) -> dict[str, Any]:
+    data = {name.replace("__", "/").replace("_xml", "+xml"): text for name, text in mimes.items()}
+    return {"output_type": "display_data", "metadata": {}, "data": data}
+
+
+class TestOutputsOfANotebook:
+    @pytest.fixture
+    def cells(self, editor: Editor) -> list[tuple[str, list[Any]]]:
+        jpeg = editor.page.evaluate(
+            """async () => {
+              const canvas = new OffscreenCanvas(16, 8);
+              canvas.getContext("2d").fillRect(0, 0, 16, 8);
+              const blob = await canvas.convertToBlob({ type: "image/jpeg" });
+              return btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())));
+            }"""
+        )
+        picture = base64.encodebytes(png(np.full((5, 7, 4), 255, np.uint8))).decode()
+        svg = (
+            '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="window.ran = 1">'
+            "<script>window.ran = 1</script></svg>"
+        )
+        html = '<b id="theirs">bold</b><img src="x" onerror="window.ran = 1">'
+        traceback = ["\x1b[0;31mZeroDivisionError\x1b[0m", "by \x1b[1mzero\x1b[0m"]
+        return [
+            (
+                "x = 1\nx",
+                [
+                    {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]},
+                    {"output_type": "stream", "name": "stderr", "text": "\x1b[31mthree\x1b[0m\n"},
+                    {"output_type": "execute_result", "data": {"text/plain": ["1"]}},
+                ],
+            ),
+            ("# %% within\n'none'", []),
+            (
+                "pictures",
+                [
+                    shows(image__png=picture, text__html=html, text__plain="<a figure>"),
+                    shows(image__jpeg=jpeg),
+                    shows(image__svg_xml=svg),
+                ],
+            ),
+            (
+                "fails",
+                [
+                    {"output_type": "error", "traceback": traceback, "ename": "", "evalue": ""},
+                    shows(text__html=html, text__plain="<b>as text</b>"),
+                ],
+            ),
+            ("html", [shows(text__html=html)]),
+            ("junk", [1, None, {"output_type": "stream"}, {"output_type": "display_data"}]),
+        ]
+
+    def test_safe_kinds_are_shown(self, editor: Editor, cells: list[tuple[str, list[Any]]]) -> None:
+        drop(editor.page, book__ipynb=notebook(*cells))
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.expect_done(4)
+        expect(editor.outputs.locator("> .note")).to_have_text(["From the file"] * 4)
+        assert editor.lines[:4] == ["# %%", "x = 1", "x", "= one\ntwo\nthree,1"]
+        expect(editor.outputs.first.locator(".stderr")).to_have_text("three\n")
+        for i, alt in enumerate(["<a figure>", "Picture", "Picture"]):
+            image = editor.outputs.nth(1).locator("img").nth(i)
+            expect(image).to_have_attribute("alt", alt)
+            editor.page.wait_for_function("(image) => image.complete", arg=image.element_handle())
+            width = image.evaluate("(image) => image.naturalWidth")
+            assert width == [7, 16, 9][i]
+        failed = editor.outputs.nth(2)
+        expect(failed.locator(".error")).to_have_text("ZeroDivisionError\nby zero")
+        expect(failed.locator("pre.result")).to_have_text("<b>as text</b>")
+        expect(editor.outputs.nth(3)).to_contain_text("Not shown: output of type text/html.")
+        assert editor.page.locator("#theirs").count() == 0
+        assert editor.page.evaluate("window.ran") is None
+
+    def test_they_stay_in_the_file(
+        self, editor: Editor, cells: list[tuple[str, list[Any]]], tmp_path: Path
+    ) -> None:
+        content = notebook(*cells)
+        drop(editor.page, book__ipynb=content)
+        editor.expect_done(4)
+
+        def outputs() -> list[Any]:
+            row = editor.pane.locator(".file", has_text="book.ipynb")
+            row.hover()
+            with editor.page.expect_download() as download:
+                row.get_by_role("button", name="Download").click()
+            download.value.save_as(tmp_path / "book.ipynb")
+            found = json.loads((tmp_path / "book.ipynb").read_text())
+            return [cell["outputs"] for cell in found["cells"] if cell["cell_type"] == "code"]
+
+        editor.put("", after="x = 1")
+        editor.press("Control+Enter")
+        expect(editor.outputs.first).not_to_contain_text("From the file", timeout=30_000)
+        editor.expect_done(4)
+        assert editor.lines[:4] == ["# %%", "x = 1", "x", "= 1"]
+        expect(editor.outputs.nth(1)).to_contain_text("From the file")
+        assert outputs() == [of for _, of in cells]
+        assert (tmp_path / "book.ipynb").read_bytes() == content
+        editor.put("0", after="x = 1")
+        changed = outputs()
+        assert changed[0] == []  # they are of other code
+        assert changed[-1] == cells[-1][1]
+        editor.put("", after="x = 10")
+        editor.press("Backspace")
+        assert outputs()[0] == cells[0][1]
+
+    def test_another_version_of_the_file(self, editor: Editor) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "first"}
+        drop(editor.page, book__ipynb=notebook(("a", [said]), ("b", [said])))
+        expect(editor.outputs).to_have_count(2)
+        drop(editor.page, book__ipynb=notebook(("a", []), ("b", [said | {"text": "second"}])))
+        expect(editor.outputs).to_have_count(1)
+        assert editor.lines == ["# %%", "a", "", "# %%", "b", "= second", ""]
+
+    def test_after_a_reload(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        said = {"output_type": "stream", "name": "stdout", "text": "of the file"}
+        drop(app.page, book__ipynb=notebook(("'here'", [said]), ("'there'", [said])))
+        expect(editor.outputs).to_have_count(2)
+        editor.put("", after="here")
+        editor.press("Control+Enter")
+        expect(editor.outputs.first).to_contain_text("here", timeout=30_000)
+        visits.wait_until_ended("# %%\n'here'")
+        visits.reload(app)
+        editor.expect_done(2)
+        assert editor.lines[:3] == ["# %%", "'here'", "= 'here'"]
+        expect(editor.outputs.last).to_contain_text("of the file")
+
+
 class TestKept:
     def test_files_and_tabs_are_there_after_a_reload(self, visits: Visits) -> None:
         app = visits.open()
@@ -737,9 +875,18 @@ def test_axe_finds_nothing(fresh_page: Callable[..., AppPage], size: str, scheme
     editor.act("Run all")
     editor.expect_done(2)
     page.evaluate(AXE.read_text("utf-8"))
-    violations = page.evaluate(AUDIT)
-    assert [v for v in violations if v["impact"] in ("serious", "critical")] == []
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+    def audit() -> None:
+        violations = page.evaluate(AUDIT)
+        assert [v for v in violations if v["impact"] in ("serious", "critical")] == []
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+    audit()
+    picture = base64.b64encode(png(np.full((5, 7, 4), 255, np.uint8))).decode()
+    error = {"output_type": "error", "traceback": ["E: e"]}
+    drop(page, book__ipynb=notebook(("1", [shows(image__png=picture), error])))
+    editor.expect_done(1)
+    audit()
 
 
 def test_the_keyboard_leaves_the_text(editor: Editor) -> None:

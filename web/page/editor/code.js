@@ -295,7 +295,8 @@ export class Code {
     element.slot = name;
     this.element.append(element);
     this.resizing.observe(element);
-    const remove = this.outputs.filter((other) => other.at >= from && other.at <= to).map((other) => other.name);
+    const end = Math.max(to, at); // the last line may end with spaces
+    const remove = this.outputs.filter((other) => other.at >= from && other.at <= end).map((other) => other.name);
     this.view.dispatch({ effects: change.of({ remove, add: [{ name, at }] }) });
     this.sweep();
   }

@@ -11,7 +11,7 @@ import { saveFile } from "../ui/saving.js";
 import { Code } from "./code.js";
 import { Divider } from "./divider.js";
 import { notebookOf, programOf } from "./notebook.js";
-import { drop, run, showAgain } from "./running.js";
+import { drop, run, showAgain, showStored } from "./running.js";
 import { Tree } from "./tree.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
@@ -28,7 +28,8 @@ import { Tree } from "./tree.js";
  * @property {Code} code
  * @property {string} kept its text as the session has it
  * @property {string} stored its text as the browser has stored it
- * @property {string} json of a notebook; else ""
+ * @property {string} json of a notebook, as it was written last; else ""
+ * @property {string} opened of a notebook, as it was opened; else ""
  * @property {ReturnType<typeof setTimeout>} [timer]
  */
 
@@ -38,6 +39,8 @@ const SAID_FOR_MS = 6000;
 const STOP_AFTER_MS = 300;
 /** A longer text is not opened. */
 const LONGEST_TEXT = 2 * 2 ** 20;
+/** A notebook may contain pictures. */
+const LONGEST_NOTEBOOK = 8 * 2 ** 20;
 const START = `# %% A cell starts with "# %%". Shift+Enter runs it and goes to the next one.
 import py_tensor as pt
 
@@ -226,10 +229,12 @@ export class Pane {
   take(doc, bytes) {
     const opened = textOf(doc.path, bytes);
     if (!opened) this.close(doc, false);
-    if (!opened || opened.text === doc.kept) return;
-    if (opened.json && opened.json === doc.json) return; // made of this text, but for white space
-    Object.assign(doc, { kept: opened.text, stored: opened.text, json: opened.json });
-    doc.code.text = opened.text;
+    if (!opened) return;
+    const { text, json } = opened;
+    if (json ? json === doc.json : text === doc.kept) return;
+    Object.assign(doc, { kept: text, stored: text, json, opened: json });
+    doc.code.text = text;
+    if (json) showStored(doc.code, json, this.repl);
   }
 
   // Files ------------------------------------------------------------------------------------------
@@ -404,10 +409,12 @@ export class Pane {
       kept: opened.text,
       stored: opened.text,
       json: opened.json,
+      opened: opened.json,
     };
     doc.code.element.hidden = true;
     this.place.append(doc.code.element);
     this.docs.push(doc);
+    if (doc.json) showStored(doc.code, doc.json, this.repl);
     showAgain(doc.code, this.sessions.session.cellsOf(path));
     return doc;
   }
@@ -567,7 +574,7 @@ export class Pane {
  */
 function fileOf(doc) {
   const { path, code } = doc;
-  if (isNotebook(path)) doc.json = notebookOf(code.text, doc.json);
+  if (isNotebook(path)) doc.json = notebookOf(code.text, doc.opened);
   return { path, bytes: encoded(isNotebook(path) ? doc.json : code.text) };
 }
 
@@ -587,7 +594,8 @@ function isNotebook(path) {
  * @returns {{ text: string, json: string } | null} what the editor shows of a file; null where it is no text
  */
 function textOf(path, bytes) {
-  const text = bytes.byteLength > LONGEST_TEXT ? null : decoded(bytes);
+  const longest = isNotebook(path) ? LONGEST_NOTEBOOK : LONGEST_TEXT;
+  const text = bytes.byteLength > longest ? null : decoded(bytes);
   if (text === null) return null;
   if (!isNotebook(path) || !text.trim()) return { text: text.replaceAll(/\r\n?/g, "\n"), json: "" };
   try {

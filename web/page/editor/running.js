@@ -2,6 +2,8 @@
 
 import { button, h } from "../ui/dom.js";
 import { lineOf, numbered } from "./cells.js";
+import { outputsOf } from "./notebook.js";
+import { storedEntry } from "./stored.js";
 
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/console.js").Console} Console */
@@ -116,6 +118,29 @@ export function showAgain(code, inputs) {
     const block =
       found < 0 ? show(code, entry, from, to, "a cell") : show(code, entry, found, found + source.length, "a cell");
     if (state !== "running" && state !== "waiting") addClear(code, block, "a cell");
+  }
+}
+
+/**
+ * Show the outputs that a notebook file holds, below their cells, instead of those shown until now.
+ *
+ * @param {Code} code that has the notebook's text
+ * @param {string} json of the notebook
+ * @param {Console} repl
+ */
+export function showStored(code, json, repl) {
+  const { text, cells } = code;
+  for (const block of code.element.querySelectorAll(":scope > .from-file")) {
+    code.remove(/** @type {HTMLElement} */ (block));
+  }
+  for (const { from, to, outputs } of outputsOf(json)) {
+    const entry = storedEntry(text.slice(from, to), outputs, repl);
+    if (!entry) continue;
+    const name = `cell ${cells.findIndex((cell) => cell.from === from) + 1}`;
+    const block = show(code, entry, from, to, `${name}, from the file`);
+    block.classList.add("from-file");
+    block.prepend(h("p", { className: "note" }, "From the file"));
+    addClear(code, block, name);
   }
 }
 
