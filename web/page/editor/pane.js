@@ -1,8 +1,8 @@
 /**
- * The editor: the files of the session, some of them in tabs, and what their cells show.
+ * The editor: the files of the session, tabs with the open ones, and the outputs of their cells.
  *
- * The files are those of Python's home folder. What is typed is kept a moment later, and before anything runs; what
- * Python writes into a file that is open comes into its tab.
+ * The files are those of Python's home folder. Typed text is saved after KEEP_AFTER_MS, and before anything runs. What
+ * Python writes to an open file appears in its tab.
  */
 
 import { forgetUnstored, keepUnstored, takeUnstored } from "../sessions/unstored.js";
@@ -18,7 +18,7 @@ import { Tree } from "./tree.js";
 /** @typedef {import("../sessions/store.js").File} KeptFile */
 
 /**
- * @typedef {object} Workplace what the editor works with
+ * @typedef {object} Workplace the parts of the page that the editor uses
  * @property {import("../engine.js").Engine} engine
  * @property {import("../repl/console.js").Console} repl
  * @property {import("../sessions/sessions.js").Sessions} sessions
@@ -26,8 +26,8 @@ import { Tree } from "./tree.js";
  * @typedef {object} Doc a file in a tab
  * @property {string} path
  * @property {Code} code
- * @property {string} kept its text as the session has it
- * @property {string} stored its text as the browser has stored it
+ * @property {string} kept its text in the session
+ * @property {string} stored its text in the browser's storage
  * @property {string} json of a notebook, as it was written last; else ""
  * @property {string} opened of a notebook, as it was opened; else ""
  * @property {ReturnType<typeof setTimeout>} [timer]
@@ -35,7 +35,7 @@ import { Tree } from "./tree.js";
 
 const KEEP_AFTER_MS = 300;
 const SAID_FOR_MS = 6000;
-/** What runs for so long can be interrupted from here. */
+/** The Interrupt button appears after this time. */
 const STOP_AFTER_MS = 300;
 /** A longer text is not opened. */
 const LONGEST_TEXT = 2 * 2 ** 20;
@@ -66,7 +66,7 @@ export class Pane {
     this.docs = [];
     /** @type {Doc | null} */
     this.shown = null;
-    /** Files that Python has, and the session has no room for. @type {Set<string>} */
+    /** Files of Python that do not fit into the session. @type {Set<string>} */
     this.unkept = new Set();
     this.tree = new Tree({
       onOpen: (path) => void this.open(path),
@@ -85,7 +85,7 @@ export class Pane {
     this.tabs = h("ul", { className: "editor-tabs" });
     this.place = h("div", { className: "editor-text" });
     this.said = h("span", { className: "editor-said" });
-    /** One session is shown after another. */
+    /** Ends when the sessions so far are shown: one after the other. */
     this.restored = Promise.resolve();
     this.draw(onClose);
     this.divider = new Divider(root);
@@ -147,7 +147,7 @@ export class Pane {
 
   // The session ------------------------------------------------------------------------------------
 
-  /** Show the files and tabs of the session that is here. */
+  /** Show the files and tabs of the current session. */
   restore() {
     this.restored = this.restored.then(() => this.restoreNow());
     return this.restored;
@@ -197,7 +197,7 @@ export class Pane {
     return { path, bytes: encoded(notebookOf(text, (before && decoded(before)) ?? "")) };
   }
 
-  /** Keep which tabs there are. */
+  /** Store the list of tabs. */
   keep() {
     const isOpen = !this.root.hidden;
     const tabs = this.docs.map(({ path }) => path);
@@ -221,7 +221,7 @@ export class Pane {
   }
 
   /**
-   * The file has become another one.
+   * Show the new content of a file.
    *
    * @param {Doc} doc
    * @param {Uint8Array} bytes
@@ -250,7 +250,7 @@ export class Pane {
 
   /**
    * @param {KeptFile[]} changed
-   * @param {string[]} [removed]
+   * @param {string[]} [removed] paths
    */
   async write(changed, removed) {
     await this.sessions.writeFiles(changed, removed);
@@ -340,7 +340,7 @@ export class Pane {
 
   /**
    * @param {() => Promise<void>} act
-   * @returns {HTMLButtonElement} in the session that is here now
+   * @returns {HTMLButtonElement} that calls `act`, as long as this session is open
    */
   undoing(act) {
     const { session } = this.sessions;
@@ -394,7 +394,7 @@ export class Pane {
 
   /**
    * @param {string} path
-   * @returns {Promise<Doc | null>} null where it is no text
+   * @returns {Promise<Doc | null>} null if the file is not text
    */
   async openTab(path) {
     const there = this.docOf(path);
@@ -422,7 +422,7 @@ export class Pane {
   /**
    * @param {string} path
    * @param {string} text
-   * @param {() => Doc} own
+   * @param {() => Doc} own the document of this code, which is created after it
    */
   codeOf(path, text, own) {
     return new Code(text, path, isProgram(path), {
@@ -447,7 +447,7 @@ export class Pane {
 
   /**
    * @param {Doc} doc
-   * @param {boolean} isKept whether its file goes on
+   * @param {boolean} isKept whether the file still exists
    */
   close(doc, isKept = true) {
     if (isKept) void this.flush();
@@ -495,7 +495,7 @@ export class Pane {
     doc.timer = setTimeout(() => void this.flush(), KEEP_AFTER_MS);
   }
 
-  /** Keep what was typed. */
+  /** Save the text of all open files. */
   async flush() {
     const changed = this.docs.filter((doc) => doc.code.text !== doc.kept);
     if (!changed.length) return;
@@ -530,7 +530,7 @@ export class Pane {
 
   // Running ----------------------------------------------------------------------------------------
 
-  /** Once something has run for a moment; before, it would flicker. */
+  /** Show the Interrupt button while something runs, after a delay: otherwise it would flicker. */
   showStop() {
     clearTimeout(this.patience);
     if (!this.engine.isWorking) {
@@ -548,7 +548,7 @@ export class Pane {
 
   /**
    * @param {import("./code.js").How} how
-   * @param {number} [at] in the cell that is meant
+   * @param {number} [at] start of the cell to run
    */
   run(how, at) {
     const doc = this.shown;
@@ -570,7 +570,7 @@ export class Pane {
 
 /**
  * @param {Doc} doc
- * @returns {KeptFile} what its file is to hold
+ * @returns {KeptFile} its file, as it is to be saved
  */
 function fileOf(doc) {
   const { path, code } = doc;
@@ -591,7 +591,7 @@ function isNotebook(path) {
 /**
  * @param {string} path
  * @param {Uint8Array} bytes
- * @returns {{ text: string, json: string } | null} what the editor shows of a file; null where it is no text
+ * @returns {{ text: string, json: string } | null} the text in the editor; null if the file is not text or too long
  */
 function textOf(path, bytes) {
   const longest = isNotebook(path) ? LONGEST_NOTEBOOK : LONGEST_TEXT;
@@ -621,7 +621,7 @@ function decoded(bytes) {
 }
 
 /**
- * @param {string} path of a file that is no text
+ * @param {string} path of a file that is not text
  * @returns {string} code that reads it
  */
 function loading(path) {
