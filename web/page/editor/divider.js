@@ -4,7 +4,7 @@ import { h } from "../ui/dom.js";
 
 const KEY = "py_tensor.editor_width";
 /** In percent of the width of both. */
-const LEAST = 25;
+const LEAST = 30;
 const MOST = 75;
 const USUAL = 57;
 const STEP = 2;

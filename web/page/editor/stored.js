@@ -30,7 +30,7 @@ export function storedEntry(source, outputs, { transcript, displays }) {
   let error = null;
   for (const output of outputs) {
     const { output_type: type, name, text, data, ename, evalue, traceback } = /** @type {any} */ (output ?? {});
-    if (type === "stream") entry.print(textOf(text), name === "stderr" ? "stderr" : "stdout");
+    if (type === "stream" && textOf(text)) entry.print(textOf(text), name === "stderr" ? "stderr" : "stdout");
     else if (type === "error")
       error = plain(Array.isArray(traceback) && traceback.length ? traceback.join("\n") : `${ename}: ${evalue}`);
     else if (data && (type === "display_data" || type === "execute_result")) entry.show(drawn(data, displays));
