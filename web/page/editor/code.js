@@ -33,7 +33,10 @@ import { cellAt, cellsOf, endOfCode, isMarker } from "./cells.js";
 /** @typedef {import("../repl/completion.js").Query} Query */
 /** @typedef {import("@codemirror/state").EditorState} EditorState */
 /** @typedef {import("./cells.js").Cell} Cell */
-/** @typedef {"here" | "next" | "all"} How "here": the selection, or else the cell with the caret; "next": the same, then move to the next cell */
+/**
+ * @typedef {"here" | "next" | "all"} How "here": the selection, or else the cell with the caret; "next": the cell with
+ *   the caret, then move to the next one
+ */
 /** @typedef {{ name: string, at: number }} Output its slot, and the end of the line that it is below */
 
 /**
@@ -261,7 +264,11 @@ export class Code {
     this.view.focus();
   }
 
-  /** Move the caret to the next cell; after the last one, append a cell. @param {number} at a position in the current cell */
+  /**
+   * Move the caret to the next cell; after the last one, append a cell.
+   *
+   * @param {number} at a position in the current cell
+   */
   moveOn(at) {
     const next = this.cells.find(({ from }) => from > at);
     const { doc } = this.view.state;

@@ -5,7 +5,13 @@
 
 import { cellsOf, isMarker } from "./cells.js";
 
-/** @typedef {{ cell_type: string, source: string | string[], metadata?: { title?: unknown }, outputs?: unknown }} NotebookCell */
+/**
+ * @typedef {object} NotebookCell
+ * @property {string} cell_type
+ * @property {string | string[]} source
+ * @property {{ title?: unknown }} [metadata]
+ * @property {unknown} [outputs]
+ */
 
 /**
  * @param {string} json
@@ -49,12 +55,12 @@ function percent({ cell_type: type, source, metadata }) {
  */
 export function notebookOf(program, opened) {
   const old = parsed(opened);
-  const unchanged = (old.cells ?? []).map((cell) => ({ cell, text: percent(cell) }));
+  const unchanged = (old.cells ?? []).map((cell) => ({ cell, text: percent(cell).trimEnd() }));
   const cells = cellsOf(program)
     .filter(({ from, to }) => program.slice(from, to).trim())
     .map((cell, i) => {
-      const made = jupyterCell(program.slice(cell.from, cell.to), cell, i);
-      const text = percent(made);
+      const text = program.slice(cell.from, cell.to).trimEnd();
+      const made = jupyterCell(text, cell, i);
       const at = unchanged.findIndex((other) => other.text === text);
       return at < 0 ? made : { ...made, ...unchanged.splice(at, 1)[0]?.cell };
     });

@@ -1,6 +1,7 @@
 /**
  * Text of the editor that was not stored when the page was left: `localStorage` is written at once, IndexedDB is not.
- * Each session has its own key, and is open in one tab at a time (claim.js), so tabs do not overwrite each other's text.
+ * Each session has its own key, and is open in one tab at a time (claim.js). So tabs do not overwrite each other's
+ * text.
  */
 
 /** @typedef {{ path: string, text: string }} Typed the text of a file as the editor shows it */
