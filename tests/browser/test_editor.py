@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app import AppPage
 from tests.browser.repl import Repl
 from tests.browser.test_accessibility import AUDIT, AXE, SIZES
-from tests.browser.test_sessions import Visits
+from tests.browser.test_sessions import Visits, enter
 from tests.browser.visitor import Regular
 
 DROP = """async (files) => {
@@ -41,6 +41,30 @@ CLICK_AT_ONCE = """
   });
   observer.observe(document, { childList: true, subtree: true });
 """
+
+
+PATHS = """async (store, of) => {
+  const records = await of(store.getAll(IDBKeyRange.bound(["input"], ["input", []])));
+  return records.map(({ cell }) => cell.path);
+}"""
+
+FULL = """
+  const put = IDBObjectStore.prototype.put;
+  IDBObjectStore.prototype.put = function (...args) {
+    if (window.isFull) throw new DOMException("full", "QuotaExceededError");
+    return put.apply(this, args);
+  };
+"""
+
+TYPE_AND_CLICK = """async ([text, name]) => {
+  const { EditorView } = await import("./page/vendor/codemirror.js");
+  const root = document.querySelector(".code-editor:not([hidden])").shadowRoot;
+  const view = EditorView.findFromDOM(root.querySelector(".cm-content"));
+  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+  const buttons = [...document.querySelectorAll("button")];
+  buttons.find(({ textContent }) => textContent.trim() === name).click();
+}"""
+"""In place of the text, and a button at once, before the text is saved by itself."""
 
 
 class Editor:
@@ -123,6 +147,12 @@ def visits(regular: Callable[[bool], Regular]) -> Iterator[Visits]:
 def drop(page: Page, **files: bytes) -> None:
     named = [(name.replace("__", "."), base64.b64encode(b).decode()) for name, b in files.items()]
     page.evaluate(DROP, named)
+
+
+def width_of(locator: Locator) -> float:
+    box = locator.bounding_box()
+    assert box
+    return box["width"]
 
 
 def png(rgba: Any) -> bytes:
@@ -435,6 +465,254 @@ class TestFiles:
         expect(editor.pane.locator(".file", has_text="small.txt")).not_to_contain_text("not saved")
 
 
+class TestFocus:
+    def test_after_an_answer(self, editor: Editor) -> None:
+        editor.write("# %%\nname = input('Who? ')\nname.upper()")
+        editor.put("", after="input")
+        editor.press("Control+Enter")
+        field = editor.outputs.locator("input")
+        expect(field).to_be_focused()
+        editor.page.keyboard.type("ada")
+        editor.press("Enter")
+        editor.expect_done(1)
+        expect(editor.text).to_be_focused()
+        editor.page.keyboard.insert_text("  # here")
+        expect(editor.text).to_contain_text("name = input('Who? ')  # here")
+
+    def test_in_the_file_tree(self, editor: Editor) -> None:
+        page = editor.page
+        drop(page, a__txt=b"", b__txt=b"", c__txt=b"")
+        editor.expect_files("a.txt", "b.txt", "c.txt", "main.py")
+
+        def press(verb: str, name: str) -> None:
+            button = editor.pane.get_by_role("button", name=f"{verb} {name}", exact=True)
+            button.focus()
+            editor.press("Enter")
+
+        def expect_focus(name: str) -> None:
+            focused = editor.page.locator(":is(.file-name, .editor-bar button):focus")
+            expect(focused).to_have_text(name)
+
+        press("Rename", "b.txt")
+        page.keyboard.type("z")
+        editor.press("Enter")
+        editor.expect_files("a.txt", "c.txt", "main.py", "z.txt")
+        expect_focus("z.txt")
+        press("Rename", "c.txt")
+        editor.press("Escape")
+        expect_focus("c.txt")
+        press("Delete", "c.txt")
+        editor.expect_files("a.txt", "main.py", "z.txt")
+        expect_focus("main.py")
+        press("Delete", "z.txt")
+        editor.expect_files("a.txt", "main.py")
+        expect_focus("main.py")
+        editor.pane.get_by_role("button", name="Undo").focus()
+        editor.press("Enter")
+        editor.expect_files("a.txt", "main.py", "z.txt")
+        expect_focus("z.txt")
+        press("Delete", "main.py")
+        expect_focus("z.txt")
+        press("Delete", "z.txt")
+        expect_focus("a.txt")
+        press("Delete", "a.txt")
+        editor.expect_files()
+        expect_focus("New")
+
+
+class TestDivider:
+    def test_the_pointer_moves_it(self, editor: Editor) -> None:
+        page = editor.page
+        divider = page.get_by_role("separator", name="Width of the editor")
+        usual = width_of(page.locator("#editor"))
+        at = divider.bounding_box()
+        assert at
+        x, y = at["x"] + at["width"] / 2, at["y"] + at["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 150, y, steps=3)
+        page.mouse.up()
+        assert width_of(page.locator("#editor")) == pytest.approx(usual - 150, abs=1)
+        both = width_of(page.locator(".workplace")) - at["width"]
+        percent = round(100 * (usual - 150) / both)
+        expect(divider).to_have_attribute("aria-valuenow", str(percent))
+        page.mouse.move(x, y)  # which drags it no more
+        assert width_of(page.locator("#editor")) == pytest.approx(usual - 150, abs=1)
+        divider.dblclick()
+        assert width_of(page.locator("#editor")) == pytest.approx(usual, abs=1)
+
+    def test_the_keyboard_moves_it_within_bounds(self, editor: Editor) -> None:
+        divider = editor.page.get_by_role("separator", name="Width of the editor")
+        divider.focus()
+        before = width_of(editor.pane)
+        now = int(divider.get_attribute("aria-valuenow") or "")
+        editor.press("ArrowLeft")
+        expect(divider).to_have_attribute("aria-valuenow", str(now - 2))
+        assert width_of(editor.pane) < before
+        editor.press("ArrowRight")
+        expect(divider).to_have_attribute("aria-valuenow", str(now))
+        for key, bound in (("Home", "aria-valuemin"), ("End", "aria-valuemax")):
+            editor.press(key)
+            editor.press("ArrowLeft" if key == "Home" else "ArrowRight")
+            limit = divider.get_attribute(bound)
+            assert limit
+            expect(divider).to_have_attribute("aria-valuenow", limit)
+        expect(divider).to_be_focused()
+
+    def test_it_stays_where_it_was_put(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        divider = app.page.get_by_role("separator", name="Width of the editor")
+        divider.press("Home")
+        width = width_of(editor.pane)
+        visits.reload(app)
+        expect(divider).to_have_attribute("aria-valuenow", "30")
+        assert width_of(editor.pane) == pytest.approx(width, abs=1)
+        editor.button.click()
+        expect(divider).to_be_hidden()
+        editor.button.click()
+        expect(divider).to_be_visible()
+        app.page.set_viewport_size({"width": 390, "height": 800})
+        expect(divider).to_be_hidden()
+        assert width_of(editor.pane) == pytest.approx(width_of(app.page.locator("#console")), abs=1)
+
+
+def notebook(*cells: tuple[str, list[Any]]) -> bytes:
+    """Of cells of code, each with its outputs, written as no page writes them."""
+    made = [
+        {"outputs": outputs, "cell_type": "code", "source": source, "metadata": {"mine": i}}
+        for i, (source, outputs) in enumerate(cells)
+    ]
+    whole = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": made}
+    return json.dumps(whole, indent=3).encode()
+
+
+def shows(**mimes: str | list[str]) -> dict[str, Any]:
+    data = {name.replace("__", "/").replace("_xml", "+xml"): text for name, text in mimes.items()}
+    return {"output_type": "display_data", "metadata": {}, "data": data}
+
+
+class TestOutputsOfANotebook:
+    @pytest.fixture
+    def cells(self, editor: Editor) -> list[tuple[str, list[Any]]]:
+        jpeg = editor.page.evaluate(
+            """async () => {
+              const canvas = new OffscreenCanvas(16, 8);
+              canvas.getContext("2d").fillRect(0, 0, 16, 8);
+              const blob = await canvas.convertToBlob({ type: "image/jpeg" });
+              return btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())));
+            }"""
+        )
+        picture = base64.encodebytes(png(np.full((5, 7, 4), 255, np.uint8))).decode()
+        svg = (
+            '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="window.ran = 1">'
+            "<script>window.ran = 1</script></svg>"
+        )
+        html = '<b id="theirs">bold</b><img src="x" onerror="window.ran = 1">'
+        traceback = ["\x1b[0;31mZeroDivisionError\x1b[0m", "by \x1b[1mzero\x1b[0m"]
+        return [
+            (
+                "x = 1\nx",
+                [
+                    {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]},
+                    {"output_type": "stream", "name": "stderr", "text": "\x1b[31mthree\x1b[0m\n"},
+                    {"output_type": "execute_result", "data": {"text/plain": ["1"]}},
+                ],
+            ),
+            ("# %% within\n'none'", []),
+            (
+                "pictures",
+                [
+                    shows(image__png=picture, text__html=html, text__plain="<a figure>"),
+                    shows(image__jpeg=jpeg),
+                    shows(image__svg_xml=svg),
+                ],
+            ),
+            (
+                "\n\nfails",
+                [
+                    {"output_type": "error", "traceback": traceback, "ename": "", "evalue": ""},
+                    shows(text__html=html, text__plain="<b>as text</b>"),
+                ],
+            ),
+            ("html", [shows(text__html=html)]),
+            ("junk", [1, None, {"output_type": "stream"}, {"output_type": "display_data"}]),
+        ]
+
+    def test_safe_kinds_are_shown(self, editor: Editor, cells: list[tuple[str, list[Any]]]) -> None:
+        drop(editor.page, book__ipynb=notebook(*cells))
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.expect_done(4)
+        expect(editor.outputs.locator("> .note")).to_have_text(["From the file"] * 4)
+        assert editor.lines[:4] == ["# %%", "x = 1", "x", "= one\ntwo\nthree,1"]
+        expect(editor.outputs.first.locator(".stderr.colour-1")).to_have_text("three")
+        for i, alt in enumerate(["<a figure>", "Picture", "Picture"]):
+            image = editor.outputs.nth(1).locator("img").nth(i)
+            expect(image).to_have_attribute("alt", alt)
+            editor.page.wait_for_function("(image) => image.complete", arg=image.element_handle())
+            width = image.evaluate("(image) => image.naturalWidth")
+            assert width == [7, 16, 9][i]
+        failed = editor.outputs.nth(2)
+        expect(failed.locator(".error")).to_have_text("ZeroDivisionError\nby zero")
+        expect(failed.locator("pre.result")).to_have_text("<b>as text</b>")
+        expect(editor.outputs.nth(3)).to_contain_text("Not shown: output of type text/html.")
+        assert editor.page.locator("#theirs").count() == 0
+        assert editor.page.evaluate("window.ran") is None
+
+    def test_they_stay_in_the_file(
+        self, editor: Editor, cells: list[tuple[str, list[Any]]], tmp_path: Path
+    ) -> None:
+        content = notebook(*cells)
+        drop(editor.page, book__ipynb=content)
+        editor.expect_done(4)
+
+        def outputs() -> list[Any]:
+            row = editor.pane.locator(".file", has_text="book.ipynb")
+            row.hover()
+            with editor.page.expect_download() as download:
+                row.get_by_role("button", name="Download").click()
+            download.value.save_as(tmp_path / "book.ipynb")
+            found = json.loads((tmp_path / "book.ipynb").read_text())
+            return [cell["outputs"] for cell in found["cells"] if cell["cell_type"] == "code"]
+
+        editor.put("", after="x = 1")
+        editor.press("Control+Enter")
+        expect(editor.outputs.filter(has_text="From the file")).to_have_count(3)
+        editor.expect_done(4)
+        assert editor.lines[:4] == ["# %%", "x = 1", "x", "= 1"]
+        assert outputs() == [of for _, of in cells]
+        assert (tmp_path / "book.ipynb").read_bytes() == content
+        editor.put("0", after="x = 1")
+        changed = outputs()
+        assert changed[0] == []  # they are of other code
+        assert changed[3:] == [of for _, of in cells[2:]]  # the second is two cells now
+        editor.put("", after="x = 10")
+        editor.press("Backspace")
+        assert outputs()[0] == cells[0][1]
+
+    def test_another_version_of_the_file(self, editor: Editor) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "first"}
+        drop(editor.page, book__ipynb=notebook(("a", [said]), ("b", [said])))
+        expect(editor.outputs).to_have_count(2)
+        drop(editor.page, book__ipynb=notebook(("a", []), ("b", [said | {"text": "second"}])))
+        expect(editor.outputs).to_have_count(1)
+        assert editor.lines == ["# %%", "a", "", "# %%", "b", "= second", ""]
+
+    def test_after_a_reload(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        said = {"output_type": "stream", "name": "stdout", "text": "of the file"}
+        drop(app.page, book__ipynb=notebook(("'here'", [said]), ("'else'", [said])))
+        expect(editor.outputs).to_have_count(2)
+        editor.put("", after="here")
+        editor.press("Control+Enter")
+        visits.wait_until_ended("# %%\n'here'")
+        visits.reload(app)
+        editor.expect_done(2)
+        assert editor.lines[:3] == ["# %%", "'here'", "= 'here'"]
+        expect(editor.outputs.filter(has_text="From the file")).to_contain_text("of the file")
+
+
 class TestKept:
     def test_files_and_tabs_are_there_after_a_reload(self, visits: Visits) -> None:
         app = visits.open()
@@ -476,6 +754,50 @@ class TestKept:
         editor.act("Clear outputs")
         visits.wait_until(lambda kept: not kept)
 
+    def test_outputs_leave_the_session_with_their_file(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("# %%\n'a result'\n\n# %%\n1 / 0\n")
+        editor.act("Run all")
+        editor.expect_done(2)
+        visits.wait_until(lambda kept: [state for _, state, _ in kept] == ["done", "failed"])
+        visits.reload(app)
+        editor.expect_done(2)
+        editor.act("Delete main.py")
+        editor.expect_files()
+        visits.wait_until(lambda kept: not kept)
+        enter(Repl(app.page), "'at the prompt'")
+        editor.act("Undo")
+        editor.expect_done(2)
+        visits.wait_until(lambda kept: [s for _, s, _ in kept] == ["done", "failed", "done"])
+        visits.reload(app)
+        editor.expect_done(2)
+        assert "= 'a result'" in editor.lines
+        expect(editor.outputs.last).to_contain_text("ZeroDivisionError")
+        app.run("import os; os.remove('main.py')")  # which a program can do, too
+        editor.expect_files()
+        visits.wait_until_ended("'at the prompt'")
+
+    def test_outputs_go_with_a_file_that_is_renamed(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("'a result'")
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        visits.wait_until_ended("'a result'")
+        visits.reload(app)
+        editor.expect_done(1)
+        editor.act("Rename main.py")
+        editor.page.keyboard.type("other")
+        editor.press("Enter")
+        editor.expect_tabs("other.py")
+        while visits.in_store(PATHS) != ["other.py"]:
+            app.page.wait_for_timeout(50)
+        visits.reload(app)
+        editor.expect_tabs("other.py")
+        editor.expect_done(1)
+        assert "= 'a result'" in editor.lines
+
     def test_a_restart_keeps_the_files(self, fresh_page: Callable[..., AppPage]) -> None:
         app = fresh_page()
         editor = Editor(app.page).open()
@@ -514,6 +836,32 @@ class TestKept:
         app.page.locator(".session-row", has_text="Session 1").click()
         expect(editor.text).to_have_text("'of the first'", timeout=30_000)
 
+    def test_another_session_is_opened_right_after_typing(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        app.page.locator("#sessions-button").click()
+        expect(app.page.get_by_role("button", name="New session")).to_be_visible()
+        app.page.evaluate(TYPE_AND_CLICK, ["'of the first'", "New session"])
+        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        app.page.locator("#sessions-button").click()
+        app.page.locator(".session-row", has_text="Session 1").click()
+        expect(editor.text).to_have_text("'of the first'", timeout=30_000)
+
+    def test_two_tabs_keep_their_unsaved_text(self, visits: Visits) -> None:
+        tabs = [visits.open(script=FULL) for _ in range(2)]
+        editors = [Editor(app.page).open() for app in tabs]
+        for i, (app, editor) in enumerate(zip(tabs, editors, strict=True)):
+            editor.write(f"'saved {i}'")
+            editor.press("ControlOrMeta+s")
+            expect(editor.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
+            app.page.evaluate("window.isFull = true")
+            editor.write(f"'typed {i}'")
+        for app in tabs:
+            app.page.goto("about:blank")
+        for i, (app, editor) in enumerate(zip(tabs, editors, strict=True)):
+            visits.boot(app)
+            expect(editor.text).to_have_text(f"'typed {i}'")
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
@@ -527,9 +875,18 @@ def test_axe_finds_nothing(fresh_page: Callable[..., AppPage], size: str, scheme
     editor.act("Run all")
     editor.expect_done(2)
     page.evaluate(AXE.read_text("utf-8"))
-    violations = page.evaluate(AUDIT)
-    assert [v for v in violations if v["impact"] in ("serious", "critical")] == []
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+    def audit() -> None:
+        violations = page.evaluate(AUDIT)
+        assert [v for v in violations if v["impact"] in ("serious", "critical")] == []
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+    audit()
+    picture = base64.b64encode(png(np.full((5, 7, 4), 255, np.uint8))).decode()
+    error = {"output_type": "error", "traceback": ["E: e"]}
+    drop(page, book__ipynb=notebook(("1", [shows(image__png=picture), error])))
+    editor.expect_done(1)
+    audit()
 
 
 def test_the_keyboard_leaves_the_text(editor: Editor) -> None:

@@ -5,8 +5,8 @@
  * @typedef {{ kind: "text", text: string }} TextBundle
  * @typedef {{ kind: "error", text: string }} ErrorBundle why there is nothing to show
  * @typedef {{ kind: "shown" }} ShownBundle a result that is on the screen already
- * @typedef {{ kind: "html" | "svg" | "png", data: string, label: string }} ForeignBundle of an object of another
- *   library; a PNG in base64
+ * @typedef {{ kind: "html" | "svg" | "png" | "jpeg", data: string, label: string }} ForeignBundle of an object of
+ *   another library; PNG and JPEG in base64
  *
  * @typedef {object} ImageBundle
  * @property {"image"} kind

@@ -69,7 +69,7 @@ export class ControlsPanel {
     this.disable();
   }
 
-  /** Nobody hears of changes any more. */
+  /** Python no longer listens to the controls. */
   retire() {
     this.isLive = false;
     this.displays.around(() => this.disable());

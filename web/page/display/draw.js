@@ -39,6 +39,7 @@ export function draw(bundle, place) {
       return { element: drawForeign(bundle) };
     case "svg":
     case "png":
+    case "jpeg":
       return savable(bundle, place, (one) => ({ element: drawForeign(one) }));
     case "tensor":
       return { element: drawTensor(bundle, place) };

@@ -1,4 +1,4 @@
-/** Objects of other libraries: HTML without what could do harm, SVG and PNG as images, in which nothing runs. */
+/** Objects of other libraries: HTML without what could do harm, SVG, PNG and JPEG as images, in which nothing runs. */
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { sanitized } from "./sanitize.js";
@@ -15,7 +15,7 @@ export function drawForeign({ kind, data, label }) {
     focusableWhileItScrolls(element);
     return element;
   }
-  const src = kind === "png" ? `data:image/png;base64,${data}` : `data:image/svg+xml,${encoded(data)}`;
+  const src = kind === "svg" ? `data:image/svg+xml,${encoded(data)}` : `data:image/${kind};base64,${data}`;
   return h("img", { className: "foreign-image", src, alt: label });
 }
 

@@ -76,10 +76,17 @@ function actionsOf(bundle, shown) {
     case "svg":
       return [svg(() => bundle.data), png(() => pngOfSvg(bundle.data))];
     case "png":
-      return [png(async () => new Blob([Uint8Array.from(atob(bundle.data), (byte) => byte.charCodeAt(0))]))];
+      return [png(async () => new Blob([bytesOf(bundle.data)]))];
+    case "jpeg":
+      return [{ words: "Save JPEG", save: async () => saveFile("picture.jpg", "image/jpeg", bytesOf(bundle.data)) }];
     default:
       return [];
   }
+}
+
+/** @param {string} base64 */
+function bytesOf(base64) {
+  return Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0));
 }
 
 /** @param {HTMLElement} element */

@@ -1,8 +1,8 @@
 /**
- * A file's text, to be written in: CodeMirror, with what its cells show below them.
+ * The text of a file in CodeMirror, with the output of each cell below the cell.
  *
- * What a cell shows stands in the page, not in the shadow root, and is brought to its place by a slot: so the page's
- * style sheets are its own, and it is the same element wherever the text moves.
+ * An output is a child of the host element, not of the shadow root, and a slot in the text displays it. So the page's
+ * style sheets apply to it, and its element stays the same when the text around it moves.
  */
 
 import { complete, completions } from "../repl/completion.js";
@@ -11,16 +11,11 @@ import { toNextStep } from "../repl/text.js";
 import { writing } from "../repl/writing.js";
 import { h } from "../ui/dom.js";
 import {
-  closeBracketsKeymap,
   completionStatus,
   Decoration,
-  defaultKeymap,
   EditorView,
   GutterMarker,
   gutter,
-  highlightSpecialChars,
-  history,
-  historyKeymap,
   indentLess,
   indentMore,
   keymap,
@@ -38,16 +33,19 @@ import { cellAt, cellsOf, endOfCode, isMarker } from "./cells.js";
 /** @typedef {import("../repl/completion.js").Query} Query */
 /** @typedef {import("@codemirror/state").EditorState} EditorState */
 /** @typedef {import("./cells.js").Cell} Cell */
-/** @typedef {"here" | "next" | "all"} How the cell with the caret or what is selected, that cell and on to the next, all */
-/** @typedef {{ name: string, at: number }} Output where it stands: at the end of a line */
+/**
+ * @typedef {"here" | "next" | "all"} How "here": the selection, or else the cell with the caret; "next": the cell with
+ *   the caret, then move to the next one
+ */
+/** @typedef {{ name: string, at: number }} Output its slot, and the end of the line that it is below */
 
 /**
  * @typedef {object} CodeEvents
- * @property {() => void} onChange the text is another one
- * @property {() => void} onMove the caret, or what is selected, is elsewhere
- * @property {(how: How, at?: number) => void} onRun at: in the cell that is meant
+ * @property {() => void} onChange the text has changed
+ * @property {() => void} onMove the selection has changed
+ * @property {(how: How, at?: number) => void} onRun at: start of the cell to run; by default the cell with the caret
  * @property {() => void} onSave
- * @property {(element: HTMLElement) => void} onGone what a cell has shown is shown no more
+ * @property {(element: HTMLElement) => void} onGone an output was removed
  * @property {Query} query
  */
 
@@ -80,7 +78,7 @@ const outputs = StateField.define({
     ),
 });
 
-/** Where what a cell shows comes to stand. */
+/** The place of an output in the text. */
 class Slot extends WidgetType {
   /** @param {string} name */
   constructor(name) {
@@ -109,7 +107,7 @@ class Slot extends WidgetType {
 
 const STARTS = Decoration.line({ class: "cm-cell" });
 
-/** The lines with which cells begin. */
+/** Marks the first line of each cell. */
 const starts = StateField.define({
   create: drawStarts,
   update: (before, transaction) => (transaction.docChanged ? drawStarts(transaction.state) : before),
@@ -126,7 +124,7 @@ function drawStarts({ doc }) {
   return Decoration.set(found);
 }
 
-/** A mark to press. The keyboard has Shift-Enter, so it is nothing that is read out. */
+/** A mark that runs its cell when clicked. Screen readers skip it: the keyboard has Shift-Enter. */
 class RunMark extends GutterMarker {
   /** @override */
   toDOM() {
@@ -138,20 +136,20 @@ const RUN = new RunMark();
 export class Code {
   /**
    * @param {string} text
-   * @param {string} label what it is, for a screen reader
+   * @param {string} label accessible name
    * @param {boolean} isProgram
    * @param {CodeEvents} events
    */
   constructor(text, label, isProgram, events) {
     this.events = events;
     this.isProgram = isProgram;
-    /** After Escape, Tab leaves: nobody is trapped in it. */
+    /** Whether Tab moves the focus instead of indenting: after Escape. Without it the keyboard could not leave. */
     this.tabLeaves = false;
     this.count = 0;
     this.element = h("div", { className: "code-editor" });
     const root = this.element.attachShadow({ mode: "open", delegatesFocus: true });
     this.view = new EditorView({ root, parent: root, doc: text, extensions: this.extensions(label) });
-    /** Of what is shown below cells, which CodeMirror does not measure by itself. */
+    /** CodeMirror does not notice by itself that an output has changed its height. */
     this.resizing = new ResizeObserver(() => this.view.requestMeasure());
   }
 
@@ -180,11 +178,8 @@ export class Code {
     return [
       this.keys(),
       ...(this.isProgram ? python : []),
-      keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
-      history(),
-      highlightSpecialChars(),
       lineNumbers(),
-      look, // before what it differs from
+      look, // before `writing`, whose theme it overrides
       writing,
       EditorView.contentAttributes.of({ "aria-label": label }),
       EditorView.domEventObservers({
@@ -228,7 +223,7 @@ export class Code {
     return this.view.state.doc.toString();
   }
 
-  /** @param {string} text that the file has become elsewhere */
+  /** @param {string} text of the file after a change that was not made here */
   set text(text) {
     this.replace(text, false);
   }
@@ -260,7 +255,7 @@ export class Code {
     return this.view.state.sliceDoc(from, to).trim() ? { from, to } : null;
   }
 
-  /** @returns {Cell} the one with the caret */
+  /** @returns {Cell} the cell with the caret */
   get cell() {
     return cellAt(this.cells, this.view.state.selection.main.head);
   }
@@ -269,7 +264,11 @@ export class Code {
     this.view.focus();
   }
 
-  /** The caret into the cell behind a place; where there is none, a new one. @param {number} at */
+  /**
+   * Move the caret to the next cell; after the last one, append a cell.
+   *
+   * @param {number} at a position in the current cell
+   */
   moveOn(at) {
     const next = this.cells.find(({ from }) => from > at);
     const { doc } = this.view.state;
@@ -291,10 +290,10 @@ export class Code {
   // Outputs ----------------------------------------------------------------------------------------
 
   /**
-   * Put what code shows below it, in the place of what was there.
+   * Show an output below its code, and remove earlier outputs of that code.
    *
    * @param {HTMLElement} element
-   * @param {number} from where the code begins
+   * @param {number} from start of the code
    * @param {number} to
    */
   show(element, from, to) {
@@ -303,12 +302,13 @@ export class Code {
     element.slot = name;
     this.element.append(element);
     this.resizing.observe(element);
-    const remove = this.outputs.filter((other) => other.at >= from && other.at <= to).map((other) => other.name);
+    const end = Math.max(to, at); // the last line may end with spaces
+    const remove = this.outputs.filter((other) => other.at >= from && other.at <= end).map((other) => other.name);
     this.view.dispatch({ effects: change.of({ remove, add: [{ name, at }] }) });
     this.sweep();
   }
 
-  /** @param {HTMLElement} [element] else all of them but those of cells that run or wait */
+  /** @param {HTMLElement} [element] an output; by default all, except those of running and waiting cells */
   remove(element) {
     const running = [...this.element.children].filter((block) => block.querySelector(":is(.running, .waiting)"));
     const kept = new Set(running.map(({ slot }) => slot));
@@ -322,7 +322,7 @@ export class Code {
     return this.view.state.field(outputs, false) ?? [];
   }
 
-  /** Take away what stands below no cell any more. */
+  /** Remove the outputs that have lost their place in the text. */
   sweep() {
     const names = new Set(this.outputs.map(({ name }) => name));
     for (const element of [...this.element.children]) {
@@ -335,7 +335,7 @@ export class Code {
 
   // Keys -------------------------------------------------------------------------------------------
 
-  /** Tab completes, and indents at the beginning of a line. */
+  /** Tab completes; in the indentation of a line it indents. */
   onTab() {
     if (this.tabLeaves) return false;
     const { state } = this.view;
@@ -364,7 +364,7 @@ export class Code {
     this.tabLeaves = key === "Escape" && completionStatus(this.view.state) !== "active";
   }
 
-  /** It is used no more. */
+  /** Remove this editor. */
   close() {
     this.resizing.disconnect();
     this.view.destroy();

@@ -5,7 +5,13 @@
 
 import { cellsOf, isMarker } from "./cells.js";
 
-/** @typedef {{ cell_type: string, source: string | string[], metadata?: { title?: unknown } }} NotebookCell */
+/**
+ * @typedef {object} NotebookCell
+ * @property {string} cell_type
+ * @property {string | string[]} source
+ * @property {{ title?: unknown }} [metadata]
+ * @property {unknown} [outputs]
+ */
 
 /**
  * @param {string} json
@@ -18,6 +24,21 @@ export function programOf(json) {
   return notebook.cells.map(percent).join("\n");
 }
 
+/**
+ * @param {string} json of a notebook
+ * @returns {{ from: number, to: number, outputs: unknown[] }[]} the outputs of its cells of code, with the place of
+ *   each cell in the program
+ */
+export function outputsOf(json) {
+  let from = 0;
+  return JSON.parse(json).cells.flatMap((/** @type {NotebookCell} */ cell) => {
+    const { cell_type: type, outputs } = cell;
+    const place = { from, to: from + percent(cell).length - 1 };
+    from = place.to + 2;
+    return type === "code" && Array.isArray(outputs) && outputs.length ? [{ ...place, outputs }] : [];
+  });
+}
+
 /** @param {NotebookCell} cell */
 function percent({ cell_type: type, source, metadata }) {
   const text = (Array.isArray(source) ? source.join("") : String(source ?? "")).replaceAll("\r\n", "\n").trimEnd();
@@ -28,19 +49,20 @@ function percent({ cell_type: type, source, metadata }) {
 
 /**
  * @param {string} program
- * @param {string} before the notebook's JSON until now, or "". Its metadata stay, and cells that are as they were, with
- *   their outputs
+ * @param {string} opened the notebook's JSON when it was opened, or "". Its metadata stay, and cells with the same
+ *   text keep their outputs, as they are there
  * @returns {string} a notebook in nbformat 4.5
  */
-export function notebookOf(program, before) {
-  const old = parsed(before);
-  const unchanged = [...(old.cells ?? [])];
+export function notebookOf(program, opened) {
+  const old = parsed(opened);
+  const unchanged = (old.cells ?? []).map((cell) => ({ cell, text: percent(cell).trimEnd() }));
   const cells = cellsOf(program)
     .filter(({ from, to }) => program.slice(from, to).trim())
     .map((cell, i) => {
-      const made = jupyterCell(program.slice(cell.from, cell.to), cell, i);
-      const at = unchanged.findIndex((other) => percent(other) === percent(made));
-      return at < 0 ? made : { ...made, ...unchanged.splice(at, 1)[0] };
+      const text = program.slice(cell.from, cell.to).trimEnd();
+      const made = jupyterCell(text, cell, i);
+      const at = unchanged.findIndex((other) => other.text === text);
+      return at < 0 ? made : { ...made, ...unchanged.splice(at, 1)[0]?.cell };
     });
   const ids = new Set();
   for (const cell of cells) {

@@ -1,22 +1,24 @@
 /**
- * The editor: the files of the session, some of them in tabs, and what their cells show.
+ * The editor: the files of the session, tabs with the open ones, and the outputs of their cells.
  *
- * The files are those of Python's home folder. What is typed is kept a moment later, and before anything runs; what
- * Python writes into a file that is open comes into its tab.
+ * The files are those of Python's home folder. Typed text is saved after KEEP_AFTER_MS, and before anything runs. What
+ * Python writes to an open file appears in its tab.
  */
 
+import { forgetUnstored, keepUnstored, takeUnstored } from "../sessions/unstored.js";
 import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
 import { Code } from "./code.js";
+import { Divider } from "./divider.js";
 import { notebookOf, programOf } from "./notebook.js";
-import { drop, run, showAgain } from "./running.js";
+import { drop, run, showAgain, showStored } from "./running.js";
 import { Tree } from "./tree.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
 /** @typedef {import("../sessions/store.js").File} KeptFile */
 
 /**
- * @typedef {object} Workplace what the editor works with
+ * @typedef {object} Workplace the parts of the page that the editor uses
  * @property {import("../engine.js").Engine} engine
  * @property {import("../repl/console.js").Console} repl
  * @property {import("../sessions/sessions.js").Sessions} sessions
@@ -24,20 +26,21 @@ import { Tree } from "./tree.js";
  * @typedef {object} Doc a file in a tab
  * @property {string} path
  * @property {Code} code
- * @property {string} kept its text as the session has it
- * @property {string} stored its text as the browser has stored it
- * @property {string} json of a notebook; else ""
+ * @property {string} kept its text in the session
+ * @property {string} stored its text in the browser's storage
+ * @property {string} json of a notebook, as it was written last; else ""
+ * @property {string} opened of a notebook, as it was opened; else ""
  * @property {ReturnType<typeof setTimeout>} [timer]
  */
 
 const KEEP_AFTER_MS = 300;
 const SAID_FOR_MS = 6000;
-/** What runs for so long can be interrupted from here. */
+/** The Interrupt button appears after this time. */
 const STOP_AFTER_MS = 300;
-/** Where `localStorage` holds what was typed right before a page was left. */
-const UNSTORED = "py_tensor.editor";
 /** A longer text is not opened. */
 const LONGEST_TEXT = 2 * 2 ** 20;
+/** A notebook may contain pictures. */
+const LONGEST_NOTEBOOK = 8 * 2 ** 20;
 const START = `# %% A cell starts with "# %%". Shift+Enter runs it and goes to the next one.
 import py_tensor as pt
 
@@ -63,7 +66,7 @@ export class Pane {
     this.docs = [];
     /** @type {Doc | null} */
     this.shown = null;
-    /** Files that Python has, and the session has no room for. @type {Set<string>} */
+    /** Files of Python that do not fit into the session. @type {Set<string>} */
     this.unkept = new Set();
     this.tree = new Tree({
       onOpen: (path) => void this.open(path),
@@ -78,19 +81,24 @@ export class Pane {
       engine.interrupt();
     });
     this.stopButton.hidden = true;
+    this.createButton = button("New", "button quiet", () => void this.create());
     this.tabs = h("ul", { className: "editor-tabs" });
     this.place = h("div", { className: "editor-text" });
     this.said = h("span", { className: "editor-said" });
-    /** One session is shown after another. */
+    /** Ends when the sessions so far are shown: one after the other. */
     this.restored = Promise.resolve();
     this.draw(onClose);
+    this.divider = new Divider(root);
     engine.addEventListener("change", () => this.showStop());
     sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) void this.flush();
     });
     window.addEventListener("pagehide", () => this.leave());
-    window.addEventListener("pageshow", ({ persisted }) => persisted && forget(UNSTORED)); // it did not go
+    window.addEventListener("pageshow", ({ persisted }) => {
+      if (persisted) forgetUnstored(sessions.session.about.id); // the text is still here
+    });
+    sessions.beforeChange = () => this.leaveSession();
   }
 
   /** @param {() => void} onClose */
@@ -102,8 +110,7 @@ export class Pane {
     });
     this.runAllButton.title = "Run every cell (Ctrl+Shift+Enter)";
     this.runButton.title = "Run the selection, or the cell with the cursor (Ctrl+Enter)";
-    const create = button("New", "button quiet", () => void this.create());
-    create.title = "New program";
+    this.createButton.title = "New program";
     const openButton = button("Open…", "button quiet", () => picker.click());
     openButton.title = "Add files from this computer; or drop them anywhere on the console";
     const clear = button("Clear outputs", "button quiet", () => this.shown?.code.remove());
@@ -122,7 +129,7 @@ export class Pane {
         "div",
         { className: "editor-bar" },
         ...[this.runAllButton, this.runButton, this.stopButton, clear, h("span", { className: "editor-gap" })],
-        ...[create, openButton, close, picker],
+        ...[this.createButton, openButton, close, picker],
       ),
       h(
         "div",
@@ -140,7 +147,7 @@ export class Pane {
 
   // The session ------------------------------------------------------------------------------------
 
-  /** Show the files and tabs of the session that is here. */
+  /** Show the files and tabs of the current session. */
   restore() {
     this.restored = this.restored.then(() => this.restoreNow());
     return this.restored;
@@ -148,23 +155,49 @@ export class Pane {
 
   async restoreNow() {
     await this.sessions.opened;
-    for (const doc of this.docs) doc.code.close();
-    this.docs = [];
-    this.shown = null;
-    this.unkept.clear();
+    this.closeAll();
     const { session } = this.sessions;
     const { tabs, shown } = session.about.editor ?? { tabs: [], shown: null };
     await session.readFiles();
     if (session !== this.sessions.session) return;
-    const left = takeLeft(session.about.id);
-    if (left.length) await this.write(left);
+    const typed = takeUnstored(session.about.id);
+    if (typed.length) await this.write(await Promise.all(typed.map((one) => this.fileOfTyped(one))));
     if (!session.about.files) await this.write([{ path: "main.py", bytes: encoded(START) }]);
     const wanted = tabs.length || session.about.editor ? tabs : [...session.files.keys()].filter(isProgram).slice(0, 1);
     for (const path of wanted) await this.openTab(path);
     this.show(this.docs.find(({ path }) => path === shown) ?? this.docs[0] ?? null);
   }
 
-  /** Keep which tabs there are. */
+  /**
+   * Save what was typed, and close the files: whatever is typed or saved from now on is of another session.
+   */
+  async leaveSession() {
+    await this.flush();
+    this.closeAll();
+    this.show(null);
+  }
+
+  closeAll() {
+    for (const { timer, code } of this.docs) {
+      clearTimeout(timer);
+      code.close();
+    }
+    this.docs = [];
+    this.shown = null;
+    this.unkept.clear();
+  }
+
+  /**
+   * @param {import("../sessions/unstored.js").Typed} typed
+   * @returns {Promise<KeptFile>}
+   */
+  async fileOfTyped({ path, text }) {
+    if (!isNotebook(path)) return { path, bytes: encoded(text) };
+    const before = await this.sessions.session.readFile(path);
+    return { path, bytes: encoded(notebookOf(text, (before && decoded(before)) ?? "")) };
+  }
+
+  /** Store the list of tabs. */
   keep() {
     const isOpen = !this.root.hidden;
     const tabs = this.docs.map(({ path }) => path);
@@ -188,7 +221,7 @@ export class Pane {
   }
 
   /**
-   * The file has become another one.
+   * Show the new content of a file.
    *
    * @param {Doc} doc
    * @param {Uint8Array} bytes
@@ -196,10 +229,12 @@ export class Pane {
   take(doc, bytes) {
     const opened = textOf(doc.path, bytes);
     if (!opened) this.close(doc, false);
-    if (!opened || opened.text === doc.kept) return;
-    if (opened.json && opened.json === doc.json) return; // made of this text, but for white space
-    Object.assign(doc, { kept: opened.text, stored: opened.text, json: opened.json });
-    doc.code.text = opened.text;
+    if (!opened) return;
+    const { text, json } = opened;
+    if (json ? json === doc.json : text === doc.kept) return;
+    Object.assign(doc, { kept: text, stored: text, json, opened: json });
+    doc.code.text = text;
+    if (json) showStored(doc.code, json, this.repl);
   }
 
   // Files ------------------------------------------------------------------------------------------
@@ -215,7 +250,7 @@ export class Pane {
 
   /**
    * @param {KeptFile[]} changed
-   * @param {string[]} [removed]
+   * @param {string[]} [removed] paths
    */
   async write(changed, removed) {
     await this.sessions.writeFiles(changed, removed);
@@ -286,27 +321,33 @@ export class Pane {
     await this.flush();
     const bytes = await this.sessions.session.readFile(path);
     const wasOpen = this.docOf(path) !== undefined;
+    const cells = this.sessions.session.cellsOf(path);
+    const hadFocus = this.tree.focused === path;
     await this.write([], [path]);
+    if (hadFocus && this.tree.focused === null) this.createButton.focus(); // it was the last file
     if (!bytes) {
       this.say(`Deleted ${path}.`);
       return;
     }
     const restore = async () => {
+      this.sessions.session.putBack(cells);
       await this.write([{ path, bytes }]);
       if (wasOpen) await this.open(path);
+      else this.tree.focus(path);
     };
     this.say(`Deleted ${path}. `, this.undoing(restore));
   }
 
   /**
    * @param {() => Promise<void>} act
-   * @returns {HTMLButtonElement} in the session that is here now
+   * @returns {HTMLButtonElement} that calls `act`, as long as this session is open
    */
   undoing(act) {
     const { session } = this.sessions;
     return button("Undo", "button", async () => {
       if (session === this.sessions.session) await act();
       this.say("");
+      if (document.activeElement === document.body) this.focus();
     });
   }
 
@@ -325,7 +366,9 @@ export class Pane {
     const at = this.docs.findIndex((doc) => doc.path === path);
     const wasShown = this.shown?.path === path;
     this.sessions.session.moveCells(path, to);
+    const hadFocus = this.tree.focused === path;
     await this.write([{ path: to, bytes }], [path]);
+    if (hadFocus) this.tree.focus(to);
     if (at < 0) return;
     const doc = await this.openTab(to);
     if (!doc) return;
@@ -351,7 +394,7 @@ export class Pane {
 
   /**
    * @param {string} path
-   * @returns {Promise<Doc | null>} null where it is no text
+   * @returns {Promise<Doc | null>} null if the file is not text
    */
   async openTab(path) {
     const there = this.docOf(path);
@@ -366,10 +409,12 @@ export class Pane {
       kept: opened.text,
       stored: opened.text,
       json: opened.json,
+      opened: opened.json,
     };
     doc.code.element.hidden = true;
     this.place.append(doc.code.element);
     this.docs.push(doc);
+    if (doc.json) showStored(doc.code, doc.json, this.repl);
     showAgain(doc.code, this.sessions.session.cellsOf(path));
     return doc;
   }
@@ -377,7 +422,7 @@ export class Pane {
   /**
    * @param {string} path
    * @param {string} text
-   * @param {() => Doc} own
+   * @param {() => Doc} own the document of this code, which is created after it
    */
   codeOf(path, text, own) {
     return new Code(text, path, isProgram(path), {
@@ -402,7 +447,7 @@ export class Pane {
 
   /**
    * @param {Doc} doc
-   * @param {boolean} isKept whether its file goes on
+   * @param {boolean} isKept whether the file still exists
    */
   close(doc, isKept = true) {
     if (isKept) void this.flush();
@@ -450,7 +495,7 @@ export class Pane {
     doc.timer = setTimeout(() => void this.flush(), KEEP_AFTER_MS);
   }
 
-  /** Keep what was typed. */
+  /** Save the text of all open files. */
   async flush() {
     const changed = this.docs.filter((doc) => doc.code.text !== doc.kept);
     if (!changed.length) return;
@@ -476,21 +521,16 @@ export class Pane {
     this.say(this.isStored(doc) ? "Saved in this browser." : "Not saved in this browser; Python has the file.");
   }
 
-  /** The page goes, and the store might not answer any more. */
+  /** The page is left, and the store may not be written any more. */
   leave() {
     const changed = this.docs.filter((doc) => doc.code.text !== doc.stored);
-    if (!changed.length) return;
-    const files = changed.map((doc) => ({ path: doc.path, text: decoded(fileOf(doc).bytes) }));
-    try {
-      localStorage.setItem(UNSTORED, JSON.stringify({ id: this.sessions.session.about.id, files }));
-    } catch {
-      // There is no such storage, or it is full: the last moment's typing is lost.
-    }
+    const typed = changed.map(({ path, code }) => ({ path, text: code.text }));
+    if (typed.length) keepUnstored(this.sessions.session.about.id, typed);
   }
 
   // Running ----------------------------------------------------------------------------------------
 
-  /** Once something has run for a moment; before, it would flicker. */
+  /** Show the Interrupt button while something runs, after a delay: otherwise it would flicker. */
   showStop() {
     clearTimeout(this.patience);
     if (!this.engine.isWorking) {
@@ -508,7 +548,7 @@ export class Pane {
 
   /**
    * @param {import("./code.js").How} how
-   * @param {number} [at] in the cell that is meant
+   * @param {number} [at] start of the cell to run
    */
   run(how, at) {
     const doc = this.shown;
@@ -530,39 +570,12 @@ export class Pane {
 
 /**
  * @param {Doc} doc
- * @returns {KeptFile} what its file is to hold
+ * @returns {KeptFile} its file, as it is to be saved
  */
 function fileOf(doc) {
   const { path, code } = doc;
-  if (isNotebook(path)) doc.json = notebookOf(code.text, doc.json);
+  if (isNotebook(path)) doc.json = notebookOf(code.text, doc.opened);
   return { path, bytes: encoded(isNotebook(path) ? doc.json : code.text) };
-}
-
-/**
- * @param {string} id of a session
- * @returns {KeptFile[]} what was typed in it right before the page was left
- */
-function takeLeft(id) {
-  try {
-    const left = JSON.parse(localStorage.getItem(UNSTORED) ?? "null");
-    if (left?.id !== id) return [];
-    forget(UNSTORED);
-    return left.files.map((/** @type {{ path: string, text: string }} */ { path, text }) => ({
-      path: String(path),
-      bytes: encoded(String(text)),
-    }));
-  } catch {
-    return []; // there is no such storage, or it is damaged
-  }
-}
-
-/** @param {string} key */
-function forget(key) {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // There is no such storage.
-  }
 }
 
 /** @param {string} path */
@@ -578,10 +591,11 @@ function isNotebook(path) {
 /**
  * @param {string} path
  * @param {Uint8Array} bytes
- * @returns {{ text: string, json: string } | null} what the editor shows of a file; null where it is no text
+ * @returns {{ text: string, json: string } | null} the text in the editor; null if the file is not text or too long
  */
 function textOf(path, bytes) {
-  const text = bytes.byteLength > LONGEST_TEXT ? null : decoded(bytes);
+  const longest = isNotebook(path) ? LONGEST_NOTEBOOK : LONGEST_TEXT;
+  const text = bytes.byteLength > longest ? null : decoded(bytes);
   if (text === null) return null;
   if (!isNotebook(path) || !text.trim()) return { text: text.replaceAll(/\r\n?/g, "\n"), json: "" };
   try {
@@ -607,7 +621,7 @@ function decoded(bytes) {
 }
 
 /**
- * @param {string} path of a file that is no text
+ * @param {string} path of a file that is not text
  * @returns {string} code that reads it
  */
 function loading(path) {

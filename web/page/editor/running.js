@@ -1,7 +1,9 @@
-/** Runs code of a file; what it shows comes to stand below it. */
+/** Runs the code of a file and shows each output below its code. */
 
 import { button, h } from "../ui/dom.js";
 import { lineOf, numbered } from "./cells.js";
+import { outputsOf } from "./notebook.js";
+import { storedEntry } from "./stored.js";
 
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/console.js").Console} Console */
@@ -15,7 +17,7 @@ import { lineOf, numbered } from "./cells.js";
 /**
  * @param {Code} code
  * @param {How} how
- * @param {number | undefined} at in the cell that is meant, where that is not the one with the caret
+ * @param {number | undefined} at start of the cell to run; by default the cell with the caret
  * @returns {Range[]}
  */
 function rangesOf(code, how, at) {
@@ -28,22 +30,22 @@ function rangesOf(code, how, at) {
   return meant.filter(({ isText }) => !isText).map((cell) => ({ ...cell, name: name(cell) }));
 }
 
-/** What the outputs below cells are of. @type {WeakMap<Element, Shown>} */
+/** The entry of each output. @type {WeakMap<Element, Shown>} */
 const entries = new WeakMap();
 
 /**
  * @typedef {object} Run
- * @property {(words: string) => void} say hears how it ended
- * @property {string} [path] of the file, with which outputs are kept
+ * @property {(words: string) => void} say called with a sentence when the code has ended
+ * @property {string} [path] of the file; without it the session does not store the outputs
  */
 
 /**
- * Run a program, a cell or what is selected. After a failure, the cells behind it do not run.
+ * Run a program, a cell or the selection. After a failure, the remaining cells do not run.
  *
  * @param {Code} code
  * @param {Console} repl
  * @param {How} how
- * @param {number | undefined} at in the cell that is meant, where that is not the one with the caret
+ * @param {number | undefined} at start of the cell to run; by default the cell with the caret
  * @param {Run} options
  */
 export function run(code, repl, how, at, { say, path }) {
@@ -53,6 +55,7 @@ export function run(code, repl, how, at, { say, path }) {
     const source = text.slice(from, to).trimEnd();
     if (!source.trim()) continue;
     const entry = repl.transcript.entryOf(source);
+    entry.code = code;
     const block = show(code, entry, from, to, name);
     const reason = repl.reasonToWait();
     if (reason) entry.wait(reason);
@@ -96,7 +99,7 @@ function addClear(code, block, name) {
 }
 
 /**
- * Show again what cells have shown before: below the same code, or below the cell that is there now.
+ * Show the outputs of an earlier visit: below the same code, or else below the cell at the same line.
  *
  * @param {Code} code
  * @param {Input[]} inputs
@@ -119,7 +122,32 @@ export function showAgain(code, inputs) {
 }
 
 /**
- * @param {HTMLElement} block that is shown no more
+ * Show the outputs that a notebook file holds, below their cells, instead of those shown until now.
+ *
+ * @param {Code} code that has the notebook's text
+ * @param {string} json of the notebook
+ * @param {Console} repl
+ */
+export function showStored(code, json, repl) {
+  const { text, cells } = code;
+  for (const block of code.element.querySelectorAll(":scope > .from-file")) {
+    code.remove(/** @type {HTMLElement} */ (block));
+  }
+  for (const { from, to, outputs } of outputsOf(json)) {
+    const entry = storedEntry(text.slice(from, to), outputs, repl);
+    if (!entry) continue;
+    const name = `cell ${cells.findIndex((cell) => cell.from === from) + 1}`;
+    const block = show(code, entry, from, to, `${name}, from the file`);
+    block.classList.add("from-file");
+    block.prepend(h("p", { className: "note" }, "From the file"));
+    addClear(code, block, name);
+  }
+}
+
+/**
+ * Remove an output from the session.
+ *
+ * @param {HTMLElement} block
  * @param {Console} repl
  */
 export function drop(block, repl) {

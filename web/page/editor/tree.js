@@ -35,8 +35,9 @@ export class Tree {
     this.sizes = sizes;
     this.shown = shown;
     if (this.list.querySelector("input")) return; // a name is being typed
-    const focused = document.activeElement?.closest(".file")?.getAttribute("data-path");
-    const place = document.activeElement?.className;
+    const { focused } = this;
+    const place = document.activeElement?.className ?? "";
+    const next = focused !== null && !sizes.has(focused) ? this.neighbourOf(focused) : null;
     /** @type {Folder} */
     const root = { files: [], folders: new Map() };
     for (const path of [...sizes.keys()].sort()) {
@@ -51,8 +52,35 @@ export class Tree {
     this.list.replaceChildren(
       sizes.size ? this.drawFolder(root, "") : h("p", { className: "files-none" }, "No files yet. Drop some here."),
     );
-    const row = focused && this.list.querySelector(`[data-path="${CSS.escape(focused)}"]`);
-    if (row && place) /** @type {HTMLElement | null} */ (row.getElementsByClassName(place)[0])?.focus();
+    if (next !== null) this.focus(next);
+    else if (focused !== null) this.focus(focused, place);
+  }
+
+  /** The file whose entry has the focus. */
+  get focused() {
+    const row = this.list.contains(document.activeElement) ? document.activeElement?.closest(".file") : null;
+    return row?.getAttribute("data-path") ?? null;
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} [place] which part of its entry
+   */
+  focus(path, place = "file-name") {
+    const row = this.list.querySelector(`[data-path="${CSS.escape(path)}"]`);
+    /** @type {HTMLElement | undefined} */ (row?.getElementsByClassName(place)[0])?.focus();
+  }
+
+  /**
+   * @param {string} path of a file that is gone, and still has its entry
+   * @returns {string | null} the file below it, or else above it
+   */
+  neighbourOf(path) {
+    const rows = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll(".file")]);
+    const paths = rows.filter((row) => row.checkVisibility()).map(({ dataset }) => dataset.path ?? "");
+    const at = paths.indexOf(path);
+    const isThere = (/** @type {string} */ other) => this.sizes.has(other);
+    return paths.slice(at + 1).find(isThere) ?? paths.slice(0, Math.max(0, at)).findLast(isThere) ?? null;
   }
 
   /**
@@ -112,8 +140,10 @@ export class Tree {
       if (isOver) return;
       isOver = true;
       const to = field.value.trim();
+      const hadFocus = document.activeElement === field;
       field.remove();
       this.draw(this.sizes, this.shown);
+      if (hadFocus) this.focus(path);
       if (isMeant && to && to !== path) this.events.onRename(path, to);
     };
     field.addEventListener("keydown", (event) => {

@@ -157,7 +157,7 @@ export class Console {
     const request = helpRequest(source);
     const outcome = await (request ? this.engine.help(request, source, listener) : this.engine.run(source, listener));
     if (this.running === entry) this.running = null;
-    this.keepingFocus(() => {
+    this.keepingFocus(entry, () => {
       const rest = entry.printed?.closeField();
       entry.finish(outcome, (bundle) => draw(bundle, this.displays).element);
       if (rest && !outcome.interrupted) this.editor.text = [this.editor.text, rest].filter(Boolean).join("\n");
@@ -195,7 +195,7 @@ export class Console {
    */
   ask(entry, question) {
     if (question === null) {
-      this.keepingFocus(() => entry.printed?.closeField());
+      this.keepingFocus(entry, () => entry.printed?.closeField());
       return;
     }
     entry.ask((line) => {
@@ -207,15 +207,19 @@ export class Console {
   }
 
   /** @param {Entry} entry has had its answers, and asks for no more */
-  leave({ printed }) {
-    if (printed?.field?.isIdle) this.keepingFocus(() => printed.closeField());
+  leave(entry) {
+    const { printed } = entry;
+    if (printed?.field?.isIdle) this.keepingFocus(entry, () => printed.closeField());
   }
 
-  /** @param {() => void} change may take away the field that has the focus */
-  keepingFocus(change) {
-    const wasInTranscript = this.transcript.root.contains(document.activeElement);
+  /**
+   * @param {Entry} entry
+   * @param {() => void} change that may remove the field with the focus; then the code that the entry is of gets it
+   */
+  keepingFocus({ element, code }, change) {
+    const hadFocus = element.contains(document.activeElement);
     change();
-    if (wasInTranscript && document.activeElement === document.body) this.editor.focus();
+    if (hadFocus && document.activeElement === document.body) (code ?? this.editor).focus();
   }
 
   /** Ctrl-C: ends what runs, and forgets what was typed ahead; with nothing running, the input. */

@@ -3,15 +3,10 @@
 import { byId } from "../ui/dom.js";
 import {
   Compartment,
-  closeBracketsKeymap,
   completionStatus,
-  defaultKeymap,
   EditorView,
   GutterMarker,
   gutter,
-  highlightSpecialChars,
-  history,
-  historyKeymap,
   indentLess,
   indentMore,
   keymap,
@@ -86,9 +81,6 @@ export class Editor {
       this.keys(),
       signatures(this.events.query), // Escape hides them, and then does what else it does
       completions(this.events.query),
-      keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
-      history(),
-      highlightSpecialChars(), // or code from a link could read otherwise than it runs
       pythonLanguage,
       writing,
       prompts,

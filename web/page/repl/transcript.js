@@ -212,6 +212,8 @@ export class Entry {
     this.element = h("article", { className: "entry waiting" }, h("div", { className: "source" }, ...lines));
     /** @type {Printed | null} */
     this.printed = null;
+    /** Where the input was written, if not at the prompt. @type {{ focus: () => void } | null} */
+    this.code = null;
     /** @type {string | null} the traceback */
     this.error = null;
     /** @type {HTMLElement | null} why it has not begun */
@@ -302,7 +304,7 @@ export class Entry {
       const drawn = draw && rich && rich.kind !== "shown" ? draw(rich) : null;
       // Of HTML that needs its scripts nothing may be left.
       const isBlank = rich?.kind === "html" && !drawn?.textContent?.trim() && !drawn?.querySelector("img");
-      if (result !== null && (!rich || rich.kind === "tensor" || isBlank)) this.addBlock("result", result);
+      if (result !== null && (!rich || rich.kind === "tensor" || isBlank)) this.element.append(resultBlock(result));
       if (drawn && !isBlank) this.element.append(drawn);
       if (error !== null) this.addFailure(outcome);
       for (const block of this.element.querySelectorAll("pre")) focusableWhileItScrolls(block);
@@ -318,21 +320,6 @@ export class Entry {
     if (lines.length > 1) lines[(lineAtFault(outcome) ?? 0) - 1]?.classList.add("at-fault");
   }
 
-  /**
-   * @param {"result"} className
-   * @param {string} text
-   */
-  addBlock(className, text) {
-    const cut = text.length - SHOWN_CHARACTERS;
-    const shown = cut > 0 ? `${text.slice(0, SHOWN_CHARACTERS)}\n… ${cut} more characters` : text;
-    const block = h("pre", { className });
-    const terminal = new TerminalText(block);
-    terminal.write(shown, "");
-    terminal.draw();
-    if (wraps(shown)) block.classList.add("wrapped");
-    this.element.append(block);
-  }
-
   copyButton() {
     const made = copyButton("copy", () => {
       const blocks = this.element.querySelectorAll(":scope > pre:not(.error)");
@@ -342,6 +329,21 @@ export class Entry {
     made.title = "Copy this output";
     return made;
   }
+}
+
+/**
+ * @param {string} text of a result
+ * @returns {HTMLElement} that shows at most SHOWN_CHARACTERS of it
+ */
+export function resultBlock(text) {
+  const cut = text.length - SHOWN_CHARACTERS;
+  const shown = cut > 0 ? `${text.slice(0, SHOWN_CHARACTERS)}\n… ${cut} more characters` : text;
+  const block = h("pre", { className: "result" });
+  const terminal = new TerminalText(block);
+  terminal.write(shown, "");
+  terminal.draw();
+  if (wraps(shown)) block.classList.add("wrapped");
+  return block;
 }
 
 /**

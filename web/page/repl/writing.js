@@ -1,13 +1,19 @@
-/** What every field for code has: colours, brackets, indentation. */
+/** The extensions of every code field: keys, undo, colours, brackets, indentation. */
 
 import {
   bracketMatching,
   classHighlighter,
   closeBrackets,
+  closeBracketsKeymap,
+  defaultKeymap,
   EditorState,
   EditorView,
+  highlightSpecialChars,
+  history,
+  historyKeymap,
   indentOnInput,
   indentUnit,
+  keymap,
   Prec,
   syntaxHighlighting,
 } from "../vendor/codemirror.js";
@@ -39,6 +45,9 @@ function typedOver({ inputType, isComposing, data }, view) {
 }
 
 export const writing = [
+  keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
+  history(),
+  highlightSpecialChars(), // or code from a link could look different from what it runs
   syntaxHighlighting(classHighlighter),
   bracketMatching(),
   closeBrackets(),

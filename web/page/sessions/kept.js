@@ -21,7 +21,7 @@ import * as store from "./store.js";
  * @property {State} state
  * @property {number} at when it was entered, ms since 1970
  * @property {Shown} entry
- * @property {Outcome | null} outcome until it is written
+ * @property {Outcome | null} outcome of a cell in a file; of other inputs until it is written
  * @property {number} bytes as they were counted last
  * @property {boolean} isCleared
  * @property {boolean} isTrimmed
@@ -49,6 +49,8 @@ export class KeptSession {
     this.onProblem = onProblem;
     /** In order. @type {Input[]} */
     this.inputs = [];
+    /** The number of the last input, which no other gets. */
+    this.last = 0;
     /** @type {WeakMap<Shown, Input>} */
     this.byEntry = new WeakMap();
     /** Those that show inputs that are run once more. @type {WeakSet<Entry>} */
@@ -88,6 +90,7 @@ export class KeptSession {
   adopt(about, inputs, last) {
     const entered = this.inputs;
     for (const [i, input] of entered.entries()) input.n = last + 1 + i;
+    this.last = last + entered.length;
     this.about = about;
     this.inputs = [...inputs, ...entered];
     for (const input of inputs) this.byEntry.set(input.entry, input);
@@ -146,6 +149,30 @@ export class KeptSession {
     void this.write();
   }
 
+  /**
+   * The file is deleted: what its cells show leaves the session.
+   *
+   * @param {string} path
+   */
+  async removeCells(path) {
+    const removed = this.cellsOf(path);
+    if (!removed.length) return;
+    this.inputs = this.inputs.filter((input) => !removed.includes(input));
+    this.count();
+    await this.queue;
+    for (const input of removed) {
+      if (this.inputs.includes(input)) continue; // it was put back
+      if (this.isOn && this.isStored) await this.attempt(store.removeInput({ ...this.about }, input.n));
+    }
+  }
+
+  /** @param {Input[]} removed that are of the session again */
+  putBack(removed) {
+    this.inputs = [...this.inputs, ...removed].sort((a, b) => a.n - b.n);
+    for (const input of removed) this.dirty.add(input);
+    void this.write();
+  }
+
   /** @param {Shown} shown by no input, and perhaps not for the first time */
   stray(shown) {
     this.dirty.add(this.byEntry.get(shown) ?? this.add(shown, "", "done"));
@@ -161,7 +188,7 @@ export class KeptSession {
   add(entry, source, state, cell = null) {
     /** @type {Input} */
     const input = {
-      n: (this.inputs.at(-1)?.n ?? 0) + 1,
+      n: ++this.last,
       source,
       state,
       at: Date.now(),
@@ -239,7 +266,7 @@ export class KeptSession {
   }
 
   /** @param {Changes} changes */
-  keepFiles({ changed, removed }) {
+  keepFiles({ changed, removed, refused }) {
     for (const { path, bytes } of changed) {
       this.files.set(path, bytes.byteLength);
       this.dirtyFiles.set(path, bytes);
@@ -247,6 +274,7 @@ export class KeptSession {
     for (const path of removed) {
       this.files.delete(path);
       this.dirtyFiles.set(path, null);
+      if (!refused.includes(path)) void this.removeCells(path);
     }
     this.about.files = this.files.size;
     this.about.fileBytes = [...this.files.values()].reduce((sum, size) => sum + size, 0);
@@ -315,6 +343,7 @@ export class KeptSession {
     if (!this.isStored) await store.putAbout({ ...this.about });
     for (const input of this.dirty) {
       this.dirty.delete(input);
+      if (!this.inputs.includes(input)) continue; // its file was deleted
       try {
         await this.writeOne(input);
       } catch (error) {
@@ -347,7 +376,7 @@ export class KeptSession {
         const surplus = this.count();
         await store.putInput({ ...this.about }, input.n, record);
         const mayChange = input.entry.element.querySelector(".controls-panel") !== null;
-        if (input.outcome === outcome && !mayChange) input.outcome = null;
+        if (input.outcome === outcome && !mayChange && !cell) input.outcome = null;
         for (const oldest of surplus) await this.trim(oldest);
         return;
       }

@@ -16,6 +16,7 @@ import { KeptSession } from "./kept.js";
 import { LEFT_OUT, SessionMenu } from "./menu.js";
 import { asRecord, restoredEntry, sizeOf } from "./record.js";
 import * as store from "./store.js";
+import { forgetUnstored } from "./unstored.js";
 import { count, moment } from "./words.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
@@ -68,6 +69,8 @@ export class Sessions extends EventTarget {
     this.given = null;
     /** What was written before Python had them. @type {Changes[]} */
     this.late = [];
+    /** Saves what is not saved yet, before another session is opened. */
+    this.beforeChange = async () => {};
     this.session = this.blank([]);
     this.menu = new SessionMenu(this);
     this.opened = this.openFirst();
@@ -201,7 +204,8 @@ export class Sessions extends EventTarget {
     try {
       const entry = restoredEntry(record, this.repl.transcript, this.repl.displays, TRIMMED);
       const { source, state, at, isCleared, isTrimmed, cell = null } = record;
-      return { n, source, state, at, entry, outcome: null, bytes: sizeOf(record), isCleared, isTrimmed, cell };
+      const outcome = cell && record.outcome;
+      return { n, source, state, at, entry, outcome, bytes: sizeOf(record), isCleared, isTrimmed, cell };
     } catch {
       return null;
     }
@@ -240,6 +244,7 @@ export class Sessions extends EventTarget {
    * @param {() => Promise<void>} open
    */
   async change(open) {
+    await this.beforeChange();
     const { engine, repl, session, release } = this;
     engine.restart("Another session was opened.");
     engine.restarted = null; // nothing of this session is gone
@@ -338,6 +343,7 @@ export class Sessions extends EventTarget {
     const remove = async () => {
       await store.removeSession(about.id).catch((error) => this.fail(error));
       forget(DRAFT + about.id);
+      forgetUnstored(about.id);
       this.recover();
     };
     if (!isThis) {

@@ -27,6 +27,7 @@ const GROUPS = [
       [["Ctrl Shift Enter"], "Run all cells"],
       [["Ctrl S"], "Save the file"],
       [["Esc", "Tab"], "Leave the text"],
+      [["←", "→"], "Resize the editor, from the border to the console"],
     ],
   ],
   [

@@ -1,0 +1,44 @@
+/**
+ * Text of the editor that was not stored when the page was left: `localStorage` is written at once, IndexedDB is not.
+ * Each session has its own key, and is open in one tab at a time (claim.js). So tabs do not overwrite each other's
+ * text.
+ */
+
+/** @typedef {{ path: string, text: string }} Typed the text of a file as the editor shows it */
+
+const PREFIX = "py_tensor.editor ";
+
+/**
+ * @param {string} id of the session
+ * @param {Typed[]} files
+ */
+export function keepUnstored(id, files) {
+  try {
+    localStorage.setItem(PREFIX + id, JSON.stringify(files));
+  } catch {
+    // There is no such storage, or it is full: this text is lost.
+  }
+}
+
+/**
+ * @param {string} id of the session
+ * @returns {Typed[]} what was kept, until now
+ */
+export function takeUnstored(id) {
+  try {
+    const files = JSON.parse(localStorage.getItem(PREFIX + id) ?? "[]");
+    forgetUnstored(id);
+    return files.map((/** @type {Typed} */ { path, text }) => ({ path: String(path), text: String(text) }));
+  } catch {
+    return []; // there is no such storage, or it is damaged
+  }
+}
+
+/** @param {string} id of the session */
+export function forgetUnstored(id) {
+  try {
+    localStorage.removeItem(PREFIX + id);
+  } catch {
+    // There is no such storage.
+  }
+}
