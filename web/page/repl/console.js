@@ -139,7 +139,8 @@ export class Console {
     /** @type {import("../engine.js").Listener} */
     const listener = {
       chain,
-      onStart: () => {
+      onStart: (id) => {
+        this.displays.begin(id, entry.element);
         entry.start();
         this.running = entry;
         keeper?.changed(entry);
