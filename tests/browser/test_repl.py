@@ -24,9 +24,7 @@ class TestConsole:
         expect(repl.last(".result")).to_have_text("tensor([34., 38., 42., 46., 50.])")
         expect(repl.input).to_be_focused()
 
-    @pytest.mark.parametrize(
-        "name", ["Matrix product", "Softmax", "Estimate of π", "This device"]
-    )
+    @pytest.mark.parametrize("name", ["Matrix product", "Softmax", "Estimate of π", "This device"])
     def test_the_other_examples(self, repl: Repl, name: str) -> None:
         repl.page.get_by_role("button", name=name).click()
         expect(repl.last(".result")).to_be_visible(timeout=30_000)
