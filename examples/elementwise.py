@@ -1,12 +1,12 @@
 """Elementwise and broadcasting.
 
-Waves from two points cross: a row and a column of numbers stretch to a picture.
+Two circular waves interfere, computed from a row and a column by broadcasting.
 
-A row of shape (n,) and a column of shape (n, 1) meet in a table of shape (n, n): that is
-broadcasting, and nothing is copied for it. Here the distances of every pixel from two
-points become two rings of waves. Each line only notes what is to be computed. `pt.explain`
-names the kernels that run when the picture is drawn: short ones for the rows and columns,
-and one that does all the rest, once for each pixel.
+A row of shape (n,) and a column of shape (n, 1) broadcast to shape (n, n), and nothing is
+copied for it. Here the distances of every pixel from two points become two circular waves.
+Each line only records what is to be computed. `pt.explain` names the kernels that run when
+the picture is drawn: short ones for the rows and columns, and one for all the rest, which
+runs once for each pixel.
 """
 
 import py_tensor as pt

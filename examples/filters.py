@@ -1,11 +1,11 @@
 """Image filters.
 
-A picture, or what your camera sees, blurred, sharpened, and as edges.
+Blur, sharpen, emboss and find edges, in your own picture or in the camera's.
 
-A filter gives each pixel a weighted sum of the pixels around it. As with the Game of
-Life, the whole picture is shifted instead of the pixel: a slice for each weight, and
-all of them added, in one kernel. What runs here makes a picture of its own; above, the
-same functions work on yours, or on the camera's.
+A filter replaces each pixel by a weighted sum of the pixels around it. As in the Game of
+Life, the whole picture is shifted instead of the pixel: one slice for each weight, all of
+them added in one kernel. The code below makes a test picture of its own; above, the same
+functions filter your picture or the camera's.
 """
 
 import py_tensor as pt

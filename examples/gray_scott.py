@@ -1,12 +1,12 @@
 """Gray-Scott patterns.
 
-Drops of one substance in another grow, and divide like cells.
+Two substances react and diffuse; spots grow and divide like cells.
 
-One substance feeds the other, which uses it up to make more of itself. Both spread, the
-first twice as fast. From a few drops grow spots, worms or waves, depending on two
-numbers alone. Two sliders hold these, and the loop reads them anew for each step: move them
-while it runs. The equations are those of P. Gray and S. K. Scott (1984), with the
-constants of J. E. Pearson, "Complex Patterns in a Simple System" (Science, 1993).
+One substance feeds the other, which consumes it to make more of itself. Both diffuse, the
+first twice as fast. Two numbers decide whether a few drops grow into spots, worms or waves.
+Two sliders set them, and the loop reads the sliders in each step: move them while it runs.
+The equations are those of P. Gray and S. K. Scott (1984), with the constants of J. E.
+Pearson, "Complex Patterns in a Simple System" (Science, 1993).
 """
 
 import py_tensor as pt

@@ -1,11 +1,11 @@
 """k-means, live.
 
-Six centres move to the middles of clouds of points, and divide the plane.
+Six centres move to the means of their clusters, and divide the plane.
 
 Each point belongs to the nearest of k centres, and each centre moves to the mean of its
-points, again and again (S. P. Lloyd, 1982). The distances of all points from all centres
-come by broadcasting, and the means by a matrix product with a table that says who belongs
-to whom. Where the centres rest depends on where they start: run it again.
+points, again and again (S. P. Lloyd, 1982). Broadcasting gives the distances of all points
+from all centres. The means are a matrix product with a table that says which point belongs
+to which centre. The result depends on where the centres start: run it again.
 """
 
 import py_tensor as pt

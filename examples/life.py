@@ -1,11 +1,11 @@
 """The Game of Life.
 
-Cells flicker, settle and glide, by the count of their eight neighbours alone.
+Cells live and die by the number of their neighbours.
 
-A cell is born with three neighbours and lives on with two or three. Those of all cells are
-counted at once: the board is shifted by one in the eight directions, and the shifted boards
-are added. A shift is a slice of the board with a margin around it, which costs nothing, so
-that a generation is one kernel which reads nine cells and writes one.
+A cell is born with three neighbours and survives with two or three. The neighbours of all
+cells are counted at once: the board is shifted by one in the eight directions, and the
+shifted boards are added. A shift is a slice of the board with a margin around it, which
+costs nothing, so a generation is one kernel that reads nine cells and writes one.
 """
 
 import py_tensor as pt

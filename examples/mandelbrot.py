@@ -1,12 +1,12 @@
 """The Mandelbrot set.
 
-The points c for which z = z² + c never runs away, in a fringe of those that take long.
+The points c for which z = z² + c stays bounded, and how fast the others escape.
 
-Every pixel is a number c. From z = 0 it repeats z = z² + c and counts the steps until z is
-further than 2 from the origin; those that never leave are the set. The loop is Python's,
-the pixels are the GPU's: each turn adds a few operations to what is pending, and eight
-turns are computed by one kernel, the same one each time. Move a slider, and the picture is
-computed again.
+Each pixel is a number c. Starting from z = 0, z = z² + c is repeated, and the steps until z
+is more than 2 from the origin are counted; the points that never leave are the set. The
+loop runs in Python and the pixels are computed on the GPU: each iteration adds a few
+operations to what is pending, and one kernel computes eight iterations, the same one each
+time. Move a slider, and the picture is computed again.
 """
 
 import py_tensor as pt

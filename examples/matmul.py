@@ -1,13 +1,12 @@
 """From one thread per element to a tiled product.
 
-Three ways to a matrix product, the kernels that make the difference, and their times.
+Three ways to compute a matrix product, the kernels they use, and their times.
 
-An elementwise op gives each thread elements of its own. A sum over rows has threads
-that work together on a row. A matrix product can be written as those two, a broadcast
-multiply and a sum; done in two steps, it stores every single product first, n cubed
-numbers. Left as one expression, or written `a @ b`, it is a kernel in which a workgroup
-loads a tile of both matrices once and all its threads use it. Above the times stands the
-WGSL of each step, from threads that share nothing to those that share a tile.
+An elementwise op gives each thread elements of its own. A sum over rows has threads that
+work together on a row. A matrix product can be written as those two, a broadcast multiply
+and a sum; done in two steps, it stores every single product first, n cubed numbers. Left as
+one expression, or written `a @ b`, it is a kernel in which a workgroup loads a tile of both
+matrices once and all its threads use it. The WGSL of each step is printed above the times.
 """
 
 from time import perf_counter

@@ -1,11 +1,11 @@
 """A Monte Carlo estimate.
 
-An estimate of π comes to rest, as a million darts hit a circle or miss it.
+An estimate of π from random points in a square.
 
-Of points that are random in a square, the share that lies in the quarter circle is π/4.
-The running estimate is a running sum divided by the number of throws, so that one
-expression has all of them; the error shrinks with the root of that number: for one more
-digit, a hundred times as many darts.
+The fraction of random points in a square that lie in the quarter circle is π/4. The running
+estimate is a running sum divided by the number of points, so one expression computes all of
+them. The error falls with the square root of that number: one more digit takes a hundred
+times as many points.
 """
 
 import py_tensor as pt

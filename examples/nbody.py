@@ -1,11 +1,11 @@
 """N bodies.
 
-A disc of a thousand stars turns and clumps, as each pulls at every other one.
+A disc of a thousand stars, each attracted by all the others.
 
-A million pairs pull in each step. The differences of all positions from all positions are a
-table that broadcasting makes and a sum takes away again, in one kernel: no table is stored.
-The picture is drawn by the GPU too. A spot of light is a Gaussian, which is one factor for
-the row times one for the column, so that a matrix product adds up the light of all stars.
+Each step computes the forces of a million pairs. The differences of all positions from all
+positions are broadcast and summed in one kernel, so no table of pairs is stored. The GPU
+draws the picture too. Each star is a Gaussian spot, which is one factor for the row times
+one for the column, so a matrix product adds up the light of all stars.
 """
 
 import py_tensor as pt

@@ -25,9 +25,11 @@ from py_tensor.display.screen import (
     Bundle,
     Display,
     Outputs,
+    Owner,
     Widget,
     display,
     has_screen,
+    owner,
 )
 from py_tensor.errors import WaitError
 
@@ -77,14 +79,20 @@ class _Target(Widget):
         raise NotImplementedError
 
     async def run(self) -> None:
-        """Call the functions; what they show replaces what they showed before."""
-        with self._outputs.replaced():
-            for call in self._calls():
-                result = call()
-                if inspect.isawaitable(result):
-                    result = await result
-                if result is not None and not isinstance(result, Display | Widget):
-                    display(result)
+        """Call the functions; what they show and register replaces what they did before."""
+        itself = ("call", self.id)
+        forget(itself)
+        token = owner.set(itself)
+        try:
+            with self._outputs.replaced():
+                for call in self._calls():
+                    result = call()
+                    if inspect.isawaitable(result):
+                        result = await result
+                    if result is not None and not isinstance(result, Display | Widget):
+                        display(result)
+        finally:
+            owner.reset(token)
         await self._outputs.finish()
 
 
@@ -108,8 +116,8 @@ class Control(_Target, Generic[T]):
         self._parse = parse
         self._sent = sent  # the value as the page knows it
         self._value = parse(sent)
-        self._functions: list[Function] = []
-        self._interactions: list[Interaction] = []
+        self._functions: list[tuple[Function, Owner | None]] = []
+        self._interactions: WeakValueDictionary[int, Interaction] = WeakValueDictionary()
 
     @property
     def value(self) -> T:
@@ -123,6 +131,10 @@ class Control(_Target, Generic[T]):
         last one is used. Its printed output, displays and return value are shown below the control
         and replace those of the previous call.
 
+        What a cell of the page's editor registered is dropped when the cell runs again or its
+        output is cleared; what a function of `interact` or `on_change` registered, when that is
+        called again.
+
         Returns
         -------
         callable
@@ -130,7 +142,7 @@ class Control(_Target, Generic[T]):
         """
         if not callable(function):
             raise TypeError(f"on_change: takes a function, not {_described(function)}")
-        self._functions.append(function)
+        self._functions.append((function, owner.get()))
         return function
 
     def bundle(self) -> Bundle:
@@ -146,15 +158,22 @@ class Control(_Target, Generic[T]):
         self._value = self._parse(sent)
         self._sent = sent
         own = [self.id] if self._functions else []
-        return [*(interaction.id for interaction in self._interactions), *own]
+        return [*self._interactions, *own]
 
     def feed(self, interaction: Interaction) -> None:
-        """Call an interaction at each change."""
-        if interaction not in self._interactions:
-            self._interactions.append(interaction)
+        """Call an interaction at each change, as long as it is shown or named."""
+        self._interactions[interaction.id] = interaction
+
+    def leave(self, interaction: Interaction) -> None:
+        """Do not call it any more."""
+        self._interactions.pop(interaction.id, None)
+
+    def forget(self, registrant: Owner) -> None:
+        """Drop the functions that it registered."""
+        self._functions = [(f, by) for f, by in self._functions if by != registrant]
 
     def _calls(self) -> Iterator[Callable[[], Any]]:
-        return (lambda f=f: f(self._value) for f in self._functions)
+        return (lambda f=f: f(self._value) for f, _ in self._functions)
 
     def __repr__(self) -> str:
         label = f" {self.label!r}" if self.label else ""
@@ -179,11 +198,10 @@ class Interaction(_Target):
         if not controls:
             raise TypeError("interact: needs a control for at least one parameter of the function")
         super().__init__()
+        self.shown_by: Owner | None = None
         self.function = function
         self.controls = {name: _control(name, value) for name, value in controls.items()}
         _check_call(function, self.controls)
-        for control in self.controls.values():
-            control.feed(self)
         if has_screen():
             display(self)
         else:
@@ -193,8 +211,17 @@ class Interaction(_Target):
         return self.function(*args, **kwargs)
 
     def bundle(self) -> Bundle:
+        self.shown_by = owner.get()
+        for control in self.controls.values():
+            control.feed(self)
         described = [control.described(name) for name, control in self.controls.items()]
         return super().bundle() | {"target": self.id, "controls": described}
+
+    def end(self) -> None:
+        """Stop being called, until it is shown again."""
+        _kept.pop(self.id, None)
+        for control in self.controls.values():
+            control.leave(self)
 
     def _calls(self) -> Iterator[Callable[[], Any]]:
         values = {name: control.value for name, control in self.controls.items()}
@@ -495,6 +522,16 @@ def changed(number: int, sent: Any) -> list[int] | None:
     """Set a control; return the numbers of the functions to run, or None if it is gone."""
     control = _known.get(number)
     return control.take(sent) if isinstance(control, Control) else None
+
+
+def forget(registrant: Owner) -> None:
+    """Drop the functions and interactions of an input or a call whose output is gone."""
+    for target in list(_known.values()):
+        if isinstance(target, Control):
+            cast("Control[Any]", target).forget(registrant)
+        elif isinstance(target, Interaction) and target.shown_by == registrant:
+            target.end()
+            forget(("call", target.id))
 
 
 async def run(number: int) -> None:

@@ -121,6 +121,12 @@ class Outputs:
 
 _outputs: ContextVar[Outputs | None] = ContextVar("outputs", default=None)
 
+Owner = tuple[str, int]
+"""What shows and registers: ("input", number), or ("call", number) of a control's function."""
+
+owner: ContextVar[Owner | None] = ContextVar("owner", default=None)
+"""What this task is of; None where the host does not say."""
+
 
 class Display:
     """A displayed object, which `update` replaces in place.

@@ -116,11 +116,11 @@ WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "lost": ("device lost", str),
     "numpy": ("NumPy", str),
     "features": ("features", _features),
-    "limits": ("at most", _limits),
+    "limits": ("limits", _limits),
     "arithmetic": ("arithmetic", _arithmetic),
     "self_test": ("self-test", _self_test),
     "subnormals": ("subnormals", lambda found: SUBNORMALS.get(found, str(found))),
-    "tuned": ("tuned", lambda tuned: "yes" if tuned else "no (pt.tune() does it)"),
+    "tuned": ("tuned", lambda tuned: "yes" if tuned else "no (run pt.tune())"),
     "choices": ("choices", lambda found: ", ".join(f"{k} {v}" for k, v in found.items())),
     "generation": ("generation", _generation),
 }

@@ -226,6 +226,30 @@ class TestOutput:
         panel.slider().press("ArrowRight")
         expect(panel.output).to_have_text("1")
 
+    def test_a_cell_that_runs_again_registers_anew(self, fresh_page: OpenPage) -> None:
+        shown = Shown(fresh_page())
+        panel = Panel(shown.run("seen = []; kept = pt.ui.slider(0, 9); pt.display(kept)"))
+        editor = Editor(shown.page).open()
+        editor.write(
+            "kept.on_change(lambda value: seen.append('changed'))\n"
+            "pt.ui.interact(lambda a: seen.append('called'), a=kept)"
+        )
+        for times in range(1, 6):
+            editor.press("Control+Enter")
+            expect(editor.outputs.locator(".entry")).to_have_class("entry done")
+            assert shown.value("len(seen)") == str(times)
+        shown.value("seen.clear()")
+        panel.slider().press("ArrowRight")
+        expect(editor.outputs.get_by_role("slider")).to_have_value("1")
+        assert shown.value("seen") == "['called', 'changed']"
+        assert shown.value("len(kept._functions), len(kept._interactions)") == "(1, 1)"
+        editor.outputs.get_by_role("button", name="Clear").click()
+        panel.slider().press("ArrowRight")
+        while shown.value("kept.value") != "2":
+            shown.page.wait_for_timeout(50)
+        assert shown.value("seen") == "['called', 'changed']"
+        assert shown.value("len(kept._functions), len(kept._interactions)") == "(0, 0)"
+
     def test_below_long_lines_on_a_phone(self, fresh_page: OpenPage) -> None:
         page = fresh_page(viewport={"width": 390, "height": 800}).page
         editor = Editor(page).open()

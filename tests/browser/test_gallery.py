@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import struct
 import zlib
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app import AppPage
 from tests.browser.test_display import READS, painting_in_software, pixels
@@ -166,6 +167,26 @@ def gallery(request: pytest.FixtureRequest, fresh_page: OpenPage, server: str) -
     return open_page
 
 
+SAVED = """async (data) => {
+    const picture = new Image();
+    picture.src = `data:image/png;base64,${data}`;
+    await picture.decode();
+    const context = new OffscreenCanvas(picture.width, picture.height).getContext("2d");
+    context.drawImage(picture, 0, 0);
+    const { data: bytes } = context.getImageData(0, 0, picture.width, picture.height);
+    return [picture.height, picture.width, [...bytes]];
+}"""
+
+
+def saved_pixels(page: Page, button: Locator) -> Array:
+    """R, G, B, A of the PNG that a button saves, as the browser reads it."""
+    with page.expect_download() as download:
+        button.click()
+    data = base64.b64encode(download.value.path().read_bytes()).decode()
+    height, width, found = page.evaluate(SAVED, data)
+    return np.array(found, np.uint8).reshape(height, width, 4)
+
+
 class TestMandelbrot:
     @staticmethod
     def at(page: Page, width: str) -> Array:
@@ -181,6 +202,17 @@ class TestMandelbrot:
         assert certain.mean() > 0.9
         np.testing.assert_allclose(found[certain][:, :3], colours[certain], atol=0.6)
         assert (found[..., 3] == 255).all()
+
+    def test_save(self, gallery: OpenPage) -> None:
+        page = gallery("#gallery/mandelbrot").page
+        self.at(page, "2.6")
+        button = page.get_by_role("button", name="Save PNG")
+        saved = saved_pixels(page, button)
+        np.testing.assert_array_equal(saved, pixels(page.locator(".live-picture canvas")))
+        page.get_by_role("button", name="Zoom in").click()
+        zoomed = self.at(page, "0.87")
+        assert (zoomed != saved).any()
+        np.testing.assert_array_equal(saved_pixels(page, button), zoomed)
 
     def test_zoom(self, fresh_page: OpenPage) -> None:
         page = fresh_page(path="#gallery/mandelbrot").page
@@ -297,6 +329,8 @@ class TestFilters:
         expect(page.locator(".figures")).to_contain_text("61 × 40 pixels", timeout=WAIT_MS)
         canvas = page.locator(".live-picture canvas")
         np.testing.assert_array_equal(pixels(canvas)[..., :3], levels)
+        saved = saved_pixels(page, page.get_by_role("button", name="Save PNG"))
+        np.testing.assert_array_equal(saved[..., :3], levels)
         for name in ("blur", "sharpen", "emboss", "edges"):
             choose_filter(page, name)
             app.run("0")  # behind the drawing

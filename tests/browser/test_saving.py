@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,6 +16,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app import AppPage
 from tests.browser.test_accessibility import AUDIT, AXE
+from tests.browser.test_sessions import Visits
+from tests.browser.visitor import Regular
 from tests.unit.test_mime import pixels
 
 OpenPage = Callable[..., AppPage]
@@ -99,12 +101,14 @@ class TestPictures:
         assert len(colours(png, page)) > 1000
 
     def test_a_chart_keeps_its_buttons_while_it_changes(self, page: Page) -> None:
-        entry = run(page, "d = pt.plot([1, 2])")
-        named(entry, "Save SVG").focus()
-        run(page, "d.update([5000, 7000])")
-        entry = page.locator("#transcript .entry").nth(-2)
-        svg = downloaded(page, named(entry, "Save SVG")).read_text("utf-8")
+        button = named(run(page, "d = pt.plot([1, 2])"), "Save SVG")
+        button.focus()
+        before = button.element_handle()
+        page.evaluate("pyTensor.run('d.update([5000, 7000])')")
+        svg = downloaded(page, button).read_text("utf-8")
         assert "7000" in texts(svg)
+        assert button.evaluate("(button, before) => button === before", before)
+        expect(button).to_be_focused()
 
     def test_views_of_tensors(self, page: Page) -> None:
         entry = run(page, "pt.arange(6).reshape(2, 3)")
@@ -151,11 +155,52 @@ class TestTensors:
         )
         expect(named(entry, "Copy as list")).to_be_focused()
 
-    def test_what_is_too_large_or_gone_is_said(self, page: Page) -> None:
+    @pytest.mark.parametrize(
+        "clipboard",
+        ["{ writeText: () => Promise.reject(new DOMException()) }", "undefined"],
+        ids=["no permission", "no secure origin"],
+    )
+    def test_a_list_where_the_browser_does_not_copy(self, page: Page, clipboard: str) -> None:
+        how = f"{{ value: {clipboard}, configurable: true }}"
+        page.evaluate(f"() => {{ Object.defineProperty(navigator, 'clipboard', {how}); }}")
+        entry = run(page, "pt.tensor([1.5, 2])")
+        named(entry, "Save").click()
+        named(entry, "Copy as list").click()
+        dialog = page.get_by_role("dialog", name="Copy the text")
+        text = dialog.get_by_role("textbox", name="Text to copy")
+        expect(text).to_have_value("[1.5, 2.0]")
+        expect(text).to_be_focused()
+        selected = "(text) => text.value.slice(text.selectionStart, text.selectionEnd)"
+        assert text.evaluate(selected) == "[1.5, 2.0]"
+        expect(entry.locator(".save-said")).to_have_text("")
+        page.evaluate(AXE.read_text("utf-8"))
+        assert page.evaluate(AUDIT) == []
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        expect(named(entry, "Copy as list")).to_be_focused()
+        page.evaluate("() => { delete navigator.clipboard; }")
+
+    def test_what_is_too_large_is_said_until_the_next_click(self, page: Page) -> None:
         entry = run(page, "pt.zeros(1_000_001)")
+        said = entry.locator(".save-said")
         named(entry, "Save").click()
         named(entry, "Save as .csv").click()
-        expect(entry.get_by_text("up to 1,000,000 elements")).to_be_visible()
+        expect(said).to_contain_text("up to 1,000,000 elements")
+        named(entry, "Copy as list").click()
+        expect(said).to_contain_text("up to 100,000 elements")
+        page.wait_for_timeout(6000)
+        expect(said).to_contain_text("up to 100,000 elements", timeout=1)
+        downloaded(page, named(entry, "Save as .npy"))
+        expect(said).to_have_text("")
+
+    def test_what_is_gone_is_said(self, fresh_page: OpenPage) -> None:
+        page = fresh_page().page
+        entry = run(page, "pt.ones(3)")
+        named(entry, "Save").click()
+        page.evaluate("document.querySelector('#restart').click()")
+        page.evaluate("pyTensor.run('pt.zeros(3)')")  # the new Python has a tensor of that number
+        named(entry, "Save as .npy").click()
+        expect(entry.get_by_text("lost when Python restarted")).to_be_visible()
 
 
 def test_axe_finds_nothing(page: Page) -> None:
@@ -187,6 +232,67 @@ def test_a_notebook_has_its_pictures(fresh_page: OpenPage) -> None:
     assert chart["data"]["text/plain"][0].startswith("Line chart: Both & all.")
     png = base64.b64decode(outputs[3][0]["data"]["image/png"])
     assert colours(png, page)[1] == [0, 0, 255, 255]
+
+
+SLOW_DECODING = """
+  const { createImageBitmap } = window;
+  window.createImageBitmap = async (...given) => {
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    return createImageBitmap(...given);
+  };
+"""
+
+
+class TestAfterAReload:
+    """A picture with axes of an earlier visit."""
+
+    FIGURE = IMAGE[:-1] + ", xlabel='x')"
+
+    @pytest.fixture
+    def visits(self, regular: Callable[[bool], Regular]) -> Iterator[Visits]:
+        visitor = regular(False)
+        yield Visits(visitor)
+        visitor.leave()
+
+    @staticmethod
+    def of_svg(svg: str, page: Page) -> list[list[int]]:
+        """The colours of its picture."""
+        (image,) = ElementTree.fromstring(svg).iter(f"{SVG}image")
+        return colours(base64.b64decode(image.get("href", "").split(",")[1]), page)
+
+    def of_notebook(self, page: Page) -> list[list[int]]:
+        page.locator("#share summary").click()
+        button = page.get_by_role("button", name="Save as a notebook")
+        notebook = json.loads(downloaded(page, button).read_text("utf-8"))
+        (output,) = notebook["cells"][1]["outputs"]
+        return self.of_svg("".join(output["data"]["image/svg+xml"]), page)
+
+    @pytest.mark.parametrize("is_cleared_before", [True, False])
+    def test_it_is_exported_though_it_was_cleared(
+        self, visits: Visits, is_cleared_before: bool
+    ) -> None:
+        app = visits.open(script=SLOW_DECODING)
+        run(app.page, self.FIGURE)
+        visits.wait_until_ended(self.FIGURE)
+        if is_cleared_before:
+            app.page.locator("#clear").click()
+            expect(app.page.locator("#transcript .cleared")).to_be_visible()
+            app.page.wait_for_timeout(1000)  # it is written by then
+        visits.reload(app)
+        if not is_cleared_before:
+            app.page.locator("#transcript .image-figure").wait_for()
+            app.page.locator("#clear").click()  # before it is decoded
+        expect(app.page.locator("#transcript .image-figure")).to_have_count(0)
+        assert self.of_notebook(app.page) == [[255, 0, 0, 255], [0, 255, 0, 255]]
+
+    def test_it_is_saved_before_it_is_decoded(self, visits: Visits) -> None:
+        app = visits.open(script=SLOW_DECODING)
+        run(app.page, self.FIGURE)
+        visits.wait_until_ended(self.FIGURE)
+        visits.reload(app)
+        entry = app.page.locator("#transcript .entry").first
+        svg = downloaded(app.page, named(entry, "Save SVG")).read_text("utf-8")
+        assert self.of_svg(svg, app.page) == [[255, 0, 0, 255], [0, 255, 0, 255]]
 
 
 def test_what_notebooks_of_other_hosts_get(app: AppPage) -> None:

@@ -97,10 +97,14 @@ class TestHelp:
         expect(page.locator(".entry-page h2")).to_have_text(name, timeout=WAIT_MS)
 
     def test_what_is_not_of_the_library_has_neither(self, page: Page, repl: Repl) -> None:
+        repl.type("pt.sum?")
+        links = page.locator(".help").get_by_role("link")
+        expect(links).to_have_count(1, timeout=WAIT_MS)  # the reference is there from now on
         repl.type("def sum(x): return x\n\nsum?")
         expect(page.locator(".help")).to_have_attribute("aria-label", "Help on sum")
-        page.wait_for_timeout(300)
-        expect(page.locator(".help").get_by_role("link")).to_have_count(0)
+        page.evaluate("() => new Promise((resolve) => setTimeout(resolve))")
+        expect(links).to_have_count(0, timeout=1)
+        expect(page.locator(".help h3", has_text="Example")).to_have_count(0, timeout=1)
         repl.type("del sum")
 
 

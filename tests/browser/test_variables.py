@@ -45,6 +45,20 @@ def test_it_is_updated_after_each_input_and_remembered(fresh_page: OpenPage) -> 
     expect(page.locator("#variables table")).to_be_hidden()
 
 
+def test_they_go_when_python_restarts(fresh_page: OpenPage) -> None:
+    page = fresh_page().page
+    page.locator("#variables summary").click()
+    Repl(page).type("x = 1")
+    expect(page.locator("#variables tbody tr")).to_have_count(1)
+    page.evaluate("document.querySelector('#restart').click()")
+    expect(page.locator("#variables")).to_contain_text("Python is starting.")
+    expect(page.locator("#variables table")).to_have_count(0)
+    expect(page.locator("#variables")).to_contain_text("No variables.", timeout=60_000)
+    Repl(page).type("y = 2")
+    expect(page.locator("#variables tbody tr")).to_have_count(1)
+    assert rows(page)[0][:2] == ["y", "2"]
+
+
 def test_nothing_is_read_or_computed_for_it(fresh_page: OpenPage) -> None:
     app = fresh_page()
     page, repl = app.page, Repl(app.page)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import re
+import zipfile
 import zlib
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app import AppPage
 
 OpenPage = Callable[..., AppPage]
 WAIT_MS = 60_000
+
+
+def address_of(links: Locator, i: int) -> str:
+    return links.nth(i).get_attribute("href") or ""
 
 
 def tab(page: Page, name: str) -> None:
@@ -59,6 +65,38 @@ class TestViews:
             page.keyboard.press(key)
             tab(page, name)
             expect(page.get_by_role("tab", name=name)).to_be_focused()
+
+    def test_headings_are_alike(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(path="#gallery").page
+        looks: set[tuple[str, ...]] = set()
+        for name in ("Gallery", "How it works", "Reference", "Benchmarks"):
+            page.get_by_role("tab", name=name).click()
+            heading = page.get_by_role("heading", level=2, name=name, exact=True)
+            expect(heading).to_be_visible(timeout=WAIT_MS)
+            page.wait_for_function("() => document.fonts.status === 'loaded'")
+            look = """heading => {
+                const { fontFamily, fontSize, fontWeight } = getComputedStyle(heading);
+                const top = heading.getBoundingClientRect().top + scrollY;
+                return [fontFamily, fontSize, fontWeight, String(Math.round(top))];
+            }"""
+            looks.add(tuple(heading.evaluate(look)))
+        assert len(looks) == 1
+
+    def test_links_of_the_foot(self, fresh_page: OpenPage, server: str) -> None:
+        page = fresh_page().page
+        links = page.locator(".colophon a")
+        expect(links).to_have_text(["Install", "Source", "Documentation", "Licences"])
+        for link in links.all():
+            address = link.get_attribute("href") or ""
+            if address.startswith("#"):
+                link.click()
+                tab(page, "Reference")
+            else:
+                answer = page.request.get(server + address)
+                assert answer.ok, address
+        wheel = zipfile.ZipFile(io.BytesIO(page.request.get(server + address_of(links, 1)).body()))
+        assert "py_tensor/__init__.py" in wheel.namelist()
+        assert "pip install" in page.request.get(server + address_of(links, 0)).text()
 
     def test_what_was_typed_stays(self, fresh_page: OpenPage) -> None:
         page = fresh_page().page

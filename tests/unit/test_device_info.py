@@ -38,12 +38,12 @@ def test_the_table() -> None:
     assert DeviceInfo(SOFTWARE).text(80).splitlines() == [
         "webgpu: Google SwiftShader (software)",
         "features    subgroups, timestamp-query",
-        "at most     tensors of 512 MiB, 10 buffers in a kernel, 256 invocations and 32",
+        "limits      tensors of 512 MiB, 10 buffers in a kernel, 256 invocations and 32",
         "            KiB in a workgroup",
         "arithmetic  floats: exp_f32; native: divide_f32, sqrt_f32",
         "self-test   as NumPy: nan, signed zero",
         "subnormals  0 to arithmetic, numbers to comparisons",
-        "tuned       no (pt.tune() does it)",
+        "tuned       no (run pt.tune())",
         "choices     reduce_groups 4, unroll 1",
     ]
 

@@ -1,13 +1,15 @@
-"""The README's examples run."""
+"""The README's examples run, and what its links name exists."""
 
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
 
 from py_tensor.backend.device import CPU_DEVICE, default_device, set_default_device
 
 README = Path(__file__).parents[2] / "README.md"
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def test_examples_of_the_readme() -> None:
@@ -19,3 +21,20 @@ def test_examples_of_the_readme() -> None:
         set_default_device(before)
     assert tried >= 6
     assert not failed
+
+
+def anchors(document: Path) -> set[str]:
+    """Of its headings, as GitHub names them."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+def test_links_of_the_readme() -> None:
+    text = README.read_text("utf-8")
+    links = [link for link in LINK.findall(text) if "://" not in link]
+    assert {"#install", "py_tensor", "#more"} <= {*links}  # install, source, documentation
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = README.parent / path if path else README
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link

@@ -301,6 +301,84 @@ def test_one_control_of_two_functions(page: Page) -> None:
     assert seen == ["first 4", "second 4 4"]
 
 
+# -- What is registered again and again ----------------------------------------------------------
+
+RERUNS = 1000
+
+
+def alive(kind: type) -> int:
+    gc.collect()
+    return sum(isinstance(x, kind) for x in gc.get_objects())
+
+
+def test_a_cell_that_runs_again_registers_anew(page: Page) -> None:
+    control = ui.slider(0, 2 * RERUNS)
+    pt.display(control)
+    seen: list[str] = []
+
+    def cell(run: int) -> None:
+        page.rich.begin(run)
+        control.on_change(lambda value: seen.append(f"changed in {run}"))
+        ui.interact(lambda a, b: seen.append(f"called in {run}"), a=control, b=ui.checkbox())
+
+    async def reruns() -> None:
+        for run in range(RERUNS):
+            ui.forget(("input", run - 1))  # as the page does
+            cell(run)
+
+    before = alive(ui.Interaction), alive(ui.Control)
+    asyncio.run(reruns())
+    page.move(control, 1)
+    assert seen == [f"called in {RERUNS - 1}", f"changed in {RERUNS - 1}"]
+    assert alive(ui.Interaction) - before[0] == 1
+    assert alive(ui.Control) - before[1] <= ui.KEPT  # the checkboxes, which the page may still show
+
+
+def test_a_call_registers_anew(page: Page) -> None:
+    count, kept = ui.slider(0, RERUNS), ui.slider(0, RERUNS)
+    seen: list[str] = []
+
+    def show(n: int) -> None:
+        kept.on_change(lambda value: seen.append(f"changed by {n}"))
+        ui.interact(lambda a: seen.append(f"called by {n}"), a=kept)
+
+    before = alive(ui.Interaction)
+    ui.interact(show, n=count)
+    for n in range(1, RERUNS + 1):
+        page.move(count, n)
+    page.move(kept, 3)
+    assert seen == [f"called by {RERUNS}", f"changed by {RERUNS}"]
+    assert alive(ui.Interaction) - before == 2
+
+
+def test_interactions_go_that_neither_page_nor_program_has(page: Page) -> None:
+    control = ui.checkbox()
+    named = ui.interact(lambda a: None, a=control)
+    for _ in range(RERUNS):
+        ui.interact(lambda a: None, a=control)
+    gc.collect()
+    targets = ui.changed(control.id, True) or []
+    assert len(targets) <= ui.KEPT + 1
+    assert targets[0] == named.id
+
+
+def test_what_is_shown_again_is_called_again(page: Page) -> None:
+    control = ui.slider(0, 9)
+    seen: list[int] = []
+
+    async def inputs() -> ui.Interaction:
+        page.rich.begin(1)
+        return ui.interact(lambda a: seen.append(a), a=control)
+
+    shown = asyncio.run(inputs())
+    ui.forget(("input", 1))
+    page.move(control, 4)
+    assert seen == []
+    pt.display(shown)
+    page.move(control, 5)
+    assert seen == [5]
+
+
 def test_a_coroutine_function_is_awaited(page: Page) -> None:
     control = ui.checkbox()
 

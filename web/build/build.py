@@ -74,7 +74,7 @@ ON_RETURN = (
 )
 # What it keeps when it has been used: no first visit needs it.
 ON_DEMAND = (
-    *("wheels/numpy-*", "wheels/micropip-*", "worker/vendor/*"),
+    *("wheels/numpy-*", "wheels/micropip-*", "worker/vendor/*", "readme.txt"),
     *ON_RETURN,
 )
 # What a start has, though it imports none of it: the words of errors, the device where there is no
@@ -171,14 +171,16 @@ def build(output: Path, wheel: Path | None = None) -> None:
     contents = json.loads((BUNDLES / "contents.json").read_text("utf-8"))
     texts = {
         Path("pyodide", "lock.json"): json.dumps(trimmed_lock(packages), indent=1),
-        Path("index.html"): index_page(contents["views"], contents["preload"]),
+        Path("index.html"): index_page(contents["views"], contents["preload"], published.name),
+        Path("readme.txt"): (ROOT / "README.md").read_text("utf-8"),
         Path("licenses.txt"): third_party(contents["inputs"], packages),
     }
     files = {target: source for target, source in files.items() if target not in texts}
     listed = list_of_files(files, texts)
     folder = Path(BUILDS, str(listed["build"]))
     tells = json.dumps({"build": listed["build"]})
-    page = addressed(texts[Path("index.html")], {*files, *texts}, folder)
+    ours = {*files, *texts} - {Path("wheels", published.name)}  # of which the page has a part
+    page = addressed(texts[Path("index.html")], ours, folder)
 
     files = {folder / target: source for target, source in files.items()}
     files[Path("wheels", published.name)] = published  # for other pages
@@ -225,9 +227,10 @@ def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict
 # What is written into the page's own files --------------------------------------------------------
 
 
-def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str]) -> str:
+def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str], wheel: str) -> str:
     """index.html with the policy, for hosts that send none, and a tab and a panel for each view.
 
+    Its foot names the library's wheel.
     The panel of the first view, which is shown until another one is chosen, is index.html's own.
     """
     first, *others = (escape(view["name"]) for view in views)
@@ -244,7 +247,12 @@ def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str]) -> st
     ]
     links = [f'<link rel="modulepreload" href="{path}">' for path in preload]
     text = INDEX.read_text("utf-8")
-    parts = {"<!-- chunks -->": links, "<!-- tabs -->": tabs, "<!-- panels -->": panels}
+    parts = {
+        "<!-- chunks -->": links,
+        "<!-- tabs -->": tabs,
+        "<!-- panels -->": panels,
+        "<!-- wheel -->": [escape(wheel)],
+    }
     for stand_in, lines in parts.items():
         if stand_in not in text:
             raise BuildError(f"{INDEX} has no {stand_in}")

@@ -26,7 +26,7 @@ import { Interpreter } from "./interpreter.js";
 /**
  * @typedef {object} Listener what a run tells while it runs
  * @property {object} [chain] what is of one chain does not run after one of it has failed
- * @property {() => void} [onStart]
+ * @property {(id: number) => void} [onStart] id: of the command
  * @property {(stream: StreamName, text: string) => void} [onOutput]
  * @property {(step: string) => void} [onStep]
  * @property {(number: number, bundle: Bundle) => void} [onDisplay]
@@ -280,6 +280,15 @@ export class Engine extends EventTarget {
   }
 
   /**
+   * What a run has shown is gone: have Python drop the functions that it gave to controls.
+   *
+   * @param {number} id
+   */
+  forget(id) {
+    if (this.isReady) this.post({ kind: "forget", id });
+  }
+
+  /**
    * Run what a control's change calls for.
    *
    * @param {number} number
@@ -325,7 +334,7 @@ export class Engine extends EventTarget {
     this.current = this.queue.shift() ?? null;
     const { current: job } = this;
     if (job) {
-      job.listener.onStart?.();
+      job.listener.onStart?.(job.id);
       try {
         this.post(job.command(job.id), job.transfer);
       } catch (error) {

@@ -103,12 +103,13 @@ export const SPARE = "py_tensor spare";
  * @typedef {{ kind: "draw", id: number } & Drawing} DrawCommand a live picture of the gallery; the answer is a
  *   "display" report
  * @typedef {{ kind: "control", number: number, value: ControlValue }} ControlCommand the user changed a control
+ * @typedef {{ kind: "forget", id: number }} ForgetCommand what an input has shown is gone, so nothing of it is to be called
  * @typedef {{ kind: "react", id: number, number: number }} ReactCommand run what a control's change calls for
  * @typedef {{ kind: "frame", number: number }} FrameCommand the last update of a display was drawn
  * @typedef {{ kind: "query", id: number, method: string, args: string }} QueryCommand what the page would know of
  *   the session, as JSON (`Console.query` in boot.py)
  * @typedef {BootCommand | BeginCommand | RestoreCommand | WriteCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
- *   | InterruptCommand | QueryCommand | ViewCommand | DrawCommand | ControlCommand | ReactCommand | FrameCommand} Command
+ *   | InterruptCommand | QueryCommand | ViewCommand | DrawCommand | ControlCommand | ForgetCommand | ReactCommand | FrameCommand} Command
  *   from the page to the worker
  *
  * @typedef {object} Drawing what python/gallery.py makes a picture of

@@ -385,7 +385,7 @@ self.addEventListener("message", ({ data }) => {
       home.write(command);
       break;
     case "run":
-      perform(command.id, () => python.run(command.source));
+      perform(command.id, () => python.run(command.source, command.id));
       break;
     case "help":
       perform(command.id, () => python.help(JSON.stringify(command)));
@@ -401,6 +401,9 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "control":
       change(command);
+      break;
+    case "forget":
+      settleSignals(() => python.forget(command.id));
       break;
     case "react":
       perform(command.id, () => python.react(command.number));

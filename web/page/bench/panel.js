@@ -434,7 +434,7 @@ function explanation(info) {
         ? ["WebGPU here is ", device, ", a software adapter on the CPU: expect low numbers."]
         : ["Your GPU: ", device, "."];
   return [
-    h("h2", {}, "Benchmarks"),
+    h("h2", { className: "view-heading" }, "Benchmarks"),
     h(
       "p",
       { className: "intro" },

@@ -71,6 +71,8 @@ export class ControlsPanel {
 
   /** Python no longer listens to the controls. */
   retire() {
+    const { panels } = this.displays;
+    for (const [number, panel] of panels) if (panel === this) panels.delete(number);
     this.isLive = false;
     this.displays.around(() => this.disable());
   }
@@ -100,6 +102,7 @@ export class ControlsPanel {
     const { engine, shown } = this.displays;
     const changed = [...this.changed];
     this.changed.clear();
+    this.displays.sweep();
     if (this.interpreter !== engine.interpreter) this.retire();
     if (!this.isLive) return;
     for (const { facts, value } of changed) {

@@ -14,6 +14,8 @@ import { restorable, storable } from "./keeping.js";
 
 /** How many can still be updated. */
 const UPDATABLE = 200;
+/** What stands below a cell of a program (editor/running.js). */
+const CELL_OUTPUT = ".cell-output";
 /** A hidden page has no frames: a timer stands by. */
 const LONGEST_FRAME_MS = 100;
 
@@ -31,6 +33,8 @@ export class Displays {
     this.byElement = new WeakMap();
     /** Where the outputs go of what Python knows by this number. @type {Map<number, ControlsPanel>} */
     this.panels = new Map();
+    /** What cells show, by the command that they run. @type {Map<number, Element>} */
+    this.cells = new Map();
     engine.addEventListener("ready", () => this.forget());
     engine.addEventListener("due", (event) => {
       const { number, targets } = /** @type {CustomEvent<DueEvent>} */ (event).detail;
@@ -47,6 +51,28 @@ export class Displays {
     for (const { drawn } of this.shown.values()) drawn.retire?.();
     this.shown.clear();
     this.panels.clear();
+    this.cells.clear();
+  }
+
+  /**
+   * A run begins.
+   *
+   * @param {number} id
+   * @param {Element} entry for what it shows
+   */
+  begin(id, entry) {
+    this.sweep();
+    if (entry.closest(CELL_OUTPUT)) this.cells.set(id, entry);
+  }
+
+  /** Has Python drop what cells have registered whose output was cleared or replaced. */
+  sweep() {
+    for (const [id, entry] of this.cells) {
+      const root = entry.getRootNode();
+      if (!(root instanceof Element && root.matches(CELL_OUTPUT))) continue; // another view of the page may be shown
+      this.cells.delete(id);
+      this.engine.forget(id);
+    }
   }
 
   /**

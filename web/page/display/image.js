@@ -51,6 +51,15 @@ export class Picture {
 const decoding = new WeakMap();
 
 /**
+ * @param {Element} element
+ * @returns {Promise<unknown> | null} null where all its pictures are on their canvases
+ */
+export function decodingIn(element) {
+  const pending = [...element.querySelectorAll("canvas")].flatMap((canvas) => decoding.get(canvas) ?? []);
+  return pending.length ? Promise.all(pending) : null;
+}
+
+/**
  * @param {HTMLCanvasElement} canvas
  * @returns {Promise<Blob>} what it shows
  */
@@ -70,4 +79,5 @@ async function decode(png, canvas) {
   const bitmap = await createImageBitmap(new Blob([png], { type: "image/png" })).catch(() => null);
   if (bitmap) canvas.getContext("2d")?.drawImage(bitmap, 0, 0);
   bitmap?.close();
+  decoding.delete(canvas);
 }

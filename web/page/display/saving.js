@@ -2,13 +2,11 @@
 
 import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
-import { pngOf } from "./image.js";
+import { decodingIn, pngOf } from "./image.js";
 import { pngOfSvg, standalone } from "./standalone.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
 /** @typedef {{ words: string, label?: string, save: () => Promise<string | void> }} Action gives what is said of it */
-
-const SAID_FOR_MS = 5000;
 
 /**
  * @param {Bundle} bundle
@@ -29,17 +27,15 @@ export function saveRow(actions) {
   said.setAttribute("role", "status");
   const buttons = actions.map(({ words, label, save }) => {
     const made = button(words, "save-button", async () => {
-      made.disabled = true;
-      let problem = "";
+      if (made.ariaBusy === "true") return; // a disabled button would lose the focus
+      made.ariaBusy = "true";
+      said.replaceChildren(); // what was said stands until the next click
       try {
-        problem = (await save()) ?? "";
+        said.textContent = (await save()) ?? "";
       } catch (error) {
-        problem = error instanceof Error ? error.message : String(error);
+        said.textContent = error instanceof Error ? error.message : String(error);
       }
-      made.disabled = false;
-      if (document.activeElement === document.body) made.focus(); // which a disabled button has lost
-      said.textContent = problem;
-      setTimeout(() => said.replaceChildren(), SAID_FOR_MS);
+      made.ariaBusy = "false";
     });
     if (label) made.ariaLabel = label;
     return made;
@@ -61,18 +57,22 @@ function actionsOf(bundle, shown) {
     words: "Save PNG",
     save: async () => saveFile("picture.png", "image/png", await make()),
   });
-  /** @param {() => string} make */
+  /** @param {() => string | Promise<string>} make */
   const svg = (make) => ({
     words: "Save SVG",
-    save: async () => saveFile("picture.svg", "image/svg+xml", make()),
+    save: async () => saveFile("picture.svg", "image/svg+xml", await make()),
   });
+  const figure = async () => {
+    await decodingIn(shown());
+    return standalone(shown());
+  };
   switch (bundle.kind) {
     case "image":
     case "heatmap":
       if (!bundle.figure) return [png(() => pngOf(canvasOf(shown())))];
-      return [svg(() => standalone(shown())), png(() => pngOfSvg(standalone(shown())))];
+      return [svg(figure), png(async () => pngOfSvg(await figure()))];
     case "plot":
-      return [svg(() => standalone(shown())), png(() => pngOfSvg(standalone(shown())))];
+      return [svg(figure), png(async () => pngOfSvg(await figure()))];
     case "svg":
       return [svg(() => bundle.data), png(() => pngOfSvg(bundle.data))];
     case "png":

@@ -30,7 +30,7 @@ const SCALE = 2;
  */
 export function standalone(element) {
   const { isConnected } = element;
-  const figure = isConnected ? element : /** @type {HTMLElement} */ (element.cloneNode(true));
+  const figure = isConnected ? element : copyOf(element);
   if (!isConnected) document.body.append(figure);
   const { colorScheme, color } = figure.style;
   Object.assign(figure.style, { colorScheme: "light", color: "var(--ink)" });
@@ -40,6 +40,19 @@ export function standalone(element) {
     Object.assign(figure.style, { colorScheme, color });
     if (!isConnected) figure.remove();
   }
+}
+
+/**
+ * @param {HTMLElement} figure
+ * @returns {HTMLElement} with its pictures, which a clone has not
+ */
+function copyOf(figure) {
+  const copy = /** @type {HTMLElement} */ (figure.cloneNode(true));
+  const pictures = figure.querySelectorAll("canvas");
+  for (const [i, canvas] of copy.querySelectorAll("canvas").entries()) {
+    canvas.getContext("2d")?.drawImage(pictures[i], 0, 0);
+  }
+  return copy;
 }
 
 /** @param {HTMLElement} figure */

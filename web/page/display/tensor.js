@@ -1,6 +1,7 @@
 /** What is known of a tensor beside its values, and the views of it that are a click away. */
 
 import { inBytes } from "../ui/bytes.js";
+import { copyText } from "../ui/copying.js";
 import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
 import { discard } from "./bundles.js";
@@ -98,8 +99,7 @@ export class TensorPanel {
     if (!outcome.ok || !file) return lastLine(outcome.error);
     if (file.kind !== "file") return "text" in file ? String(file.text) : "";
     if (form === "list") {
-      await navigator.clipboard.writeText(file.text);
-      return "Copied.";
+      return (await copyText(file.text)) ? "Copied." : "";
     }
     const type = form === "csv" ? "text/csv" : "application/octet-stream";
     saveFile(`tensor.${form}`, type, new Blob([file.bytes ?? file.text]));

@@ -47,7 +47,8 @@ export class Filters {
     this.cameraButton = h("button", { type: "button", className: "button", textContent: "Use the camera" });
     this.cameraButton.addEventListener("click", () => (this.stream ? this.stopCamera() : this.startCamera()));
     const actions = h("div", { className: "actions" }, this.choices(), this.file, choose, this.cameraButton);
-    this.element = h("div", { className: "live drop" }, this.picture.element, actions, this.figures, this.state);
+    const { element, savers } = this.picture;
+    this.element = h("div", { className: "live drop" }, element, savers, actions, this.figures, this.state);
     this.onPaste = (/** @type {ClipboardEvent} */ event) => {
       const file = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith("image/"));
       if (file) this.open(file);

@@ -69,11 +69,10 @@ class Gallery {
 
   /** @param {Example[]} examples */
   overview(examples) {
-    const words = "Short programs to read, run and edit. They run in the console, on your GPU.";
+    const words = "Short programs to read, run and edit. They run in this page, on your GPU.";
     const cards = examples.map((example) => h("li", {}, card(example)));
     return [
-      h("h2", { className: "visually-hidden" }, "Gallery"),
-      h("p", { className: "lead" }, words),
+      h("div", { className: "reading" }, h("h2", {}, "Gallery"), h("p", { className: "lead" }, words)),
       h("ul", { className: "cards" }, ...cards),
     ];
   }

@@ -1,6 +1,7 @@
 /** A picture that Python draws with an example's functions, as often as it is asked to. */
 
 import { Picture } from "../display/image.js";
+import { saversOf } from "../display/saving.js";
 import { h } from "../ui/dom.js";
 import { reasonOf } from "../ui/outcome.js";
 
@@ -26,6 +27,8 @@ export class LivePicture {
     /** @type {Picture | null} */
     this.picture = null;
     this.element = h("div", { className: "live-picture", role, ariaLabel: label });
+    /** The buttons that save it, once there is a picture. */
+    this.savers = h("div");
     /** Is told of a picture that takes long. */
     this.onSlow = () => {};
   }
@@ -57,6 +60,7 @@ export class LivePicture {
     if (bundle.kind !== "image") return;
     const image = { ...bundle, label: "", scale: SIDE / Math.max(bundle.width, bundle.height) };
     if (this.picture?.redraw(image)) return;
+    if (!this.picture) this.savers.append(...saversOf(bundle, () => this.element));
     this.picture = new Picture(image);
     this.element.replaceChildren(this.picture.element);
   }

@@ -44,6 +44,7 @@ export class MandelbrotZoom {
       "div",
       { className: "live" },
       element,
+      this.picture.savers,
       h("div", { className: "actions" }, ...controls),
       this.state,
     );

@@ -130,9 +130,9 @@ export function queueDiagram(runs) {
     {
       name: "Python",
       bars: [
-        [0, 110, "notes", ""],
+        [0, 110, "records", ""],
         [110, 40, "plan", ""],
-        [150, 120, "notes more", ""],
+        [150, 120, "records more", ""],
         [270, 110, "waits", "idle"],
         [380, 60, "prints", ""],
       ],

@@ -1,6 +1,6 @@
 /** How a drawing stands in the page: with words for a screen reader, and scrolled where it is too wide. */
 
-import { focusableWhileItScrolls, h, svg } from "../ui/dom.js";
+import { focusableWhileItScrolls, h, markMore, svg } from "../ui/dom.js";
 
 /**
  * @param {string} words what a screen reader says
@@ -21,5 +21,6 @@ export function figure(words, width, height, ...parts) {
 export function scroller(content) {
   const element = h("div", { className: "scroller" }, content);
   focusableWhileItScrolls(element);
+  markMore(element);
   return element;
 }

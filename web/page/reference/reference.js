@@ -91,7 +91,7 @@ class Reference {
     });
     return [
       h("p", { className: "crumbs" }, h("a", { href: "#reference" }, "All functions"), ` · ${entry.section}`),
-      h("h2", { tabIndex: -1 }, entry.name),
+      h("h2", { tabIndex: -1, className: "name" }, entry.name),
       h("p", { className: "call" }, h("code", {}, highlightedPython(entry.call))),
       ...(entry.aliases.length ? [h("p", { className: "aliases" }, "Also ", ...listed(entry.aliases))] : []),
       ...paragraphs(entry.text),

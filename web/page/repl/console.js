@@ -2,7 +2,7 @@
 
 import { Displays } from "../display/displays.js";
 import { draw } from "../display/draw.js";
-import { byId, h } from "../ui/dom.js";
+import { byId, h, markMore } from "../ui/dom.js";
 import { watchColumns } from "./columns.js";
 import { isComplete } from "./completeness.js";
 import { Editor } from "./editor.js";
@@ -139,7 +139,8 @@ export class Console {
     /** @type {import("../engine.js").Listener} */
     const listener = {
       chain,
-      onStart: () => {
+      onStart: (id) => {
+        this.displays.begin(id, entry.element);
         entry.start();
         this.running = entry;
         keeper?.changed(entry);
@@ -248,7 +249,9 @@ export class Console {
       });
       return chip;
     });
-    byId("examples").replaceChildren(...chips);
+    const strip = byId("examples");
+    strip.replaceChildren(...chips);
+    markMore(strip);
   }
 
   /** What a keyboard on a screen lacks. They leave it up, and the focus where it is. */

@@ -14,7 +14,7 @@ export const EXAMPLES = [
     code: "x = pt.randn(4, 6)\ne = pt.exp(x - x.max(axis=1, keepdims=True))\ne / e.sum(axis=1, keepdims=True)",
   },
   {
-    label: "π from a million points",
+    label: "Estimate of π",
     code: "x, y = pt.rand(1_000_000), pt.rand(1_000_000)\n4 * (x * x + y * y < 1).astype(pt.float32).mean()",
   },
   {

@@ -1,6 +1,6 @@
 /** What an output shows, by MIME type, as notebooks hold it. */
 
-import { pngOf } from "../display/image.js";
+import { decodingIn, pngOf } from "../display/image.js";
 import { standalone } from "../display/standalone.js";
 
 /** @typedef {Record<string, string>} Mimes text by MIME type; a PNG in base64 */
@@ -17,7 +17,11 @@ export async function mimesOf(element) {
   const text = element.querySelector("pre.result, pre.error");
   if (text) return { "text/plain": text.textContent ?? "" };
   const chart = element.querySelector("figure");
-  if (chart) return described({ "image/svg+xml": standalone(chart) }, chart.querySelector("[role=img]")?.ariaLabel);
+  if (chart) {
+    const decoding = decodingIn(chart);
+    if (decoding) await decoding; // of an earlier visit: it may have left the page by then
+    return described({ "image/svg+xml": standalone(chart) }, chart.querySelector("[role=img]")?.ariaLabel);
+  }
   const canvas = element.querySelector("canvas");
   if (canvas) {
     const png = await pngOf(canvas).then(inBase64, () => null);

@@ -1,5 +1,6 @@
 /** Links that carry code, and the session as files: the menu in the console's foot. */
 
+import { copyText } from "../ui/copying.js";
 import { byId, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
 import { notebookOf, scriptOf } from "./export.js";
@@ -9,7 +10,6 @@ import { codeOf, hashOf } from "./link.js";
 /** @typedef {import("./export.js").Cell} Cell */
 
 const FROM_A_LINK = "The code below came with the link. Read it, then press Enter to run it.";
-const BY_HAND = "The browser blocked copying. Here is the link:";
 const SAID_FOR_MS = 8000;
 
 export class Sharing {
@@ -47,10 +47,7 @@ export class Sharing {
     this.nameInput();
     this.said = h("span", { className: "said" });
     this.said.setAttribute("role", "status");
-    this.link = h("input", { className: "link", readOnly: true, type: "text" });
-    this.link.setAttribute("aria-label", "Link to copy by hand");
-    this.byHand = h("div", { className: "by-hand", hidden: true }, h("p", { className: "words" }, BY_HAND), this.link);
-    byId("keys").after(h("div", { className: "sharing" }, this.said, this.menu, this.byHand));
+    byId("keys").after(h("div", { className: "sharing" }, this.said, this.menu));
     this.closeByItself();
     window.addEventListener("hashchange", () => this.takeFromAddress());
     this.takeFromAddress();
@@ -88,16 +85,9 @@ export class Sharing {
       this.menu.open = false;
       this.summary.focus();
     });
-    this.byHand.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      this.byHand.hidden = true;
-      this.summary.focus();
-    });
     for (const type of ["click", "focusin"]) {
       document.addEventListener(type, ({ target }) => {
-        if (!(target instanceof Node)) return;
-        if (!this.menu.contains(target)) this.menu.open = false;
-        if (!this.byHand.contains(target)) this.byHand.hidden = true;
+        if (target instanceof Node && !this.menu.contains(target)) this.menu.open = false;
       });
     }
   }
@@ -139,20 +129,11 @@ export class Sharing {
     let link = "";
     try {
       link = new URL(await hashOf(code), location.href.split("#")[0]).href;
-      await navigator.clipboard.writeText(link);
-      this.say(`Link copied (${link.length} characters).${more}`);
     } catch (error) {
-      if (link) this.offer(link);
-      else this.say(error instanceof RangeError ? "This is too long for a link." : "The link could not be created.");
+      this.say(error instanceof RangeError ? "This is too long for a link." : "The link could not be created.");
+      return;
     }
-  }
-
-  /** @param {string} link to be copied by hand: the browser refuses, or the page is on no secure origin */
-  offer(link) {
-    this.link.value = link;
-    this.byHand.hidden = false;
-    this.link.focus();
-    this.link.select();
+    if (await copyText(link)) this.say(`Link copied (${link.length} characters).${more}`);
   }
 
   /** @param {string} words */

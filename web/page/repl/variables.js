@@ -17,6 +17,7 @@ import { byId, focusableWhileItScrolls, h } from "../ui/dom.js";
 const KEY = "py_tensor.variables";
 /** So soon after an input, that one which follows at once is not kept waiting. */
 const SETTLED_MS = 150;
+const NONE = "No variables.";
 const COLUMNS = ["Name", "Shape or value", "Type", "Device", "Memory"];
 
 export class VariablesPanel {
@@ -24,7 +25,7 @@ export class VariablesPanel {
   constructor(engine) {
     this.engine = engine;
     this.shown = "";
-    this.scroller = h("div", { className: "variables-scroller" }, nothing());
+    this.scroller = h("div", { className: "variables-scroller" }, note(NONE));
     this.scroller.setAttribute("role", "region");
     this.scroller.ariaLabel = "List of variables";
     focusableWhileItScrolls(this.scroller);
@@ -34,6 +35,7 @@ export class VariablesPanel {
       remember(this.element.open);
       this.askSoon();
     });
+    engine.addEventListener("ready", () => this.say(NONE)); // another Python has none
     for (const type of ["ready", "change"]) engine.addEventListener(type, () => this.askSoon());
     byId("panel-console").append(this.element);
   }
@@ -43,7 +45,17 @@ export class VariablesPanel {
     if (this.element.open) this.timer = setTimeout(() => this.ask(), SETTLED_MS);
   }
 
+  /** @param {string} text instead of a list */
+  say(text) {
+    this.shown = "";
+    this.scroller.replaceChildren(note(text));
+  }
+
   async ask() {
+    if (!this.engine.isReady) {
+      this.say(this.engine.broken ? "Python is not running." : "Python is starting.");
+      return;
+    }
     /** @type {{ rows: Variable[], more: number } | null} no answer while something runs */
     const found = await this.engine.query("variables", {});
     const text = JSON.stringify(found);
@@ -51,10 +63,8 @@ export class VariablesPanel {
     this.shown = text;
     const head = h("tr", {}, ...COLUMNS.map((name) => h("th", { scope: "col" }, name)));
     const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...found.rows.map(rowOf)));
-    const more = found.more
-      ? [h("p", { className: "variables-note" }, `And ${found.more.toLocaleString("en")} more.`)]
-      : [];
-    this.scroller.replaceChildren(...(found.rows.length ? [table, ...more] : [nothing()]));
+    const more = found.more ? [note(`And ${found.more.toLocaleString("en")} more.`)] : [];
+    this.scroller.replaceChildren(...(found.rows.length ? [table, ...more] : [note(NONE)]));
   }
 }
 
@@ -65,8 +75,9 @@ function rowOf({ name, value, type, device, bytes, note }) {
   return h("tr", {}, h("th", { scope: "row" }, name), ...cells);
 }
 
-function nothing() {
-  return h("p", { className: "variables-note" }, "No variables.");
+/** @param {string} text */
+function note(text) {
+  return h("p", { className: "variables-note" }, text);
 }
 
 function wasOpen() {

@@ -86,6 +86,21 @@ export function focusableWhileItScrolls(element) {
 }
 
 /**
+ * Has a strip that scrolls sideways say at which ends there is more of it.
+ *
+ * @param {HTMLElement} strip
+ */
+export function markMore(strip) {
+  const mark = () => {
+    const { scrollLeft, scrollWidth, clientWidth } = strip;
+    const ends = [scrollLeft > 1 ? "left" : "", scrollLeft + clientWidth < scrollWidth - 1 ? "right" : ""];
+    strip.dataset.more = ends.filter(Boolean).join(" ");
+  };
+  strip.addEventListener("scroll", mark);
+  new ResizeObserver(mark).observe(strip);
+}
+
+/**
  * Call `draw` once before the next frame, however often the returned function is called. A hidden
  * page has no frames, so a timer stands by.
  *

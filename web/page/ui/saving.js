@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 
-/** So long a slow disk may take to fetch it. */
+/** The browser reads the content after the click, and does not say when it has: until then it must be there. */
 const KEPT_MS = 60_000;
 
 /**

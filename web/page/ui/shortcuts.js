@@ -61,7 +61,7 @@ export class ShortcutSheet {
       ),
     );
     const head = h("header", {}, h("h2", {}, "Keyboard shortcuts"), close);
-    this.sheet = h("dialog", { className: "shortcuts", id: "shortcuts" }, head, ...groups);
+    this.sheet = h("dialog", { className: "sheet shortcuts", id: "shortcuts" }, head, ...groups);
     this.sheet.ariaLabel = "Keyboard shortcuts";
     this.sheet.addEventListener("click", ({ target }) => {
       if (target === this.sheet) this.sheet.close(); // beside what it shows

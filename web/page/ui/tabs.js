@@ -4,7 +4,7 @@
  */
 
 import { VIEWS } from "../views.js";
-import { byId, h } from "./dom.js";
+import { byId, h, markMore } from "./dom.js";
 import { warnIfOutdated } from "./status.js";
 import { loadStyles } from "./styles.js";
 
@@ -40,16 +40,7 @@ class Tabs {
       tab.addEventListener("click", () => this.choose(VIEWS[i].name));
       tab.addEventListener("keydown", (event) => this.onKey(event, i));
     }
-    this.list = /** @type {HTMLElement} */ (this.tabs[0].parentElement);
-    this.list.addEventListener("scroll", () => this.markHidden());
-    new ResizeObserver(() => this.markHidden()).observe(this.list);
-  }
-
-  /** At which ends there are tabs that do not fit. */
-  markHidden() {
-    const { scrollLeft, scrollWidth, clientWidth } = this.list;
-    const ends = [scrollLeft > 1 ? "left" : "", scrollLeft + clientWidth < scrollWidth - 1 ? "right" : ""];
-    this.list.dataset.more = ends.filter(Boolean).join(" ");
+    markMore(/** @type {HTMLElement} */ (this.tabs[0].parentElement));
   }
 
   /** @param {string} view is shown as it was left; chosen once more, its first page */

@@ -116,8 +116,9 @@ class Console:
         gc.freeze()  # collections pass over what is there for good: each full one took 10 ms
         return json.dumps(info, default=str)
 
-    async def run(self, source: str) -> str:
-        self._rich.begin()
+    async def run(self, source: str, number: int) -> str:
+        """Run an input; by its number the page calls `forget`."""
+        self._rich.begin(number)
         return (await self._session.run(source)).to_json()
 
     async def help(self, request: str) -> str:
@@ -125,7 +126,7 @@ class Console:
         given = json.loads(request)
         expression = given["expression"]
         if given["isCall"] and "help" in self._session.namespace:  # one of the user's own
-            return await self.run(given["source"])
+            return await self.run(given["source"], given["id"])
         found: dict[str, Any] | str = ""
 
         async def look() -> None:
@@ -142,7 +143,7 @@ class Console:
         if isinstance(found, dict):
             return Outcome(True, help=found).to_json()
         if given["isCall"]:
-            return await self.run(given["source"])
+            return await self.run(given["source"], given["id"])
         return Outcome(False, error=found).to_json()
 
     async def benchmark(self, config: str, report: Callable[[str], None], links: Any) -> str:
@@ -201,6 +202,11 @@ class Console:
         from py_tensor import ui
 
         return json.dumps(ui.changed(number, json.loads(value)))
+
+    def forget(self, number: int) -> None:
+        """Drop the functions that an input gave to controls: its output is gone."""
+        if (ui := sys.modules.get("py_tensor.ui")) is not None:
+            ui.forget(("input", number))
 
     async def react(self, number: int) -> str:
         """Run what has this number, because controls have changed."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import py_tensor as pt
 from py_tensor.display.pictures import is_colour
-from py_tensor.display.screen import Bundle, Widget, set_screen
+from py_tensor.display.screen import Bundle, Widget, owner, set_screen
 
 KEPT_TENSORS = 50
 """How many of the tensors that were shown can still be looked at."""
@@ -153,9 +153,11 @@ class Rich:
         """Show what the library displays from now on."""
         set_screen(self)
 
-    def begin(self) -> None:
-        """Note that another input begins."""
+    def begin(self, number: int | None = None) -> None:
+        """Note that another input begins, in this task, with its number; None: a reaction."""
         self._new.clear()
+        if number is not None:
+            owner.set(("input", number))
 
     # -- The library's screen --------------------------------------------------------------------
 
