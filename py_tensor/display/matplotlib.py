@@ -7,7 +7,7 @@ open figures in order, and closes them, as the inline backend of notebooks does.
 from __future__ import annotations
 
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from matplotlib import pyplot
 from matplotlib.backend_bases import FigureManagerBase
@@ -15,14 +15,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from py_tensor.display.screen import display
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 class FigurePicture:
     """A figure as it was when it was shown."""
 
-    def __init__(self, figure: Figure) -> None:
+    def __init__(self, figure: Any) -> None:
         target = BytesIO()
         figure.savefig(target, format="png")
         self._png = target.getvalue()

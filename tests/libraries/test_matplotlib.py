@@ -129,7 +129,7 @@ class TestTensors:
         "draw",
         [
             pytest.param(lambda a, u, v, m: a.scatter(u, v, c=v, s=10 * abs(u)), id="scatter"),
-            pytest.param(lambda a, u, v, m: a.bar(u, v), id="bar"),
+            pytest.param(lambda a, u, v, m: a.stem(u, v), id="stem"),
             pytest.param(lambda a, u, v, m: a.hist(v, bins=7), id="hist"),
             pytest.param(lambda a, u, v, m: a.step(u, v), id="step"),
             pytest.param(lambda a, u, v, m: a.errorbar(u, v, yerr=abs(v)), id="errorbar"),
@@ -137,7 +137,7 @@ class TestTensors:
             pytest.param(lambda a, u, v, m: a.imshow(m), id="imshow"),
             pytest.param(lambda a, u, v, m: a.pcolormesh(m), id="pcolormesh"),
             pytest.param(lambda a, u, v, m: a.contourf(m), id="contourf"),
-            pytest.param(lambda a, u, v, m: a.boxplot(m), id="boxplot"),
+            pytest.param(lambda a, u, v, m: a.boxplot(v), id="boxplot"),
             pytest.param(lambda a, u, v, m: a.plot(u, v > 0), id="booleans"),
             pytest.param(lambda a, u, v, m: a.plot(u[:0], v[:0]), id="empty"),
             pytest.param(lambda a, u, v, m: a.axhline(v.max()), id="a scalar"),
@@ -159,3 +159,12 @@ class TestTensors:
         plt.show()
         expected, found = screen.pictures()
         np.testing.assert_array_equal(found, expected)
+
+    def test_what_needs_an_array(self, plt: Any) -> None:
+        """docs/interoperability.md names these: `bar`, and what takes rows of lists as series."""
+        x = pt.tensor([[1.0, 2.0, 3.0], [3.0, 5.0, 4.0]], device="cpu")
+        _, axes = plt.subplots()
+        with pytest.raises(TypeError, match="broadcast_arrays"):
+            axes.bar(x[0], x[1])
+        assert len(axes.boxplot(x)["boxes"]) == 2
+        assert len(axes.boxplot(x.numpy())["boxes"]) == 3

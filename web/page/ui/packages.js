@@ -12,15 +12,17 @@ import { h } from "./dom.js";
 /** @typedef {import("../engine.js").Engine} Engine */
 /** @typedef {import("../../worker/protocol.js").Info} Info */
 
-const HOSTS = (/** @type {string} */ pyodide) =>
-  `https://pypi.org and https://files.pythonhosted.org (PyPI), and https://cdn.jsdelivr.net/pyodide/v${pyodide}/full/ ` +
-  "(packages built for Pyodide)";
+const OFF =
+  "Off: micropip installs only wheels that are hosted on this site or added as files. " +
+  "When this is on, Python and every program that you run here can also contact these hosts, and no others:";
+const ON = "On: Python and every program that you run here can also contact these hosts, and no others:";
 
 export class PackagesSetting {
   /** @param {Engine} engine */
   constructor(engine) {
     this.engine = engine;
     this.words = h("p", {});
+    this.hosts = h("ul", {});
     this.problem = h("p", { className: "problem", role: "alert" });
     this.button = h("button", { type: "button", className: "button", id: "packages-switch" });
     this.button.addEventListener("click", () => void this.change());
@@ -31,6 +33,7 @@ export class PackagesSetting {
       { className: "packages" },
       h("h2", {}, "Packages from the internet"),
       this.words,
+      this.hosts,
       this.problem,
       actions,
     );
@@ -40,10 +43,11 @@ export class PackagesSetting {
   /** @param {Info} info of the Python that runs */
   draw({ allowsPackages, pyodide }) {
     this.isOn = allowsPackages;
-    this.words.textContent = allowsPackages
-      ? `On. Python can contact ${HOSTS(pyodide)}, and no other host. So can every program that you run here.`
-      : `Off. micropip installs wheels hosted on this site, and those that you add as files. If you turn this on, Python ` +
-        `can contact ${HOSTS(pyodide)}, and no other host. So can every program that you run here.`;
+    this.words.textContent = allowsPackages ? ON : OFF;
+    this.hosts.replaceChildren(
+      h("li", {}, "https://pypi.org and https://files.pythonhosted.org (PyPI)"),
+      h("li", {}, `https://cdn.jsdelivr.net/pyodide/v${pyodide}/full/ (Pyodide’s packages)`),
+    );
     this.button.textContent = allowsPackages ? "Turn off" : "Turn on";
   }
 

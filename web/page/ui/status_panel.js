@@ -44,6 +44,7 @@ export class StatusPanel {
     this.engine.addEventListener("ready", (event) => {
       this.info = /** @type {CustomEvent<Info>} */ (event).detail;
       this.device = null;
+      if (this.isOpen) void this.open();
     });
     for (const type of ["ready", "spare", "change"]) this.engine.addEventListener(type, () => this.drawIfOpen());
     window.addEventListener("resize", () => this.place());
