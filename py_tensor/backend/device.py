@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Protocol
 from weakref import WeakSet
 
 from py_tensor.backend.host import host
-from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, DeviceLostError, StaleRequestError
+from py_tensor.dtypes import DEFAULT, DType
+from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
+from py_tensor.graph.bind import is_traced
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, bottom, computed_whole, make_request, topological
 from py_tensor.graph.primitives import folded
@@ -29,7 +30,32 @@ MOST_AT_ONCE = 1 << 13  # elements of an op, and that it visits, for it to be co
 FEWEST_AHEAD = 8  # results: computing fewer takes the host longer than the GPU
 
 
-AtOnce = Callable[[Node, int, bool], bool]
+class Eager(Protocol):
+    """What a backend offers if it computes small ops as they are recorded."""
+
+    def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
+        """Compute a node, if it and the pending nodes that it needs are small; whether it did.
+
+        Parameters
+        ----------
+        elements
+            How many elements the node visits.
+        alone
+            Whether nothing else needs the first operand.
+        """
+        ...
+
+    def element(self, node: Node, place: int) -> Node:
+        """An element of a computed node, by its flat index, as a computed copy."""
+        ...
+
+    def assign(self, node: Node, place: int, value: Any) -> bool:
+        """Write an element of a computed node, by its flat index; whether it did.
+
+        `value` is a number or a node. The backend refuses if others may see the memory, and what
+        has to be converted or checked.
+        """
+        ...
 
 
 class Backend(Protocol):
@@ -40,12 +66,8 @@ class Backend(Protocol):
     ahead_work: int  # the same of live results, from which on they are, while others are recorded
 
     @property
-    def compute_at_once(self) -> AtOnce | None:
-        """Computes a node of few elements as it is recorded; None where recording is cheaper.
-
-        It is given the node, how many elements that visits, and whether nothing else needs the
-        first operand; and says whether it did, for it may take much that is pending.
-        """
+    def eager(self) -> Eager | None:
+        """None if recording is cheaper than computing small ops at once."""
         ...
 
     def info(self) -> dict[str, Any]: ...
@@ -106,7 +128,7 @@ class Device:
         self._look = 0.0  # the load from which on `record` has more to do
         self._most = 1.0  # the load from which on it flushes,
         self._stop = NEVER  # and the number of the node before which it does
-        self._computed_at_once: AtOnce | None = None  # as of the backend
+        self._eager: Eager | None = None  # as of the backend
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -152,7 +174,7 @@ class Device:
         self._backend = backend
         self._per_node = 1 / MAX_PENDING_NODES
         self._per_element = 1 / backend.pending_work
-        self._computed_at_once = backend.compute_at_once
+        self._eager = backend.eager
         self._count_anew()
 
     def debug(
@@ -179,11 +201,10 @@ class Device:
             return
         else:
             elements = node.op.work(node)
-        at_once = self._computed_at_once
-        if at_once is not None and not _deferring:
-            # Only what is pending could still read an operand that no other tensor holds.
-            alone = replacing and not (self._pending or self._checks or self._under_way)
-            if at_once(node, elements, alone):
+        eager = self._eager
+        if eager is not None and not _deferring:
+            alone = replacing and self._is_idle()
+            if eager.compute_at_once(node, elements, alone):
                 return
         if self._load >= self._look or node.number >= self._stop:
             self._relieve(node)
@@ -192,9 +213,25 @@ class Device:
         self._pending[node] = elements
         self._load += self._per_node + self._per_element * elements
 
+    def _is_idle(self) -> bool:
+        """Whether nothing is pending, which could still read an operand that no tensor holds."""
+        return not (self._pending or self._checks or self._under_way)
+
+    def element(self, node: Node, place: int) -> Node | None:
+        """An element of a node, by its flat index, if the device computes it at once."""
+        if self._eager is None or node.storage is None or _deferring or is_traced():
+            return None
+        return self._eager.element(node, place)
+
+    def assign(self, node: Node, place: int, value: Any) -> bool:
+        """Write an element of a node that one tensor holds, in place if it can; whether it did."""
+        if self._eager is None or node.storage is None or _deferring or is_traced():
+            return False
+        return node.live == 1 and self._is_idle() and self._eager.assign(node, place, value)
+
     def settle(self, node: Node) -> None:
         """Compute a node that a tensor holds, if recording it computes it and was `deferring`."""
-        if self._computed_at_once is not None and node.storage is None:
+        if self._eager is not None and node.storage is None:
             self.forget(node)
             self.record(node)
 
@@ -544,9 +581,26 @@ def _found_gpu() -> bool:
 
 
 def set_default_device(device: str | Device) -> None:
-    """Set the device of new tensors: "webgpu" or "cpu"."""
+    """Set the device of new tensors: "webgpu" or "cpu".
+
+    Raises
+    ------
+    DTypeError
+        If `set_default_dtype` has set a dtype that the device does not have.
+    """
     global _default
-    _default = parse(device)
+    place = parse(device)
+    check_default(place, DEFAULT.floating)
+    _default = place
+
+
+def check_default(device: Device, dtype: DType) -> None:
+    """Raise DTypeError unless a device has what is to be the default dtype."""
+    if device is not CPU_DEVICE and not dtype.on_gpu:
+        raise DTypeError(
+            f"{dtype} cannot be the default dtype on the device {device.name!r}, only on 'cpu'; see"
+            " set_default_dtype and set_default_device"
+        )
 
 
 def parse(device: object) -> Device:
