@@ -77,9 +77,9 @@ class TestMessage:
         """What micropip says of it is no help where a policy forbids to fetch it."""
         error = failed(repl, "import micropip\nawait micropip.install('no-such-package')")
         expect(error.locator(".error-message")).to_have_text(
-            "ValueError: micropip: 'no-such-package' cannot be installed by name: this page has"
-            " the standard library, NumPy and micropip, and can only install wheels hosted on this"
-            " site, not from PyPI: `await micropip.install(url)`"
+            "ValueError: micropip: 'no-such-package' cannot be installed: this page has the"
+            " standard library, NumPy and micropip. To install packages from PyPI, turn on"
+            " “Packages from the internet” in the status panel (top right)"
         )
         expect(error.locator("mark")).to_have_count(0)
 

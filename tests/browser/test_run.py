@@ -199,7 +199,7 @@ class TestErrors:
     def test_packages_that_are_not_there(self, run: Run, code: str, words: str) -> None:
         last = run(code)["error"].splitlines()[-1]
         assert last.startswith(words)
-        assert last.endswith("not from PyPI: `await micropip.install(url)`")
+        assert last.endswith("turn on “Packages from the internet” in the status panel (top right)")
 
     def test_what_was_never_awaited(self, run: Run) -> None:
         """Python finds out when it is forgotten, wherever that is."""

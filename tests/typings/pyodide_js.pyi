@@ -2,4 +2,6 @@
 
 from typing import Any
 
+loadPackage: Any  # noqa: N816
+
 def __getattr__(name: str) -> Any: ...

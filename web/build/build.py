@@ -34,6 +34,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from notices import NoLicenseError, notices
 from serve import CONTENT_SECURITY_POLICY, HEADERS, MIME_TYPES
@@ -48,6 +49,9 @@ PYODIDE = NODE_MODULES / "pyodide"
 PYODIDE_VERSION = "0.29.5"
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm")
 PYODIDE_CDN = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE_VERSION}/full/"
+# What Python's worker may reach where the user allows packages from the internet. The page tells of
+# them (page/ui/packages.js).
+PACKAGE_HOSTS = ("https://pypi.org", "https://files.pythonhosted.org", PYODIDE_CDN)
 
 # A build of NumPy for Pyodide's ABI, inside an npm package.
 NUMPY_NPM_PACKAGE = "@bentopdf/pymupdf-wasm@0.11.16"
@@ -74,7 +78,8 @@ ON_RETURN = (
 )
 # What it keeps when it has been used: no first visit needs it.
 ON_DEMAND = (
-    *("wheels/numpy-*", "wheels/micropip-*", "worker/vendor/*", "readme.txt"),
+    *("wheels/numpy-*", "wheels/micropip-*", "worker/vendor/*", "pyodide/distribution.json"),
+    "readme.txt",
     *ON_RETURN,
 )
 # What a start has, though it imports none of it: the words of errors, the device where there is no
@@ -171,6 +176,7 @@ def build(output: Path, wheel: Path | None = None) -> None:
     contents = json.loads((BUNDLES / "contents.json").read_text("utf-8"))
     texts = {
         Path("pyodide", "lock.json"): json.dumps(trimmed_lock(packages), indent=1),
+        Path("pyodide", "distribution.json"): json.dumps(whole_lock(packages)),
         Path("index.html"): index_page(contents["views"], contents["preload"], published.name),
         Path("readme.txt"): (ROOT / "README.md").read_text("utf-8"),
         Path("licenses.txt"): third_party(contents["inputs"], packages),
@@ -278,14 +284,16 @@ def addressed(html: str, files: Container[Path], folder: Path) -> str:
 
 
 def service_worker() -> str:
-    """sw.js with the headers that it sets, and the types of files."""
+    """sw.js with the headers that it sets, the policy that allows packages, and types of files."""
     headers = {name: value for name, value in HEADERS.items() if name != "Cache-Control"}
+    wider = f"{CONTENT_SECURITY_POLICY}; connect-src 'self' {' '.join(PACKAGE_HOSTS)}"
     text = SERVICE_WORKER.read_text("utf-8")
-    for name, values in (("HEADERS", headers), ("TYPES", MIME_TYPES)):
-        before, stand_in, after = text.partition(f"const {name} = {{}}")
+    for name, value in (("HEADERS", headers), ("PACKAGES_POLICY", wider), ("TYPES", MIME_TYPES)):
+        empty = f"const {name} = {json.dumps(type(value)())};"
+        before, stand_in, after = text.partition(empty)
         if not stand_in:
-            raise BuildError(f"{SERVICE_WORKER} has no `const {name} = {{}}` to write to")
-        text = f"{before}const {name} = {json.dumps(values, indent=2)}{after}"
+            raise BuildError(f"{SERVICE_WORKER} has no `{empty}` to write to")
+        text = f"{before}const {name} = {json.dumps(value, indent=2)};{after}"
     return text
 
 
@@ -346,9 +354,23 @@ def ensure_bundles() -> list[Path]:
 
 def trimmed_lock(packages: Iterable[Package]) -> dict[str, object]:
     """Pyodide's lock file with our own packages alone, so that no other URL is ever asked for."""
-    official = json.loads((PYODIDE / "pyodide-lock.json").read_text("utf-8"))
     entries = {package.name: package.lock_entry() for package in packages}
-    return {"info": official["info"], "packages": entries}
+    return {"info": official_lock()["info"], "packages": entries}
+
+
+def whole_lock(packages: Iterable[Package]) -> dict[str, object]:
+    """Pyodide's lock file with our own packages, and the others on its CDN, with their hashes."""
+    official = official_lock()
+    theirs = {
+        name: entry | {"file_name": PYODIDE_CDN + entry["file_name"]}
+        for name, entry in official["packages"].items()
+    }
+    ours = {package.name: package.lock_entry() for package in packages}
+    return {"info": official["info"], "packages": theirs | ours}
+
+
+def official_lock() -> dict[str, Any]:
+    return json.loads((PYODIDE / "pyodide-lock.json").read_text("utf-8"))
 
 
 # Wheels -------------------------------------------------------------------------------------------
@@ -371,7 +393,7 @@ def ensure_micropip() -> Path:
 
 def numpy_package() -> Package:
     """The NumPy wheel: from the cache, else from the npm package, else from Pyodide's CDN."""
-    official = json.loads((PYODIDE / "pyodide-lock.json").read_text("utf-8"))["packages"]["numpy"]
+    official = official_lock()["packages"]["numpy"]
     sources = {NUMPY_WHEEL: NUMPY_SHA256, official["file_name"]: official["sha256"]}
     for name, digest in sources.items():
         wheel = CACHE / "wheels" / name

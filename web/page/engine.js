@@ -11,6 +11,7 @@ import { isOutdated } from "../worker/files.js";
 import { isOurs } from "../worker/protocol.js";
 import { discard } from "./display/bundles.js";
 import { Interpreter } from "./interpreter.js";
+import { allowsPackages } from "./start.js";
 
 /** @typedef {import("../worker/protocol.js").Info} Info */
 /** @typedef {import("../worker/protocol.js").Outcome} Outcome */
@@ -112,7 +113,8 @@ export class Engine extends EventTarget {
     /** @type {PromiseWithResolvers<Info>} */
     this.readiness = withResolvers();
     this.readiness.promise.catch(() => {}); // the status line shows it
-    const { spare } = this;
+    const spare = this.spare?.allowsPackages === allowsPackages() ? this.spare : null;
+    if (!spare) this.spare?.end();
     this.spare = null;
     const interpreter = spare ?? new Interpreter(this.startWorker());
     this.interpreter = interpreter;

@@ -3,6 +3,9 @@
  * rest of the page is there; whoever asks first gets that one. (So it imports nothing.)
  */
 
+/** Where `localStorage` holds that the user allows packages from the internet (ui/packages.js): "allowed". */
+const PACKAGES = "py_tensor packages";
+
 if (!self.crossOriginIsolated) {
   // A page that is about to be replaced starts nothing.
   await import("./boot/service_worker.js").then(({ becomeIsolated }) => becomeIsolated());
@@ -22,9 +25,32 @@ export function startWorker() {
 }
 
 /**
+ * Whether the next worker may fetch packages: its policy, which the service worker sends, is wider then (sw.js). What
+ * runs in a worker cannot write this, and no address of the page sets it.
+ */
+export function allowsPackages() {
+  try {
+    return localStorage.getItem(PACKAGES) === "allowed" && Boolean(navigator.serviceWorker?.controller);
+  } catch {
+    return false; // no storage, no setting
+  }
+}
+
+/**
+ * @param {boolean} isAllowed
+ * @throws where nothing can be stored
+ */
+export function allowPackages(isAllowed) {
+  if (isAllowed) localStorage.setItem(PACKAGES, "allowed");
+  else localStorage.removeItem(PACKAGES);
+}
+
+/**
  * @param {string} [name] by which the worker knows what it is for
  * @returns {Worker}
  */
 export function begin(name = "py_tensor") {
-  return new Worker(new URL("../worker/worker.js", import.meta.url), { type: "module", name });
+  const url = new URL("../worker/worker.js", import.meta.url);
+  if (allowsPackages()) url.search = "packages=internet";
+  return new Worker(url, { type: "module", name });
 }

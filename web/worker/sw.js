@@ -6,6 +6,9 @@
  * list (files.json, made by build.py) with the hash that stands there. So whatever a page asks for later
  * comes from its own build, even when the server has a newer one alone. All else goes to the server.
  *
+ * Where the user allows packages from the internet (page/ui/packages.js), Python's worker gets a policy that names
+ * their hosts. The page itself never does.
+ *
  * A browser may damage what it keeps. So whatever is read from a cache is checked, as what is downloaded is;
  * what does not fit is deleted, and fetched again.
  */
@@ -16,6 +19,9 @@
  * @type {Record<string, string>}
  */
 const HEADERS = {};
+
+/** The policy of a worker that may fetch packages from the internet: build.py writes it here. */
+const PACKAGES_POLICY = "";
 
 /**
  * The type of a file, by the end of its name, serve.py's: build.py writes them here.
@@ -48,6 +54,8 @@ const LIST_REMEMBERED_MS = 5000;
 /** The header with the hash of a record of ours: `kept`, or the list of a build. */
 const DIGEST = "Content-SHA256";
 const POLICY = "Content-Security-Policy";
+/** Python's worker, and how a page asks for the one that may fetch packages (page/start.js). */
+const [WORKER, WITH_PACKAGES] = ["worker/worker.js", "?packages=internet"];
 
 /** What pages of builds that were not kept asked for while this worker was awake. @type {Set<string>} */
 const used = new Set();
@@ -66,13 +74,15 @@ worker.addEventListener("message", (/** @type {any} */ event) => {
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
   /** @type {Request} */
   const request = event.request;
-  const { origin, pathname } = new URL(request.url);
+  const { origin, pathname, search } = new URL(request.url);
   if (request.method !== "GET" || !(origin + pathname).startsWith(SCOPE)) return;
   const path = (origin + pathname).slice(SCOPE.length);
   const [, build, file] = new RegExp(`^${FOLDER}([0-9a-f]+)/(.+)$`).exec(path) ?? [];
   if (build) {
     const asked = fileOf(build, file, request);
-    event.respondWith(asked.catch(() => fetch(request)));
+    const asksForPackages = file === WORKER && request.destination === "worker" && search === WITH_PACKAGES;
+    const answered = asksForPackages ? asked.then((response) => withPackages(response, event.clientId)) : asked;
+    event.respondWith(answered.catch(() => fetch(request)));
     event.waitUntil(asked.then(() => (used.has(file) ? keepUsed(file) : null)));
   } else if (request.mode === "navigate" && (path === "" || path === "index.html")) {
     const visit = answerVisit(request);
@@ -168,6 +178,22 @@ function answer(response, body) {
     if (value !== null) headers.set(name, value);
   }
   return new Response(body, { status, statusText, headers });
+}
+
+/**
+ * Python's worker, allowed to fetch packages where a page has started it. What runs in a worker can start one with any
+ * address too, but cannot make the choice of the user.
+ *
+ * @param {Response} response
+ * @param {string} clientId of who starts it
+ */
+async function withPackages(response, clientId) {
+  const client = await worker.clients.get(clientId);
+  if (client?.type !== "window" || response.headers.get(POLICY) !== HEADERS[POLICY]) return response;
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  headers.set(POLICY, PACKAGES_POLICY);
+  return new Response(response.body, { status, statusText, headers });
 }
 
 /**

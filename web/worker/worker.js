@@ -5,6 +5,7 @@
 
 import { prepareGpu } from "./boot/gpu.js";
 import { Home } from "./boot/home.js";
+import { allowsPackages } from "./boot/parts.js";
 import { Signals } from "./boot/signals.js";
 import { StartUp } from "./boot/startup.js";
 import { DisplayPort } from "./display_port.js";
@@ -20,6 +21,8 @@ import { envelope, isOurs, SPARE } from "./protocol.js";
 
 /** @type {PyodideInterface} */
 let py;
+/** Pyodide's own: Python puts one that raises in its place (python/loader.py). @type {PyodideInterface["loadPackage"]} */
+let loadPackage;
 /** The memory that Python and the bridge share, once Python is there. */
 const host = /** @type {import("../bridge/heap.js").PyodideHost} */ ({});
 /** The Python object that runs things (python/boot.py). @type {any} */
@@ -106,6 +109,7 @@ async function boot({ interruptBuffer, distrusted }) {
     },
   });
   py = started.py;
+  ({ loadPackage } = py);
   host._module = /** @type {any} */ (py)._module;
   // Undocumented, but the only news there is when Python dies in a callback: nothing then rejects.
   /** @type {any} */ (py)._api.on_fatal = (/** @type {unknown} */ error) => {
@@ -135,22 +139,23 @@ async function start() {
   if (!found.jspi) {
     // Nothing can load it in the middle of a run.
     progress("Loading NumPy", 0.95);
-    await py.loadPackage("numpy", quiet);
+    await loadPackage("numpy", quiet);
   }
   return found;
 }
 
 /** @param {Record<string, { imports: string[], file_name: string }>} packages */
 function startConsole(packages) {
-  const providers = Object.entries(packages).flatMap(([name, { imports }]) => imports.map((module) => [module, name]));
+  const hosted = Object.entries(packages).filter(([, { file_name }]) => !file_name.includes("://"));
+  const providers = hosted.flatMap(([name, { imports }]) => imports.map((module) => [module, name]));
   const emit = outbox.write.bind(outbox);
   const load = async (/** @type {string} */ name) => {
-    await py.loadPackage(name, quiet);
+    await loadPackage(name, quiet);
     if (!(name in py.loadedPackages)) report({ kind: "missing", path: `wheels/${packages[name].file_name}` });
   };
   const { Console } = py.pyimport("py_tensor_page.boot");
   const listed = JSON.stringify(Object.fromEntries(providers));
-  return Console(emit, request, listed, load, fetchFirstUse, displays, endPromises);
+  return Console(emit, request, listed, load, fetchFirstUse, displays, endPromises, allowsPackages);
 }
 
 /** @returns {Uint8Array | string} the library's modules that no start imports, or why they did not come */
@@ -178,6 +183,7 @@ function describe(found) {
     backend: device.backend,
     pyodide: py.version,
     crossOriginIsolated: self.crossOriginIsolated,
+    allowsPackages,
     ...rest,
   };
 }

@@ -41,6 +41,19 @@ export function keepForOffline(engine) {
   engine.addEventListener("failed", ask, { once: true }); // there may be a build that starts
 }
 
+/** @returns {Promise<boolean>} whether it answers what this page asks for, at last */
+export async function serviceWorkerControls() {
+  if (!("serviceWorker" in navigator)) return false;
+  const { serviceWorker } = navigator;
+  const controlled = new Promise((resolve) => serviceWorker.addEventListener("controllerchange", resolve));
+  const wait = async () => {
+    await register();
+    if (!serviceWorker.controller) await controlled;
+  };
+  await Promise.race([wait(), pause(PATIENCE_MS)]).catch(() => {});
+  return serviceWorker.controller !== null;
+}
+
 /** @returns {Promise<ServiceWorker>} once it answers for this page's address */
 async function register() {
   // Relative to the page: this module may come from the folder of a build.

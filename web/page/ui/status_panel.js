@@ -2,6 +2,7 @@
 
 import { inBytes } from "./bytes.js";
 import { byId, h } from "./dom.js";
+import { PackagesSetting } from "./packages.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 /** @typedef {import("../../worker/protocol.js").Info} Info */
@@ -28,7 +29,9 @@ export class StatusPanel {
     const [memory, python, rows] = [h("dl"), h("dl"), h("dl")];
     this.lists = { memory, python, rows };
     this.title = h("h2", { className: "device-title" });
-    this.element.append(h("h2", {}, "Memory"), memory, h("h2", {}, "Python"), python, this.actions(), this.title, rows);
+    this.packages = new PackagesSetting(engine);
+    const ofPython = [h("h2", {}, "Python"), python, this.actions(), this.packages.element];
+    this.element.append(h("h2", {}, "Memory"), memory, ...ofPython, this.title, rows);
     this.listen();
   }
 
@@ -41,6 +44,7 @@ export class StatusPanel {
     this.engine.addEventListener("ready", (event) => {
       this.info = /** @type {CustomEvent<Info>} */ (event).detail;
       this.device = null;
+      if (this.isOpen) void this.open();
     });
     for (const type of ["ready", "spare", "change"]) this.engine.addEventListener(type, () => this.drawIfOpen());
     window.addEventListener("resize", () => this.place());
@@ -70,6 +74,7 @@ export class StatusPanel {
   draw() {
     this.lists.memory.replaceChildren(...elementsOf(this.memory()));
     this.lists.python.replaceChildren(...elementsOf(this.python()));
+    if (this.info) this.packages.draw(this.info);
     this.title.textContent = this.device?.title ?? "";
     this.lists.rows.replaceChildren(...elementsOf(this.device?.rows ?? []));
     this.place();

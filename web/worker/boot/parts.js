@@ -5,11 +5,15 @@ import { arrived, fetchFile, NotLoaded, unpacked, urlOf } from "../files.js";
 /** The standard library, with bytecode (bytecode.mjs). */
 export const STDLIB_URL = urlOf("pyodide/python_stdlib.bin");
 
+/** Whether this worker was started as one that may fetch packages from the internet (page/start.js). */
+export const allowsPackages = self.location.search === "?packages=internet";
+
 export class Parts {
   /** What fails rejects where it is awaited. */
   constructor() {
-    /** Pyodide's lock file. @type {Promise<any>} */
-    this.lock = fetchFile("pyodide/lock.json").then((response) => response.json());
+    const lock = allowsPackages ? "pyodide/distribution.json" : "pyodide/lock.json";
+    /** Pyodide's lock file, of the packages there are. @type {Promise<any>} */
+    this.lock = fetchFile(lock).then((response) => response.json());
     /** @type {Promise<typeof import("pyodide")>} */
     this.pyodide = module("pyodide/pyodide.mjs");
     const engine = module("pyodide/pyodide.asm.js"); // Pyodide would ask for it later

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 import pyodide
 import pyodide.ffi
 import pyodide.webloop
+import pyodide_js
 from pyodide.ffi import ConversionError, can_run_sync, run_sync, to_js
 
-from . import benchmarks, status
+from . import benchmarks, failures, status
 from .completion import Completer
 from .inspection import help_on
 from .interrupts import Interrupts
-from .loader import FirstUseFinder, Load, VendoredFinder
+from .loader import FirstUseFinder, Load, VendoredFinder, raising
 from .rich import Port, Rich
 from .session import NOTHING_TO_EXIT, Ask, Emit, Outcome, Session, redirect_streams
 
@@ -52,6 +53,7 @@ class Console:
         fetch_first_use: Callable[[], Any],
         port: Port,
         end_promises: Callable[[bool], None],
+        allows_packages: bool,
     ) -> None:
         sys.setrecursionlimit(RECURSION_LIMIT)
         redirect_streams(emit, asking(request))
@@ -64,6 +66,9 @@ class Console:
         sys.meta_path.append(FirstUseFinder(fetch_first_use, self._interrupts.deferred))
         sys.meta_path.append(finder)
         importlib.import_module("py_tensor.backend.host").host.wait_by(run_sync_of_bridge)
+        failures.packages.are_allowed = allows_packages
+        pyodide_js.loadPackage = raising(pyodide_js.loadPackage)  # micropip takes it from there
+        os.environ["MPLBACKEND"] = "module://py_tensor.display.matplotlib"
         pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = (

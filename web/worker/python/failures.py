@@ -83,16 +83,36 @@ class Failure:
     """Of a group."""
 
 
-UNFETCHED = re.compile(r"Can't fetch metadata for '([^']*)'")
-"""How micropip begins what it says of a package for which no index has an answer."""
+UNFETCHED = re.compile(r"Can't fetch (?:metadata for|wheel from) '([^']*)'")
+"""How micropip begins what it says of a package for which no index, or no host, has an answer."""
 
 INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\s+\w")
 """How a line for a shell begins that installs a package."""
 
-PACKAGES = (
-    "this page has the standard library, NumPy and micropip, and can only install wheels hosted on"
-    " this site, not from PyPI: `await micropip.install(url)`"
+NOT_ALLOWED = (
+    "this page has the standard library, NumPy and micropip. To install packages from PyPI, turn on"
+    " “Packages from the internet” in the status panel (top right)"
 )
+ALLOWED = (
+    "install packages of PyPI and of Pyodide's distribution with `await micropip.install(name)`"
+)
+CHECK_NETWORK = "check the network connection"
+UNREACHABLE = "PyPI does not have it, or the network does not reach PyPI"
+
+
+@dataclass
+class Packages:
+    """Whether the user allows packages from the internet."""
+
+    are_allowed: bool = False
+
+    @property
+    def words(self) -> str:
+        """What there is, and how to get more."""
+        return ALLOWED if self.are_allowed else NOT_ALLOWED
+
+
+packages = Packages()
 
 
 def clarify(error: BaseException) -> None:
@@ -102,9 +122,21 @@ def clarify(error: BaseException) -> None:
 
         clarify_keyword(error)
     elif type(error) is ValueError and (found := UNFETCHED.match(str(error))):
-        error.args = (f"micropip: '{found[1]}' cannot be installed by name: {PACKAGES}",)
+        reason = UNREACHABLE if packages.are_allowed else packages.words
+        error.args = (f"micropip: '{found[1]}' cannot be installed: {reason}",)
+    elif isinstance(error, OSError) and _is_download_of_micropip(error):
+        reason = CHECK_NETWORK if packages.are_allowed else packages.words
+        error.args = (f"micropip: {error}: {reason}",)
     elif isinstance(error, ImportError | SyntaxError) and _lacks_package(error):
-        error.msg = f"{error.msg}; {PACKAGES}"
+        error.msg = f"{error.msg}; {packages.words}"
+
+
+def _is_download_of_micropip(error: OSError) -> bool:
+    """Whether a download by micropip itself failed; loader.py has words for those by Pyodide."""
+    if isinstance(error, ConnectionError):
+        return False
+    frames = traceback.walk_tb(error.__traceback__)
+    return any("/site-packages/micropip/" in frame.f_code.co_filename for frame, _ in frames)
 
 
 def _lacks_package(error: ImportError | SyntaxError) -> bool:
@@ -112,7 +144,8 @@ def _lacks_package(error: ImportError | SyntaxError) -> bool:
     if isinstance(error, ImportError):
         is_whole = "." not in (error.name or "")
         return is_whole and str(error) == f"No module named '{error.name}'"
-    return INSTALLER.match((error.text or "").lstrip()) is not None and PACKAGES not in error.msg
+    text = (error.text or "").lstrip()
+    return INSTALLER.match(text) is not None and packages.words not in error.msg
 
 
 def describe(

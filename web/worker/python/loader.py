@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.machinery
 import io
+import re
 import sys
 import zipfile
 import zlib
@@ -22,7 +23,27 @@ from typing import Any
 from pyodide.code import find_imports
 from pyodide.ffi import can_run_sync, run_sync
 
+from .failures import CHECK_NETWORK
+
 Load = Callable[[str], Awaitable[Any]]
+
+NOT_LOADED = re.compile(r"The following error occurred while loading (.+):")
+"""How Pyodide begins what it prints of a package that did not come."""
+
+
+def raising(load: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Pyodide's `loadPackage`, which prints what goes wrong, as one that raises ConnectionError."""
+
+    async def load_packages(names: Any, **options: Any) -> Any:
+        lines: list[str] = []
+        loaded = await load(names, **options, errorCallback=lines.append)
+        failed = [found[1] for line in lines if (found := NOT_LOADED.match(line))]
+        if failed:
+            what = ", ".join(failed)
+            raise ConnectionError(f"{what} could not be downloaded: {CHECK_NETWORK}")
+        return loaded
+
+    return load_packages
 
 
 class VendoredFinder:
