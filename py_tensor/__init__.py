@@ -73,8 +73,10 @@ from py_tensor.random import randn as randn
 from py_tensor.session import debug as debug
 from py_tensor.session import device_info as device_info
 from py_tensor.session import empty_cache as empty_cache
+from py_tensor.session import get_default_dtype as get_default_dtype
 from py_tensor.session import init as init
 from py_tensor.session import memory_info as memory_info
+from py_tensor.session import set_default_dtype as set_default_dtype
 from py_tensor.session import synchronize as synchronize
 from py_tensor.session import synchronize_async as synchronize_async
 from py_tensor.tensor import Tensor as Tensor
@@ -122,6 +124,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.emath import sort_complex as sort_complex
     from py_tensor.files import *  # noqa: F403
     from py_tensor.fitting import polyfit as polyfit
+    from py_tensor.inspect.configuration import show_config as show_config
     from py_tensor.inspect.explaining import Explanation as Explanation
     from py_tensor.inspect.explaining import explain as explain
     from py_tensor.inspect.profiling import Profile as Profile
@@ -207,6 +210,7 @@ else:
         "fft": "fft",
         "files": "frombuffer fromfile imread load save savez savez_compressed",
         "fitting": "polyfit",
+        "inspect.configuration": "show_config",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",
         "lib": "lib",

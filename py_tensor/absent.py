@@ -100,7 +100,6 @@ FUNCTIONS: dict[str, str] = {
     "cuda": "tensors are created on the GPU if there is one; see pt.device_info()",
     "device": 'devices are named "webgpu" and "cpu"; use x.to(name) or pt.set_default_device(name)',
     "nn": "layers are not supported yet; see the functions pt.relu, pt.softmax and pt.layer_norm",
-    "set_default_dtype": "the default is float32; use dtype= or x.astype(dtype) for others",
     "Size": "the shape of a tensor is a tuple",
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled automatically"),
@@ -124,8 +123,9 @@ FUNCTIONS: dict[str, str] = {
     "ma": "masked arrays are not supported; use NaN with pt.nanmean, or where=mask",
     **{
         name: _OF_NUMPY_ITSELF.format(name)
-        for name in ("core", "get_include", "show_config", "show_runtime", "test")
+        for name in ("core", "get_include", "test")
     },
+    "show_runtime": "use pt.show_config",
     "info": "use help(pt.sum)",
     "nested_iters": "use nested loops over pt.ndindex(*shape)",
     "in1d": "use pt.isin",

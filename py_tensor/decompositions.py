@@ -100,7 +100,7 @@ def _floating(op: str, x: Operand) -> Tensor:
     x = tensor_of(x, op)
     if x.ndim < 2:
         raise LinAlgError(f"{op}: takes matrices, not shape {x.shape}")
-    return converted(x, dtypes.promote(dtypes.floating(x.dtype), dtypes.float32))
+    return converted(x, dtypes.at_least_single(x.dtype))
 
 
 def _square(op: str, x: Operand) -> Tensor:

@@ -144,6 +144,14 @@ class DType(Described):
         return 4 // self.itemsize
 
 
+@dataclass
+class Defaults:
+    """The dtypes of Python's float and complex, and of what is created without a dtype."""
+
+    floating: DType
+    complex: DType
+
+
 bool_ = DType("bool", "b", 1, "?", "bool", "u32", 0)
 uint8 = DType("uint8", "u", 1, "B", "i32", "u32", 1)
 int8 = DType("int8", "i", 1, "b", "i32", "u32", 1)
@@ -165,9 +173,8 @@ ALL = (
 )  # fmt: skip
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 KNOWN = ", ".join(BY_NAME)
-DEFAULT_FLOAT = float32
 DEFAULT_INT = int32
-DEFAULT_COMPLEX = complex64
+DEFAULT = Defaults(float32, complex64)  # `set_default_dtype` changes them
 _NAMES = {
     **BY_NAME,
     **dict.fromkeys(("bool_", "?", "b1"), bool_),
@@ -180,11 +187,11 @@ _NAMES = {
     **dict.fromkeys(("i8", "q", "longlong", "long", "l"), int64),
     **dict.fromkeys(("u8", "Q", "ulonglong", "ulong", "L"), uint64),
     **dict.fromkeys(("half", "f2", "e"), float16),
-    **dict.fromkeys(("float", "float_", "f4", "f", "single"), float32),
+    **dict.fromkeys(("f4", "f", "single"), float32),
     **dict.fromkeys(("f8", "d", "double"), float64),
-    **dict.fromkeys(("complex", "complex_", "c8", "F", "csingle", "singlecomplex"), complex64),
+    **dict.fromkeys(("c8", "F", "csingle", "singlecomplex"), complex64),
     **dict.fromkeys(("c16", "D", "cdouble", "cfloat"), complex128),
-}  # NumPy's, and Python's, which say no precision: theirs is the default one
+}  # NumPy's, and Python's int, which says no precision: int32 is the default
 _INSTEAD = {
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
     **dict.fromkeys(("clongdouble", "complex256", "G"), 'complex128 on the device "cpu"'),
@@ -252,12 +259,13 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
         raise no_text(op)
     if kind in ("i", "u"):
         return _INTEGERS[kind, min(itemsize, 4)]
-    if kind == "f" and itemsize == 2:
-        return float16
-    found = {"b": bool_, "f": DEFAULT_FLOAT, "c": DEFAULT_COMPLEX}.get(kind)
-    if found is None:
-        raise DTypeError(f"{op}: {name} is not supported ({KNOWN}); pass a dtype")
-    return found
+    if kind == "b":
+        return bool_
+    if kind == "f":
+        return {2: float16, 4: float32}.get(itemsize, DEFAULT.floating)
+    if kind == "c":
+        return complex64 if itemsize == 8 else DEFAULT.complex
+    raise DTypeError(f"{op}: {name} is not supported ({KNOWN}); pass a dtype")
 
 
 def no_text(op: str) -> DTypeError:
@@ -272,8 +280,8 @@ def of_scalar(value: complex) -> DType:
     if isinstance(value, bool):
         return bool_
     if isinstance(value, complex):
-        return DEFAULT_COMPLEX
-    return DEFAULT_INT if isinstance(value, int) else DEFAULT_FLOAT
+        return DEFAULT.complex
+    return DEFAULT_INT if isinstance(value, int) else DEFAULT.floating
 
 
 def with_scalar(dtype: DType, value: complex) -> DType:
@@ -354,13 +362,18 @@ def _shown(value: float) -> str:
 
 
 def floating(dtype: DType) -> DType:
-    """The dtype of a quotient or a mean: integers and bools give float32, others keep theirs."""
-    return dtype if dtype.kind in "fc" else DEFAULT_FLOAT
+    """The dtype of a quotient or a mean: the default for integers and bools, else its own."""
+    return dtype if dtype.kind in "fc" else DEFAULT.floating
+
+
+def at_least_single(dtype: DType) -> DType:
+    """`floating`, and float32 for float16."""
+    return promote(floating(dtype), float32)
 
 
 def complex_of(dtype: DType) -> DType:
     """The complex dtype that has the numbers of another one, or as near as float32 has them."""
-    return complex128 if dtype in (float64, complex128) else complex64
+    return complex128 if floating(dtype) in (float64, complex128) else complex64
 
 
 def real_of(dtype: DType) -> DType:
@@ -395,7 +408,7 @@ def parse(dtype: object) -> DType:
     """A DType from one of ours, a name, a Python type, or a NumPy dtype or scalar type.
 
     Names are NumPy's, codes as ``"f4"`` and ``"<f4"`` among them. Python's ``int`` and ``float``,
-    and these as names, say no precision: they are int32 and float32.
+    and these as names, say no precision: they are int32 and the default, float32.
 
     Raises
     ------
@@ -434,6 +447,10 @@ def _no_dtype(given: object) -> DTypeError:
 def _named(given: object) -> DType | None:
     """The dtype that a name, a Python type, or a NumPy dtype or scalar type stands for."""
     name = _name_of(given)
+    if name in ("float", "float_"):
+        return DEFAULT.floating
+    if name in ("complex", "complex_"):
+        return DEFAULT.complex
     return None if name is None else _NAMES.get(name)
 
 

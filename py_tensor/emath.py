@@ -43,14 +43,14 @@ def _complex_below_0(op: str, x: Operand) -> Tensor:
     given = tensor_of(x, op)
     if given.dtype.kind == "c" or not _is_beyond(less(given, 0)):
         return given
-    return converted(given, dtypes.complex_of(dtypes.floating(given.dtype)))
+    return converted(given, dtypes.complex_of(given.dtype))
 
 
 def _complex_beyond_1(op: str, x: Operand) -> Tensor:
     given = tensor_of(x, op)
     if given.dtype.kind == "c" or not _is_beyond(abs(as_floating(given, op)) > 1):
         return given
-    return converted(given, dtypes.complex_of(dtypes.floating(given.dtype)))
+    return converted(given, dtypes.complex_of(given.dtype))
 
 
 def sqrt(x: Operand) -> Tensor:
@@ -122,7 +122,7 @@ def real_if_close(a: Operand, tol: Real = 100) -> Tensor:
 def sort_complex(a: Operand) -> Tensor:
     """Sort along the last axis as complex numbers: by real, then by imaginary part."""
     x = sort(tensor_of(a, "sort_complex"))
-    return converted(x, dtypes.complex_of(dtypes.floating(x.dtype)))
+    return converted(x, dtypes.complex_of(x.dtype))
 
 
 for _function in (real_if_close, sort_complex):

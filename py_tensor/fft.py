@@ -221,7 +221,7 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None
 
 
 def _scaled(places: Tensor, n: int, d: float, dtype: object) -> Tensor:
-    target = dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype)
+    target = dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype)
     return converted(places, target) / float(n * d)
 
 

@@ -151,10 +151,7 @@ def warn_of_rank(op: str, rank: Any, order: int) -> None:
 
 
 def points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
-    a, b = (
-        converted(v, dtypes.promote(dtypes.floating(v.dtype), dtypes.float32))
-        for v in in_common_dtype(op, x, y)
-    )
+    a, b = (converted(v, dtypes.at_least_single(v.dtype)) for v in in_common_dtype(op, x, y))
     if a.ndim != 1 or not a.size or b.ndim not in (1, 2) or b.shape[0] != a.size:
         raise TypeError(f"{op}: x of shape {a.shape} does not match y of shape {b.shape}")
     return a, b

@@ -41,8 +41,8 @@ class Info:
     def default_dtypes(self, *, device: str | Device | None = None) -> dict[str, DType]:
         """Return the default dtypes of Python numbers and of indices."""
         return {
-            "real floating": dtypes.DEFAULT_FLOAT,
-            "complex floating": dtypes.DEFAULT_COMPLEX,
+            "real floating": dtypes.DEFAULT.floating,
+            "complex floating": dtypes.DEFAULT.complex,
             "integral": dtypes.DEFAULT_INT,
             "indexing": dtypes.DEFAULT_INT,
         }

@@ -179,7 +179,7 @@ def roots(p: Operand) -> Tensor:
     """
     x = _coefficients("roots", p)
     found = host.load_numpy().roots(x.tolist())
-    target = dtypes.promote(dtypes.real_of(x.dtype), dtypes.DEFAULT_FLOAT)
+    target = dtypes.at_least_single(dtypes.real_of(x.dtype))
     target = dtypes.complex_of(target) if found.dtype.kind == "c" else target
     return from_host("roots", found, target, x.device)
 
@@ -203,7 +203,7 @@ def poly(seq_of_zeros: Operand) -> Any:
         raise ShapeError(f"poly: takes a vector of roots or a square matrix, not shape {x.shape}")
     if not x.size:
         return 1.0
-    x = converted(ravel(x), dtypes.promote(x.dtype, dtypes.DEFAULT_FLOAT))
+    x = converted(ravel(x), dtypes.at_least_single(x.dtype))
     one = ones(1, x.dtype, device=x.device)
     found = one
     for i in range(x.size):

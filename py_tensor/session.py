@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from py_tensor import dtypes
 from py_tensor.backend.device import (
     CPU_DEVICE,
     GPU_DEVICE,
     Backend,
     Device,
+    check_default,
     default_device,
     parse,
     set_default_device,
 )
 from py_tensor.backend.host import host
 from py_tensor.convert.conversion import tensor
-from py_tensor.errors import DeviceError
+from py_tensor.errors import DeviceError, DTypeError
+from py_tensor.graph import bind
 from py_tensor.inspect.device_info import DeviceInfo
 from py_tensor.ops.elementwise import ceil, sqrt
 
@@ -134,6 +137,44 @@ def _keeps_subnormals(device: Device) -> bool:
         found = [x + x, x * 0.5, x / 2, sqrt(x), ceil(x)]
         _keeping[key] = all(y.item() != 0 for y in found)
     return _keeping[key]
+
+
+def set_default_dtype(dtype: object) -> None:
+    """Set the floating dtype of Python's floats and of tensors that are created without a dtype.
+
+    With float64, which only the cpu device has, programs compute in NumPy's precision: float64 and
+    complex128 arrays keep their dtype, quotients and means of integers are float64, and random
+    numbers are drawn in float64. Existing tensors, and operations on float32 tensors, keep their
+    dtype. Integers default to int32 in any case.
+
+    Parameters
+    ----------
+    dtype
+        float32, the initial value, or float64. The complex dtype follows it.
+
+    Raises
+    ------
+    DTypeError
+        For another dtype, and for float64 if the default device is a GPU.
+
+    Examples
+    --------
+    >>> pt.set_default_device("cpu")
+    >>> pt.set_default_dtype("float64")
+    >>> (pt.arange(3) / 3).dtype
+    py_tensor.float64
+    """
+    target = dtypes.parse(dtype)
+    if target not in (dtypes.float32, dtypes.float64):
+        raise DTypeError(f"set_default_dtype: dtype must be float32 or float64, not {target}")
+    check_default(default_device(), target)
+    dtypes.DEFAULT.floating, dtypes.DEFAULT.complex = target, dtypes.complex_of(target)
+    bind.forget()
+
+
+def get_default_dtype() -> dtypes.DType:
+    """Return the floating dtype that `set_default_dtype` set, float32 by default."""
+    return dtypes.DEFAULT.floating
 
 
 def memory_info(device: str | Device | None = None) -> dict[str, int]:

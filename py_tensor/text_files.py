@@ -472,7 +472,7 @@ def _least(rows: list[list[str]], columns: Iterable[int]) -> DType:
     found = [word.strip().lower() for word in words if word.strip()]
     if found and all(word in ("true", "false") for word in found):
         return dtypes.bool_
-    for dtype in (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX):
+    for dtype in (dtypes.DEFAULT_INT, dtypes.DEFAULT.floating, dtypes.DEFAULT.complex):
         convert = _read_loosely(dtype)
         try:
             for word in filter(str.strip, words):

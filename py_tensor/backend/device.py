@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from weakref import WeakSet
 
 from py_tensor.backend.host import host
-from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, DeviceLostError, StaleRequestError
+from py_tensor.dtypes import DEFAULT, DType
+from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, bottom, computed_whole, make_request, topological
 from py_tensor.graph.primitives import folded
@@ -543,9 +543,26 @@ def _found_gpu() -> bool:
 
 
 def set_default_device(device: str | Device) -> None:
-    """Set the device of new tensors: "webgpu" or "cpu"."""
+    """Set the device of new tensors: "webgpu" or "cpu".
+
+    Raises
+    ------
+    DTypeError
+        If `set_default_dtype` has set a dtype that the device does not have.
+    """
     global _default
-    _default = parse(device)
+    place = parse(device)
+    check_default(place, DEFAULT.floating)
+    _default = place
+
+
+def check_default(device: Device, dtype: DType) -> None:
+    """Raise DTypeError unless a device has what is to be the default dtype."""
+    if device is not CPU_DEVICE and not dtype.on_gpu:
+        raise DTypeError(
+            f"{dtype} cannot be the default dtype on the device {device.name!r}, only on 'cpu'; see"
+            " set_default_dtype and set_default_device"
+        )
 
 
 def parse(device: object) -> Device:

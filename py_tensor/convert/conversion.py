@@ -328,8 +328,8 @@ def _of_type(scalar: type) -> DType:
     if issubclass(scalar, bool):
         return dtypes.bool_
     if issubclass(scalar, complex):
-        return dtypes.DEFAULT_COMPLEX
-    return dtypes.DEFAULT_INT if issubclass(scalar, int) else dtypes.DEFAULT_FLOAT
+        return dtypes.DEFAULT.complex
+    return dtypes.DEFAULT_INT if issubclass(scalar, int) else dtypes.DEFAULT.floating
 
 
 def _are_alike(values: Sequence[Any], types: set[type]) -> bool:
@@ -439,7 +439,7 @@ def _ragged(op: str, expected: Shape, found: Shape) -> ShapeError:
 
 
 def _widest(kinds: set[DType]) -> DType:
-    result = dtypes.DEFAULT_FLOAT if not kinds else min(kinds, key=lambda d: d.rank)
+    result = dtypes.DEFAULT.floating if not kinds else min(kinds, key=lambda d: d.rank)
     for dtype in kinds:
         result = dtypes.promote(result, dtype)
     return result

@@ -171,11 +171,11 @@ def _suffix(x: Tensor) -> str:
     plain = {
         "b": dtypes.bool_,
         "i": dtypes.DEFAULT_INT,
-        "f": dtypes.DEFAULT_FLOAT,
-        "c": dtypes.DEFAULT_COMPLEX,
+        "f": dtypes.DEFAULT.floating,
+        "c": dtypes.DEFAULT.complex,
     }.get(x.dtype.kind)
     if x.dtype is not plain or not size_of(x.shape):
-        parts.append(f"dtype={x.dtype}" if x.dtype is not dtypes.DEFAULT_FLOAT or x.size else "")
+        parts.append(f"dtype={x.dtype}" if x.dtype is not dtypes.DEFAULT.floating or x.size else "")
     if x.device is not default_device():
         parts.append(f"device='{x.device}'")
     return ", ".join(p for p in parts if p)

@@ -69,12 +69,22 @@ def tracing(hook: Hook) -> Generator[None]:
     """
     global _make
     before, _make = _make, hook
-    for table in _tables:
-        table.clear()
+    _forget_recipes()
     try:
         yield
     finally:
         _make = before
+
+
+def forget() -> None:
+    """Drop all recipes and inferred metas, for a change of what they follow from."""
+    _inferred.clear()
+    _forget_recipes()
+
+
+def _forget_recipes() -> None:
+    for table in _tables:
+        table.clear()
 
 
 def is_traced() -> bool:

@@ -60,7 +60,7 @@ copysign = binary(
 )
 nextafter = binary(
     "nextafter",
-    Accepts("biuf", lambda dtype: dtypes.promote(dtype, dtypes.float32), "real dtypes"),
+    Accepts("biuf", dtypes.at_least_single, "real dtypes"),
     "nextafter_f32({0}, {1})",
     lambda np, x, y: np.nextafter(x, y),
     vjp=lambda g, y, a, b, _: (g, None),

@@ -97,7 +97,7 @@ _filled_with_int = Composition(_filled_with)
 
 
 def _parsed(dtype: object) -> DType:
-    return dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype)
+    return dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype)
 
 
 def full(
@@ -325,7 +325,7 @@ def arange(
         return _int_range((), start, stop, step, target, parse(device))
     start, stop, step = (_whole(_number("arange", v)) for v in (start, stop, step))
     whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
-    default = dtypes.DEFAULT_INT if whole else dtypes.DEFAULT_FLOAT
+    default = dtypes.DEFAULT_INT if whole else dtypes.DEFAULT.floating
     return _range(
         start, stop, step, default if dtype is None else dtypes.parse(dtype), parse(device)
     )
@@ -421,7 +421,7 @@ def linspace(
     normalize_axis("linspace", axis, 1)
     start, stop = (number_of("linspace", "an end", v) for v in (start, stop))
     if isinstance(start, complex) or isinstance(stop, complex):
-        target = dtypes.DEFAULT_COMPLEX if dtype is None else dtypes.parse(dtype)
+        target = dtypes.DEFAULT.complex if dtype is None else dtypes.parse(dtype)
         (real, step), (imag, turn) = (
             linspace(*ends, num, endpoint, True, dtypes.real_of(target), device=device)
             for ends in ((start.real, stop.real), (start.imag, stop.imag))

@@ -178,7 +178,7 @@ class vectorize:  # noqa: N801 - NumPy's name
             if not column and (dtype is None or not sizes.keys() >= {*core}):
                 raise ValueError("vectorize: empty input needs otypes and known result sizes")
             shape = (*loop, *(sizes[name] for name in core))
-            whole = stack(column) if column else zeros(shape, dtypes.DEFAULT_FLOAT)
+            whole = stack(column) if column else zeros(shape, dtypes.DEFAULT.floating)
             made.append(reshape(converted(whole, _parsed(dtype) or whole.dtype), shape))
         return tuple(made) if len(made) > 1 else made[0]
 
@@ -190,7 +190,8 @@ class vectorize:  # noqa: N801 - NumPy's name
         None of each where Python's numbers have the dtypes of the operands by themselves, and of a
         function that takes Python's numbers alone.
         """
-        if all(x.dtype in _BY_THEMSELVES for x in spread):
+        alone = (dtypes.DEFAULT_INT, dtypes.DEFAULT.floating, dtypes.DEFAULT.complex)
+        if all(x.dtype in alone for x in spread):
             return [None] * many
         own = {key: _first(x) for key, x in zip(varied, spread, strict=True)}
         given = named | own
@@ -231,9 +232,6 @@ def _fit(
     for name, n in zip(core, own, strict=True):
         if sizes.setdefault(name, n) != n:
             raise ShapeError(f"vectorize: {name} of {signature} is both {sizes[name]} and {n}")
-
-
-_BY_THEMSELVES = (dtypes.DEFAULT_INT, dtypes.DEFAULT_FLOAT, dtypes.DEFAULT_COMPLEX)
 
 
 def _first(x: Tensor) -> Tensor:

@@ -72,7 +72,7 @@ def tri(
     rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
     k = builtins.max(-N, builtins.min(k, columns.size))  # beyond, all or nothing is below it
     hit = greater_equal(expand_dims(rows + k, 1), columns)
-    return converted(hit, dtypes.DEFAULT_FLOAT if dtype is None else dtypes.parse(dtype))
+    return converted(hit, dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype))
 
 
 def diagflat(v: Operand, k: int = 0) -> Tensor:

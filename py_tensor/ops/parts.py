@@ -30,7 +30,7 @@ __all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf", "spacing"]
 
 spacing = unary(
     "spacing",
-    Accepts("biuf", lambda dtype: dtypes.promote(dtype, dtypes.float32), "real dtypes"),
+    Accepts("biuf", dtypes.at_least_single, "real dtypes"),
     "spacing_f32({0})",
     lambda np, x: np.spacing(x),
     vjp=NOT_DIFFERENTIABLE,

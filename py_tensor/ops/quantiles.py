@@ -179,9 +179,13 @@ def _offset(share: float, method: str) -> float | None:
 def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor, Tensor]:
     """Counts times a share, as whole numbers and what is above them, in `dtype`.
 
-    The latter is a multiple of 2**-24. To that the product of integers, of 95 bits, is rounded, as
-    NumPy's is to float64, so that 0.3 of 10 is 3.
+    Unless `dtype` is float64, the latter is a multiple of 2**-24. To that the product of integers,
+    of 95 bits, is rounded, as NumPy's is to float64, so that 0.3 of 10 is 3.
     """
+    if dtype is dtypes.float64:
+        product = converted(counts, dtype) * share
+        whole = floor(product)
+        return converted(whole, dtypes.int32), product - whole
     high, low = divmod(int(share * 2**63), 2**32)
     twice = converted(counts, dtypes.uint32) * 2
     above = twice * high

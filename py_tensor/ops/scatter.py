@@ -279,7 +279,7 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
     if x.dtype.kind == "i" and most >= 2 ** (8 * unsigned.itemsize - 1):
         raise ValueError(f"bincount: elements must be at least 0, not {int(min(x))}")
     n = most + 1 if most >= minlength else minlength
-    dtype = dtypes.int32 if weights is None else dtypes.DEFAULT_FLOAT
+    dtype = dtypes.int32 if weights is None else dtypes.DEFAULT.floating
     return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, given, "add", op="")
 
 

@@ -145,7 +145,7 @@ def cov(
 def _variables(x: Operand, op: str, rowvar: bool) -> Tensor:
     """Return a matrix with one variable in each row."""
     x = as_floating(x, op)
-    x = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_FLOAT))
+    x = converted(x, dtypes.at_least_single(x.dtype))
     if x.ndim > 2:
         raise ShapeError(f"{op}: takes a vector or a matrix, not shape {x.shape}")
     if x.ndim < 2:

@@ -112,7 +112,7 @@ def _from_host(name: str, found: Any, wide: bool, device: Device) -> Any:
     if isinstance(found, tuple):
         return tuple(_from_host(name, part, wide, device) for part in cast("list[Any]", found))
     kind = found.dtype.kind
-    dtype = dtypes.float64 if wide else dtypes.DEFAULT_FLOAT
+    dtype = dtypes.float64 if wide else dtypes.DEFAULT.floating
     target = {"c": dtypes.complex_of(dtype), "i": dtypes.DEFAULT_INT}.get(kind, dtype)
     return from_host(name, found, target, device)
 

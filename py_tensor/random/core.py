@@ -150,15 +150,15 @@ class Core:
     # -- Names of this library --------------------------------------------------------------------
 
     def rand(self, *shape: Any, device: str | Device | None = None) -> Tensor:
-        """Draw float32 numbers from the uniform distribution over [0, 1), multiples of 2**-24.
+        """Draw from the uniform distribution over [0, 1), in the default dtype.
 
-        ``rand(2, 3)`` and ``rand((2, 3))`` are equivalent.
+        float32 numbers are multiples of 2**-24. ``rand(2, 3)`` and ``rand((2, 3))`` are equivalent.
         """
-        return self._draw(threefry.UNIFORM, _shape("rand", shape), dtypes.float32, device)
+        return self._uniforms(_plain_draw("rand", shape, device))
 
     def randn(self, *shape: Any, device: str | Device | None = None) -> Tensor:
-        """Draw float32 numbers from the standard normal distribution (Box-Muller transform)."""
-        return self._draw(threefry.NORMAL, _shape("randn", shape), dtypes.float32, device)
+        """Draw from the standard normal distribution (Box-Muller), in the default dtype."""
+        return self._normals(_plain_draw("randn", shape, device))
 
     def randint(
         self,
@@ -285,7 +285,7 @@ class Core:
         size : int or tuple of ints, optional
             The shape of the result; by default the shape of `out`, or ().
         dtype : optional
-            float32, the default, or on the cpu device float64.
+            float32 or, on the cpu device, float64; by default `get_default_dtype()`.
         out : Tensor or NumPy array, optional
             The destination, which sets the shape and dtype.
 
@@ -304,7 +304,7 @@ class Core:
         return self._filled("random", self._uniforms, size, dtype, out)
 
     def random_sample(self, size: Size = None) -> Tensor:
-        """Draw float32 numbers from the uniform distribution over [0, 1)."""
+        """Draw from the uniform distribution over [0, 1), in the default dtype."""
         return self.random(size)
 
     @distribution(FLOATS)
@@ -458,6 +458,11 @@ class Core:
 def _shape(op: str, given: tuple[Any, ...]) -> Shape:
     """``rand(2, 3)`` and ``rand((2, 3))`` alike."""
     return parse_shape(op, given[0] if len(given) == 1 else given)
+
+
+def _plain_draw(op: str, given: tuple[Any, ...], device: str | Device | None) -> Draw:
+    """A draw without parameters, in the default dtype."""
+    return Draw((), _shape(op, given), parse(device), dtypes.DEFAULT.floating)
 
 
 def _is_array(bound: object) -> bool:

@@ -105,7 +105,7 @@ def checked(op: str, *given: Given) -> tuple[tuple[Any, ...], Device, DType]:
     device = _device(op, [value for _, value, _ in given if isinstance(value, Tensor)])
     values = tuple(_checked(op, *parameter, device) for parameter in given)
     wide = any(isinstance(x, Tensor) and x.dtype is dtypes.float64 for x in values)
-    return values, device, dtypes.float64 if wide else dtypes.DEFAULT_FLOAT
+    return values, device, dtypes.float64 if wide else dtypes.DEFAULT.floating
 
 
 def sized(op: str, size: Size, shape: Shape) -> Shape:

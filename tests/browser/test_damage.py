@@ -13,7 +13,7 @@ from tests.browser.app import AppPage
 OpenPage = Callable[..., AppPage]
 
 COMPUTE = "(pt.arange(16) * 2).sum().item()"
-ROUNDS = 3
+ROUNDS = 2
 
 # draw() is Park's and Miller's generator: what it damages is known by its seed.
 DAMAGE = """async (seed) => {
@@ -129,7 +129,7 @@ def test_a_damaged_history_is_told_of(visitor: AppPage) -> None:
     app, url = visitor, visitor.page.url
     for text in ('["1 + 1", 3]', '["1 + 1"', "null", "42"):
         app.page.evaluate("text => localStorage.setItem('py_tensor.history', text)", text)
-        app.boot(url)
+        app.page.goto(url)  # the note does not wait for Python
         note = app.page.locator("#transcript").get_by_text("The saved input history was damaged.")
         expect(note).to_be_visible()
         app.page.evaluate("localStorage.setItem('py_tensor.history', '[]')")

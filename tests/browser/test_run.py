@@ -272,8 +272,8 @@ INTERRUPTED = {
 }
 
 
-@pytest.mark.alone
 class TestInterrupt:
+    @pytest.mark.alone
     @pytest.mark.parametrize("code", INTERRUPTED.values(), ids=INTERRUPTED.keys())
     def test_it_ends_what_runs_and_spares_what_follows(self, page: Page, code: str) -> None:
         rounds = [page.evaluate(INTERRUPT, code) for _ in range(3)]
@@ -282,6 +282,7 @@ class TestInterrupt:
             assert done["next"] == "42"
         assert median(done["ms"] for done in rounds) < INTERRUPT_MS
 
+    @pytest.mark.alone
     def test_little_of_long_work_on_the_gpu_is_left_to_finish(self, page: Page) -> None:
         """It is sent in parts: the sum alone would take half a minute here."""
         done = page.evaluate(
@@ -298,60 +299,6 @@ class TestInterrupt:
         assert done["error"].endswith("KeyboardInterrupt")
         assert done["result"] == "[2.0, 2.0]"
         assert done["ms"] < 10_000
-
-    @pytest.mark.parametrize("before", ["", "await asyncio.sleep(0)\n"], ids=["plain", "a task"])
-    @pytest.mark.parametrize(
-        "work",
-        [
-            "while True: pass",
-            "while True: D()",
-            "time.sleep(60)",
-            "while True: time.sleep(0.001)",
-            "while True: (x * 2).tolist()",
-            "asyncio.run(asyncio.sleep(60))",
-            "asyncio.run(loop())",
-        ],
-    )
-    def test_one_is_one(self, page: Page, run: Run, work: str, before: str) -> None:
-        """What tidies up behind an interrupt, and waits meanwhile, is not interrupted by it too."""
-        run(
-            "import asyncio, time; x = pt.ones(4); (x * 3).sum().item()\n"
-            "class D:\n    def __del__(self):\n        for i in range(20): pass\n"
-            "async def loop():\n    while True: pass"
-        )
-        done = interrupted(
-            page,
-            f"{before}try:\n    {work}\nexcept KeyboardInterrupt:\n"
-            "    time.sleep(1.2); total = (x * 3).sum().item(); time.sleep(0.1)\ntotal",
-        )
-        assert done["error"] is None
-        assert done["result"] == "12.0"
-
-    @pytest.mark.parametrize("before", ["", "await asyncio.sleep(0)\n"], ids=["plain", "a task"])
-    @pytest.mark.parametrize("tidy", ["time.sleep(0.05)", "(pt.ones(4) * 3).sum().item()"])
-    @pytest.mark.parametrize(
-        ("work", "heard"),
-        [
-            ("asyncio.run(spin())", 1),
-            ("asyncio.run(outer(block()))", 1),
-            ("await outer(blocks())", 1),
-            ("await outer(fails())", 2),
-            ("await outer(rest())", 1),
-            ("await asyncio.gather(block(), spin())", 2),
-            ("beside = asyncio.create_task(spin()); await rest()", 2),
-            ("await asyncio.wait([*map(asyncio.create_task, (spin(), block()))])", 2),
-            ("%time await block()", 1),
-        ],
-    )
-    def test_each_task_hears_one(
-        self, page: Page, run: Run, work: str, heard: int, before: str, tidy: str
-    ) -> None:
-        """Those that block and those that await them: none is told again while it tidies up."""
-        run(TASKS.format(tidy=tidy))
-        interrupted(page, before + work)
-        found = run("await asyncio.sleep(0.2); ' '.join(heard)")["result"]
-        assert len(found.split()) == heard, found
-        assert "again" not in found
 
     def test_what_an_earlier_input_left_behind_goes_on(self, page: Page, run: Run) -> None:
         run(
@@ -379,6 +326,7 @@ class TestInterrupt:
             assert done["error"].endswith("KeyboardInterrupt")
             run("beside.cancel()")
 
+    @pytest.mark.alone
     @pytest.mark.parametrize(
         ("code", "rounds", "longest"),
         [
@@ -416,6 +364,7 @@ class TestInterrupt:
         assert [error for error in errors if not error.endswith("KeyboardInterrupt")] == []
         assert run("'alive'")["result"] == "'alive'"
 
+    @pytest.mark.alone
     @pytest.mark.parametrize("turns", range(4))
     @pytest.mark.parametrize("wait", ["time.sleep(1)", "asyncio.run(asyncio.sleep(1))"])
     def test_it_ends_a_wait_however_far_that_is(self, run: Run, wait: str, turns: int) -> None:
@@ -430,6 +379,7 @@ class TestInterrupt:
         assert done["error"] is None
         assert float(done["result"]) < 0.8
 
+    @pytest.mark.alone
     def test_a_loop_after_waits_that_overtook_each_other(self, page: Page, run: Run) -> None:
         """Pyodide is left with another thread state than CPython tells of a signal."""
         run(
@@ -510,3 +460,61 @@ class TestInterrupt:
             return [(await first).ok, (await second).result];
         }""")
         assert results == [False, "'second'"]
+
+
+class TestInterruptedOnce:
+    """Who is told of an interrupt, and how often."""
+
+    @pytest.mark.parametrize("before", ["", "await asyncio.sleep(0)\n"], ids=["plain", "a task"])
+    @pytest.mark.parametrize(
+        "work",
+        [
+            "while True: pass",
+            "while True: D()",
+            "time.sleep(60)",
+            "while True: time.sleep(0.001)",
+            "while True: (x * 2).tolist()",
+            "asyncio.run(asyncio.sleep(60))",
+            "asyncio.run(loop())",
+        ],
+    )
+    def test_one_is_one(self, page: Page, run: Run, work: str, before: str) -> None:
+        """What tidies up behind an interrupt, and waits meanwhile, is not interrupted by it too."""
+        run(
+            "import asyncio, time; x = pt.ones(4); (x * 3).sum().item()\n"
+            "class D:\n    def __del__(self):\n        for i in range(20): pass\n"
+            "async def loop():\n    while True: pass"
+        )
+        done = interrupted(
+            page,
+            f"{before}try:\n    {work}\nexcept KeyboardInterrupt:\n"
+            "    time.sleep(1.2); total = (x * 3).sum().item(); time.sleep(0.1)\ntotal",
+        )
+        assert done["error"] is None
+        assert done["result"] == "12.0"
+
+    @pytest.mark.parametrize("before", ["", "await asyncio.sleep(0)\n"], ids=["plain", "a task"])
+    @pytest.mark.parametrize("tidy", ["time.sleep(0.05)", "(pt.ones(4) * 3).sum().item()"])
+    @pytest.mark.parametrize(
+        ("work", "heard"),
+        [
+            ("asyncio.run(spin())", 1),
+            ("asyncio.run(outer(block()))", 1),
+            ("await outer(blocks())", 1),
+            ("await outer(fails())", 2),
+            ("await outer(rest())", 1),
+            ("await asyncio.gather(block(), spin())", 2),
+            ("beside = asyncio.create_task(spin()); await rest()", 2),
+            ("await asyncio.wait([*map(asyncio.create_task, (spin(), block()))])", 2),
+            ("%time await block()", 1),
+        ],
+    )
+    def test_each_task_hears_one(
+        self, page: Page, run: Run, work: str, heard: int, before: str, tidy: str
+    ) -> None:
+        """Those that block and those that await them: none is told again while it tidies up."""
+        run(TASKS.format(tidy=tidy))
+        interrupted(page, before + work)
+        found = run("await asyncio.sleep(0.2); ' '.join(heard)")["result"]
+        assert len(found.split()) == heard, found
+        assert "again" not in found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from tests.differential.evaluating import CATEGORIES
 
 ERRORS = (*CATEGORIES, ArithmeticError, RuntimeError, NotImplementedError)
-NARROW = {
-    **{"int64": "int32", "uint64": "uint32", "complex128": "complex64"},
-    **{"float64": "float32", "float16": "float32"},
-}
-TOLERANCES = {"f": 2e-5, "c": 2e-5}
+INTEGERS = {"int64": "int32", "uint64": "uint32"}
+NARROW = {**INTEGERS, "complex128": "complex64", "float64": "float32", "float16": "float32"}
+"""What a dtype of NumPy's is taken for; it may have fewer bits here."""
+WIDE = {**INTEGERS, "float32": "float64", "float16": "float64"}
+"""The same where the default dtype is float64: small integers give no smaller floats."""
 
 
 def evaluate(text: str, module: Any) -> Any:
@@ -34,20 +35,34 @@ def _read(found: Any) -> Any:
     return found.numpy() if hasattr(found, "to_numpy_async") else found
 
 
-def difference(got: Any, expected: Any) -> str:
-    """How a result differs from NumPy's; "" where it does not."""
+def difference(
+    got: Any, expected: Any, names: Mapping[str, str] = NARROW, tolerance: float = 2e-5
+) -> str:
+    """How a result differs from NumPy's; "" where it does not.
+
+    Parameters
+    ----------
+    names
+        For what a dtype is taken.
+    tolerance
+        Of floats and complex numbers, relative to the largest; float16 has 4e-3 at least.
+    """
     if isinstance(expected, Exception) or isinstance(got, Exception):
         alike = isinstance(expected, Exception) and isinstance(got, Exception)
         return "" if alike else f"{got!r}; NumPy: {expected!r}"
     if isinstance(expected, list):
         if not isinstance(got, list) or len(got) != len(expected):
             return f"{got!r}; NumPy: {expected!r}"
-        return next(filter(None, map(difference, got, expected)), "")
+        pairs = zip(got, expected, strict=True)
+        return next(filter(None, (difference(*pair, names, tolerance) for pair in pairs)), "")
     x, y = np.asarray(got), np.asarray(expected)
-    names = [NARROW.get(a.dtype.name, a.dtype.name) for a in (x, y)]
-    if x.shape != y.shape or names[0] != names[1]:
+    first, second = (names.get(a.dtype.name, a.dtype.name) for a in (x, y))
+    if x.shape != y.shape or first != second:
         return f"{x!r}; NumPy: {y!r}"
-    tolerance = 4e-3 if y.dtype.name == "float16" else TOLERANCES.get(y.dtype.kind, 0)
+    if y.dtype.name == "float16":
+        tolerance = 4e-3
+    elif y.dtype.kind not in "fc":
+        tolerance = 0
     scale = np.max(np.abs(y), initial=1, where=np.isfinite(y)) if tolerance else 1
     if np.allclose(x, y, tolerance, tolerance * scale, equal_nan=True):
         return ""

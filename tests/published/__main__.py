@@ -1,7 +1,8 @@
 """Runs published NumPy programs with py_tensor in place of NumPy, and reports the outcomes.
 
 usage: python3 -m tests.published FOLDER [--device cpu|native|webgpu] [--random host|tensor]
-                                  [--only TEXT] [--seconds N] [--json FILE]
+                                  [--dtype float32|float64] [--only TEXT] [--seconds N]
+                                  [--json FILE]
 
 FOLDER holds the programs, one file each, in folders by origin; none of them is part of this
 repository. Each runs with NumPy in its own process, then renamed (`rename.py`) on the device: on
@@ -45,6 +46,9 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", choices=("cpu", "native", "webgpu"), default="cpu")
     parser.add_argument("--random", choices=("host", "tensor"), default="host")
+    parser.add_argument(
+        "--dtype", choices=("float32", "float64"), default="float32", help="the default dtype"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="only programs named so")
     parser.add_argument("--seconds", type=float, default=60, metavar="N", help="limit of one run")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
@@ -52,7 +56,7 @@ def main() -> int:
     rows: dict[str, dict[str, Any]] = {}
     device = "webgpu" if options.device == "native" else options.device
     with contextlib.ExitStack() as closing:
-        run: Run = partial(in_process, options.seconds, options.random, device)
+        run: Run = partial(in_process, options.seconds, options.random, device, options.dtype)
         if options.device == "webgpu":
             run = InPage(options.random, options.seconds)
             closing.callback(run.close)
@@ -63,14 +67,17 @@ def main() -> int:
                 print(f"{name}: {line(rows[name])}", flush=True)
     print(report(rows))
     if options.json is not None:
-        about = {"device": options.device, "random": options.random, "programs": rows}
+        about = {
+            **{"device": options.device, "random": options.random, "dtype": options.dtype},
+            "programs": rows,
+        }
         options.json.write_text(json.dumps(about, indent=1), "utf-8")
     return 0
 
 
 def judged(text: str, run: Run, seconds: float) -> dict[str, Any]:
     """One program: what became of it, and all that is known of it."""
-    by_numpy = partial(in_process, seconds, "host", "")
+    by_numpy = partial(in_process, seconds, "host", "", "float32")
     expected = by_numpy(text)
     if expected["error"] or not expected["values"]:
         why = expected["error"] or {"type": "nothing", "message": "it leaves no numbers"}
@@ -96,9 +103,11 @@ def judged(text: str, run: Run, seconds: float) -> dict[str, Any]:
 # Where a program runs -----------------------------------------------------------------------
 
 
-def in_process(seconds: float, random_as: str, device: str, text: str) -> dict[str, Any]:
+def in_process(
+    seconds: float, random_as: str, device: str, dtype: str, text: str
+) -> dict[str, Any]:
     """Run a program in a process of its own: with NumPy, or renamed on a device."""
-    command = [sys.executable, "-m", execute.__name__, random_as, device]
+    command = [sys.executable, "-m", execute.__name__, random_as, device, dtype]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
     with tempfile.TemporaryDirectory() as folder:
         try:

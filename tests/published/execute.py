@@ -28,7 +28,9 @@ ITEMS = 100  # of a list, a dict or an object that are looked at
 DEPTH = 3  # levels of these
 
 
-def execute(text: str, random_as: str, device: str | None) -> dict[str, Any]:
+def execute(
+    text: str, random_as: str, device: str | None, dtype: str = "float32"
+) -> dict[str, Any]:
     """Run a program; what it printed and left, by name, and how it ended.
 
     Parameters
@@ -39,6 +41,8 @@ def execute(text: str, random_as: str, device: str | None) -> dict[str, Any]:
         Whether `numpy_random`, which a renamed program has, gives arrays or tensors.
     device
         py_tensor's default device; None leaves py_tensor alone.
+    dtype : {"float32", "float64"}
+        Its default dtype.
     """
     import numpy as np
 
@@ -52,6 +56,7 @@ def execute(text: str, random_as: str, device: str | None) -> dict[str, Any]:
         import py_tensor as pt
 
         pt.set_default_device(device)
+        pt.set_default_dtype(dtype)
         source = _TensorRandom(source) if random_as == "tensor" else source
     sys.modules["numpy_random"] = source
     space: dict[str, Any] = {"__name__": "__main__", "numpy_random": source}
@@ -175,10 +180,10 @@ class _Finder:
         pass
 
 
-def answer(text: str, random_as: str, device: str | None) -> None:
+def answer(text: str, random_as: str, device: str | None, dtype: str = "float32") -> None:
     """`execute`, printed for whoever asked."""
-    print(json.dumps(execute(text, random_as, device)))
+    print(json.dumps(execute(text, random_as, device, dtype)))
 
 
 if __name__ == "__main__":  # the program comes on stdin
-    answer(sys.stdin.read(), sys.argv[1], sys.argv[2] or None)
+    answer(sys.stdin.read(), sys.argv[1], sys.argv[2] or None, sys.argv[3])

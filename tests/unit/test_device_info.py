@@ -6,6 +6,7 @@ import json
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import py_tensor as pt
@@ -102,3 +103,15 @@ def test_names_of_adapters(adapter: dict[str, Any], name: str) -> None:
 )
 def test_bytes(count: int, text: str) -> None:
     assert in_bytes(count) == text
+
+
+def test_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    found = pt.show_config(mode="dicts")
+    assert found is not None
+    assert found["py_tensor"] == pt.__version__
+    assert found["numpy"] == np.__version__
+    assert found["device"] == pt.device_info()
+    assert pt.show_config() is None
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(found, default=str))
+    with pytest.raises(AttributeError, match=r"show_config: mode must be .* not 'text'"):
+        pt.show_config("text")

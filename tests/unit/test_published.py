@@ -95,7 +95,7 @@ def test_names_that_are_not_there_differ() -> None:
 )
 def test_a_stop_is_said_with_its_reason_and_statement(statement: str, kind: str) -> None:
     text = f"import py_tensor as pt\nx = 1\nif x:\n    {statement}\n"
-    ended = in_process(SECONDS, "host", "cpu", text)
+    ended = in_process(SECONDS, "host", "cpu", "float32", text)
     assert reason(ended["error"])[0] == kind
     assert ended["error"]["statement"] == statement
 
@@ -112,7 +112,7 @@ class Model:
 model, _hidden, table = Model(), 1, {"a": 2}
 print("done")
 """
-    ended = in_process(SECONDS, "host", "", text)
+    ended = in_process(SECONDS, "host", "", "float32", text)
     assert ended["error"] is None
     assert ended["stdout"] == "done\n"
     assert set(ended["values"]) == {"model['weights'][0]", "table['a']"}
@@ -121,12 +121,21 @@ print("done")
 @pytest.mark.parametrize("random_as", ["host", "tensor"])
 def test_random_numbers_are_numpys_on_both_sides(random_as: str) -> None:
     text = "import numpy as np\nx = np.random.rand(3, 2)\ny = np.random.default_rng().random(4)"
-    expected = in_process(SECONDS, "host", "", text)["values"]
-    found = in_process(SECONDS, random_as, "cpu", renamed(text))["values"]
+    expected = in_process(SECONDS, "host", "", "float32", text)["values"]
+    found = in_process(SECONDS, random_as, "cpu", "float32", renamed(text))["values"]
     assert differing(expected, found) == {}
     assert {value["tensor"] for value in found.values()} == {random_as == "tensor"}
 
 
 def test_annotations_are_evaluated_as_the_program_says() -> None:
     text = "import py_tensor as pt\ndef f(x: pt.no_such): ..."
-    assert in_process(SECONDS, "host", "cpu", text)["error"]["type"] == "AttributeError"
+    assert in_process(SECONDS, "host", "cpu", "float32", text)["error"]["type"] == "AttributeError"
+
+
+def test_the_default_dtype() -> None:
+    text = "import numpy as np\nx = np.arange(1, 4) / 3"
+    expected = in_process(SECONDS, "host", "", "float32", text)["values"]
+    found = in_process(SECONDS, "host", "cpu", "float64", renamed(text))["values"]
+    assert found["x"]["data"] == expected["x"]["data"]
+    narrow = in_process(SECONDS, "host", "cpu", "float32", renamed(text))["values"]
+    assert narrow["x"]["data"] != expected["x"]["data"]

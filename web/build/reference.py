@@ -74,6 +74,7 @@ SECTIONS = {
     "screen": "Charts and pictures",
     "ui": "Controls",
     "formatting": "Inspection",
+    "configuration": "Inspection",
     "explaining": "Inspection",
     "profiling": "Inspection",
     "tuning": "Inspection",
