@@ -238,10 +238,10 @@ def _value_kept(runner: Runner) -> Iterator[None]:
 async def _timeit(runner: Runner, part: Part, filename: str) -> None:
     """Run the code many times, and print the mean and standard deviation of the time per loop.
 
-    A run ends when the GPU has finished the work of all its loops. Its time is divided by the
-    number of loops, so they share the cost of that one wait. The work is that for the value of the
-    last expression, and for the tensors that variables hold at the end of a loop. A tensor that the
-    code drops before then is never computed, as usual. Code that reads a tensor
+    A run ends when the GPU has finished the work of all its loops. Its time is divided by their
+    number: every loop's work is counted in full, and the one wait is shared. The work is that for
+    the value of the last expression, and for the tensors that variables hold at the end of a loop.
+    A tensor that the code drops before then is never computed, as usual. Code that reads a tensor
     (`x.sum().item()`) waits in every loop. Compilation is not included.
 
     Parameters
