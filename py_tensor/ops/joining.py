@@ -48,7 +48,7 @@ __all__ = [
 
 
 def _each(function: Callable[[Operand], Tensor], tensors: Sequence[Operand]) -> Any:
-    """The result of one operand, or a tuple of those of several."""
+    """The result for one operand, or a tuple of results for several."""
     found = tuple(map(function, tensors))
     return found[0] if len(found) == 1 else found
 
@@ -329,7 +329,7 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
 
 
 def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
-    """Places along an axis of n, from 0 to n itself."""
+    """Insertion positions along an axis of length n, from 0 to n."""
     if isinstance(obj, slice):
         return arange(*obj.indices(n), device=device)
     is_mask = holds_masks(obj)

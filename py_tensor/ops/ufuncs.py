@@ -200,7 +200,7 @@ _MAKERS = (_reduce_of, _accumulate_of, _reduceat_of, _outer_of, _at_of)
 
 
 def _refusing(function: Any, method: str) -> Callable[..., NoReturn]:
-    """What stands for a method that a function has not."""
+    """A stand-in that raises an error, for a method that a function lacks."""
 
     def refused(*operands: Any, **options: Any) -> NoReturn:
         what = "of two operands and one result" if method != "outer" else "of two operands"
