@@ -98,8 +98,8 @@ class Multivariate(Discrete):
         left = as_int(left)
         shape = sized(op, size, broadcast(op, getattr(left, "shape", ()), chances.shape[:-1]))
         draw = Draw((), shape, device, dtype)
-        # What is the share of an outcome among those that are left: sums from the end keep digits,
-        # from the given last one unless the sum is not 1.
+        # The share of an outcome among the remaining ones: sums from the end lose no digits; they
+        # begin with the given last one unless the sum is not 1.
         first, last = chances[..., :-1], chances[..., -1:]
         rest = 1 - sum(first, -1, keepdims=True)
         last = where(abs(rest - last) < _NEAR, last, maximum(rest, 0))
@@ -238,7 +238,7 @@ def _size(op: str, size: Size) -> Any:
 
 
 def _check_sums(pvals: Operand) -> None:
-    """Raise ValueError where probabilities of all outcomes but the last are more than 1."""
+    """Raise ValueError if the probabilities of all outcomes but the last add up to more than 1."""
     numbers, shape = numbers_of("multinomial", pvals)
     for start in range(0, len(numbers), shape[-1] or 1):
         total = 0.0
