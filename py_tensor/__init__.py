@@ -113,6 +113,7 @@ if _typing.TYPE_CHECKING:
     from py_tensor.autotune.tuning import Tuning as Tuning
     from py_tensor.autotune.tuning import tune as tune
     from py_tensor.autotune.tuning import tuning as tuning
+    from py_tensor.configuration import show_config as show_config
     from py_tensor.convert.requirements import *  # noqa: F403
     from py_tensor.convert.texts import *  # noqa: F403
     from py_tensor.display.plotting import bar as bar
@@ -124,7 +125,6 @@ if _typing.TYPE_CHECKING:
     from py_tensor.emath import sort_complex as sort_complex
     from py_tensor.files import *  # noqa: F403
     from py_tensor.fitting import polyfit as polyfit
-    from py_tensor.inspect.configuration import show_config as show_config
     from py_tensor.inspect.explaining import Explanation as Explanation
     from py_tensor.inspect.explaining import explain as explain
     from py_tensor.inspect.profiling import Profile as Profile
@@ -210,7 +210,7 @@ else:
         "fft": "fft",
         "files": "frombuffer fromfile imread load save savez savez_compressed",
         "fitting": "polyfit",
-        "inspect.configuration": "show_config",
+        "configuration": "show_config",
         "inspect.explaining": "Explanation explain",
         "inspect.profiling": "Profile profile",
         "lib": "lib",

@@ -321,7 +321,7 @@ def integers_held(dtype: DType) -> tuple[int, int]:
 def holds(dtype: DType, value: complex) -> bool:
     """Whether `value`, truncated, is a number of this dtype; only floats hold infinities."""
     if isinstance(value, complex):
-        return dtype.kind == "c"
+        return dtype.kind in "cb"
     low, high = integers_held(dtype)
     if dtype.kind in "iu":
         finite = isinstance(value, int) or math.isfinite(value)

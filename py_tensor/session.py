@@ -159,10 +159,12 @@ def set_default_dtype(dtype: object) -> None:
 
     Examples
     --------
+    >>> import py_tensor as pt
     >>> pt.set_default_device("cpu")
     >>> pt.set_default_dtype("float64")
     >>> (pt.arange(3) / 3).dtype
     py_tensor.float64
+    >>> pt.set_default_dtype("float32")
     """
     target = dtypes.parse(dtype)
     if target not in (dtypes.float32, dtypes.float64):

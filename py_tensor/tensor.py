@@ -302,6 +302,9 @@ class Tensor(Methods):
         alias = self._alias
         node = alias.base._node if type(alias) is View else self._node
         whole = node.meta
+        plain = type(alias) is not View or alias.part is None
+        if plain and (found := whole.device.element(node, place)) is not None:
+            return Tensor(found)
         if whole.size > 1:
             meta = meta_of((), whole.dtype, whole.device)
             node = bind_known(VIEW, (node,), ((), (), place), meta)
@@ -310,6 +313,18 @@ class Tensor(Methods):
         if type(alias) is View and alias.part is not None:
             return Tensor(bind(alias.part, (node,)))
         return Tensor(_apart(node))
+
+    def _assign_element(self, place: int, value: Any) -> bool:
+        """Write a value at a flat index of the memory, in place if it can; whether it did."""
+        alias = self._alias
+        if type(alias) is View:
+            if alias.part is not None:
+                return False
+            node = alias.base._node
+        else:
+            node = self._node
+        given = value._node if type(value) is Tensor else value
+        return node.meta.device.assign(node, place, given)
 
     def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:
         """The result of `read` on this tensor, as a view whose layout `find` returns."""

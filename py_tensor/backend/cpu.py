@@ -7,16 +7,18 @@ from contextvars import ContextVar, copy_context
 from operator import attrgetter
 from typing import Any
 
-from py_tensor.backend.device import MOST_AT_ONCE
+from py_tensor.backend.device import MOST_AT_ONCE, Eager
 from py_tensor.backend.failures import out_of_range
 from py_tensor.backend.storage import COPIED_BYTES
+from py_tensor.dtypes import float16, int32
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf_key
 from py_tensor.graph.body import Check
-from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Assign
 from py_tensor.graph.order import Request
+from py_tensor.graph.primitives import COPY
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
 
@@ -138,6 +140,10 @@ class CPU:
         if self._sync:
             self._report()
 
+    @property
+    def eager(self) -> Eager:
+        return self
+
     def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
         """Compute a node and the small pending nodes that it needs; return whether that was done.
 
@@ -172,6 +178,30 @@ class CPU:
         self._keep(node, array)
         if self._sync:
             self._report()
+        return True
+
+    def element(self, node: Node, place: int) -> Node:
+        storage = node.storage
+        flat = storage if storage.ndim == 1 else storage.reshape(-1)
+        made = Node(COPY, (), None, meta_of((), node.meta.dtype, node.meta.device), 0)
+        self._keep(made, self.np.array(flat[place]))
+        return made
+
+    def assign(self, node: Node, place: int, value: Any) -> bool:
+        storage, dtype = node.storage, node.meta.dtype
+        if not storage.flags.writeable:
+            return False
+        if type(value) is Node:
+            if value.storage is None or value.meta.dtype is not dtype or value.meta.shape:
+                return False
+            value = value.storage
+        elif dtype.kind == "f":
+            limit = 1e4 if dtype is float16 else 1e38  # NumPy warns of what becomes infinite
+            if type(value) not in (int, float) or not -limit < value < limit:
+                return False
+        elif type(value) is not int or dtype is not int32 or not -(2**31) <= value < 2**31:
+            return False
+        storage.reshape(-1)[place] = value
         return True
 
     def _may_write_to(self, node: Node) -> bool:

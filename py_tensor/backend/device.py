@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ from weakref import WeakSet
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DEFAULT, DType
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
+from py_tensor.graph.bind import is_traced
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import Request, bottom, computed_whole, make_request, topological
 from py_tensor.graph.primitives import folded
@@ -29,7 +30,32 @@ MOST_AT_ONCE = 1 << 13  # largest op, in elements and elements visited, computed
 FEWEST_AHEAD = 8  # results: computing fewer ahead takes the host longer than the GPU
 
 
-AtOnce = Callable[[Node, int, bool], bool]
+class Eager(Protocol):
+    """The interface of a backend that computes small ops as they are recorded."""
+
+    def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
+        """Compute a node if it and the pending nodes it needs are small; return whether it did.
+
+        Parameters
+        ----------
+        elements
+            The number of elements that the node visits.
+        alone
+            Whether nothing else needs the first operand.
+        """
+        ...
+
+    def element(self, node: Node, place: int) -> Node:
+        """A computed copy of one element of a computed node, by flat index."""
+        ...
+
+    def assign(self, node: Node, place: int, value: Any) -> bool:
+        """Write one element of a computed node, by flat index; return whether it did.
+
+        `value` is a number or a node. The backend refuses if other code may see the memory, or if
+        the value must be converted or checked.
+        """
+        ...
 
 
 class Backend(Protocol):
@@ -40,13 +66,8 @@ class Backend(Protocol):
     ahead_work: int  # compute live results when they visit this many, while recording continues
 
     @property
-    def compute_at_once(self) -> AtOnce | None:
-        """A function that computes a small node when it is recorded; None if recording is cheaper.
-
-        Its arguments are the node, the number of elements that it visits, and whether nothing else
-        needs the first operand. It returns whether it computed the node: it does not if too much
-        pending work would be needed.
-        """
+    def eager(self) -> Eager | None:
+        """None if recording is cheaper than computing small ops at once."""
         ...
 
     def info(self) -> dict[str, Any]: ...
@@ -107,7 +128,7 @@ class Device:
         self._look = 0.0  # the load at which `record` looks or flushes
         self._most = 1.0  # the load at which it flushes
         self._stop = NEVER  # the number of the node before which it flushes
-        self._computed_at_once: AtOnce | None = None  # the backend's `compute_at_once`
+        self._eager: Eager | None = None  # the backend's `eager`
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -150,7 +171,7 @@ class Device:
         self._backend = backend
         self._per_node = 1 / MAX_PENDING_NODES
         self._per_element = 1 / backend.pending_work
-        self._computed_at_once = backend.compute_at_once
+        self._eager = backend.eager
         self._count_anew()
 
     def debug(
@@ -177,11 +198,10 @@ class Device:
             return
         else:
             elements = node.op.work(node)
-        at_once = self._computed_at_once
-        if at_once is not None and not _deferring:
-            # Only pending nodes could still read an operand that no other tensor holds.
-            alone = replacing and not (self._pending or self._checks or self._under_way)
-            if at_once(node, elements, alone):
+        eager = self._eager
+        if eager is not None and not _deferring:
+            alone = replacing and self._is_idle()
+            if eager.compute_at_once(node, elements, alone):
                 return
         if self._load >= self._look or node.number >= self._stop:
             self._relieve(node)
@@ -190,9 +210,25 @@ class Device:
         self._pending[node] = elements
         self._load += self._per_node + self._per_element * elements
 
+    def _is_idle(self) -> bool:
+        """Whether nothing is pending that could still read an operand that no tensor holds."""
+        return not (self._pending or self._checks or self._under_way)
+
+    def element(self, node: Node, place: int) -> Node | None:
+        """One element of a node, by flat index; None if the device does not compute it at once."""
+        if self._eager is None or node.storage is None or _deferring or is_traced():
+            return None
+        return self._eager.element(node, place)
+
+    def assign(self, node: Node, place: int, value: Any) -> bool:
+        """Write one element of a node held by one tensor in place; return whether it did."""
+        if self._eager is None or node.storage is None or _deferring or is_traced():
+            return False
+        return node.live == 1 and self._is_idle() and self._eager.assign(node, place, value)
+
     def settle(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""
-        if self._computed_at_once is not None and node.storage is None:
+        if self._eager is not None and node.storage is None:
             self.forget(node)
             self.record(node)
 

@@ -14,11 +14,11 @@ from struct import pack, unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, Device, parse
+from py_tensor.backend.device import CPU_DEVICE, MOST_AT_ONCE, Device, parse
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
-from py_tensor.graph.bind import leaf
+from py_tensor.graph.bind import is_traced, leaf
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.ops.define import empty_node
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
@@ -216,11 +216,13 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         here = data if target is None or target.rank > data.dtype.rank else converted(data, target)
         moved = here if device is None else to(here, device)
         return moved if target is None else converted(moved, target)
+    place = parse(device)
     if _is_nested(data):
+        if place is CPU_DEVICE and (found := _from_scalars(data, target, op)) is not None:
+            return found
         if _holds_tensors_alone(data):
             return _make(_stacked(data, op), dtype, device, op)
-        return _from_nested(data, target, parse(device), op)
-    place = parse(device)
+        return _from_nested(data, target, place, op)
     if isinstance(data, Scalar):
         return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
     if isinstance(data, str):
@@ -296,6 +298,37 @@ def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device)
     meta = meta_of(check_rank(op, shape), dtype, device)
     device.backend.check(op, meta)
     return _uploaded(memoryview(data), meta) if meta.size else Tensor(empty_node(meta))
+
+
+def _from_scalars(data: Sequence[Any], dtype: DType | None, op: str) -> Tensor | None:
+    """From lists of Python's numbers and of 0-d tensors that the cpu device has computed.
+
+    None for other lists, and where a conversion to `dtype` may need more.
+    """
+    if is_traced() or (dtype is not None and dtype.kind != "f"):
+        return None
+    shape = _shape_of(data)
+    given, types = _joined(data, shape)
+    if Tensor not in types or len(given) > MOST_AT_ONCE:
+        return None
+    values, kinds = list[Any](), set[DType]()
+    for x in given:
+        if type(x) is Tensor:
+            node = x._node  # pyright: ignore[reportPrivateUsage]
+            meta = node.meta
+            if node.storage is None or meta.shape or meta.device is not CPU_DEVICE:
+                return None
+            kinds.add(meta.dtype)
+            x = node.storage.item()
+        elif isinstance(x, Scalar):
+            kinds.add(_of_type(type(x)))
+        else:
+            return None
+        values.append(x)
+    widest = _widest(kinds)
+    if dtype is not None and widest.kind == "c":
+        return None
+    return _from_values(values, shape, dtype or widest, CPU_DEVICE, op)
 
 
 def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: str) -> Tensor:

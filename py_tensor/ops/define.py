@@ -122,8 +122,8 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
         if kind is Tensor:
             kinds.append(x._node.meta)  # pyright: ignore[reportPrivateUsage]
-        elif kind is float or kind is int:
-            kinds.append(kind)
+        elif kind is int or isinstance(x, float):  # as NumPy's float64 is one
+            kinds.append(kind if kind is int else float)
         else:
             return _apply(op, operands)
     found = _applied[op, *kinds]
@@ -135,7 +135,7 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
             nodes.append(follow(node, steps) if steps else node)
-        elif type(x) is float or number.low <= x <= number.high:
+        elif isinstance(x, float) or number.low <= x <= number.high:
             nodes.append(Node(CONST, (), number.convert(x), number.meta, number.key))
         else:
             return _apply(op, operands)
@@ -643,7 +643,8 @@ def binary_of(
                         if second:
                             b = follow(b, second)
                         return Tensor(Node(op, (a, b), None, meta, key))
-                elif kind is float or kind is int:
+                elif kind is int or isinstance(y, float):  # as NumPy's float64 is one
+                    kind = kind if kind is int else float
                     found = with_numbers[a.meta, kind]
                     if found is not None:
                         steps, meta, key, low, high, convert, number_meta, number_key = found
@@ -664,7 +665,8 @@ def binary_of(
 
         def function(x: Tensor, y: Operand, /) -> Tensor:
             kind: Any = type(y)  # pyright: ignore[reportUnknownVariableType]
-            if kind is float or kind is int:
+            if kind is int or isinstance(y, float):
+                kind = kind if kind is int else float
                 a = x._node  # pyright: ignore[reportPrivateUsage]
                 found = with_numbers[a.meta, kind]
                 if found is not None:

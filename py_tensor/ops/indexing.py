@@ -100,7 +100,8 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
     place = _place(x, key)
     if place is not None:
-        write(x, Layout((), (), place), value)
+        if not x._assign_element(place, value):  # pyright: ignore[reportPrivateUsage]
+            write(x, Layout((), (), place), value)
         return
     plain = _plain(key)
     if plain is not None:
@@ -231,10 +232,14 @@ def _place(x: Tensor, key: Any) -> int | None:
     None for other keys, and for ints out of range. Nothing is cached, so that the first access to
     each of many elements is not slower.
     """
-    keys: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
-    if set(map(type, keys)) != {int}:
-        return None
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
+    if type(key) is int:
+        if len(layout.shape) != 1 or not -layout.shape[0] <= key < layout.shape[0]:
+            return None
+        return layout.offset + (key if key >= 0 else key + layout.shape[0]) * layout.strides[0]
+    if type(key) is not tuple or set(map(type, cast("tuple[Any, ...]", key))) != {int}:
+        return None
+    keys = cast("tuple[int, ...]", key)
     if len(keys) != len(layout.shape):
         return None
     place = layout.offset

@@ -203,7 +203,8 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
     ShapeError
         If those two axes differ in size.
     """
-    a, b = (tensor_of(v, "dot") for v in coerce("dot", (a, b)))
+    if type(a) is not Tensor or type(b) is not Tensor or a.device is not b.device:
+        a, b = (tensor_of(v, "dot") for v in coerce("dot", (a, b)))
     return stored_whole("dot", _dot(a, b) if a.ndim and b.ndim else a * b, out)
 
 

@@ -548,6 +548,7 @@ ELSEWHERE = {
     "charts": "bar contour hist plot scatter",
     "settings, devices and pictures": "debug default_device device_info display empty_cache explain"
     " geterr imread imshow init kernel memory_info profile realize set_default_device"
+    " set_default_dtype get_default_dtype show_config"
     " set_printoptions get_printoptions printoptions getbufsize setbufsize geterrcall seterrcall"
     " seterr synchronize synchronize_async tune tuning",
 }

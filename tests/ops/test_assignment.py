@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import warnings
 from collections.abc import Callable
@@ -934,7 +935,7 @@ def test_what_another_task_writes_meanwhile_stays(
         record(place, node, **options)
 
     monkeypatch.setattr(type(x.device), "record", other_first)
-    target[0] = 1
+    target[:1] = 1
     same(x, np.array([1, 0, 0, 7], "f4"), "written")
 
 
@@ -956,3 +957,72 @@ def test_casting_of_copyto(device: str) -> None:
             else:
                 with pytest.raises(TypeError, match=r"^copyto: "):
                     pt.copyto(x, y, casting)
+
+
+VALUES = (
+    *(2.5, 3, -1, 0.0, True, 2**31, -(2**31), 1e39, math.inf, math.nan, 70000.0, 1e-46, 255, 256),
+    *(1j, 2**70, np.float32(0.1), np.int8(3), np.array(4.0)),
+)
+
+
+WRITTEN: tuple[Callable[[Any], Any], ...] = (
+    lambda x: x,
+    lambda x: x[1:],
+    lambda x: x.reshape(2, 3)[1],
+    lambda x: x[::-2],
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "int32", "uint8", "int64", "bool", "complex64"]
+)
+def test_single_elements(dtype: str, device: str) -> None:
+    """The cpu device writes and reads them without recording; so they stay what NumPy's are."""
+    for value in VALUES:
+        for make in WRITTEN[: None if device == "cpu" else 1]:
+            a = np.arange(6).astype(dtype)
+            x = pt.arange(6, device=device).astype(dtype)
+            before, copied, one = x[4], pt.where(x == x, x, x), x[1:]
+            kept = x.numpy()
+            for k in (0, -1):
+                try:
+                    make(a)[k] = value
+                except (TypeError, ValueError, OverflowError) as error:
+                    with pytest.raises(type(error)):
+                        make(x)[k] = value
+                else:
+                    make(x)[k] = value
+            what = f"{value!r} in {dtype}"
+            same(x, a, what)
+            same(one, a[1:], f"{what}: a view")
+            same(copied, np.arange(6).astype(dtype), f"{what}: an earlier result")
+            np.testing.assert_array_equal(kept, np.arange(6).astype(dtype), what)
+            assert before == np.arange(6).astype(dtype)[4]
+
+
+def test_single_elements_of_tensors(device: str) -> None:
+    x = pt.arange(4.0, device=device)
+    x[1] = x[3]
+    x[2] = x[1] * 2
+    x[3] = pt.arange(3, device=device)[2]  # of another dtype
+    same(x, np.array([0, 3, 6, 2], "f4"), "elements of tensors")
+    scalar = x[2]
+    x[2] = 1
+    assert scalar == 6
+    with pytest.raises(TypeError, match="scalar is read-only"):
+        scalar[()] = 1
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        x[0] = 1
+    y = pt.array([x[0], 1.5, x[2] + 1], device=device)
+    same(y, np.array([0, 1.5, 2], "f4"), "from elements")
+    y[0] = 9
+    same(y, np.array([9, 1.5, 2], "f4"), "written")
+    n = pt.array([[pt.arange(3, device=device)[1], 2], [3, x[1]]], device=device)
+    same(n, np.array([[1, 2], [3, 3]], "f4"), "nested")
+    whole = pt.array([n[0, 0].astype("int8"), 3], device=device)
+    same(whole, np.array([1, 3], "i4"), "of two dtypes")
+    assert pt.array([x[0], 1j], device=device).dtype is pt.complex64
+    with pytest.raises(pt.ShapeError, match="ragged"):
+        pt.array([x[0], [1.0]], device=device)

@@ -91,7 +91,7 @@ class Simulator:
         self.execute = execute
         self.max_bytes = 1 << 30
         self.pending_work = self.ahead_work = 2**62
-        self.compute_at_once = None
+        self.eager = None
         self.programs = programs  # if there, kernels are lowered too
         self.kernels: list[Kernel] = []  # of the last flush
         self.requests: list[Request] = []

@@ -27,6 +27,7 @@ LAYERS = (
     {"inspect"},
     {"autotune", "decompositions", "display", "emath", "fft", "files", "fitting", "lib", "linalg"}
     | {
+        "configuration",
         "namespace",
         "numeric",
         "polynomial",
@@ -54,6 +55,7 @@ EXCEPTIONS = {
     ("tensor", "convert.numpy_functions"): "NumPy asks, which most programs never load",
     ("dtypes", "tensor"): "a dtype, called, makes a tensor",
     ("convert.libraries", ""): "einops computes with public functions",
+    ("configuration", ""): "the version is an attribute of the package",
     ("absent", ""): "the public function of that name may be what there is instead",
     ("convert.numpy_functions", ""): "functions of NumPy's are those of the same public name",
     # -- The same layer, where it would close a circle
