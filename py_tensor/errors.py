@@ -44,7 +44,7 @@ class StaleRequestError(DeviceLostError):
     requested nodes while the request waited.
     """
 
-    def __init__(self) -> None:  # for whoever is told because it happened again and again
+    def __init__(self) -> None:  # the message is for a request that failed repeatedly
         super().__init__("the GPU device was lost, and so was the one after it; try once more")
 
 

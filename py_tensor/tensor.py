@@ -352,7 +352,7 @@ class Tensor(Methods):
         """Make a view's node from the current node of its base."""
 
         def take(node: Node) -> None:
-            view.owner.current[id(self)] = ref(self)  # first: a write has to find who has a node
+            view.owner.current[id(self)] = ref(self)  # first: a write must find every node
             node.taken += 1
             self._node = node
 

@@ -262,7 +262,7 @@ def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes
             return pack(f"{len(values)}e", *map(dtype.rounded, map(float, values)))
         return packed(dtype.typecode, values)
     except (OverflowError, TypeError):
-        pass  # floats in an integer dtype; or what does not fit is found below
+        pass  # floats in an integer dtype; values that do not fit are found below
     for number, value in enumerate(values):
         dtypes.check_range(op, value, dtype, _place(number, shape))
     return packed(dtype.typecode, map(int, values))
@@ -301,7 +301,7 @@ def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device)
 
 
 def _from_scalars(data: Sequence[Any], dtype: DType | None, op: str) -> Tensor | None:
-    """From lists of Python's numbers and of 0-d tensors that the cpu device has computed.
+    """Create a tensor from lists of Python numbers and of 0-d tensors computed on the cpu device.
 
     None for other lists, and where a conversion to `dtype` may need more.
     """

@@ -19,7 +19,7 @@ from py_tensor.tensor import Tensor
 BACKENDS = "einops._backends"
 
 
-_made: list[type] = []  # since einops looks for classes that somebody holds
+_made: list[type] = []  # keeps the class alive, because einops finds only live classes
 
 
 def make_backend(backends: Any) -> None:

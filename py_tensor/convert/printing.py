@@ -339,7 +339,7 @@ def _needs_exponent(kind: str, finite: list[float], suppress: bool) -> bool:
 def _positional(
     kind: str, x: float, most: int | None, unique: bool = True, least: int = 0
 ) -> tuple[str, str]:
-    """What stands before and after the decimal point.
+    """The digits before and after the decimal point.
 
     Parameters
     ----------

@@ -345,7 +345,7 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
     return _named(ARANGE, _ramp("arange", count, start, step, target, place))
 
 
-_int_range = Composition(_range)  # of Python's ints, which are equal only where they are alike
+_int_range = Composition(_range)  # only for ints, because equal numbers of other types may differ
 
 
 def _number(op: str, value: Any) -> Real:

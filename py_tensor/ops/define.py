@@ -159,7 +159,7 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
     kinds = [*op.leading, *([dtype] * len(rest))]
     nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(given, kinds, strict=True))
-    if all(node.meta.shape != shape for node in nodes):  # constants alone: one of them is expanded
+    if all(node.meta.shape != shape for node in nodes):  # only constants: one of them is expanded
         nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
     return Tensor(bind(op, nodes))
 
@@ -370,7 +370,7 @@ def check_options(
     for x in given:
         if isinstance(x, Tensor):
             dtypes.check_cast(op, x.dtype, target, casting)
-        elif casting != "unsafe":  # a number of Python's, of which the kind counts
+        elif casting != "unsafe":  # a Python number: only its kind counts
             own = dtypes.of_scalar(x)
             own = target if own.kind == "i" and target.kind == "u" else own
             check_kind(op, own, target, "there is casting='unsafe'")

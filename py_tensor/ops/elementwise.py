@@ -519,7 +519,7 @@ def power(
             y = y if isinstance(y, int | float | complex) else in_dtype("power", y, dtype)
         return stored("power", power(x, y), out, where, casting)
     if isinstance(x, Tensor) and x.dtype.kind == "c" and isinstance(y, int | float):
-        known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # which NumPy takes too
+        known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # NumPy uses these shortcuts too
         if known is not None:
             return known(x)
     if isinstance(y, int) and not isinstance(y, bool) and isinstance(x, Tensor):

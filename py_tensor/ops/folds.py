@@ -58,7 +58,7 @@ ASSOCIATIVE = {
     "multiply",
 }  # fmt: skip
 
-LEVELS = 3  # of halves, that one kernel folds
+LEVELS = 3  # the number of halvings in one kernel
 
 # -- Kernels ------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
     wanted = None if dtype is None else dtypes.parse(dtype)
     target = loop.accepts.check(name, wanted or given)
     gives = loop.result(target)
-    if gives is dtypes.bool_ is (wanted or given):  # as a comparison of bools, computed in int32
+    if gives is dtypes.bool_ is (wanted or given):  # a comparison of bools, computed in int32
         return gives
     if gives is not target or (wanted is not None and target is not wanted):
         raise DTypeError(f"{name}: returns {gives}, not {wanted or target}")
@@ -500,7 +500,7 @@ def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
         values = reshape_copy(broadcast_to(given, places.shape), (places.size,))
     places = reshape_copy(places, (places.size,))
     order = argsort(places)
-    places = take(places, order)  # those of one element beside each other, in their order
+    places = take(places, order)  # group those of one element, in order
     numbers = arange(places.size, device=a.device)
     goes_on = concat([numbers[:1] > 0, equal(places[1:], places[:-1])])
     rank = numbers - build(MAXIMA, (choose(goes_on, 0, numbers),), (0,))
@@ -521,10 +521,10 @@ def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
             values = concat([values[:step], combined])
             step *= 2
         result = function(take(y, places), values)
-        setitem(y, places, result)  # of several results for an element the last one stays
+        setitem(y, places, result)  # for repeated elements the last result remains
     else:
         values = () if values is None else (take(values, order),)
-        y = concat([y, y[:1]])  # and one element more, for what is not written in a round
+        y = concat([y, y[:1]])  # one more element, for values that are not written in a round
         for time in range(times):
             result = function(take(y, places), *values)
             setitem(y, choose(equal(rank, time), places, a.size), result)

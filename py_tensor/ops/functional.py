@@ -410,7 +410,7 @@ def choose(
     elif mode == "clip":
         number = number.clip(0, len(given) - 1)
     elif mode == "raise":
-        number = where(number < 0, len(given), number)  # which is out of range as well
+        number = where(number < 0, len(given), number)  # also out of range
     else:
         raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     every = stack(spread)

@@ -72,7 +72,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     found = tensor_of(indices, op, device=device)
     if not found.size:
         return indices
-    if found.dtype.kind not in "iu" or not n:  # which raises there
+    if found.dtype.kind not in "iu" or not n:  # this raises an error
         return found
     found = widened(found)
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)

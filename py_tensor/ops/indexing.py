@@ -186,7 +186,7 @@ def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
         return Tensor(constant(op, number, x.dtype, x.device))
     try:
         given = tensor_of(value, op, device=x.device)
-    except OverflowError:  # ints that the dtype of `x` may hold
+    except OverflowError:  # ints that the dtype of `x` may be able to hold
         return tensor_of(value, op, dtype=x.dtype, device=x.device)
     if isinstance(value, list | tuple) and given.dtype.kind + x.dtype.kind in ("iu", "ii"):
         return tensor_of(value, op, dtype=x.dtype, device=x.device)  # each of them must fit
@@ -416,8 +416,8 @@ class _Selection:
         basic: list[Any] = []
         parts: list[Tensor] = []
         places: list[int] = []
-        positions: list[int] = []  # in the key, of all that selects elements, ints included
-        before: list[int] = []  # the axes of the window in front of each
+        positions: list[int] = []  # of all parts that select elements, including ints
+        before: list[int] = []  # the number of window axes before each
         axis = kept = 0
         op = ""
         for position, k in enumerate(keys):
@@ -429,7 +429,7 @@ class _Selection:
             # An ellipsis separates the parts around it, even if it covers no axis.
             positions.append(position + (bool(dots) and position >= dots[0]))
             before.append(kept)
-            if _is_flag(k):  # an axis of its own, of which it selects 1 or 0
+            if _is_flag(k):  # a new axis, of which it selects 1 or 0 elements
                 basic.append(None)
                 parts.append(_flag(k, x))
                 places.append(kept)
@@ -591,7 +591,7 @@ def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Ind
         return indices_of("index", key, x, axis)
     except DTypeError as error:
         raise IndexError(str(error)) from None
-    except IndexError:  # which NumPy does not raise where nothing is selected
+    except IndexError:  # NumPy does not raise this if nothing is selected
         if not any(map(_selects_nothing, keys)):
             raise
     return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")

@@ -28,8 +28,8 @@ from py_tensor.tensor import Tensor
 
 __all__ = ["kernel"]
 
-MOST_BUFFERS = 8  # that every device lets a kernel bind
-MOST_INVOCATIONS = 256  # of a workgroup, likewise
+MOST_BUFFERS = 8  # the limit that every device supports
+MOST_INVOCATIONS = 256  # per workgroup, likewise
 
 ShapeRule = str | Callable[..., Shape]
 Rule = tuple[ShapeRule, str | DType]

@@ -121,7 +121,7 @@ def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
             place = place.clip(0, n - 1)
         elif mode == "wrap":
             place = place % n
-        else:  # from a mirror on the last element, or beside it
+        else:  # mirrored at the last element, or next to it
             turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
             place = place % builtins.max(turn, 1)
             place = where(place >= n, most - place, place)

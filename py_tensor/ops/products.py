@@ -394,7 +394,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
         part, factors = windows[:, start : start + step], b[start : start + step]
         if mode == "valid":
             found = matmul(part, factors)
-        else:  # what lies beside is no 0: 0 * inf is NaN
+        else:  # do not pad with 0: 0 * inf is NaN
             place = first + (arange(factors.size, device=a.device) + start)
             inside = (place >= 0) & (place < a.size)
             found = sum(where(inside, part * factors, 0), 1, a.dtype)

@@ -123,7 +123,7 @@ def _weighted(
     total = sums[..., -1:]
     wrong = ~((total > 0) & isfinite(total))
     if without_nan and has_nan:
-        wrong = wrong & ~isnan(ordered[..., :1])  # of NaN alone, there is nothing to weigh
+        wrong = wrong & ~isnan(ordered[..., :1])  # rows with only NaN need no weights
     if (any(wrong) | any(weights < 0)).item():
         raise ValueError(f"{op}: weights must be nonnegative and have a positive sum")
     reached = sums / total

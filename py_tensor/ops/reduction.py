@@ -235,12 +235,12 @@ def _reduce(
     shape = reduced(x.shape, axes)
     dtype = op.gives or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
-        if empty is None:  # as in NumPy, also where there are no results
+        if empty is None:  # as in NumPy, even if the result is empty
             raise _nothing_to_choose(op.name, axis, x.shape)
         y = full(shape, empty, dtype=dtype, device=x.device)
     elif not axes:
         y = copy_or_scalar(converted(x, dtype))
-    else:  # no results
+    else:  # the result is empty
         y = build(op, (x,), axes)
     return y if keepdims else y.reshape(dropped(shape, axes))
 
@@ -513,7 +513,7 @@ def mean(
     if where is True and dtype is None and (axis is None or type(axis) is int):
         return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
     x = _through(FLOATING, a, "mean", dtype)
-    if x.dtype.kind in "biu":  # the quotients without their fractions
+    if x.dtype.kind in "biu":  # truncate the quotients
         found = mean(x, axis, None, None, keepdims, where=where)
         return stored_whole("mean", converted(found, x.dtype), out)
     if where is True:

@@ -145,11 +145,11 @@ def _counted(
         return None
     narrow = converted(x, dtypes.int32) if x.dtype.itemsize <= 2 else x
 
-    def bins() -> Tensor:  # a tensor that is held would be stored
+    def bins() -> Tensor:  # a function, because a tensor in a variable would be stored
         return converted(narrow - bounds[0], dtypes.int32)
 
     none = zeros(span, dtypes.int32, device=x.device)
-    mode = "add" if has_counts else "set"  # where only whether one occurs is asked, all write 1
+    mode = "add" if has_counts else "set"  # if only occurrence matters, all write 1
     counts = scatter(none, (0,), (bins(),), 0, 1, mode, unique=not has_counts, op="")
     occurs = counts > 0
     has_places = has_index or has_counts

@@ -20,7 +20,7 @@ i0 = unary(
     "i0",
     REAL_FLOATING,
     "i0_f32({0})",
-    lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),  # which NumPy has NaN of
+    lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),  # NumPy returns NaN there
     vjp=NOT_DIFFERENTIABLE,
     cost=60,
     ulp=4,

@@ -16,7 +16,7 @@ from py_tensor.ops.reduction import Axes, all, any, max, min, prod, sum
 from py_tensor.ops.scan import cumprod, cumsum
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["ufunc"]  # all else that it defines are attributes of functions
+__all__ = ["ufunc"]  # all other definitions become attributes of functions
 
 
 class _Ufuncs(type):

@@ -30,7 +30,7 @@ from py_tensor.random.parameters import (
 from py_tensor.shapes import broadcast, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
-_NEAR = 1e-5  # float32 numbers whose sum is 1 may differ so far from it
+_NEAR = 1e-5  # the largest error of a sum of float32 numbers that should be 1
 
 
 class Multivariate(Discrete):
@@ -255,7 +255,7 @@ def _cpu() -> Any:
 
 
 def _root(matrix: Tensor, method: str) -> Tensor:
-    """A matrix whose product with its transpose is this one."""
+    """A matrix whose product with its transpose is the given matrix."""
     from py_tensor import linalg
 
     if method == "cholesky":
@@ -268,7 +268,7 @@ def _root(matrix: Tensor, method: str) -> Tensor:
 
 
 def _check_covariance(matrix: Tensor, root: Tensor, tol: float, check_valid: str) -> None:
-    """Raise, or warn, unless a matrix is the product of a root with its transpose."""
+    """Raise an error or warn unless a matrix is the product of a root and its transpose."""
     off = abs(matmul(root, swapaxes(root, 0, 1)) - matrix)
     if not bool(all(off <= tol + tol * abs(matrix))):
         words = "multivariate_normal: cov is not symmetric positive-semidefinite"
