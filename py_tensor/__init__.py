@@ -279,7 +279,7 @@ else:
     _MODULES = {name: module for module, names in _ON_FIRST_USE.items() for name in names.split()}
 
     def __getattr__(name: str) -> _typing.Any:
-        """What a module has that is not imported yet; or what there is instead."""
+        """Import a public name on first use; for unknown names, raise an error with a hint."""
         if name in _MODULES:
             module = _import_module(f"py_tensor.{_MODULES[name]}")
             found = module if name == _MODULES[name] else getattr(module, name)
@@ -292,7 +292,7 @@ else:
         return refuse_function(name, sys.modules[__name__])
 
     def __dir__() -> list[str]:
-        """What is public: of the modules that are imported by now `random` alone."""
+        """The public names. Of the imported modules, only `random` is public."""
         from types import ModuleType
 
         there = {n for n, v in globals().items() if not isinstance(v, ModuleType)}

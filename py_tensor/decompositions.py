@@ -1,12 +1,12 @@
 """Linear solvers and decompositions of matrices in the last two axes of a tensor.
 
-Factors are computed by kernels of their own (`codegen/factorization.py`), and eigenvalues and
-singular values by Jacobi's rotations (`codegen/jacobi.py`). All matrices of a batch advance at
-once, and nothing is read back on the GPU. Matrices may be complex.
+Dedicated kernels compute factors (`codegen/factorization.py`) and, by Jacobi rotations, eigenvalues
+and singular values (`codegen/jacobi.py`). All matrices of a batch are processed in parallel, and
+nothing is read back from the GPU. Matrices may be complex.
 
 Where NumPy raises `LinAlgError` because of the elements of a matrix, these functions raise it too
-on the cpu device, and if they are computed on the host. On the GPU nothing is read for that: a
-matrix without a result gives infinities and NaN, and the others in the batch are not affected.
+on the cpu device, and if they are computed on the host. On the GPU the elements are not read for
+that: a matrix without a result gives infinities and NaN, and the others are not affected.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SVDResult(NamedTuple):
 
 
 def _floating(op: str, x: Operand) -> Tensor:
-    """Matrices in floating point, of 32 bits at least; LinAlgError for what is none."""
+    """Matrices in floating point with at least 32 bits; raises LinAlgError for other operands."""
     x = tensor_of(x, op)
     if x.ndim < 2:
         raise LinAlgError(f"{op}: takes matrices, not shape {x.shape}")
@@ -142,12 +142,12 @@ def solve(a: Operand, b: Operand) -> Tensor:
 
 
 def _check_result(op: str, words: str, found: Tensor, name: str, *operands: Tensor) -> None:
-    """Raise LinAlgError where NumPy's function raises it for elements that the host has."""
+    """Raise LinAlgError where NumPy's function raises it, if the elements are on the host."""
     values = known(found)
     if values is None or not (values != values).any():
         return
     np, given = host.load_numpy(), [*map(known, operands)]
-    # By itself NumPy raises nothing in WebAssembly, which has no floating-point exceptions.
+    # NumPy itself raises nothing in WebAssembly, which has no floating-point exceptions.
     refused = all(np.isfinite(x).all() for x in given)
     try:
         getattr(np.linalg, name)(*given)
@@ -291,9 +291,9 @@ def _identity(x: Tensor, n: int) -> Tensor:
 
 
 def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Matrices with elements of about 1, and the powers of two that they are divided by.
+    """Matrices scaled to magnitudes of about 1, and the powers of two they were divided by.
 
-    Matrices with an infinity or a NaN become zeros, and the powers NaN.
+    Matrices with an infinity or a NaN become zeros, and their powers NaN.
     """
     size = max(abs(x), (-2, -1), keepdims=True)
     is_finite = isfinite(size)
@@ -343,11 +343,11 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
 
 
 def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of Hermitian matrices by their lower triangles.
+    """Eigenvalues and eigenvectors of Hermitian matrices from their lower triangles.
 
-    A multiple of the identity makes the matrices positive definite, with a condition of 5 at most.
-    Then their singular vectors on both sides are eigenvectors, as accurate as the columns are
-    orthogonal, whatever the eigenvalues of the matrices themselves.
+    Adding a multiple of the identity makes the matrices positive definite, with a condition number
+    of at most 5. Their left and right singular vectors are then eigenvectors, whose accuracy is
+    that of the orthogonality of the columns, whatever the eigenvalues of the original matrices.
     """
     low, identity = tril(a, -1), _identity(a, a.shape[-1])
     a = low + _adjoint(low) + identity * _real(a)
@@ -412,7 +412,7 @@ def svd(
 
 
 def _without_nan(op: str, x: Tensor) -> Tensor:
-    """Matrices; LinAlgError where the host knows of a NaN."""
+    """The matrices; raises LinAlgError if they are on the host and have a NaN."""
     values = known(x)
     if values is not None and (values != values).any():
         raise LinAlgError(f"{op}: a matrix with NaN has no singular values")
@@ -420,10 +420,10 @@ def _without_nan(op: str, x: Tensor) -> Tensor:
 
 
 def _of_square(x: Tensor) -> SVDResult:
-    """Of square matrices.
+    """The decomposition of square matrices.
 
-    Columns of length 0, and those of roundings alone, are no left singular vectors: orthonormal
-    ones come from a triangular decomposition, which keeps all others.
+    Columns that are zero or only rounding errors are not left singular vectors. They are replaced
+    by orthonormal columns of a QR decomposition, which preserves all others.
     """
     n = x.shape[-1]
     a, scale = _scaled(x)
@@ -439,7 +439,7 @@ def _of_square(x: Tensor) -> SVDResult:
 
 
 def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
-    """Of Hermitian matrices: their singular values are absolute values of eigenvalues."""
+    """The decomposition of Hermitian matrices, whose singular values are absolute eigenvalues."""
     values, vectors = eigh(x)
     if not compute_uv:
         return sort(abs(values), -1, descending=True)
@@ -466,14 +466,14 @@ def svdvals(x: Operand, /) -> Tensor:
 
 
 def _tolerance(x: Tensor, given: Any) -> Any:
-    """Relative to the largest singular value, below which others count as 0."""
+    """The threshold, relative to the largest singular value, below which others count as 0."""
     if given is not None:
         return expand_dims(tensor_of(given, "rtol", device=x.device), -1)
     return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * _precision(x)
 
 
 def _precision(x: Tensor) -> float:
-    """Of the dtype: the step from 1 to the next number."""
+    """The machine epsilon of the dtype."""
     return 2.0**-52 if dtypes.real_of(x.dtype) is dtypes.float64 else 2.0**-23
 
 

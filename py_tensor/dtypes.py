@@ -81,14 +81,14 @@ class DType(Described):
 
     @property
     def dtype(self) -> Any:
-        """NumPy's of this name, for NumPy, which asks for it in ``np.zeros(3, x.dtype)``."""
+        """NumPy's dtype of this name; NumPy uses it in ``np.zeros(3, x.dtype)``."""
         numpy: Any = sys.modules.get("numpy")
         if numpy is None:
             raise AttributeError("dtype: NumPy is not loaded")
         return numpy.dtype(self.name)
 
     def bytes_of(self, value: complex) -> memoryview:
-        """A number as one stored element of the host; a float as this dtype rounds it."""
+        """The bytes of a number as one element on the host; a float is rounded to this dtype."""
         if self.kind == "c":
             return memoryview(bytearray(array(self.typecode, [value.real, value.imag])))
         value = value.real
@@ -99,7 +99,7 @@ class DType(Described):
         return memoryview(bytearray(struct.pack(self.typecode, value)))
 
     def rounded(self, value: float) -> float:
-        """The number of this floating dtype that is nearest; past the largest an infinity."""
+        """The nearest number of this floating dtype; beyond the largest, infinity."""
         try:
             return struct.unpack(self.typecode, struct.pack(self.typecode, value))[0]
         except OverflowError:
@@ -116,7 +116,7 @@ class DType(Described):
 
     @property
     def is_small(self) -> bool:
-        """Whether it has fewer bits than what kernels compute in."""
+        """Whether it has fewer bits than the type in which kernels compute."""
         return self.itemsize < 4 and self.kind != "b"
 
     @property
@@ -125,7 +125,7 @@ class DType(Described):
         return self.itemsize < 4
 
     def lies_like(self, other: DType) -> bool:
-        """Whether elements of both take the same words of a GPU buffer."""
+        """Whether elements of both dtypes occupy the same words of a GPU buffer."""
         return (self.storage, self.itemsize) == (other.storage, other.itemsize)
 
     @property
@@ -135,18 +135,18 @@ class DType(Described):
 
     @property
     def words(self) -> int:
-        """Words of a GPU buffer that an element takes by itself."""
+        """The number of words in a GPU buffer for a single element."""
         return -(-self.itemsize // 4)
 
     @property
     def per_word(self) -> int:
-        """Elements of a word of a GPU buffer, where they are packed."""
+        """The number of elements per word of a GPU buffer, if they are packed."""
         return 4 // self.itemsize
 
 
 @dataclass
 class Defaults:
-    """The dtypes of Python's float and complex, and of what is created without a dtype."""
+    """The dtypes of Python's float and complex, and of tensors created without a dtype."""
 
     floating: DType
     complex: DType
@@ -191,26 +191,26 @@ _NAMES = {
     **dict.fromkeys(("f8", "d", "double"), float64),
     **dict.fromkeys(("c8", "F", "csingle", "singlecomplex"), complex64),
     **dict.fromkeys(("c16", "D", "cdouble", "cfloat"), complex128),
-}  # NumPy's, and Python's int, which says no precision: int32 is the default
+}  # the names of NumPy, and Python's int, which has no precision: int32 is the default
 _INSTEAD = {
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
     **dict.fromkeys(("clongdouble", "complex256", "G"), 'complex128 on the device "cpu"'),
-}  # of NumPy's dtypes that are not here
+}  # alternatives to NumPy's dtypes that are not supported
 _INTEGERS = {(dtype.kind, dtype.itemsize): dtype for dtype in ALL if dtype.kind in "iu"}
-KINDS = "buifc"  # each has the numbers of those before it
-_FLOAT_OVERFLOW = 2**1024 - 2**970  # the least integer that no float64 rounds to
+KINDS = "buifc"  # each includes the numbers of the kinds before it
+_FLOAT_OVERFLOW = 2**1024 - 2**970  # the smallest integer that overflows float64
 
 
 def _common(a: DType, b: DType) -> DType:
-    """NumPy's common dtype, with parts of 32 bits for its 64 where no operand has 64."""
+    """NumPy's common dtype, with 32 instead of 64 bits (per part) if no operand has 64."""
     low, high = sorted((a, b), key=lambda dtype: (KINDS.index(dtype.kind), dtype.itemsize))
     if high.kind == "c":
         return complex128 if float64 in (low, high) or complex128 in (low, high) else complex64
     if high is float16 and low.kind in "iu" and low.itemsize > 1:
-        return float32  # which has more of its numbers
+        return float32  # float16 lacks many of the integers
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
         return high
-    # The signed one that holds the unsigned one; of uint64 there is none.
+    # The signed dtype that includes the unsigned one; there is none for uint64.
     return {1: int16, 2: int32, 4: int64}.get(low.itemsize, float32)
 
 
@@ -223,8 +223,8 @@ def promote(a: DType, b: DType) -> DType:
 
 
 def values_of(data: memoryview, dtype: DType) -> list[Any]:
-    """The elements that these bytes hold, as Python's scalars."""
-    if dtype is float16:  # a format that a memoryview has from Python 3.14 on
+    """The elements in these bytes, as Python scalars."""
+    if dtype is float16:  # memoryview supports this format only from Python 3.14 on
         return list(struct.unpack(f"{data.nbytes // 2}e", data))
     if dtype.kind == "c":
         parts = typed(data, dtype.typecode).tolist()
@@ -234,26 +234,26 @@ def values_of(data: memoryview, dtype: DType) -> list[Any]:
 
 def typed(data: memoryview, code: str, shape: tuple[int, ...] | None = None) -> memoryview:
     """The bytes of `data` as elements of a `typecode`, in row-major order."""
-    flat: Any = data.cast("B")  # type checkers take no codes but literals
+    flat: Any = data.cast("B")  # Any, because type checkers accept only literal codes
     return flat.cast(code) if shape is None else flat.cast(code, shape)
 
 
 def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
-    """The dtype in which data of the host comes in, unless one is asked for: that of its kind.
+    """The dtype of a tensor made from host data without an explicit dtype.
 
-    Whatever the device has, so that a program means the same on all of them.
+    It does not depend on the device, so that a program has the same meaning on all devices.
 
     Parameters
     ----------
     kind, itemsize
-        NumPy's, of the data's own dtype.
+        NumPy's kind and item size of the data's own dtype.
     name
-        Of that dtype, for the error.
+        The name of that dtype, for the error.
 
     Raises
     ------
     DTypeError
-        For what is no number.
+        If the data are not numbers.
     """
     if kind in ("U", "S", "T"):
         raise no_text(op)
@@ -276,7 +276,7 @@ def no_text(op: str) -> DTypeError:
 
 
 def of_scalar(value: complex) -> DType:
-    """The dtype a Python scalar has by itself."""
+    """The dtype of a Python scalar alone."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, complex):
@@ -285,7 +285,7 @@ def of_scalar(value: complex) -> DType:
 
 
 def with_scalar(dtype: DType, value: complex) -> DType:
-    """The common dtype of a tensor and a Python scalar, which is weak: it widens the kind only."""
+    """The common dtype of a tensor and a Python scalar, which is weak: it affects only the kind."""
     if isinstance(value, bool):
         return dtype
     if isinstance(value, complex):
@@ -296,13 +296,13 @@ def with_scalar(dtype: DType, value: complex) -> DType:
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:
-    """The least and the greatest value of an integer dtype."""
+    """The smallest and the largest value of an integer dtype."""
     bits = 8 * dtype.itemsize
     return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def includes(dtype: DType, other: DType) -> bool:
-    """Whether a dtype of fewer than 32 bits, or of integers, has every number of another dtype."""
+    """Whether a dtype below 32 bits, or an integer dtype, has every number of another dtype."""
     if dtype.kind == "f":
         return other is dtype or other.itemsize == 1
     if other.kind not in "iu":
@@ -312,14 +312,14 @@ def includes(dtype: DType, other: DType) -> bool:
 
 
 def integers_held(dtype: DType) -> tuple[int, int]:
-    """The least and the greatest Python int that a dtype can hold, or that converts to it."""
+    """The smallest and the largest Python int that a dtype can hold, or that converts to it."""
     if dtype.kind in "iu":
         return integer_range(dtype)
     return 1 - _FLOAT_OVERFLOW, _FLOAT_OVERFLOW - 1
 
 
 def holds(dtype: DType, value: complex) -> bool:
-    """Whether `value`, without its fraction, is a number of this dtype; infinities are floats."""
+    """Whether `value`, truncated, is a number of this dtype; only floats hold infinities."""
     if isinstance(value, complex):
         return dtype.kind in "cb"
     low, high = integers_held(dtype)
@@ -330,7 +330,7 @@ def holds(dtype: DType, value: complex) -> bool:
 
 
 def check_range(op: str, value: complex, dtype: DType, place: str = "") -> None:
-    """Raise where `dtype` cannot hold a Python number, or the element at a `place`.
+    """Raise an error if `dtype` cannot hold a Python number, or the element at a `place`.
 
     Raises
     ------
@@ -339,8 +339,8 @@ def check_range(op: str, value: complex, dtype: DType, place: str = "") -> None:
     ValueError
         For NaN in an integer dtype.
     OverflowError
-        For an integer, a float or an infinity out of an integer dtype's range, and for an integer
-        past the largest float64.
+        For an integer, a float or an infinity outside an integer dtype's range, and for an integer
+        beyond the largest float64.
     """
     if holds(dtype, value):
         return
@@ -355,14 +355,14 @@ def check_range(op: str, value: complex, dtype: DType, place: str = "") -> None:
 
 
 def _shown(value: float) -> str:
-    """A number for a message; of an integer without end, its length."""
+    """A number for a message; for a very long integer, its length."""
     if isinstance(value, int) and abs(value) >= 10**40:
         return f"of {value.bit_length()} bits"
     return str(value)
 
 
 def floating(dtype: DType) -> DType:
-    """The dtype of a quotient or a mean: the default for integers and bools, else its own."""
+    """The dtype of a quotient or a mean: the default for integers and bools, else unchanged."""
     return dtype if dtype.kind in "fc" else DEFAULT.floating
 
 
@@ -372,48 +372,48 @@ def at_least_single(dtype: DType) -> DType:
 
 
 def complex_of(dtype: DType) -> DType:
-    """The complex dtype that has the numbers of another one, or as near as float32 has them."""
+    """The complex dtype that includes another dtype, or approximates it with float32 parts."""
     return complex128 if floating(dtype) in (float64, complex128) else complex64
 
 
 def real_of(dtype: DType) -> DType:
-    """The dtype of the parts of complex numbers; any other dtype itself."""
+    """The dtype of the parts of a complex dtype; another dtype is returned unchanged."""
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
 def warn_of_loss(source: DType, target: DType) -> None:
-    """Warn where a conversion drops the imaginary parts of complex numbers."""
+    """Warn if a conversion drops the imaginary parts of complex numbers."""
     if source.kind == "c" and target.kind not in "cb":
         warn(f"casting {source} to {target} discards the imaginary parts", ComplexWarning, 4)
 
 
 def converter(dtype: DType) -> Callable[[Any], Any]:
-    """What makes a Python number one of the kind of a dtype."""
+    """The Python type that converts a number to the kind of a dtype."""
     return {"f": float, "b": bool, "c": complex}.get(dtype.kind, int)
 
 
 def in_words(dtype: DType) -> DType:
-    """A dtype of four bytes that has every value of a packed one."""
+    """A four-byte dtype that includes every value of a packed dtype."""
     return {"b": uint32, "f": float32}.get(dtype.kind, int32)
 
 
 def summed(dtype: DType) -> DType:
-    """The dtype of a sum: that of integers of fewer than 32 bits is int32 or uint32."""
+    """The dtype of a sum: int32 or uint32 for integers of fewer than 32 bits."""
     if dtype.itemsize >= 4 or dtype.kind in "fc":
         return dtype
     return uint32 if dtype.kind == "u" else int32
 
 
 def parse(dtype: object) -> DType:
-    """A DType from one of ours, a name, a Python type, or a NumPy dtype or scalar type.
+    """Convert a DType, a name, a Python type, or a NumPy dtype or scalar type to a DType.
 
-    Names are NumPy's, codes as ``"f4"`` and ``"<f4"`` among them. Python's ``int`` and ``float``,
-    and these as names, say no precision: they are int32 and the default, float32.
+    Names are NumPy's, including codes such as ``"f4"`` and ``"<f4"``. Python's ``int`` and
+    ``float``, and their names, have no precision: they are int32 and the default, float32.
 
     Raises
     ------
     DTypeError
-        For anything that names none of our dtypes.
+        For anything that does not name a supported dtype.
     """
     if isinstance(dtype, DType):
         return dtype
@@ -429,7 +429,7 @@ def parse(dtype: object) -> DType:
 
 
 def _no_dtype(given: object) -> DTypeError:
-    """The error for what names none of our dtypes."""
+    """The error for a value that does not name a supported dtype."""
     name = _name_of(given)
     if name in ("str", "str_", "bytes", "bytes_", "U", "S"):
         return no_text(f"dtype {name}")
@@ -445,7 +445,7 @@ def _no_dtype(given: object) -> DTypeError:
 
 
 def _named(given: object) -> DType | None:
-    """The dtype that a name, a Python type, or a NumPy dtype or scalar type stands for."""
+    """The dtype named by a string, a Python type, or a NumPy dtype or scalar type."""
     name = _name_of(given)
     if name in ("float", "float_"):
         return DEFAULT.floating
@@ -455,7 +455,7 @@ def _named(given: object) -> DType | None:
 
 
 def _name_of(given: object) -> str | None:
-    """The name of a Python type, or of a NumPy dtype or scalar type; of a name itself."""
+    """The name of a Python type, or of a NumPy dtype or scalar type; a name is unchanged."""
     name = given
     if not isinstance(given, str):
         name = getattr(given, "name", None) or getattr(given, "__name__", None)
@@ -473,12 +473,12 @@ def largest(dtype: DType) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Accepts:
-    """Which dtypes an op takes, and what it computes in.
+    """The dtypes that an op accepts, and the dtype in which it computes.
 
     Attributes
     ----------
     kinds : str
-        Kinds of the (promoted) operand that are taken.
+        The accepted kinds of the (promoted) operand.
     compute : callable
         The dtype that operands are converted to.
     words : str
@@ -490,19 +490,19 @@ class Accepts:
     words: str
 
     def check(self, op: str, dtype: DType) -> DType:
-        """The dtype to compute in.
+        """Return the dtype to compute in.
 
         Raises
         ------
         DTypeError
-            Naming the op, the category it takes and the dtype it got.
+            With the op, the category that it accepts and the dtype that it got.
         """
         if dtype.kind not in self.kinds:
             raise DTypeError(f"{op}: takes {self.words}, not {dtype}")
         return self.compute(dtype)
 
     def check_converted(self, op: str, dtype: DType) -> None:
-        """Raise DTypeError unless it is a dtype to compute in."""
+        """Raise DTypeError unless the op can compute in this dtype."""
         target = self.check(op, dtype)
         if target is not dtype:
             raise DTypeError(f"{op}: computes in {target}, not {dtype}")
@@ -525,7 +525,7 @@ CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def can_cast(source: DType, target: DType, casting: str) -> bool:
-    """Whether a dtype may be converted to another one by one of NumPy's rules.
+    """Whether one of NumPy's rules allows a conversion between two dtypes.
 
     Raises
     ------
@@ -545,18 +545,18 @@ def can_cast(source: DType, target: DType, casting: str) -> bool:
 
 
 def check_cast(op: str, source: DType, target: DType, casting: str) -> None:
-    """Raise DTypeError where `can_cast` is false."""
+    """Raise DTypeError if `can_cast` is false."""
     check_option(op, "casting", casting, CASTINGS)
     if not can_cast(source, target, casting):
         raise DTypeError(f"{op}: cannot cast {source} to {target} with casting={casting!r}")
 
 
 def _keeps(source: DType, target: DType) -> bool:
-    """Whether a dtype has all values of another one, as NumPy counts them."""
+    """Whether a dtype includes all values of another one, by NumPy's rules."""
     least = {"b": 0, "u": source.itemsize, "i": source.itemsize}.get(source.kind)
     room = real_of(target).itemsize
     if target.kind in "fc" and least is not None:
-        return room > least or room == 8  # a float of twice the bytes has every integer
+        return room > least or room == 8  # a float with twice the bytes includes every integer
     if source.kind in "fc":
         return target.kind in ("fc" if source.kind == "f" else "c") and (
             room >= real_of(source).itemsize

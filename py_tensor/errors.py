@@ -38,13 +38,13 @@ class DeviceLostError(DeviceError):
 
 
 class StaleRequestError(DeviceLostError):
-    """Internal: the request has to be made again.
+    """Internal: the request must be made again.
 
-    The device was lost and there is a new one, or other Python has computed some of what is wanted
-    while the request waited.
+    Either the device was lost and there is a new one, or other Python code has computed some of the
+    requested nodes while the request waited.
     """
 
-    def __init__(self) -> None:  # for whoever is told because it happened again and again
+    def __init__(self) -> None:  # the message is for a request that failed repeatedly
         super().__init__("the GPU device was lost, and so was the one after it; try once more")
 
 
@@ -57,16 +57,16 @@ class GPUError(RuntimeError):
 
 
 def check_option(op: str, name: str, value: object, accepted: Collection[object]) -> None:
-    """Raise ValueError for a value of an option that is none of those there are."""
+    """Raise ValueError unless the value of an option is one of the valid ones."""
     if value not in accepted:
         words = " or ".join(", ".join(map(repr, accepted)).rsplit(", ", 1))
         raise ValueError(f"{op}: {name} must be {words}, not {value!r}")
 
 
 def check_order(op: str, order: object, accepted: str = "CFAK") -> None:
-    """Raise ValueError for an order of elements in memory that there is not.
+    """Raise ValueError for an unknown order of elements in memory.
 
-    Small letters stand for large ones, and None for the default, as in NumPy.
+    Lower-case letters are allowed, and None means the default, as in NumPy.
     """
     value = order.upper() if isinstance(order, str) else order
     if value is not None and value not in tuple(accepted):

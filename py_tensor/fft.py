@@ -257,7 +257,7 @@ def _check_length(op: str, n: int) -> None:
 
 
 def _floating(op: str, x: Operand) -> Tensor:
-    """An operand in floating point, of 32 bits at least."""
+    """An operand in floating point, with at least 32 bits."""
     x = tensor_of(x, op)
     return converted(x, dtypes.promote(dtypes.FLOATING.check(op, x.dtype), dtypes.float32))
 
@@ -273,7 +273,7 @@ def _several(axes: Any) -> tuple[int, ...]:
 
 
 def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The lengths of a transform along several axes, and these axes."""
+    """The lengths of a transform along several axes, and the axes."""
     if axes is None:
         found = tuple(range(x.ndim))[-len(s) if s is not None and len(s) else 0 :]
     else:
@@ -297,7 +297,7 @@ def _part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
 
 
 def _sized(x: Tensor, axis: int, n: int) -> Tensor:
-    """The axis cut, or filled up with zeros, to a length."""
+    """Crop an axis to a length, or pad it with zeros."""
     if x.shape[axis] >= n:
         return _part(x, axis, 0, n)
     return pad(x, [(0, n - x.shape[axis] if a == axis else 0) for a in range(x.ndim)])

@@ -27,10 +27,10 @@ from py_tensor.tensor import Tensor, tensor_of
 __all__ = ["frombuffer", "fromfile", "imread", "load", "save", "savez", "savez_compressed"]
 
 MAGIC = b"\x93NUMPY"
-ALIGNMENT = 64  # of the first element in a file
-LONGEST_NUMBER = 21  # digits of a size that can be written over without moving the elements
+ALIGNMENT = 64  # the alignment of the first element in a file
+LONGEST_NUMBER = 21  # digits reserved so that a size can be changed without moving the elements
 _LENGTHS = {1: ("<H", "latin1"), 2: ("<I", "latin1"), 3: ("<I", "utf8")}
-"""Version -> how the length of the header is stored, and its encoding."""
+"""Maps a version to the format of the header's length, and to the header's encoding."""
 
 
 # -- Writing ------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def _write(file: Any, x: Tensor) -> None:
 
 
 def _header(dtype: DType, shape: Shape, fortran: bool) -> bytes:
-    """What stands before the elements, byte by byte as NumPy writes it."""
+    """The bytes before the elements, exactly as NumPy writes them."""
     text = f"{{'descr': {dtype.str!r}, 'fortran_order': {fortran}, 'shape': {shape!r}, }}"
     if shape:
         text += " " * (LONGEST_NUMBER - len(str(shape[-1 if fortran else 0])))
@@ -275,7 +275,7 @@ class _Attributes:
 
 
 def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -> Tensor:
-    """A tensor of a file in the format `.npy`, from its magic string on."""
+    """Read a tensor from a file in the format `.npy`, starting at the magic string."""
     major, minor = _bytes(file, len(MAGIC) + 2, "the version")[len(MAGIC) :]
     if major not in _LENGTHS or minor:
         raise ValueError(f"load: the format version must be 1.0, 2.0 or 3.0, not {major}.{minor}")
@@ -296,7 +296,7 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
 
 
 def _parsed(header: str) -> tuple[Any, bool, Shape]:
-    """The dtype's description, whether the order is column-major, and the shape."""
+    """Parse a header: the dtype's description, whether it is column-major, and the shape."""
     try:
         found: dict[str, Any] = literal_eval(header.strip())
         descr, fortran, shape = (found[key] for key in ("descr", "fortran_order", "shape"))
@@ -309,7 +309,7 @@ def _parsed(header: str) -> tuple[Any, bool, Shape]:
 
 
 def _bytes(file: Any, count: int, what: str) -> bytes:
-    """So many bytes of a file, which may give fewer at a time."""
+    """Read exactly a number of bytes from a file, which may return fewer at a time."""
     parts: list[bytes] = []
     left = count
     while left and (part := file.read(left)):
@@ -476,11 +476,11 @@ def imread(
     return x if mode == "RGBA" else x[..., :3]
 
 
-# -- Both ---------------------------------------------------------------------------------------
+# -- Reading and writing ------------------------------------------------------------------------
 
 
 def _opened(file: Any, mode: str, suffix: str = "") -> AbstractContextManager[Any]:
-    """A file by its name, which gets the suffix; a file that is open stays so."""
+    """Open a file by name, with the suffix added; an open file stays open."""
     if not isinstance(file, str | os.PathLike):
         return nullcontext(file)
     name = os.fspath(cast("str", file))
@@ -507,7 +507,7 @@ def _made(
     *,
     narrow: bool = False,
 ) -> Tensor:
-    """A tensor of elements in row-major order; with `narrow` in a dtype that the device has."""
+    """Create a tensor from elements in row-major order; with `narrow`, in a dtype of the device."""
     part = dtype.itemsize // (2 if dtype.kind == "c" else 1)
     if swapped and part > 1:
         words = packed({2: "H", 4: "I", 8: "Q"}[part], data)

@@ -116,7 +116,7 @@ def polyfit(
 
 
 def _of_length_one(powers: Tensor) -> tuple[Tensor, Tensor]:
-    """Columns divided by their lengths; and the lengths, 1 for 0."""
+    """Columns divided by their norms, and the norms, with 1 for 0."""
     lengths = sqrt(sum(powers * powers, 0))
     lengths = where(lengths > 0, lengths, 1.0)
     return powers / lengths, lengths
@@ -133,7 +133,7 @@ def shortest(columns: Tensor, values: Tensor, cut: float) -> tuple[Tensor, Tenso
 
 
 def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
-    """The pseudo-inverse of a matrix, and its rank: singular values up to a part `cut` are 0."""
+    """The pseudo-inverse of a matrix, and its rank, with `cut` as the relative threshold."""
     u, s, vh = svd(x, full_matrices=False)
     counts = s > cut * s[0]
     inverse = where(counts, 1 / where(counts, s, 1.0), 0.0)
@@ -174,7 +174,7 @@ def weighted(x: Tensor, weights: Tensor | None) -> Tensor:
 
 
 def _orthonormal(x: Tensor) -> Tensor:
-    """Columns that span the same: each less its part along those before it, taken away twice.
+    """Orthonormal columns with the same span: Gram-Schmidt with each subtraction done twice.
 
     (Giraud, Langou and Rozloznik, The loss of orthogonality in the Gram-Schmidt process, 2005.)
     """
@@ -191,7 +191,7 @@ def _orthonormal(x: Tensor) -> Tensor:
 
 
 def _change(a: Tensor, b: Tensor, order: int) -> Tensor:
-    """The matrix from coefficients of powers of ``a x + b`` to those of powers of `x`."""
+    """The matrix that converts coefficients in powers of ``a x + b`` to powers of `x`."""
     row = pad(zeros(order - 1, a.dtype, device=a.device), (0, 1), constant_values=1)
     rows = [row]
     for _ in range(order - 1):

@@ -1,10 +1,10 @@
-"""Affine maps between index spaces: what makes movement free.
+"""Affine maps between index spaces, which make movement ops free.
 
-Every tensor has its elements numbered in row-major order of its own shape, its *flat index*. A
+The elements of a tensor are numbered in row-major order of its shape: this is the *flat index*. A
 movement op is a `Layout`: a map from the coordinates of its result to the flat index of its
-operand. A kernel that computes an expression walks from the result towards the buffers and
-composes these maps; elementwise ops leave them as they are, because operands and result have the
-same flat index. Where composition stays affine, movement costs nothing.
+operand. Code generation traverses an expression from the result to the buffers and composes these
+maps. Elementwise ops leave them unchanged, because operands and result have the same flat index.
+While the composition stays affine, movement costs nothing.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Layout:
         return size_of(self.shape)
 
     def expanded(self, target: Shape) -> Layout:
-        """Axes of length 1, and new leading ones, repeated to `target`."""
+        """Axes of length 1 and new leading axes repeated to `target`."""
         lead = len(target) - len(self.shape)
         repeated = (0 if n == 1 else s for n, s in zip(self.shape, self.strides, strict=True))
         return Layout(target, (0,) * lead + tuple(repeated), self.offset)
 
     def permuted(self, order: tuple[int, ...]) -> Layout:
-        """The axes in another order."""
+        """The axes in the given order."""
         shape, strides = self.shape, self.strides
         return Layout(tuple(shape[a] for a in order), tuple(strides[a] for a in order), self.offset)
 
@@ -51,7 +51,7 @@ class Layout:
         return Layout(shape, turned, self.offset + moved)
 
     def sliced(self, slices: tuple[tuple[int, int, int], ...]) -> Layout:
-        """(start, count, step) along each axis; every index that they name is in range."""
+        """(start, count, step) along each axis; all indices must be in range."""
         shape: list[int] = []
         strides: list[int] = []
         offset = self.offset
@@ -62,10 +62,10 @@ class Layout:
         return Layout(tuple(shape), tuple(strides), offset)
 
     def reshaped(self, target: Shape) -> Layout | None:
-        """The same elements in row-major order in another shape; None where no strides say it.
+        """The same elements in row-major order in another shape; None if no strides express it.
 
-        The rule is NumPy's, which decides whether `reshape` gives a view or a copy: groups of axes
-        with as many elements before and after, each group walked with one stride.
+        This is NumPy's rule for whether `reshape` returns a view or a copy: it needs groups of axes
+        with equal numbers of elements before and after, each traversed with one stride.
         """
         if not self.size:
             return Layout(target, row_major(target), self.offset)
@@ -94,7 +94,7 @@ class Layout:
         return Layout(target, tuple(strides), self.offset)
 
     def diagonal(self, offset: int = 0) -> Layout:
-        """The elements whose indices are all alike; of two axes, `offset` columns to the right."""
+        """The elements with all indices equal; for two axes, `offset` columns to the right."""
         shape, strides = self.shape, self.strides
         if offset:
             (n, m), (down, right) = shape, strides
@@ -105,15 +105,15 @@ class Layout:
 
     @property
     def extent(self) -> tuple[int, int]:
-        """The first and the last place that it names, if any."""
+        """The lowest and the highest flat index, if there are elements."""
         return extent(self.shape, self.strides, self.offset)
 
     @property
     def memory_order(self) -> tuple[int, ...]:
-        """The axes, that with the longest steps in memory first: NumPy's K order.
+        """The axes ordered by decreasing step in memory: NumPy's K order.
 
-        As NumPy has it, the direction of a step does not count, and axes without one (repeated, or
-        of length 1) stay as near to their places as the others allow.
+        As in NumPy, the sign of a step does not count, and axes without a step (repeated, or of
+        length 1) stay as close to their positions as the others allow.
         """
         inwards: list[int] = []
         for axis in reversed(range(len(self.shape))):
@@ -128,12 +128,12 @@ class Layout:
         return tuple(reversed(inwards))
 
     def _step(self, axis: int) -> int:
-        """How far apart in memory neighbours along an axis are; 0 where there are none."""
+        """The distance in memory between neighbours along an axis; 0 if there are none."""
         return abs(self.strides[axis]) if self.shape[axis] > 1 else 0
 
     @property
     def is_injective(self) -> bool:
-        """Whether no element stands at two places, as far as strides that nest tell."""
+        """Whether no two coordinates map to one element; False unless strides nest."""
         return is_injective(self.shape, self.strides)
 
     @property
@@ -146,7 +146,7 @@ class Layout:
 
 
 def extent(shape: Shape, strides: tuple[int, ...], offset: int) -> tuple[int, int]:
-    """The first and the last place that strides name, if any."""
+    """The lowest and the highest flat index that strides reach, if there are elements."""
     low = high = offset
     for n, s in zip(shape, strides, strict=True):
         if s < 0:
@@ -157,8 +157,8 @@ def extent(shape: Shape, strides: tuple[int, ...], offset: int) -> tuple[int, in
 
 
 def is_injective(shape: Shape, strides: tuple[int, ...]) -> bool:
-    """Whether no element stands at two places, as far as strides that nest tell."""
-    if len(shape) == 1:  # most are
+    """Whether no two coordinates map to one element; False unless strides nest."""
+    if len(shape) == 1:  # the usual case
         return strides[0] != 0 or shape[0] < 2
     reach = 0
     for stride, n in sorted([(abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1]):
@@ -169,7 +169,7 @@ def is_injective(shape: Shape, strides: tuple[int, ...]) -> bool:
 
 
 def edges(shape: Shape, axes: tuple[int, ...], items: int) -> Layout:
-    """The first and the last `items` elements along each of `axes`, which become (2, items)."""
+    """The first and the last `items` elements along `axes`, each of which becomes (2, items)."""
     extents: list[int] = []
     strides: list[int] = []
     for axis, (n, s) in enumerate(zip(shape, row_major(shape), strict=True)):
@@ -198,8 +198,8 @@ def coordinates(
     Returns
     -------
     (offsets, matrix) or None
-        ``coordinate[a] = offsets[a] + sum(matrix[d][a] * i[d])``; None where some coordinate would
-        carry into the next, so that it is not affine.
+        ``coordinate[a] = offsets[a] + sum(matrix[d][a] * i[d])``; None if a coordinate would carry
+        into the next, so that the map is not affine.
     """
     if size_of(shape) == 0:
         return (0,) * len(shape), tuple((0,) * len(shape) for _ in strides)
@@ -226,10 +226,10 @@ def coordinates(
 
 
 def _digits(stride: int, shape: Shape, units: tuple[int, ...]) -> tuple[int, ...]:
-    """A signed step of the flat index as steps of the coordinates, all of the same sign.
+    """Split a signed step of the flat index into steps of the coordinates, all of the same sign.
 
-    A step that reaches past the first axis lands there with a digit that is out of range, which
-    the caller's check of the reach finds.
+    A step beyond the first axis gives a digit there that is out of range, which the caller's check
+    of the range detects.
     """
     sign, rest, digits = (-1 if stride < 0 else 1), abs(stride), [0] * len(shape)
     for axis, unit in enumerate(units):
@@ -247,10 +247,10 @@ def _unravel(flat: int, shape: Shape, units: tuple[int, ...]) -> list[int] | Non
 def compose(
     strides: tuple[int, ...], offset: int, ranges: tuple[Range, ...], layout: Layout
 ) -> tuple[tuple[int, ...], int] | None:
-    """The map iteration space -> flat index of `layout`'s result, followed by `layout`.
+    """Compose the map iteration space -> flat index of `layout`'s result with `layout`.
 
-    Returns (strides, offset) of the flat index of the layout's operand, or None where the
-    composition is not affine.
+    Returns (strides, offset) of the flat index of the layout's operand, or None if the composition
+    is not affine.
     """
     split = coordinates(strides, offset, ranges, layout.shape)
     if split is None:
@@ -264,23 +264,23 @@ def compose(
 
 
 def canonical_strides(strides: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides with 0 where there is no second index, so that equal maps compare equal."""
+    """Strides with 0 for axes of length 1, so that equal maps compare equal."""
     return tuple(0 if n == 1 else s for s, n in zip(strides, extents, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Dimensions after dropping those of extent 1 and joining those that are walked as one."""
+    """Dimensions without those of extent 1, and with jointly traversed ones merged."""
 
     extents: tuple[int, ...]
-    groups: tuple[tuple[int, ...], ...]  # the dimensions that each was made of
+    groups: tuple[tuple[int, ...], ...]  # the original dimensions of each merged one
 
     def strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
         """An access's strides over the merged dimensions."""
         return tuple(strides[group[-1]] for group in self.groups)
 
     def position(self, dim: int) -> int:
-        """Where an unjoined dimension went."""
+        """The position of a dimension that was not merged."""
         return self.groups.index((dim,))
 
 
@@ -291,16 +291,16 @@ def merge_dims(
     fixed: frozenset[int] = frozenset(),
     limit: int = 2**31,
 ) -> Merged:
-    """Take dimensions in `order`, drop those of extent 1, join neighbours all maps walk as one.
+    """Take dimensions in `order`, drop those of extent 1, merge neighbours if all maps allow it.
 
     Parameters
     ----------
     maps
         The strides of each access over the dimensions.
     fixed
-        Dimensions that are neither dropped nor joined: a mask asks for their coordinate.
+        Dimensions that are neither dropped nor merged, because a mask uses their coordinate.
     limit
-        No joined dimension exceeds it, so that an index along it fits 32 bits.
+        The largest merged dimension, so that an index along it fits in 32 bits.
     """
     groups: list[tuple[int, ...]] = []
     for d in order:

@@ -143,7 +143,7 @@ def _length(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
 
 
 def _extreme(sizes: Tensor, order: float, axis: int, keepdims: bool) -> Tensor:
-    """The largest, which is 0 of none, or the least, of which there is none then."""
+    """The largest element, 0 if there are none; or the smallest, which must exist."""
     if order > 0:
         return max(sizes, axis, keepdims=keepdims, initial=0)
     return min(sizes, axis, keepdims=keepdims)

@@ -13,7 +13,7 @@ from py_tensor.ops.operands import Scalar
 
 
 def _dtype_of(given: Any) -> DType:
-    """A dtype, or that of a tensor or number, or in which an array of the host comes in."""
+    """A dtype, or that of a tensor or number, or the dtype to which a host array is converted."""
     if isinstance(given, Scalar):
         return dtypes.of_scalar(given)
     if hasattr(given, "__array_interface__") and not isinstance(given, type):

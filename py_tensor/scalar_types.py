@@ -20,7 +20,7 @@ from py_tensor.tensor import Tensor
 
 
 class _Abstract(type):
-    """The class of these types, whose `kinds` are those of the dtypes below them."""
+    """The metaclass of these types; `kinds` are those of the dtypes that count as subclasses."""
 
     kinds: str
 
@@ -167,7 +167,7 @@ _TITLES = {
 
 
 def _type_of(given: Any) -> Any:
-    """A dtype or an abstract type, of whatever names one."""
+    """Convert an argument to a dtype or an abstract type."""
     if isinstance(given, _Abstract):
         return given
     name = getattr(getattr(given, "type", given), "__name__", None)

@@ -1,4 +1,4 @@
-"""The device for users: requesting it, waiting for it, information and debugging."""
+"""The user's interface to the device: requests, waits, information and debugging."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ async def _init_gpu() -> None:
 
     if not GPU_DEVICE.is_ready:
         made = await acquire_async()
-        if not GPU_DEVICE.is_ready:  # others may have come here meanwhile
+        if not GPU_DEVICE.is_ready:  # another task may have requested it meanwhile
             GPU_DEVICE.use(made)
     elif isinstance(GPU_DEVICE.backend, WebGPU):
         await GPU_DEVICE.backend.revive_async()
 
 
 async def _init_cpu() -> None:
-    """Load NumPy, which nothing can wait for later where Python cannot block."""
+    """Load NumPy now, because a Python that cannot block cannot wait for it later."""
     from py_tensor.backend.cpu import CPU
 
     numpy = await host.load_numpy_async()
@@ -81,7 +81,7 @@ def device_info(device: str | Device | None = None) -> DeviceInfo:
 
 
 def _revived() -> bool:
-    """Whether there is a GPU device: another one, where that was lost."""
+    """Whether there is a GPU device; requests a new one if it was lost."""
     from py_tensor.backend.webgpu import WebGPU
 
     backend = GPU_DEVICE.backend
@@ -103,7 +103,7 @@ _tested: dict[tuple[str, int], dict[str, bool]] = {}
 
 
 def self_test(device: Device) -> dict[str, bool]:
-    """Whether a device computes with special values as NumPy does, by computing with them."""
+    """Test whether a device computes with special values as NumPy does."""
     key = device.name, int(device.backend.info().get("generation", 0))
     if key not in _tested:
         _tested[key] = _run_self_test(device)
@@ -130,7 +130,7 @@ _keeping: dict[tuple[str, int], bool] = {}
 
 
 def _keeps_subnormals(device: Device) -> bool:
-    """Whether arithmetic computes with numbers below the least normal one."""
+    """Whether arithmetic preserves subnormal numbers."""
     key = device.name, int(device.backend.info().get("generation", 0))
     if key not in _keeping:
         x = tensor([1e-40], device=device)
@@ -212,7 +212,7 @@ async def synchronize_async() -> None:
 
 
 def _with_checks(device: Device) -> Backend:
-    """The backend of a device, to which what looks at indices was handed."""
+    """The backend of a device, after submitting pending results that check indices."""
     if device.has_checks:
         device.flush()
     return device.backend

@@ -1,4 +1,4 @@
-"""Arithmetic on shapes and axes: pure functions from tuples to tuples, and their errors."""
+"""Pure functions on shapes and axes, and their errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def parse_shape(op: str, shape: object) -> Shape:
 
 
 def parse_sizes(op: str, shape: object) -> Shape:
-    """Sizes to reshape to, where -1 stands for what is left."""
+    """The sizes of a reshape, where -1 stands for the remaining elements."""
     try:
         return tuple(map(as_index, _listed(shape)))
     except TypeError:
@@ -43,8 +43,8 @@ def parse_sizes(op: str, shape: object) -> Shape:
 
 
 def _listed(given: Any) -> Sequence[Any]:
-    """One or several sizes or axes, of which nothing is known yet, as a sequence."""
-    if hasattr(given, "tolist"):  # an array or a tensor, which is read
+    """One or several unchecked sizes or axes, as a sequence."""
+    if hasattr(given, "tolist"):  # an array, or a tensor, which this reads
         given = given.tolist()
     return cast("Sequence[Any]", given) if isinstance(given, Sequence) else (given,)
 
@@ -78,13 +78,13 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
 
 
 def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
-    """Two shapes of the list that disagree at `axis` (negative), one above the other."""
+    """An error diagram of two of the shapes that do not match at `axis` (negative)."""
     sized = [s for s in shapes if len(s) >= -axis and s[axis] != 1]
     first = sized[0]
     second = next(s for s in sized if s[axis] != first[axis])
     rank = max(len(first), len(second))
     widths = [max(len(str(s[a])) for s in (first, second) if len(s) >= -a) for a in range(-rank, 0)]
-    full = sum(widths) + 2 * rank - 1  # of a line without what closes it
+    full = sum(widths) + 2 * rank - 1  # the width of a line without the closing bracket
 
     def draw(shape: Shape) -> str:
         sizes = [f"{n:>{w}}" for n, w in zip(shape, widths[rank - len(shape) :], strict=True)]
@@ -101,12 +101,12 @@ def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
 
 
 def axes_of(rank: int) -> str:
-    """So many axes, in words."""
+    """A number of axes, in words."""
     return "1 axis" if rank == 1 else f"{rank} axes"
 
 
 def joined(op: str, shapes: Sequence[Shape], axis: int) -> Shape:
-    """The shape of tensors side by side along an axis.
+    """The shape of tensors concatenated along an axis.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def joined(op: str, shapes: Sequence[Shape], axis: int) -> Shape:
 
 
 def normalize_axis(op: str, axis: Any, rank: int) -> int:
-    """An axis as a number in ``[0, rank)``."""
+    """Convert an axis to a number in ``[0, rank)``."""
     try:
         number = as_index(axis)
     except TypeError:
@@ -140,7 +140,7 @@ def normalize_axis(op: str, axis: Any, rank: int) -> int:
 
 
 def normalize_axes(op: str, axes: object, rank: int) -> tuple[int, ...]:
-    """Axes as sorted numbers in ``[0, rank)``; None means all of them."""
+    """Convert axes to sorted numbers in ``[0, rank)``; None means all axes."""
     if axes is None:
         return tuple(range(rank))
     given = _listed(axes)
@@ -170,7 +170,7 @@ def dropped(shape: Shape, axes: tuple[int, ...]) -> Shape:
 
 
 def resolve_reshape(op: str, shape: Shape, target: Shape) -> Shape:
-    """`target` with its one -1 replaced by what is left of the elements of `shape`."""
+    """`target` with a -1 replaced by the size that preserves the number of elements of `shape`."""
     size = size_of(shape)
     unknown = target.count(-1)
     known = math.prod(n for n in target if n != -1)
@@ -184,7 +184,7 @@ def resolve_reshape(op: str, shape: Shape, target: Shape) -> Shape:
 
 
 def check_expansion(op: str, shape: Shape, target: Shape) -> None:
-    """Raise ShapeError unless axes of length 1, and new leading ones, make `target` of `shape`."""
+    """Raise ShapeError unless `shape` expands to `target` by axes of length 1 or new ones."""
     lead = len(target) - len(shape)
     if lead < 0 or any(n not in (1, m) for n, m in zip(shape, target[lead:], strict=True)):
         raise ShapeError(f"{op}: shape {shape} does not broadcast to {target}")

@@ -50,9 +50,9 @@ _OF_SCALARS = {
     "is_integer": "fiu", "numerator": "iu",
 }  # fmt: skip
 """Methods of Python numbers that only scalars have, as in NumPy, and the kinds of their dtypes."""
-MOST_PICKED = 256  # rows of a part of a small tensor that the host picks out of its copy
+MOST_PICKED = 256  # the most rows of a part that the host takes from its copy of a small tensor
 _WRITING = RLock()
-"""Locked by a thread while a cell or a view changes its node. Nothing waits meanwhile."""
+"""Held by a thread while a cell or a view changes its node. No code waits while holding it."""
 
 
 class Owner:
@@ -84,16 +84,16 @@ class View:
     Attributes
     ----------
     base : Tensor
-        No view itself.
+        The owner of the memory, not a view itself.
     layout : Layout
-        From coordinates to the flat index of the base. Until it is needed it is unknown where
-        `find` reads indices for it, as for ``x[x.argmax()]``.
+        From coordinates to the flat index of the base. It is unset until needed if `find` has to
+        read indices for it, as for ``x[x.argmax()]``.
     writeable : bool
     find : callable, optional
-        Gives the layout; None where it is known.
+        Returns the layout; None if it is known.
     part : op, optional
-        What makes the elements of the view of the base's: `REAL_PART` or `IMAG_PART` of complex
-        ones, or their `bits` as another dtype.
+        The op from the base's elements to the view's: `REAL_PART` or `IMAG_PART` for complex ones,
+        or `bits` for another dtype.
     """
 
     __slots__ = ("base", "find", "layout", "part", "writeable")
@@ -118,7 +118,7 @@ class View:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """The layout, when it is first needed."""
+            """Find the layout when it is first needed."""
             find = self.find
             if name != "layout" or find is None:
                 raise AttributeError(name)
@@ -138,7 +138,7 @@ class View:
     def release(self, tensor: Tensor) -> bool:
         """Called when the tensor is deleted; return whether it holds a node.
 
-        It may, though it is not among the current ones: its weak reference was cleared before.
+        It may hold one although it is not in `current`, because its weak reference was cleared.
         """
         owner = self.base._alias  # pyright: ignore[reportPrivateUsage]
         if type(owner) is Owner:
@@ -166,10 +166,10 @@ class Tensor(Methods):
 
     __slots__ = ("__weakref__", "_alias", "_node")
     _alias: Owner | View | None
-    _node: Node  # unset: of a view whose base was written to
+    _node: Node  # unset for a view after a write to its base
 
     def __class_getitem__(cls, item: Any) -> GenericAlias:
-        """What annotations name, as ``ndarray[Any, dtype]``."""
+        """For annotations such as ``ndarray[Any, dtype]``."""
         return GenericAlias(cls, item)
 
     def __init__(
@@ -182,7 +182,7 @@ class Tensor(Methods):
         order: str | None = None,
     ) -> None:
         node: Any = shape
-        # In this order: an interrupt between the two costs a buffer, the other way a result.
+        # In this order, an interrupt between the two loses a buffer; in the other, a result.
         try:
             node.taken += 1
         except AttributeError:
@@ -226,7 +226,7 @@ class Tensor(Methods):
     # -- Views, and writing ---------------------------------------------------------------------
 
     def _owner(self) -> Owner:
-        """What a tensor that is no view knows of its views."""
+        """The record of the views of a tensor that is not a view."""
         if self._alias is None:
             with _WRITING:
                 self._alias = self._alias or Owner()
@@ -250,10 +250,10 @@ class Tensor(Methods):
     def _view_by(
         self, layout: Layout, *, writeable: bool = True, part: Elementwise | None = None
     ) -> Tensor:
-        """A view of this tensor's memory; of a scalar, which never changes, its value.
+        """A view of this tensor's memory; for a scalar, which never changes, its value.
 
-        With a `part`, of the real or the imaginary parts of complex elements. Those of a view of
-        other bits are a read-only copy.
+        With a `part`, a view of the real or the imaginary parts of complex elements. If this tensor
+        is a view as another dtype, the result is a read-only copy.
         """
         alias = self._alias
         if type(alias) is View:
@@ -274,7 +274,7 @@ class Tensor(Methods):
     def _view_bits(self, dtype: DType) -> Tensor:
         """A view of this tensor's memory as elements of another dtype of the same size.
 
-        Of the parts of complex elements, and of a scalar, it is a copy.
+        For the parts of complex elements, and for a scalar, it is a copy.
         """
         alias = self._alias
         base: Tensor = alias.base if type(alias) is View else self
@@ -293,7 +293,7 @@ class Tensor(Methods):
         )
 
     def _read_only(self) -> Tensor:
-        """The tensor itself, which nothing may be written to from now on."""
+        """Make the tensor read-only and return it."""
         self.flags.writeable = False
         return self
 
@@ -330,7 +330,7 @@ class Tensor(Methods):
         return node.meta.device.assign(node, place, given)
 
     def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:
-        """What `read` reads of this tensor, as a view whose layout `find` gives."""
+        """The result of `read` on this tensor, as a view whose layout `find` returns."""
         alias = self._alias
         base = alias.base if type(alias) is View else self
         writeable = alias is None or alias.writeable
@@ -339,7 +339,7 @@ class Tensor(Methods):
         return read()._as_view(View(base, None, writeable, find, part), seen)
 
     def _as_view(self, view: View, seen: Node) -> Tensor:
-        """Have a tensor that is made of a node of the base be a view of it."""
+        """Turn a tensor whose node was made from the base's node into a view of the base."""
         base = view.base
         owner = base._alias
         if type(owner) is not Owner:
@@ -352,10 +352,10 @@ class Tensor(Methods):
         return self
 
     def _made_current(self, view: View) -> Node:
-        """Make a view's node from the present one of its base."""
+        """Make a view's node from the current node of its base."""
 
         def take(node: Node) -> None:
-            view.owner.current[id(self)] = ref(self)  # first: a write has to find who has a node
+            view.owner.current[id(self)] = ref(self)  # first: a write must find every node
             node.taken += 1
             self._node = node
 
@@ -368,10 +368,10 @@ class Tensor(Methods):
         *,
         replacing: bool = False,
     ) -> Node:
-        """Record what is made of this tensor's node, and have it taken before the tensor changes.
+        """Record the node that `make` creates from this tensor's node, and pass it to `take`.
 
-        Recording may wait for room, and other tasks and threads run meanwhile: what they wrote
-        counts.
+        Recording may wait for memory, and other tasks and threads may write to the tensor
+        meanwhile. The node is then made again, so `take` always gets one of the current node.
         """
         while True:
             before = self._node
@@ -386,7 +386,7 @@ class Tensor(Methods):
                 node.meta.device.forget(node)
 
     def _drop_node(self) -> None:
-        """Have a view rebuild its node at its next use."""
+        """Drop a view's node, so that it is rebuilt at the next use."""
         with _WRITING:
             try:
                 node = _node_of(self)
@@ -409,14 +409,14 @@ class Tensor(Methods):
             raise ValueError(f"{op}: the tensor is read-only; copy it")
 
     def _assign(self, layout: Layout, value: Node) -> None:
-        """Write `value` to the memory, where a layout says, in which no place occurs twice.
+        """Write `value` to the memory at a layout in which no place occurs twice.
 
         `value` has the layout's shape and the tensor's dtype, or is a constant.
 
         Raises
         ------
         MemoryError
-            For a part of a tensor that is larger than any buffer: the whole could not be read then.
+            For a part of a tensor that is larger than any buffer, so that the whole is unreadable.
         """
         if not layout.size:
             return
@@ -443,7 +443,7 @@ class Tensor(Methods):
             )
 
     def _replace(self, make: Callable[[Node], Node]) -> None:
-        """Have a tensor that owns its memory stand for what is made of its node."""
+        """Replace the node of a tensor that owns its memory by one made from it."""
 
         def take(node: Node) -> None:
             if self._alias is not None:
@@ -462,7 +462,7 @@ class Tensor(Methods):
         self._record(make, take, replacing=True)
 
     def _forget_views(self) -> None:
-        """Have each view rebuild its node at its next use."""
+        """Drop the nodes of all views, so that they are rebuilt at their next use."""
         current = self._owner().current
         for number in list(current):
             reference = current.get(number)
@@ -472,7 +472,7 @@ class Tensor(Methods):
             current.pop(number, None)  # last, so that an interrupt leaves no view with an old node
 
     def _is_at(self, x: Tensor, layout: Layout) -> bool:
-        """Whether it is a view of x's memory by a layout: to assign it there changes nothing."""
+        """Whether it is the view of x's memory at a layout, so that assigning it has no effect."""
         alias = self._alias
         if type(alias) is not View or alias.find is not None:
             return False
@@ -520,7 +520,7 @@ class Tensor(Methods):
         """A copy, which is a scalar if it is 0-d."""
         return Tensor(_apart(self._node))
 
-    # -- What it is -----------------------------------------------------------------------------
+    # -- Attributes -----------------------------------------------------------------------------
 
     @property
     def shape(self) -> Shape:
@@ -600,7 +600,7 @@ class Tensor(Methods):
         found: Any = self == value
         return bool(found.any()) if isinstance(found, Tensor) else False
 
-    # -- Computing it ---------------------------------------------------------------------------
+    # -- Computation ----------------------------------------------------------------------------
 
     def realize(self) -> Tensor:
         """Start computing the elements without waiting for the GPU; return self."""
@@ -608,7 +608,7 @@ class Tensor(Methods):
         return self
 
     def _to_read(self) -> Node:
-        """A node with this tensor's elements, contiguous, that is computed where it is read."""
+        """A node with this tensor's elements, contiguous, for a read."""
         node = self._node
         if node.meta.size == 0:
             return node
@@ -621,15 +621,15 @@ class Tensor(Methods):
         return node
 
     def _source(self) -> tuple[Node, Layout | None]:
-        """The node that is read for this tensor's elements, and where they lie in it.
+        """The node to read for this tensor's elements, and their layout in it.
 
-        None: they are all of its elements, in their order. Of a small tensor the whole is read, for
-        the host keeps it.
+        None means all of the node's elements in order. A small node is read as a whole, because the
+        host keeps a copy of it.
         """
         return _part_of_small(self._node) or (self._to_read(), None)
 
     def _stored(self) -> tuple[Node, Layout | None]:
-        """The same, computed."""
+        """`_source`, computed."""
         node, layout = self._source()
         device = node.meta.device
         if node.meta.size and (node.storage is None or device.has_checks):
@@ -654,7 +654,7 @@ class Tensor(Methods):
         node, layout = self._stored()
         return await node.meta.device.backend.read_async(node, layout)
 
-    # -- Taking it out --------------------------------------------------------------------------
+    # -- Conversion to other types --------------------------------------------------------------
 
     def _flat(self, data: memoryview) -> list[Any]:
         return values_of(data, self.dtype) if self.size else []
@@ -758,7 +758,7 @@ class Tensor(Methods):
         return self.item()
 
     def _real(self, kind: str) -> Any:
-        """The only element; of a complex one the real part, as NumPy has it."""
+        """The only element; for a complex one its real part, as in NumPy."""
         if self.dtype.kind == "c":
             warn_of_loss(self.dtype, real_of(self.dtype))
         return self._scalar(kind).real
@@ -890,7 +890,7 @@ class Flags:
 
 
 def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: None) -> Node:
-    """The node of ``pt.ndarray(shape, dtype)``: zeros, where NumPy's is uninitialized."""
+    """The node of ``pt.ndarray(shape, dtype)``: zeros, although NumPy's is uninitialized."""
     if buffer is not None or strides is not None:
         raise TypeError("ndarray: buffer and strides are not supported; use pt.frombuffer")
     check_order("ndarray", order, "CF")
@@ -907,18 +907,18 @@ def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: Non
 
 
 def _apart(node: Node) -> Node:
-    """The same elements, not as a part of what is larger and would be kept for them alone."""
+    """The same elements, copied if they are a part of a larger buffer that would be kept alive."""
     if node.op.reads_by_map and bottom(node).meta.size > node.meta.size > 0:
         return bind(COPY, (node,))
     return node
 
 
-# The steps to a view of an operand of this meta; None where it has no elements.
+# The steps to a view of an operand with this meta; None if it has no elements.
 _views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...] | None]()
 
 
 def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
-    """The elements of a node as a layout of its flat indices sees them; or a part of each."""
+    """The elements of a node at a layout of its flat indices, or a part of each."""
     if part is not None:
         return _made_of(part, _seen(node, layout))
     key = node.meta, layout.shape, layout.strides, layout.offset
@@ -932,7 +932,7 @@ def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
 
 
 def _made_of(part: Elementwise, node: Node) -> Node:
-    """What an op of one operand makes of the elements of a node, which may have none."""
+    """The result of an op with one operand on a node, which may have no elements."""
     meta = node.meta
     if meta.size:
         return bind(part, (node,))
@@ -940,9 +940,9 @@ def _made_of(part: Elementwise, node: Node) -> Node:
 
 
 def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | None) -> Node:
-    """What is written where `value` is to be a part of the elements, or their bits.
+    """The elements to write so that `value` becomes a part of them, or their bits.
 
-    The other part of complex ones stays.
+    The other part of complex elements is unchanged.
     """
     if part is None:
         return value
@@ -976,12 +976,12 @@ def _nest(flat: list[Any], shape: Shape) -> Any:
 
 
 def _empty(shape: Shape) -> list[Any]:
-    """Nested lists of a shape that holds no element."""
+    """Nested lists for a shape without elements."""
     return [_empty(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
 
 
 def _numbers(node: Node) -> list[Any]:
-    """The element of a node, if that is a constant or one element of a small tensor; else none."""
+    """The element of a node that is a constant or one element of a small tensor; else empty."""
     dtype, device = node.meta.dtype, node.meta.device
     if node.op.constant:
         return values_of(dtype.bytes_of(node.attrs), dtype)
@@ -995,14 +995,14 @@ def _numbers(node: Node) -> list[Any]:
 
 
 def _bytes_known(node: Node) -> memoryview | None:
-    """The element of a constant; a read that has indices to check computes it."""
+    """The bytes of a constant; None if the read has indices to check, and so computes it."""
     if not node.op.constant or node.storage is not None or node.meta.device.has_checks:
         return None
     return node.meta.dtype.bytes_of(node.attrs)
 
 
 def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
-    """A small node that is stored, or will be, and which part of it a pending node copies."""
+    """A small node that is or will be stored, and the part of it that a pending node copies."""
     if node.storage is None and node.op is COPY:
         node = node.inputs[0]
     if node.storage is not None or not node.op.reads_by_map or not node.meta.size:

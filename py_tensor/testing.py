@@ -31,7 +31,7 @@ def __dir__() -> list[str]:
 
 
 def _read(value: Any) -> Any:
-    """What NumPy compares: an array for a tensor; the same in lists, tuples and dicts."""
+    """Replace tensors by arrays for NumPy, also in lists, tuples and dicts."""
     if isinstance(value, Tensor):
         array = value.numpy()
         return array[()] if value.is_scalar else array

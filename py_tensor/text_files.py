@@ -112,7 +112,7 @@ def _write(text: str, fname: Any, encoding: str) -> None:
 
 
 def _opened(name: str, mode: str, encoding: str | None) -> Any:
-    """A file of text, of which the end of the name tells how it is compressed."""
+    """Open a text file; the suffix of its name determines the compression."""
     module = _COMPRESSED.get(os.path.splitext(name)[1])
     return (import_module(module).open if module else open)(name, mode, encoding=encoding)
 
@@ -355,7 +355,7 @@ def fromstring(
 
 
 def _lines(fname: Any, encoding: str | None) -> Any:
-    """A context of the lines of a file, or of what gives lines itself."""
+    """A context manager for the lines of a file, or of an iterable of lines."""
     if isinstance(fname, str | os.PathLike):
         return closing(_opened(os.fspath(fname), "rt", encoding))
     return nullcontext(_decoded(fname, encoding or "latin1"))
@@ -393,7 +393,7 @@ def _words(line: str, marks: tuple[str, ...], delimiter: str | None) -> list[str
 def _fields(
     line: str, marks: tuple[str, ...], delimiter: str | int | Sequence[int] | None
 ) -> list[str]:
-    """Words that a delimiter separates, or pieces of such widths."""
+    """Words separated by a delimiter, or pieces of fixed widths."""
     if delimiter is None or isinstance(delimiter, str):
         text = _without_comment(line, marks).strip(" \r\n")
         return text.split(delimiter) if text else []
@@ -410,7 +410,7 @@ def _converter(dtype: DType) -> Converter:
 
 
 def _read_loosely(dtype: DType) -> Converter:
-    """As `_converter`, and bools by their names too."""
+    """Like `_converter`, but also accepts the names of bools."""
     plain = _converter(dtype)
     names = {"true": 1, "false": 0} if dtype.kind == "b" else {}
     return lambda text: names[key] if (key := text.strip().lower()) in names else plain(text)
@@ -428,7 +428,7 @@ def _numbers(
     dtype: DType,
     converters: dict[int, Converter] | Converter | None,
 ) -> list[Any]:
-    """The numbers of a row, or of some of its columns."""
+    """The numbers in a row, or in some of its columns."""
     plain = _converter(dtype)
     own = converters if callable(converters) else None
     named = cast("dict[int, Converter]", converters if isinstance(converters, dict) else {})
@@ -467,7 +467,7 @@ def _filling(given: Any, place: int, column: int, dtype: DType) -> Any:
 
 
 def _least(rows: list[list[str]], columns: Iterable[int]) -> DType:
-    """The dtype that has all numbers of a file; what is no number is missing."""
+    """The smallest default dtype that holds all numbers of a file."""
     words = [row[column] for column in columns for row in rows]
     found = [word.strip().lower() for word in words if word.strip()]
     if found and all(word in ("true", "false") for word in found):
@@ -484,7 +484,7 @@ def _least(rows: list[list[str]], columns: Iterable[int]) -> DType:
 
 
 def _shaped(x: Tensor, ndmin: int, unpack: bool) -> Tensor:
-    """With axes of size 1 left out, down to `ndmin` of them; and transposed."""
+    """Remove axes of size 1, down to `ndmin` axes, and transpose if requested."""
     if ndmin not in (0, 1, 2):
         raise ValueError(f"ndmin must be 0, 1 or 2, not {ndmin!r}")
     if x.ndim > ndmin:

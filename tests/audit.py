@@ -1,11 +1,11 @@
-"""Looks for known vulnerabilities in what the project takes from npm and PyPI.
+"""Checks the project's dependencies from npm and PyPI for known vulnerabilities.
 
 usage: python3 tests/audit.py
 
-npm's packages are those of package-lock.json, by `npm audit`; Python's are those that the page
-ships and that build it, by pip-audit, which is installed below .cache. Exit code 1 means that
-a package has a known vulnerability. Where a registry does not answer, or does not know a package,
-nothing is checked: a line says so, and the exit code stays 0.
+`npm audit` checks the npm packages in package-lock.json. pip-audit, which is installed below
+.cache, checks the Python packages that the page ships and those that build it. Exit code 1 means
+that a package has a known vulnerability. If a registry does not answer, or does not know a package,
+a line says so, and the exit code stays 0.
 """
 
 from __future__ import annotations

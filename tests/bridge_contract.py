@@ -1,4 +1,4 @@
-"""What every bridge does, whatever is behind it: the tests of three folders run this.
+"""The contract of all bridges, run by the tests of three folders.
 
 `Contract` drives a bridge through `Driver`, which hides where the bridge and its memory are.
 """
@@ -26,25 +26,25 @@ fn main(@builtin(global_invocation_id) id: vec3u) { b1[id.x] = b0[id.x] + params
 
 
 class Driver(ABC):
-    """A bridge, and memory that it shares with who calls it."""
+    """A bridge, and the memory that it shares with its caller."""
 
     @abstractmethod
     def call(self, method: str, *arguments: Any) -> Any:
-        """What a method returns; where that is a promise, what it is fulfilled with."""
+        """Call a method; return its result, or the value of the promise that it returns."""
 
     @abstractmethod
     def flush(self, number: int, commands: list[int], block: bytes, table: list[int]) -> int: ...
 
     @abstractmethod
     def read(self, number: int, offset: int, nbytes: int) -> tuple[str, bytes, bool]:
-        """The outcome of a read, up to 64 bytes as they then are, and whether it may still write.
+        """The outcome of a read, the first 64 bytes after it, and whether it may still write.
 
         Bytes that were not written are 0xEE.
         """
 
 
 class LocalDriver(Driver):
-    """Of a bridge of this process."""
+    """Drives a bridge in this process."""
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
@@ -70,11 +70,11 @@ def failures(outcome: str) -> list[dict[str, Any]]:
 
 
 class Contract:
-    """The tests; each folder's class has the fixture `driver`, of a bridge without a device."""
+    """The tests. Each folder's subclass has a fixture `driver`, for a bridge without a device."""
 
     @pytest.fixture
     def ready(self, driver: Driver) -> Driver:
-        """The same with a device, and with program 1."""
+        """`driver` with a device and with program 1."""
         assert json.loads(driver.call("acquire", "", 0))["ok"]
         driver.call("definePipeline", 1, COPY, "copied", 2, 0b10, False)
         return driver

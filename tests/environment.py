@@ -1,7 +1,7 @@
-"""Brings a fresh machine to where the tests can run: a venv, node_modules, a Chromium.
+"""Prepares a fresh machine for the tests: a venv, node_modules, Chromium.
 
-Standard library only: this runs before anything is installed, under the system's Python. Each
-`ensure_*` function does nothing where its result is already there.
+Uses only the standard library, because it runs under the system's Python before anything is
+installed. Each `ensure_*` function does nothing if its result exists.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page's own Python (web/worker/python) outside of Pyodide, under its name there."""
+"""Makes the page's Python (web/worker/python) importable outside Pyodide, under the same name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs every check of the project, after setting up what a fresh machine lacks.
+"""Runs all checks of the project, after installing what a fresh machine lacks.
 
 usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS] [pytest options]
 
@@ -8,17 +8,17 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
     python3 tests/run.py --no-setup --only ops-webgpu    on a machine with a built page, Python and
                                                a browser (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
 
-Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of what the
-project depends on, where a registry answers), unit (no browser), ops (every op on the CPU device),
-native (the GPU without a browser, and every op on it), libraries (SciPy, einops and others on
-tensors), browser (the page, and a random third of the tests of ops inside it; with -k, all),
-ops-webgpu (every op inside the page), perf (counts and ratios, which unit and browser hold as
-well). What is not an option of this program goes to pytest. The last line is "N passed, N failed",
-over everything; the exit code is 0 only if something ran and nothing failed.
+Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of
+dependencies, if a registry answers), unit (no browser), ops (every op on the CPU device), native
+(the GPU without a browser, and every op on it), libraries (SciPy, einops and others on tensors),
+browser (the page, and a random third of the tests of ops inside it; with -k, all of them),
+ops-webgpu (every op inside the page), perf (counts and ratios, which unit and browser include too).
+Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
+code is 0 only if something ran and nothing failed.
 
-The parts go in pieces, so many at a time as there are lanes, and a piece's output is shown when it
-is over; with `--lanes 1`, as it comes (for --pdb, say). What is measured by the clock, or needs
-much memory, is marked `alone`: it runs last, with nothing beside it.
+The parts are split into pieces, of which as many run at a time as there are lanes. The output of a
+piece is shown when it is finished, or immediately with `--lanes 1` (for --pdb, say). Tests that
+measure time or need much memory are marked `alone`: they run last, one at a time.
 """
 
 from __future__ import annotations

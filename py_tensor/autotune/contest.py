@@ -1,7 +1,7 @@
-"""Compare the values of a tuning parameter: first their results, then their times.
+"""Compares the values of a tuning parameter: first their results, then their times.
 
-A value is accepted if every element of its results is right in buffers that were filled with NaN
-before. The fastest is accepted if it is right in more sizes and layouts.
+A value is timed only if all its results are correct in buffers that were filled with NaN before.
+The fastest value is chosen only if it is also correct for further sizes and layouts.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from py_tensor.errors import GPUError
 from py_tensor.inspect.profiling import is_rounded
 from py_tensor.tensor import Tensor
 
-MARGIN = 0.05  # by which a value must be faster than the default
+MARGIN = 0.05  # the relative margin by which a value must be faster than the default
 ROUNDS = 9
-LEAST_ROUNDS = 4  # without which nothing is known
-HOPELESS_ROUNDS, HOPELESS = 2, 1.5  # after so many: so many times the best time
-SAMPLE_SECONDS = 0.008  # that a measurement should take
-MOST_RUNS = 400  # in a measurement
-PARAMETER_SECONDS = 0.5  # of measurements, after `LEAST_ROUNDS`
+LEAST_ROUNDS = 4  # the fewest rounds for a decision
+HOPELESS_ROUNDS, HOPELESS = 2, 1.5  # after these rounds, drop values this many times slower
+SAMPLE_SECONDS = 0.008  # the intended duration of a measurement
+MOST_RUNS = 400  # the most runs in a measurement
+PARAMETER_SECONDS = 0.5  # the time limit for measurements, after `LEAST_ROUNDS`
 
 OUT_OF_TIME = "not tried: no time left"
 
@@ -52,7 +52,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class Entrant:
-    """A value, the device with it, and its measurements in seconds."""
+    """A value, the backend that uses it, and its measurements in seconds."""
 
     value: Value
     backend: Candidate
@@ -74,22 +74,22 @@ def contest(
     base : Choices
         The values of the other parameters.
     deadline : float
-        By `perf_counter`; what cannot be tried by then is not.
+        In terms of `perf_counter`; values for which no time is left are not tried.
 
     Returns
     -------
-    The choices with the best value, and how each one fared, the default first.
+    The choices with the best value, and the attempts for all values, the default first.
 
     Raises
     ------
     DeviceLostError, KeyboardInterrupt
-        With which nothing is found out.
+        The contest then has no result.
     """
     return _Contest(backend, parameter, base, deadline).result()
 
 
 def is_right(backend: WebGPU, parameter: str, choices: Choices) -> str:
-    """What is wrong with the results that depend on a parameter; "" if nothing is."""
+    """Describe an error in the results that depend on a parameter; "" if they are correct."""
     workloads = workloads_for(parameter, backend.profile.software)
     candidate = Candidate(backend, _in_use(parameter, choices))
     benches = (
@@ -99,7 +99,7 @@ def is_right(backend: WebGPU, parameter: str, choices: Choices) -> str:
 
 
 def _in_use(parameter: str, choices: Choices) -> Choices:
-    """Choices under which the value of a parameter is used in workloads of any size."""
+    """Choices with which workloads of any size use the parameter's value."""
     tiles = ("large_tile", "medium_tile", "small_tile")
     if parameter in tiles:
         return replace(choices, **dict.fromkeys(tiles, getattr(choices, parameter)))
@@ -107,7 +107,7 @@ def _in_use(parameter: str, choices: Choices) -> Choices:
 
 
 class _Bench:
-    """Workloads with their operands, on a device beside the session's own, and what times them."""
+    """Runs and times workloads on a device that is separate from the session's own."""
 
     def __init__(self, backend: WebGPU, workloads: Sequence[Workload]) -> None:
         self.backend = backend
@@ -126,7 +126,7 @@ class _Bench:
         return [workload.expression(*operands).realize() for workload, operands in pairs]
 
     def check(self, candidate: Candidate) -> str:
-        """What is wrong with the results of all workloads; "" if nothing is."""
+        """Describe an error in the results of the workloads; "" if they are correct."""
         candidate.poison = True
         try:
             for workload, result in zip(self.workloads, self._results(candidate), strict=True):
@@ -139,13 +139,13 @@ class _Bench:
         return ""
 
     def seconds(self, candidate: Candidate, times: int) -> float:
-        """The seconds that all workloads take together, from so many runs of each."""
+        """The seconds for one run of all workloads, averaged over `times` runs."""
         candidate.times = times
         total = sum(self._by_gpu(candidate)) if self.has_clock else self._by_host(candidate)
         return total / times
 
     def _by_gpu(self, candidate: Candidate) -> list[float]:
-        """The seconds of each dispatch by the GPU's clock."""
+        """The seconds of each dispatch, from GPU timestamps."""
         self.backend.start_timing()
         try:
             self._by_host(candidate)
@@ -154,14 +154,14 @@ class _Bench:
         return [(end - begin) * 1e-9 for _, begin, end in timed.times]
 
     def _by_host(self, candidate: Candidate) -> float:
-        """The seconds of all runs together, as whoever waits for them finds."""
+        """The wall time in seconds of all runs together."""
         begin = perf_counter()
         self._results(candidate)
         self.backend.synchronize()
         return perf_counter() - begin
 
     def enough_runs(self, candidate: Candidate) -> int:
-        """How many runs make a measurement; a clock that rounds is no longer used."""
+        """The number of runs in a measurement. Also stops using timestamps that are rounded."""
         times = 1
         while True:
             candidate.times = times
@@ -200,7 +200,7 @@ class _Contest:
         best = self._fastest()
         while best is not self.entrants[0] and (wrong := self._wrong_further(best)):
             best.attempt.verdict = wrong
-            self._measure()  # some were given up because of that one
+            self._measure()  # some values were dropped because of the wrong one
             best = self._fastest()
         self._conclude(best)
         return replace(self.base, **{self.parameter: best.value}), [
@@ -208,7 +208,7 @@ class _Contest:
         ]
 
     def _verdict(self, entrant: Entrant) -> str:
-        """Why a value does not take part; "" if it does."""
+        """The reason to exclude a value; "" if there is none."""
         default = entrant is self.entrants[0]
         if not default:
             if self.is_over:
@@ -227,7 +227,7 @@ class _Contest:
         return ""
 
     def _measure(self) -> None:
-        """Let all take turns, so that whatever else the machine does meets all of them."""
+        """Measure all values in turn, so that other load on the machine affects all of them."""
         left = [e for e in self.entrants if not e.is_out]
         if len(left) < 2 or self.is_over:
             return
@@ -245,7 +245,7 @@ class _Contest:
                 return
 
     def _fastest(self) -> Entrant:
-        """The default, or what is faster; where the default's results are wrong, what is left."""
+        """The fastest value that beats the default; if the default is wrong, the fastest one."""
         default = self.entrants[0]
         left = [e for e in self.entrants if not e.is_out]
         for entrant in left:
@@ -262,7 +262,7 @@ class _Contest:
         return _Bench(self.backend, [make() for make in workloads]).check(entrant.backend)
 
     def _conclude(self, best: Entrant) -> None:
-        """Give every attempt its verdict."""
+        """Set the verdicts of all attempts."""
         for entrant in self.entrants:
             attempt = entrant.attempt
             if entrant.is_out:
@@ -278,9 +278,9 @@ class _Contest:
 
 
 def is_faster(samples: Sequence[float], default: Sequence[float]) -> bool:
-    """Whether these times are better than the default's, by the median and by the least of them.
+    """Whether both the median and the minimum of these times are better than the default's.
 
-    What else a machine does makes times longer and never shorter: both together are rarely wrong.
+    Other load on the machine only makes times longer, so the two together are rarely wrong.
     """
     if len(samples) < LEAST_ROUNDS:
         return False

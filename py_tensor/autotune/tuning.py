@@ -1,4 +1,4 @@
-"""Tuning: finding the fastest kernels on this adapter, and storing and showing the choices."""
+"""Tuning: finds the fastest kernels on this adapter, and stores and shows the choices."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
         if backend.generation != generation:
             raise DeviceLostError("tune: the GPU device was lost; its choices were not changed")
         if name in record.choices and any(a.verdict == OUT_OF_TIME for a in attempts):
-            continue  # what was found before is worth more than half a contest
+            continue  # an earlier complete result is better than an incomplete contest
         choices, record.attempts[name] = found, attempts
         if attempts[0].verdict != OUT_OF_TIME:
             record.choices[name] = str(getattr(choices, name))
@@ -253,7 +253,7 @@ def _lines(row: TuningParameter) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Record:
-    """What is kept of a tuning: the choices of the parameters that were tuned, and the reasons."""
+    """The stored result of tuning: the choices of the tuned parameters, and the attempts."""
 
     adapter: dict[str, Any]
     when: str | None
@@ -262,7 +262,7 @@ class _Record:
 
     @staticmethod
     def of(backend: WebGPU) -> _Record:
-        """What is kept for the device; nothing where that cannot be read."""
+        """The record stored for the device; an empty one if it is missing or unreadable."""
         try:
             return _Record.parsed(backend.record, backend)
         except ValueError:
@@ -270,7 +270,7 @@ class _Record:
 
     @staticmethod
     def parsed(text: str, backend: WebGPU) -> _Record:
-        """What `to_json` gave; raises ValueError where it is not that, or not of this device."""
+        """Parse the output of `to_json`; raises ValueError for other text, or another device."""
         from py_tensor.autotune.contest import Attempt
 
         try:
@@ -301,7 +301,7 @@ def _defaults(backend: WebGPU) -> Choices:
 
 
 def _with(choices: Choices, named: Mapping[str, str], backend: WebGPU) -> Choices:
-    """Choices with other values, given as text; raises ValueError where there is no such value."""
+    """Replace choices by values given as text; raises ValueError for unknown values."""
     software = backend.profile.software
     return replace(choices, **{n: value_of(n, value, software) for n, value in named.items()})
 

@@ -1,9 +1,9 @@
-"""What candidates are tried on: expressions whose exact results are known without a GPU.
+"""Workloads for tuning: expressions whose exact results are known without a GPU.
 
-Elements are small odd integers, so every sum, in whatever order, is exact in float32, and a result
-is right in every bit or it is wrong. Rows of operands repeat after 29, columns of the right side of
-a product after 31: results are then worked out in Python in a fraction of a second, and whatever a
-kernel moves by a row or a vector, or leaves out, shows, because kernels move by powers of two.
+Elements are small odd integers, so every sum is exact in float32 in any order, and a result is
+either bitwise correct or wrong. The rows of operands repeat after 29, the columns of the right side
+of a product after 31. So Python computes the expected results in a fraction of a second, and an
+element that a kernel displaces or omits shows, because kernels work in powers of two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from random import Random
 from py_tensor.shapes import Shape
 from py_tensor.tensor import Tensor
 
-ROWS, COLUMNS = 29, 31  # after which the rows of an operand repeat, and the columns of another
+ROWS, COLUMNS = 29, 31  # the periods of the rows of an operand, and of the columns of another
 ELEMENTS = (-3, -1, 1, 3)
 
 
@@ -44,7 +44,7 @@ Make = Callable[[], Workload]
 
 @dataclass(frozen=True)
 class Workloads:
-    """What the values of a parameter are timed on, and what the best of them is checked on."""
+    """The workloads on which the values of a parameter are timed, and the best one is checked."""
 
     timed: tuple[Make, ...]
     further: tuple[Make, ...] = ()
@@ -59,7 +59,7 @@ def workloads_for(parameter: str, software: bool) -> Workloads:
 
 
 def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
-    """A product of an m x k and a k x n matrix; `transposed`: both lie as their transposes."""
+    """A product of an m x k and a k x n matrix; `transposed`: both are stored transposed."""
 
     def make() -> Workload:
         random = Random(m)
@@ -104,9 +104,9 @@ def whole_sum(rows: int, length: int) -> Make:
 
 
 def centred(rows: int, length: int) -> Make:
-    """Three passes over each row, as softmax has; `length` is a power of two, so means are exact.
+    """Three passes over each row, as in softmax; `length` is a power of two, so means are exact.
 
-    The largest of a row is taken off, and then the mean square of what is left.
+    The maximum of each row is subtracted, and then the mean square of the result.
     """
 
     def make() -> Workload:
@@ -207,7 +207,7 @@ def _dot(x: Iterable[int], y: Iterable[int]) -> int:
 
 
 def _cycled(values: Sequence[int], count: int) -> list[int]:
-    """So many values: these, and from the first one on again."""
+    """`count` values: these, repeated cyclically."""
     return list(islice(cycle(values), count))
 
 
@@ -220,13 +220,13 @@ def _matrix(values: Sequence[Sequence[float]], rows: int) -> Matrix:
 
 
 def _repeated(values: Sequence[Sequence[float]], rows: int) -> memoryview:
-    """The elements of so many rows: these, and from the first one on again."""
+    """The elements of `rows` rows: these, repeated cyclically."""
     unit = b"".join(map(_packed, values))
     return _cut(unit, len(unit) // len(values) * rows)
 
 
 def _across(values: Sequence[Sequence[int]], columns: int) -> memoryview:
-    """The elements of so many columns: these, and from the first one on again."""
+    """The elements of `columns` columns: these, repeated cyclically."""
     rows = (_cut(_packed(row), 4 * columns) for row in zip(*values, strict=True))
     return memoryview(b"".join(rows))
 

@@ -1,11 +1,12 @@
 """The interface of bridges, through which the library uses a GPU.
 
 `web/bridge/index.js` is the bridge of a browser and `native.py` the one outside; the tests have one
-without a GPU. All take only integers, strings and addresses in this process's memory.
+without a GPU. All arguments are integers, strings and addresses in this process's memory.
 `web/bridge/stream.js` documents the commands of a flush.
 
-A `str` that is empty means that all is well; otherwise it is JSON, or "interrupted". A failure in
-it is a `Failure` of `failures.py`; those of the very call have flush -1, those of no flush 0.
+The outcome of a wait is a `str`: "" for success, "interrupted", or a JSON list of failures (see
+`Failure` in `failures.py`). A failure of the call itself has flush -1; one that belongs to no flush
+has flush 0.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from typing import Any, Protocol
 
 
 class Bridge(Protocol):
-    """A GPU device, replaced by another one after a loss. Promises never raise."""
+    """A GPU device, which is replaced by a new one after a loss. Promises never raise."""
 
     # -- The device
 
     def acquire(self, trial: str, counts: int, /) -> Awaitable[str]:
-        """The device, the same as long as it lives; after a loss a new one.
+        """Return the current device; after a loss, a new one.
 
-        JSON of {ok: true, generation, adapter, features, limits, wrong, choices}, or of {ok: false,
-        reason}. `wrong` is what the trial, WGSL of one buffer of `counts` u32, counted on it.
-        `choices` is what `keepChoices` kept for this adapter, or null.
+        The result is JSON of {ok: true, generation, adapter, features, limits, wrong, choices}, or
+        of {ok: false, reason}. `wrong` has the counts of the trial, which is WGSL with one buffer
+        of `counts` u32. `choices` is the text that `keepChoices` stored for this adapter, or null.
         """
         ...
 
     def keepChoices(self, text: str, /) -> Awaitable[str]:
-        """Keep a text for the next session with this adapter; "", or why it is not kept."""
+        """Store a text for later sessions with this adapter; return "" or why it failed."""
         ...
 
     def loseDevice(self) -> None:
-        """Destroy the device: for tests."""
+        """Destroy the device, for tests."""
         ...
 
     # -- Pipelines, which outlive a device
@@ -41,22 +42,23 @@ class Bridge(Protocol):
     def definePipeline(
         self, number: int, wgsl: str, label: str, buffers: int, writable: int, is_foreign: bool, /
     ) -> None:
-        """Name a program, without compiling it.
+        """Define a program without compiling it.
 
-        Its entry point is "main". Storage buffers are at bindings 0 to `buffers` - 1, read_write
-        where `writable` has the bit; then the parameters, a uniform. A foreign program is a user's:
-        all its accesses are checked, though the host may leave checks out of the library's own.
+        Its entry point is "main". Storage buffers are at bindings 0 to `buffers` - 1 and are
+        read_write if `writable` has their bit set. The next binding is the uniform of parameters. A
+        foreign program was written by a user: all its accesses are bounds-checked, though a host
+        may omit checks for the library's own programs.
         """
         ...
 
     def dropPipeline(self, number: int, /) -> None: ...
 
     def warm(self, number: int, /) -> None:
-        """Start to compile, if there is a device. What fails is compiled again by its flush."""
+        """Start to compile, if there is a device. A flush compiles again what failed."""
         ...
 
     def warmed(self) -> Awaitable[str]:
-        """That nothing is being compiled any more."""
+        """Wait until nothing is being compiled."""
         ...
 
     # -- Flushes
@@ -64,41 +66,42 @@ class Bridge(Protocol):
     def flush(
         self, commands: int, words: int, table: int, block: int, nbytes: int, number: int, /
     ) -> int:
-        """Carry out a stream of commands, u32 at an address, and submit it.
+        """Execute a stream of commands (u32 words at an address) and submit it.
 
         Parameters
         ----------
         table
-            Address of the ids of buffers that commands name by their position there.
+            Address of the ids of buffers; commands refer to buffers by position in this table.
         block, nbytes
-            What commands read of the host: parameters of dispatches, elements of uploads.
+            Address and size of the host data that commands read: parameters of dispatches, or
+            elements of uploads.
         number
-            Of the flush; counts up.
+            The number of the flush; numbers increase.
 
         Returns
         -------
         int
-            The flushes under way, with this one. 0: there is no device, and nothing was done. -1:
-            it was stopped; `failures` says why. What was not submitted is dropped, and the table of
-            buffers is as after a good flush.
+            The number of flushes in flight, including this one. 0: there is no device, and nothing
+            was done. -1: the flush failed, and `failures` says why; commands that were not
+            submitted are dropped, and the same buffers exist as after a successful flush.
         """
         ...
 
     def lastFlush(self) -> int:
-        """The last flush that was carried out, 0 before the first."""
+        """The number of the last flush that was executed, 0 before the first."""
         ...
 
     def allocate(self, number: int, nbytes: int, slices: int, /) -> Awaitable[str]:
-        """Make a buffer, as CREATE does; or JSON of one failure, and then it does not exist."""
+        """Create a buffer, as CREATE does; return "", or JSON of one failure if there is none."""
         ...
 
     # -- Waiting
 
     def read(self, number: int, offset: int, nbytes: int, target: int, /) -> Awaitable[str]:
-        """Copy a part of a buffer, as it is at this moment, to an address.
+        """Copy a part of a buffer, with its current contents, to an address.
 
-        All flushes before are done then. It is not written to if a failure is the read's own, or
-        after "interrupted".
+        When it completes, all earlier flushes are complete. Nothing is written to the address if
+        the read itself fails, or after "interrupted".
         """
         ...
 
@@ -107,41 +110,41 @@ class Bridge(Protocol):
         ...
 
     def synchronize(self) -> Awaitable[str]:
-        """That the GPU is done with all flushes; as of a read."""
+        """Wait until the GPU has completed all flushes; the outcome is like that of a read."""
         ...
 
     def drain(self, flush: int, /) -> Awaitable[str]:
-        """That it is done with those up to this number; a loss is no failure of it."""
+        """Wait for the flushes up to this number; a lost device is not reported as a failure."""
         ...
 
     def failures(self) -> str:
-        """Those of flushes that were not forgotten."""
+        """The failures that were not forgotten yet."""
         ...
 
     def forgetFailures(self, serial: int, /) -> None:
-        """Forget failures up to this serial number, because they were noted."""
+        """Forget the failures up to this serial number; the caller has recorded them."""
         ...
 
     # -- Painting
 
     def canPaint(self) -> bool:
-        """Whether a buffer of pixels can become an image without being read."""
+        """Whether a buffer of pixels can become an image without a copy to the host."""
         ...
 
     def paint(self, number: int, stride: int, width: int, height: int, /) -> Awaitable[Any]:
-        """An image of pixels in a buffer, with the outcome of a wait for it."""
+        """An image of the pixels in a buffer, and the outcome of waiting for it."""
         ...
 
     # -- Reports
 
     def startTimer(self) -> bool:
-        """Time every dispatch from now on; False where the device cannot."""
+        """Time every dispatch from now on; return False if the device cannot."""
         ...
 
     def stopTimer(self) -> Awaitable[str]:
-        """JSON of [pipeline, begin, end] of each, in ns since the first began."""
+        """JSON of [pipeline, begin, end] for each dispatch, in ns since the first began."""
         ...
 
     def stats(self) -> str:
-        """JSON of counts."""
+        """JSON of counts: buffers, pipelines, flushes and so on."""
         ...

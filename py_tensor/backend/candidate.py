@@ -1,4 +1,4 @@
-"""The webgpu device with other choices, to try them without affecting the session."""
+"""The webgpu device with other tuning choices, to try them without affecting the session."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from py_tensor.layout import Layout
 
 
 class Candidate:
-    """A backend that shares a webgpu device, and lowers what it computes by choices of its own.
+    """A backend that shares a webgpu device but lowers kernels with its own choices.
 
-    Its plans are none of the session's, and fix none of its choices.
+    It keeps its plans separate from the session's, and does not mark any parameter as used there.
 
     Attributes
     ----------
     times : int
-        How often it runs the plan of each request.
+        The number of times that it runs the plan of each request.
     poison : bool
-        Fill buffers with NaN before a plan is run.
+        Fill buffers with NaN before a plan runs.
     """
 
     def __init__(self, backend: WebGPU, choices: Choices) -> None:
@@ -38,7 +38,7 @@ class Candidate:
         self._plans: dict[tuple[int, ...], Plan] = {}
 
     def runs(self) -> list[tuple[Any, ...]]:
-        """What its plans do, for comparison: programs, grids, buffers and parameters."""
+        """The commands and parameters of its plans, for comparison."""
         return [(plan.commands, plan.params) for plan in self._plans.values()]
 
     def compute(self, request: Request) -> None:
@@ -82,4 +82,4 @@ class Candidate:
         self._backend.empty_cache()
 
     def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
-        """Nothing of it: the session's settings are the session's."""
+        """Do nothing: these settings belong to the session."""

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_BUFFERS = 16  # of one kernel: more are of no use, and the bridge has a bit for each
-CHECKED_ALLOCATION = 64 * MIB  # from this size on, a new buffer is waited for and checked
-ADDRESSABLE = 2**32 - 16  # bytes: sizes are words of the command stream
-OF_THIS_CALL = -1  # in a failure's place for the number of its flush
+MAX_BUFFERS = 16  # of one kernel: more do not help, and the bridge has one bit for each
+CHECKED_ALLOCATION = 64 * MIB  # from this size on, wait for a new buffer and check that it exists
+ADDRESSABLE = 2**32 - 16  # bytes: a size is one word of the command stream
+OF_THIS_CALL = -1  # the flush number of a failure of the call itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +59,22 @@ def request_device(bridge: Bridge) -> Awaitable[str]:
 
 
 class Connection:
-    """One device after another, over the bridge of the host; see `bridge.py`.
+    """The current device, reached over the host's bridge (`bridge.py`); replaced after a loss.
 
     Attributes
     ----------
     generation : int
-        Of the device; what was stored on an earlier one is lost.
+        The generation of the device; data stored on an earlier device is lost.
     max_bytes : int
-        Of one buffer; a multiple of 16, as every size is.
+        The largest size of a buffer, a multiple of 16 like every size.
     checked_allocation : int
-        From this size on, a new buffer is waited for: from nothing on, once memory has run out.
+        From this size on, wait for a new buffer and check it; 0 once memory has run out.
     record : str
-        What is kept of the tuning of this adapter, as JSON; "" where it was not tuned.
+        The stored tuning record of this adapter, as JSON; "" if it was not tuned.
     unkept : str
-        Why the record is lost with this session; "" where it is not.
+        Why the record could not be stored for later sessions; "" if it was.
     unavailable : str
-        Why there is no other device after a loss; "" where none was asked for in vain.
+        Why no other device was available after a loss; "" if none was requested without success.
     """
 
     profile: AdapterProfile
@@ -88,7 +88,7 @@ class Connection:
         self.record = self.unkept = self.unavailable = ""
         self._info: dict[str, Any] = {}
         self._lost_generation = -1
-        self._targets: dict[int, tuple[array[int], int]] = {}  # of reads, by address; of which id
+        self._targets: dict[int, tuple[array[int], int]] = {}  # address -> target and buffer id
         self._copies = Copies()
         self._arena = array("I", [0]) * 4096
         self._adopt(acquired)
@@ -96,7 +96,7 @@ class Connection:
     # -- The device, and its loss ---------------------------------------------------------------
 
     def _adopt(self, acquired: str) -> None:
-        """Go on with the device acquired, unless others who waited for one have done so."""
+        """Switch to the acquired device, unless another task has done so while waiting."""
         if acquired == "interrupted":
             raise KeyboardInterrupt
         found = json.loads(acquired)
@@ -113,11 +113,11 @@ class Connection:
             self._set_up(found)
 
     def _set_up(self, found: dict[str, Any]) -> None:
-        """Begin with a new device. Its generation comes last: until then the old one is lost."""
+        """Switch to a new device. The generation is set last; until then, the old one is lost."""
         limits = found["limits"]
         largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"], ADDRESSABLE)
         self.max_bytes: int = largest // 16 * 16
-        again = self._info.get("adapter") == found["adapter"]  # the one that was lost
+        again = self._info.get("adapter") == found["adapter"]  # the same adapter as before the loss
         before = self.profile if again else AdapterProfile()
         profile = AdapterProfile(
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
@@ -143,9 +143,9 @@ class Connection:
         self.profile = profile.choosing(choices)
 
     def keep_choices(self, record: str) -> None:
-        """From here on the choices of a record, "" for the defaults; what is used stays as it is.
+        """Use the choices of a record ("" for the defaults), except for parameters already in use.
 
-        Waits until the host keeps it for later sessions, or says why it does not.
+        Waits until the host has stored the record for later sessions, or says why it did not.
         """
         self._adopt_choices(self.profile, record)
         outcome = host.wait(self.bridge.keepChoices(record), "pt.tune()")
@@ -155,34 +155,34 @@ class Connection:
 
     @property
     def _is_lost(self) -> bool:
-        """Whether the device is known to be lost, and no other one in use yet.
+        """Whether the device is known to be lost, and its replacement is not in use yet.
 
-        From here on nothing is sent, though there may be a new device already: while one task
-        waits for it, others run, and they know the buffers of the old one.
+        Nothing is sent in this state, even if the bridge already has a new device: while one task
+        waits for it, other tasks run, and they still refer to buffers of the old one.
         """
         return self._lost_generation == self.generation
 
     @property
     def adapter(self) -> dict[str, Any]:
-        """What tells the adapter from others, of a lost device too."""
+        """The identity of the adapter; also available after a loss."""
         return self._info["adapter"]
 
     def revive(self) -> None:
-        """Have a device: a new one, if this one is lost. Raises DeviceError where there is none."""
+        """Replace the device if it is lost. Raises DeviceError if no device is available."""
         if not self._send_nothing():
             self._revive()
 
     def _revive(self) -> None:
-        """Go on with a new device after a loss."""
+        """Switch to a new device after a loss."""
         self._adopt(host.wait(request_device(self.bridge), "finding the GPU again"))
 
     async def revive_async(self) -> None:
-        """The same, awaited, if the device is lost."""
+        """Like `revive`, but await the device."""
         if not self._send_nothing():
             self._adopt(await request_device(self.bridge))
 
     def is_lost(self, node: Node) -> bool:
-        """Whether the elements of a stored node were on a device that is gone."""
+        """Whether the elements of a stored node were on a lost device."""
         return node.meta.size > 0 and (node.storage.pool is not self.pool or self._is_lost)
 
     def _check_alive(self, storage: Stored) -> None:
@@ -205,18 +205,18 @@ class Connection:
         work: int = 0,
         checks: tuple[Check, ...] = (),
     ) -> bool:
-        """One call of the bridge; the buffers made for it belong to a new submission.
+        """Send one flush as a new submission, which owns the buffers in `made`.
 
-        `table` has the id of each buffer that dispatches name by its position there; `block` has
-        the parameters of dispatches, or the elements of an upload; `work` is the estimate of what
-        the commands do, in instructions; `checks` has what CHECK looks at. False where the device
-        is lost. Raises for a flush that failed halfway.
+        `table` has the ids of the buffers; dispatches refer to them by position. `block` has the
+        parameters of dispatches, or the elements of an upload. `work` is the estimated number of
+        instructions. `checks` are the index checks whose words CHECK reads. Returns False if the
+        device is lost. Raises if the bridge stopped in the middle of the flush.
         """
         if self._is_lost:
             return False
         submission = self.ledger.submit(sources, label, work, checks)
         unneeded = self.pool.to_destroy()
-        if unneeded:  # first: their memory may be what the others need
+        if unneeded:  # first, because the new buffers may need their memory
             commands = array("I", (w for number in unneeded for w in (DESTROY, number))) + commands
         count = len(commands)
         if count > len(self._arena):
@@ -243,21 +243,21 @@ class Connection:
         return True
 
     def _note_sent(self, made: list[Storage], submission: Submission) -> None:
-        """The buffers of a flush are there, and hold what it computes."""
+        """Record that the buffers of a flush exist and belong to its submission."""
         for storage in made:
             storage.exists = True
         for storage in made:
             storage.submission = submission
 
     def _refusal(self, submission: Submission) -> BaseException:
-        """Why the bridge stopped in the middle of a flush; its nodes stay pending."""
+        """The error for a flush that the bridge stopped in the middle; its nodes stay pending."""
         self._note(parsed(self.bridge.failures()))
         self.ledger.close(submission)
         error, submission.error = submission.error, None
         return error or error_of({"message": "the flush failed in the bridge"})
 
     def _send_nothing(self) -> bool:
-        """A flush that only destroys buffers; False where the device is lost."""
+        """Send a flush that only destroys buffers; return False if the device is lost."""
         return self._send(array("I"), array("I"), array("I"), set(), [])
 
     def empty_cache(self) -> None:
@@ -272,7 +272,7 @@ class Connection:
     # -- Waiting --------------------------------------------------------------------------------
 
     def _wait(self, promise: Awaitable[T], what: str) -> T:
-        """What a promise of the GPU's work gives, waited for."""
+        """Wait for a promise of the GPU's work, and return its value."""
         before = self.phases.enter("waiting")
         try:
             return host.wait(promise, what)
@@ -291,16 +291,17 @@ class Connection:
         self.ledger.raise_out_of_range()
 
     def _slow_down(self) -> None:
-        """Wait for the older half of the flushes under way to end where they are too much."""
+        """If too much work is in flight, wait for the older half of the flushes."""
         under_way = self.ledger.unsettled
         if self.profile.is_crowded(under_way, self.ledger.work) and host.can_wait():
             last = self.ledger.last - under_way // 2
             self._settle(self._wait(self.bridge.drain(last), "pt.synchronize()"), last)
 
     def _settle(self, outcome: str, last: int, wanted: Submission = NONE) -> None:
-        """Note what a wait for the flushes up to number `last` brought to light.
+        """Process the outcome of a wait for the flushes up to number `last`.
 
-        Raises the error of `wanted`, else what went wrong with the wait, which may follow from it.
+        Raises the error of `wanted` if it has one, otherwise a failure of the wait itself. The
+        latter may only be a consequence of the former.
         """
         if outcome == "interrupted":
             raise KeyboardInterrupt
@@ -313,15 +314,15 @@ class Connection:
                 raise error_of(failure)
 
     def _note(self, failures: list[Failure]) -> None:
-        """Keep account of failures. The bridge tells of them until this came to its end."""
+        """Record failures. The bridge reports them again until this has completed."""
         if not failures:
             return
         self.ledger.report(failures)
         if any(failure["kind"] != OUT_OF_RANGE for failure in failures):
-            self._drain_pool()  # a flush that failed may have left buffers that do not exist
+            self._drain_pool()  # pooled buffers of a failed flush may not exist
         if any(failure["kind"] == "out-of-memory" for failure in failures):
             self.checked_allocation = 0
-            self._send_nothing()  # so that there is room for the next try
+            self._send_nothing()  # destroy them to make room for the next attempt
         self.bridge.forgetFailures(self.ledger.reported)
 
     # -- Reading --------------------------------------------------------------------------------
@@ -342,7 +343,7 @@ class Connection:
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     def _on_host(self, node: Node) -> memoryview | None:
-        """The elements of a stored node, where they need not be waited for."""
+        """The elements of a stored node if they are available without waiting."""
         if node.meta.size == 0:
             return memoryview(b"")
         storage: Stored = node.storage
@@ -357,7 +358,7 @@ class Connection:
         storage: Stored = node.storage
         self._check_alive(storage)
         self.ledger.check(storage.submission)
-        # The bridge may still write to what an interrupted or cancelled read left here.
+        # Keep the targets of interrupted or cancelled reads while the bridge may write to them.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
         target, number = array("B", bytes(node.meta.nbytes)), storage.number
         address = target.buffer_info()[0]
@@ -366,9 +367,9 @@ class Connection:
         return Reading(storage, target, address, promise, self.ledger.last)
 
     def may_overwrite(self, node: Node) -> bool:
-        """Whether no other node shares the buffer of a stored one, and no read of it is under way.
+        """Whether no other node shares a stored node's buffer, and no read of it is in progress.
 
-        Such a read would take an error of the flush that writes for one of its own.
+        Such a read would report an error of the overwriting flush as its own.
         """
         storage: Stored = node.storage
         return isinstance(storage, Storage) and all(
@@ -379,20 +380,20 @@ class Connection:
         self._targets.pop(reading.address, None)
         self._settle(outcome, reading.last, reading.storage.submission)
         data = memoryview(reading.target)
-        self._copies.keep(reading.storage, data)  # over which nothing was written: `may_overwrite`
+        self._copies.keep(reading.storage, data)  # `may_overwrite`: unchanged during the read
         self.ledger.raise_out_of_range()
         return data
 
     # -- Painting -------------------------------------------------------------------------------
 
     def can_paint(self) -> bool:
-        """Whether a buffer of pixels can become an image without being read."""
+        """Whether a buffer of pixels can become an image without a copy to the host."""
         return self.bridge.canPaint()
 
     def paint(self, node: Node, width: int, height: int) -> Any:
-        """A JavaScript ImageBitmap of a node's pixels, uint32 in rows of a multiple of 64.
+        """A JavaScript ImageBitmap of a node's uint32 pixels; its row length is a multiple of 64.
 
-        Waits until the GPU is done, so that what went wrong is raised here.
+        Waits until the GPU is done, so that errors are raised here.
         """
         host.check_can_wait("drawing a tensor")
         source, last, promise = self._start_painting(node, width, height)
@@ -405,9 +406,10 @@ class Connection:
     def _start_painting(
         self, node: Node, width: int, height: int
     ) -> tuple[Submission, int, Awaitable[Any]]:
-        """The flush that computes the pixels, the last flush so far, and the image to wait for.
+        """Return the flush that computes the pixels, the last flush, and a promise of the image.
 
-        The pixels are copied at once: they may be written over before the image is there.
+        The bridge copies the pixels immediately, because they may be overwritten before the image
+        is ready.
         """
         storage: Stored = node.storage
         self._check_alive(storage)

@@ -1,4 +1,4 @@
-"""The cpu device: the NumPy implementation of every op, applied to the same graph."""
+"""The cpu device: runs the NumPy implementation of every op on the same graph."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from py_tensor.graph.primitives import COPY
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
 
-MOST_IN_PASSING = 64  # nodes that are computed at once with one that takes them
+MOST_IN_PASSING = 64  # most pending nodes that are computed together with a node that needs them
 _number = attrgetter("number")
 
 
 class _Flush:
-    """The arrays of a flush, each for as long as something needs it.
+    """The arrays of a flush; each is kept as long as something needs it.
 
     Attributes
     ----------
     arrays : dict
-        Of nodes that are computed or stored.
+        Computed or stored node -> array.
     wanted : set of Node
-        Those that are stored at the end.
+        The nodes that are stored at the end.
     """
 
     def __init__(self, request: Request) -> None:
@@ -43,14 +43,15 @@ class _Flush:
         self.wanted = {order[slot] for slot in request.wanted}
         self._uses = Counter([x for node in order if node.storage is None for x in node.inputs])
         self._left = self._uses.copy()
-        # Nodes whose arrays are a stored one's that nobody can read once the flush is done.
+        # Nodes in the array of a leaf that nothing can read after the flush.
         self._lent = {order[slot] for slot in request.overwritable}
 
     def may_overwrite_operand(self, node: Node) -> bool:
-        """Whether a node may be written over the array of its first operand.
+        """Whether a node may overwrite the array of its first operand.
 
-        A flush that fails is computed again from what is stored. So what was stored before is
-        written over only where nothing else reads it, and by what may be repeated.
+        A flush that fails is computed again from the stored arrays. An array that was stored before
+        the flush is therefore only overwritten if nothing else in the flush reads it, and only by
+        an operation that can be repeated.
         """
         whole = node.inputs[0]
         flags = self.arrays[whole].flags
@@ -64,7 +65,7 @@ class _Flush:
         return True
 
     def drop(self, node: Node) -> None:
-        """Note one use less of an array; without any, it goes, and what it is a view of with it."""
+        """Count down the uses of an array; drop it after the last, and what it is a view of."""
         while True:
             self._left[node] -= 1
             if self._left[node] or node in self.wanted:
@@ -89,9 +90,9 @@ def _out_of_range(op: str, axis: int, shape: Shape, index: int) -> None:
 
 
 def _ignoring(np: Any) -> tuple[ContextVar[Any], Any]:
-    """The variable that `np.errstate` sets, and its value where errors are ignored.
+    """The context variable that `np.errstate` sets, and its value for ignoring errors.
 
-    To enter an `errstate` takes longer than a small op.
+    Setting it directly is faster, since entering `np.errstate` takes longer than a small op.
     """
     outside = copy_context()
     with np.errstate(all="ignore"):
@@ -144,11 +145,11 @@ class CPU:
         return self
 
     def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
-        """Compute a node, and in passing the small pending ones that it takes; whether it did.
+        """Compute a node and the small pending nodes that it needs; return whether that was done.
 
-        It does not where it takes many or large ones, or where an index is out of range: such nodes
-        wait for a read, which tells of the index. Where a small part is written to an array that
-        is needed for nothing else, it is written to.
+        Nothing is computed if it needs many or large nodes, or if an index is out of range: such
+        nodes stay pending until a read, which reports the index. If the node assigns to a small
+        part of an array that nothing else needs, the array is modified in place.
         """
         run = self._run
         if alone and self._may_write_to(node):
@@ -204,14 +205,14 @@ class CPU:
         return True
 
     def _may_write_to(self, node: Node) -> bool:
-        """Whether a node assigns to a small part of an array that only its operand holds."""
+        """Whether a node assigns to a small part of an array that only its operand uses."""
         if type(node.op) is not Assign or size_of(node.attrs[0]) > MOST_AT_ONCE:
             return False
         whole = node.inputs[0]
         return whole.live == 1 and whole.storage is not None and whole.storage.flags.writeable
 
     def _operands(self, node: Node) -> list[Array] | None:
-        """The arrays of a node's operands, if they are there or take few small nodes."""
+        """The arrays of a node's operands; None if computing them needs many or large nodes."""
         found: list[Array] = []
         for x in node.inputs:
             array = x.storage
@@ -225,7 +226,7 @@ class CPU:
 
     def _in_passing(self, node: Node) -> list[Array] | None:
         order = [node]
-        for taker in order:  # grows on the way
+        for taker in order:  # grows during the loop
             for x in taker.inputs:
                 if x.storage is None and x not in order:
                     if not _is_small(x):
@@ -249,14 +250,14 @@ class CPU:
         self.computed += 1
 
     def _compute(self, node: Node, flush: _Flush) -> None:
-        """Compute a node, and let go of what nothing else in the flush needs."""
+        """Compute a node, and drop operands that nothing else in the flush needs."""
         inputs = node.inputs
         operands = [flush.arrays[x] for x in inputs]
         overwrite = node.op.writes and flush.may_overwrite_operand(node)
         array = node.op.compute(Run(self.np, self._note, overwrite), node, *operands)
         if node.op.reads_by_map:
             flush.arrays[node] = array
-            return  # a view: its operand is needed for as long as it is
+            return  # a view keeps its operand
         if not overwrite and any(self.np.may_share_memory(array, x) for x in operands):
             array = array.copy()
         flush.arrays[node] = array
@@ -267,15 +268,15 @@ class CPU:
         self._out_of_range.append(Check(op, axis, shape, True).message(index))
 
     def may_overwrite(self, node: Node) -> bool:
-        """Unless it was uploaded or read: others may see that memory."""
+        """Whether a node may be overwritten: uploaded or read memory may be shared."""
         return node.storage.flags.writeable
 
     def is_lost(self, node: Node) -> bool:
-        """Memory is there as long as somebody holds it."""
+        """Never: host memory is not lost."""
         return False
 
     def _report(self) -> None:
-        """Raise what was noted since the last report, once."""
+        """Raise for the first out-of-range index since the last report, and forget the others."""
         found, self._out_of_range = self._out_of_range, []
         if found:
             raise out_of_range(found[0])
@@ -291,7 +292,7 @@ class CPU:
         return self.share(node)
 
     def share(self, node: Node) -> memoryview:
-        """The memory of a stored node itself, which nothing writes to from now on."""
+        """The memory of a stored node itself; it is read-only from now on."""
         node.storage.flags.writeable = False
         return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
 
@@ -313,5 +314,5 @@ class CPU:
         """There is no cache."""
 
     def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
-        """Each op waits as it is, and no memory is used before it is written."""
+        """Set `sync`, which raises errors immediately; `poison` and `wgsl` have no effect here."""
         self._sync = sync

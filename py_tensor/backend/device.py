@@ -19,41 +19,41 @@ from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 from py_tensor.layout import Layout
 
 MAX_PENDING_NODES = 1024
-MOST_LATE = 2.0  # times what may be pending, where a flush waits for the end of a pass
+MOST_LATE = 2.0  # times the normal load that may be pending if a flush waits for the end of a pass
 NEVER = 1 << 62
-MAX_TRIES = 2  # of a request that became stale while it waited
-MAX_UPLOADED_BYTES = 1 << 28  # that pending nodes may keep from being freed
-MAX_LOOKED_THROUGH = 16  # pending nodes, after a flush however small, for what is stored now
-LOOK = 16  # nodes, or work that counts as much, between two looks at what is pending
-YOUNG = 16  # of the pending nodes, which an expression still being written may have a use for
-MOST_AT_ONCE = 1 << 13  # elements of an op, and that it visits, for it to be computed as recorded
-FEWEST_AHEAD = 8  # results: computing fewer takes the host longer than the GPU
+MAX_TRIES = 2  # attempts for a request that became stale while it waited
+MAX_UPLOADED_BYTES = 1 << 28  # uploaded bytes that pending nodes may keep alive
+MAX_LOOKED_THROUGH = 16  # pending nodes that are scanned after even the smallest flush
+LOOK = 16  # look for results to compute ahead every LOOK nodes, or after equivalent work
+YOUNG = 16  # newest pending nodes that are not computed ahead: the next op may still use them
+MOST_AT_ONCE = 1 << 13  # largest op, in elements and elements visited, computed when recorded
+FEWEST_AHEAD = 8  # results: computing fewer ahead takes the host longer than the GPU
 
 
 class Eager(Protocol):
-    """What a backend offers if it computes small ops as they are recorded."""
+    """The interface of a backend that computes small ops as they are recorded."""
 
     def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
-        """Compute a node, if it and the pending nodes that it needs are small; whether it did.
+        """Compute a node if it and the pending nodes it needs are small; return whether it did.
 
         Parameters
         ----------
         elements
-            How many elements the node visits.
+            The number of elements that the node visits.
         alone
             Whether nothing else needs the first operand.
         """
         ...
 
     def element(self, node: Node, place: int) -> Node:
-        """An element of a computed node, by its flat index, as a computed copy."""
+        """A computed copy of one element of a computed node, by flat index."""
         ...
 
     def assign(self, node: Node, place: int, value: Any) -> bool:
-        """Write an element of a computed node, by its flat index; whether it did.
+        """Write one element of a computed node, by flat index; return whether it did.
 
-        `value` is a number or a node. The backend refuses if others may see the memory, and what
-        has to be converted or checked.
+        `value` is a number or a node. The backend refuses if other code may see the memory, or if
+        the value must be converted or checked.
         """
         ...
 
@@ -62,8 +62,8 @@ class Backend(Protocol):
     """The capabilities of a device. It shares no semantics with other backends."""
 
     max_bytes: int  # of one tensor
-    pending_work: int  # elements visited by pending ops, from which on they are computed
-    ahead_work: int  # the same of live results, from which on they are, while others are recorded
+    pending_work: int  # compute pending ops when they visit this many elements
+    ahead_work: int  # compute live results when they visit this many, while recording continues
 
     @property
     def eager(self) -> Eager | None:
@@ -88,21 +88,21 @@ class Backend(Protocol):
 class Device:
     """A place where tensors live; `str(device)` is its name.
 
-    Nodes are recorded as they are made, and computed when somebody reads; when so many are
-    pending that neither memory nor latency may grow further; and where many large results are live,
-    so that the GPU has work while Python records more: by functions of the graph alone. Where the
-    backend computes small nodes at once, those never become pending.
+    Nodes are recorded when they are made. They are computed when a result is read; when so much is
+    pending that memory or latency would grow too far; and when many large results are live, so that
+    the GPU has work while Python records more. These decisions depend on the graph only. If the
+    backend computes small nodes immediately, those never become pending.
 
     Attributes
     ----------
     sync_each_op : bool
-        Compute and wait for each op as it is recorded, so that its error stands on its line.
+        Compute and wait for each op when it is recorded, so that its error is raised on its line.
     poison : bool
         Fill every buffer with NaN before it is used.
     wgsl : bool
         Print the WGSL of each kernel before it is compiled.
     absence : str
-        Why there is no such device, where it was looked for in vain.
+        Why the device is unavailable, if it was looked for without success.
     """
 
     def __init__(self, name: str) -> None:
@@ -112,23 +112,23 @@ class Device:
         self.wgsl = False
         self.absence = ""
         self._backend: Backend | None = None
-        self._pending: dict[Node, int] = {}  # and elements visited, in the order of recording
-        # Views that tensors hold of what is stored, and that: each counts among those that hold it.
+        self._pending: dict[Node, int] = {}  # -> elements visited, in the order of recording
+        # Views held by tensors -> the stored node below; each view counts as a use of that node.
         self._views: dict[Node, Node] = {}
         self._uses = Uses()
-        # What looks whether indices are in range: it is computed though nobody may need it.
+        # Pending nodes that check indices; they are computed even if nothing needs their results.
         self._checks: dict[Node, None] = {}
-        self._under_way: WeakSet[Request] = WeakSet()  # a backend may wait, and others then run
-        # What was recorded since a flush, as a share of what may be pending: nodes, the elements
-        # that they visit, and bytes uploaded, each by its own limit.
+        self._under_way: WeakSet[Request] = WeakSet()  # other tasks run while a backend waits
+        # The work recorded since the last flush, as a fraction of what may be pending: nodes,
+        # elements visited and bytes uploaded, each relative to its own limit.
         self._load = 0.0
         self._per_node = 0.0
         self._per_element = 0.0
-        self._step = 0.0  # of the load, from one look at what is pending to the next
-        self._look = 0.0  # the load from which on `record` has more to do
-        self._most = 1.0  # the load from which on it flushes,
-        self._stop = NEVER  # and the number of the node before which it does
-        self._eager: Eager | None = None  # as of the backend
+        self._step = 0.0  # the load between two looks for results to compute ahead
+        self._look = 0.0  # the load at which `record` looks or flushes
+        self._most = 1.0  # the load at which it flushes
+        self._stop = NEVER  # the number of the node before which it flushes
+        self._eager: Eager | None = None  # the backend's `eager`
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -138,9 +138,9 @@ class Device:
 
     @property
     def backend(self) -> Backend:
-        """The backend, made at first use."""
+        """The backend, which is made at first use."""
         if self._backend is None:
-            made = _make(self.name)  # may wait, and others may come here meanwhile
+            made = _make(self.name)  # may wait, and another task may get here meanwhile
             if self._backend is None:
                 self.use(made)
         assert self._backend is not None
@@ -152,24 +152,21 @@ class Device:
 
     @property
     def pending(self) -> Mapping[Node, int]:
-        """The nodes that tensors hold and nothing has computed, youngest last: as it changes."""
+        """A live view of the pending nodes, newest last: held by tensors and not computed."""
         return self._pending
 
     @property
     def has_checks(self) -> bool:
-        """Whether something that looks whether indices are in range has not been computed."""
+        """Whether a node that checks indices is pending."""
         return bool(self._checks)
 
     def note_check(self, node: Node) -> None:
-        """Have a node looked at by the next flush or read, whoever holds it then.
-
-        It is one that looks whether indices are in range.
-        """
+        """If a node checks indices, have the next flush or read compute it, used or not."""
         if node.storage is None and node.op.notes_faults(node):
             self._checks[node] = None
 
     def use(self, backend: Backend) -> None:
-        """Set the backend: `pt.init` does once the adapter is known, and tests do."""
+        """Set the backend; called by `pt.init` once the adapter is known, and by tests."""
         backend.debug(self.sync_each_op, self.poison, self.wgsl)
         self._backend = backend
         self._per_node = 1 / MAX_PENDING_NODES
@@ -180,7 +177,7 @@ class Device:
     def debug(
         self, sync: bool | None = None, poison: bool | None = None, wgsl: bool | None = None
     ) -> None:
-        """Change `sync_each_op`, `poison` and `wgsl`, now or for when there is a backend."""
+        """Set `sync_each_op`, `poison` and `wgsl`; None leaves one as it is."""
         self.sync_each_op = self.sync_each_op if sync is None else sync
         self.poison = self.poison if poison is None else poison
         self.wgsl = self.wgsl if wgsl is None else wgsl
@@ -188,9 +185,9 @@ class Device:
             self.use(self._backend)
 
     def record(self, node: Node, *, replacing: bool = False) -> None:
-        """Note a node that a tensor holds; compute what is pending when it is too much.
+        """Record a node that a tensor holds; compute pending nodes if there are too many.
 
-        `replacing` says that the tensor that holds the first operand will hold the node instead.
+        `replacing` means that the tensor of the first operand will hold this node instead.
         """
         if node.op.inline:
             elements = node.meta.size
@@ -214,43 +211,42 @@ class Device:
         self._load += self._per_node + self._per_element * elements
 
     def _is_idle(self) -> bool:
-        """Whether nothing is pending, which could still read an operand that no tensor holds."""
+        """Whether nothing is pending that could still read an operand that no tensor holds."""
         return not (self._pending or self._checks or self._under_way)
 
     def element(self, node: Node, place: int) -> Node | None:
-        """An element of a node, by its flat index, if the device computes it at once."""
+        """One element of a node, by flat index; None if the device does not compute it at once."""
         if self._eager is None or node.storage is None or _deferring or is_traced():
             return None
         return self._eager.element(node, place)
 
     def assign(self, node: Node, place: int, value: Any) -> bool:
-        """Write an element of a node that one tensor holds, in place if it can; whether it did."""
+        """Write one element of a node held by one tensor in place; return whether it did."""
         if self._eager is None or node.storage is None or _deferring or is_traced():
             return False
         return node.live == 1 and self._is_idle() and self._eager.assign(node, place, value)
 
     def settle(self, node: Node) -> None:
-        """Compute a node that a tensor holds, if recording it computes it and was `deferring`."""
+        """Record again a node that was recorded while `deferring`, so that it may be computed."""
         if self._eager is not None and node.storage is None:
             self.forget(node)
             self.record(node)
 
     def count(self, nodes: int, elements: int) -> None:
-        """Count nodes that no tensor holds as if tensors had: those inside a composition."""
+        """Add to the load nodes that no tensor holds: those inside a composition."""
         self._load += self._per_node * nodes + self._per_element * elements
 
     def _relieve(self, node: Node) -> None:
-        """Make room for one more node.
+        """Make room for one more node by computing pending ones.
 
-        What is pending is computed without it: its operands may be needed for nothing else, and
-        were stored for nothing then.
+        `node` itself is not computed.
         """
         if self.sync_each_op:
             self.compute([node])
         elif not self.is_ready:
-            _ = self.backend  # and with it the limit
+            _ = self.backend  # sets the limits
         else:
-            # Without memory for all that is live now, what is read later may still find enough.
+            # There may be too little memory for all live results but enough for a later read.
             with suppress(MemoryError):
                 if self._load >= self._most or node.number >= self._stop:
                     self.flush(node)
@@ -258,17 +254,17 @@ class Device:
                     self._compute_ahead(node)
 
     def _compute_ahead(self, recorded: Node) -> None:
-        """Compute what is live besides the youngest pending nodes, where that is much work.
+        """Compute live results other than the newest pending nodes, if they are much work.
 
-        It will have to be stored, and a GPU that waits until all is recorded loses the time that
-        recording takes. With it 64 results of softmax of 4096 x 4096 take an H200 107 µs each,
-        without it 128; the kernel takes 81.
+        They must be stored anyway, and a GPU that starts only after recording loses the time that
+        recording takes. On an H200, 64 softmax results of 4096 x 4096 take 107 µs each with this
+        and 128 µs without; the kernel takes 81 µs.
         """
         self._look = min(self._most, self._load + self._step)
         old = len(self._pending) - YOUNG
         if old < FEWEST_AHEAD:
             return
-        # list(): finalizers may take nodes out while this runs.
+        # list(): finalizers may remove nodes while this runs.
         older = dict(islice(list(self._pending.items()), old))
         work = sum(older.values())
         if work < self.backend.ahead_work:
@@ -291,9 +287,9 @@ class Device:
             return self.compute(left, recorded=recorded, checks=checks)
 
     def _forget_lost(self, nodes: Iterable[Node]) -> set[Node]:
-        """Take off the lists what needs a lost device's tensors: only who reads it is to be told.
+        """Forget pending nodes that need a lost device's tensors; only reading them is an error.
 
-        Returns all of it, with those of `nodes`.
+        Returns all such nodes, including those among `nodes`.
         """
         lost: set[Node] = set()
         for node in topological([*nodes, *self._pending, *self._checks]):
@@ -307,12 +303,12 @@ class Device:
         return lost
 
     def _storable(self, nodes: Iterable[Node]) -> list[Node]:
-        """Those that tensors hold, and that fit a buffer."""
+        """The nodes that tensors hold and that fit in a buffer."""
         limit = self.backend.max_bytes
         return [n for n in nodes if n.live and n.meta.nbytes <= limit]
 
     def _count_anew(self) -> None:
-        """Begin with no load."""
+        """Reset the load and the limits."""
         self._load = 0.0
         self._most, self._stop = 1.0, NEVER
         self._step = LOOK * self._per_node
@@ -320,25 +316,25 @@ class Device:
         self._look = 0.0 if self.sync_each_op else self._step if looks else 1.0
 
     def note_upload(self, nbytes: int) -> None:
-        """Note memory that nodes recorded from now on may hold on to."""
+        """Add uploaded memory to the load, because pending nodes may keep it alive."""
         self._load += nbytes / MAX_UPLOADED_BYTES
 
     def flush(self, recorded: Node | None = None) -> None:
-        """Compute every pending node that a tensor still holds, or that looks at indices.
+        """Compute every pending node that a tensor still holds or that checks indices.
 
-        Those too large to be stored stay pending: what is made of them may be small. `recorded` is
-        a node that is about to become pending.
+        Nodes too large to be stored stay pending, because results computed from them may be small.
+        `recorded` is a node that is about to become pending.
         """
         self._count_anew()
-        # list(): finalizers may take nodes out while this runs.
+        # list(): finalizers may remove nodes while this runs.
         request = self._compute_live(list(self._pending), recorded, checks=True)
         if recorded is not None and request is not None and request.last_pass is not None:
             self._flush_between_passes(request, recorded.number)
 
     def _flush_between_passes(self, request: Request, start: int) -> None:
-        """Have the next flush take whole passes of a loop, counted from node `start`.
+        """Let the next flush cover whole passes of a loop, counted from node `start`.
 
-        So it has the plan of the one after it, and the same kernels.
+        The flushes after it then have the same plan and the same kernels.
         """
         assert request.last_pass is not None
         first, end = request.last_pass
@@ -354,7 +350,7 @@ class Device:
             self._look = self._most
 
     def forget(self, node: Node) -> None:
-        """No tensor holds the node any more."""
+        """Forget a node that no tensor holds any more."""
         if self._pending.pop(node, None) is not None:
             if self._uses and node in self._uses:
                 self._uses = Uses()
@@ -364,12 +360,13 @@ class Device:
                 below.dropped += 1
 
     def _is_stored(self, node: Node) -> bool:
-        """Whether the elements of a live node are stored; if it is a view of them, note that."""
+        """Whether the elements of a live node are stored; record the node if it is a view."""
         below = bottom(node)
         if below.storage is None:
             return False
         if node is not below and node not in self._views:
-            # In this order: an interrupt between the two costs a buffer, the other way a result.
+            # In this order, an interrupt between the two wastes a buffer; in the other it would
+            # lose a result.
             below.taken += 1
             self._views[node] = below
         return True
@@ -383,13 +380,13 @@ class Device:
         recorded: Node | None = None,
         checks: bool = False,
     ) -> Request | None:
-        """Realize `nodes`, and with them every pending ancestor that a tensor holds.
+        """Compute `nodes`, and with them every pending ancestor that a tensor holds.
 
-        What else is live and needs what they compute in passing is computed too, unless `alone` is
-        asked for, or memory does not suffice. `read` is the one among `nodes` that the caller reads
-        as soon as this returns, `recorded` one that is about to become pending. With a read, or
-        where `checks` asks for it, everything is computed if something looks at indices. Returns
-        what was computed, if anything was.
+        Other live nodes that need their intermediate results are computed too, unless `alone` is
+        set or memory does not suffice. `read` is the node that the caller reads as soon as this
+        returns; `recorded` is one that is about to become pending. With `read` or `checks`,
+        all live nodes are computed if any pending node checks indices. Returns the request that was
+        computed, if any.
         """
         nodes = list(nodes)
         checks = (checks or read is not None) and not alone
@@ -417,7 +414,7 @@ class Device:
         return None
 
     def _carry_out(self, request: Request) -> None:
-        """Compute a request. What runs while the backend waits must not overwrite its operands."""
+        """Compute a request; tasks that run while the backend waits must not overwrite operands."""
         uses = self._uses
         counted = uses.counted(request.order)
         self._under_way.add(request)
@@ -426,7 +423,7 @@ class Device:
             for node in request.checks:
                 self._checks.pop(node, None)
             self._forget_computed(request)
-            if len(self._under_way) > 1 or self._uses is not uses:  # others ran meanwhile
+            if len(self._under_way) > 1 or self._uses is not uses:  # other tasks ran meanwhile
                 self._uses = Uses()
             elif counted:
                 uses.remove(counted, self._pending)
@@ -444,7 +441,7 @@ class Device:
         recorded: Node | None = None,
         checks: bool = False,
     ) -> Request:
-        """What is computed for `nodes`: their ancestors, and what else is live and needs those.
+        """The request for `nodes`: their ancestors, and other live nodes that need those.
 
         The arguments are those of `compute`.
         """
@@ -468,9 +465,10 @@ class Device:
         return wanted
 
     def _with_checks(self, nodes: list[Node], wanted: Request, all_of_them: bool) -> Request:
-        """The request of some nodes, with what looks at indices.
+        """The request for some nodes, extended by nodes that check indices.
 
-        What it leaves out is computed with all that is live, and what nobody needs in one element.
+        If `all_of_them` is set and some checks are missing, all live nodes are added. Checks that
+        are still missing are added as a fold to one element, because nothing needs their results.
         """
         checks, limit = list(self._checks), self.backend.max_bytes
         whole = computed_whole(wanted)
@@ -485,7 +483,7 @@ class Device:
         return wanted
 
     def _used_by_others(self, request: Request) -> Iterator[Node]:
-        """What is computed now by whom a backend has wait, and what is about to become pending."""
+        """Nodes used by checks, by other requests in progress, and by nodes about to be pending."""
         yield from self._checks.keys() - request.checks
         for other in [request, *self._under_way]:
             if other is not request:
@@ -494,10 +492,10 @@ class Device:
                 yield other.recorded
 
     def _forget_computed(self, request: Request) -> None:
-        """Take what is stored now off the list; once nothing is left there, count anew.
+        """Forget pending nodes that are stored now; if none is left, reset the load.
 
-        What is no part of the flush may be views of what it computed: they are looked for in as
-        many steps as the flush itself took.
+        Nodes outside the flush may be views of what it computed. The search for them takes no more
+        steps than the flush itself.
         """
         pending = self._pending
         for node in request.live:
@@ -511,27 +509,27 @@ class Device:
             self._count_anew()
 
     def _forget_all_stored(self, nodes: Iterable[Node]) -> None:
-        """Take those of the nodes off the list whose elements are stored by now."""
+        """Forget those of the nodes whose elements are stored now."""
         for node in nodes:
             if node in self._pending and self._forget_stored(node) and node in self._uses:
                 self._uses = Uses()
 
     def _forget_stored(self, node: Node) -> bool:
-        """Take a pending node off the list if its elements are stored; whether they are."""
+        """Forget a pending node if its elements are stored; return whether they are."""
         if not self._is_stored(node):
             return False
         self._pending.pop(node, None)
-        if not node.live:  # a finalizer came before it was noted as a view
+        if not node.live:  # a finalizer ran before it was recorded as a view
             self.forget(node)
         return True
 
 
-_deferring = 0  # how many want to see what is recorded
+_deferring = 0  # the number of active `deferring` contexts
 
 
 @contextmanager
 def deferring() -> Generator[None]:
-    """Have no device compute a node as it is recorded, so that the nodes can be seen."""
+    """Keep devices from computing nodes when they are recorded, so that they can be inspected."""
     global _deferring
     _deferring += 1
     try:
@@ -559,8 +557,8 @@ _default: Device | None = None
 def default_device() -> Device:
     """Return the device of new tensors: webgpu if available, else cpu; chosen at first use.
 
-    On CPython a software adapter does not count: NumPy is faster, and Mesa's silently ends loops
-    after 65,535 iterations.
+    On CPython a software adapter does not count: NumPy is faster, and Mesa's adapter silently stops
+    loops after 65,535 iterations.
     """
     global _default
     if _default is None:
@@ -570,7 +568,7 @@ def default_device() -> Device:
 
 def _found_gpu() -> bool:
     try:
-        adapter = GPU_DEVICE.backend.info()["adapter"]  # made when asked for
+        adapter = GPU_DEVICE.backend.info()["adapter"]  # makes the backend
     except DeviceError as error:
         GPU_DEVICE.absence = str(error)
         return False
@@ -604,7 +602,7 @@ def check_default(device: Device, dtype: DType) -> None:
 
 
 def parse(device: object) -> Device:
-    """A device by name; None means the default one.
+    """Return a device by name; None means the default device.
 
     Raises
     ------

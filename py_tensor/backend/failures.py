@@ -1,7 +1,7 @@
 """GPU errors, and the tensors they affect.
 
-A flush is one submission. Its error is reported later, and affects every result of that flush and
-everything computed from them; everything else remains usable.
+A flush is one submission. Its error is reported later. It affects every result of that flush and
+everything computed from these; all other tensors remain usable.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from py_tensor.errors import DeviceLostError, GPUError
 from py_tensor.graph.body import Check
 
-OUT_OF_RANGE = "index"  # the kind of what CHECK finds: words that are not 0, as [position, word]
-UNCAPTURED = 0  # the flush of an error that no error scope caught
-INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # how a message of theirs begins
+OUT_OF_RANGE = "index"  # the kind of a CHECK failure; its message lists [position, nonzero word]
+UNCAPTURED = 0  # the flush number of an error that no error scope caught
+INVALID_OBJECTS = "[Invalid Buffer ", "[Invalid BindGroup "  # prefixes of such error messages
 
 
-Failure = dict[str, Any]  # flush, kind, message, and where known label, line and serial
+Failure = dict[str, Any]  # flush, kind, message; if known, label, line and serial
 
 
 def parsed(outcome: str) -> list[Failure]:
@@ -27,9 +27,9 @@ def parsed(outcome: str) -> list[Failure]:
 
 
 class Submission:
-    """One flush: its number, what it computes, the submissions it read from, and its error.
+    """One flush: its number, a label, the submissions that it reads from, and its error.
 
-    `checks` has what to say of indices out of range, which are no error of its results.
+    `checks` describes its index checks. An index out of range is not an error of its results.
     """
 
     __slots__ = ("checks", "error", "label", "number", "settled", "sources", "work")
@@ -56,21 +56,21 @@ NONE.settled = True
 
 
 class Ledger:
-    """Submissions whose outcome is not known yet.
+    """The submissions whose outcome is not known yet.
 
     Attributes
     ----------
     work : int
-        Instructions that they do, by estimate.
+        Their estimated number of instructions.
     """
 
     def __init__(self) -> None:
         self.work = 0
-        self.reported = 0  # the last failure that was noted
-        self._ran_out = False  # of memory, once
+        self.reported = 0  # the serial number of the last recorded failure
+        self._ran_out = False  # whether memory ever ran out
         self._next = 1
         self._open: dict[int, Submission] = {}
-        self._out_of_range: list[str] = []  # messages that were not raised yet
+        self._out_of_range: list[str] = []  # messages not raised yet
 
     def submit(
         self,
@@ -88,7 +88,7 @@ class Ledger:
         return submission
 
     def report(self, failures: list[Failure]) -> None:
-        """Note failures; one that was told of before changes nothing."""
+        """Record failures; those reported before are ignored."""
         new = [failure for failure in failures if failure.get("serial", 0) > self.reported]
         self._ran_out |= any(failure["kind"] == "out-of-memory" for failure in new)
         for failure in new:
@@ -104,23 +104,23 @@ class Ledger:
         self.reported = max([self.reported, *(failure["serial"] for failure in new)])
         for failure in (
             f for f in new if f["flush"] == UNCAPTURED and f["kind"] != "lost"
-        ):  # last: a warning may be made an error
+        ):  # last, because a filter may turn a warning into an exception
             warnings.warn(str(error_of(failure)), RuntimeWarning, stacklevel=4)
 
     def raise_out_of_range(self) -> None:
-        """Raise for the first index out of range that was noted, and forget the others."""
+        """Raise for the first recorded out-of-range index, and forget the others."""
         if self._out_of_range:
             message, self._out_of_range = self._out_of_range[0], []
             raise out_of_range(message)
 
     def _explained(self, failure: Failure) -> Failure:
-        """A buffer is invalid, and what it is bound in, because there was no memory for it."""
+        """After an out-of-memory error, report invalid buffers and bind groups as out of memory."""
         if self._ran_out and failure["message"].startswith(INVALID_OBJECTS):
             return failure | {"kind": "out-of-memory"}
         return failure
 
     def settle(self, last: int) -> None:
-        """Submissions up to number `last` have reported all they had to."""
+        """Mark submissions up to number `last` as settled: their failures are known."""
         for number in sorted(n for n in self._open if n <= last):
             submission = self._open.pop(number)
             submission.settled = True
@@ -130,14 +130,14 @@ class Ledger:
         self.work = sum(submission.work for submission in self._open.values())
 
     def close(self, submission: Submission) -> None:
-        """A submission that never was."""
+        """Remove a submission that was not sent."""
         if self._open.pop(submission.number, None) is not None:
             self.work -= submission.work
         submission.settled = True
 
     @property
     def has_checks(self) -> bool:
-        """Whether a submission whose outcome is not known yet looks at indices."""
+        """Whether a submission with an unknown outcome checks indices."""
         return any(submission.checks for submission in self._open.values())
 
     @property
@@ -154,7 +154,7 @@ class Ledger:
         return len(self._open)
 
     def check(self, submission: Submission) -> None:
-        """Raise the first error among a submission and those it was computed from."""
+        """Raise the first error of a submission and its transitive sources."""
         if submission.settled and not submission.sources and submission.error is None:
             return
         seen: set[Submission] = set()
@@ -166,15 +166,15 @@ class Ledger:
                 stack.extend(current.sources)
         errors = {s.number: s.error for s in seen if s.error is not None}
         if errors:
-            first = errors[min(errors)]  # the others follow from it
-            # A fresh one: the stored one would collect tracebacks, and what they hold.
+            first = errors[min(errors)]  # the others are consequences
+            # A new exception: the stored one would accumulate tracebacks and keep their frames.
             raise type(first)(*first.args)
         if submission.settled and all(s.settled for s in seen):
             submission.sources = set()
 
 
 def out_of_range(message: str) -> IndexError:
-    """Return the error for an index in a tensor, which is raised after the line that used it."""
+    """Return the error for an out-of-range index; it is raised after the line that used it."""
     error = IndexError(message)
     error.add_note(
         "An earlier op used the index; the GPU checks indices as it computes."
@@ -186,7 +186,7 @@ def out_of_range(message: str) -> IndexError:
 def error_of(failure: Failure, flush: str = "") -> BaseException:
     """Convert a failure of the bridge to an exception whose message names the op.
 
-    Where only a buffer is known, `flush` says what the flush computes.
+    If the failure only names a buffer, `flush` is used as the label.
     """
     label, message = failure.get("label", ""), failure.get("message", "")
     if not label or label.startswith("buffer "):

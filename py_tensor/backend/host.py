@@ -1,6 +1,6 @@
-"""The environment of Python: access to the GPU, blocking waits and NumPy.
+"""The environment that Python runs in: access to the GPU, blocking waits, NumPy, image decoding.
 
-`host` is the current one; no other module depends on which it is.
+`host` is the current environment; no other module depends on which one it is.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ T = TypeVar("T")
 
 
 class Host(ABC):
-    """The differences between environments of Python."""
+    """The differences between the environments that Python runs in."""
 
     _bridge: Bridge | None = None
     computes_in_software = False
-    """Whether new tensors are on a software adapter, where there is no GPU."""
+    """Whether a software adapter may be the default device if there is no GPU."""
 
     def load_bridge(self) -> Bridge:
-        """The bridge to the GPU, the same each time.
+        """Return the bridge to the GPU, the same one each time.
 
         Raises
         ------
         DeviceError
-            Where there is none; the message says what is missing.
+            If there is none; the message says what is missing.
         """
         if self._bridge is None:
             self._bridge = self._make_bridge()
@@ -53,37 +53,37 @@ class Host(ABC):
 
     @abstractmethod
     def load_numpy(self) -> Any:
-        """NumPy, fetched first where the host has it and has not loaded it."""
+        """Return NumPy; a browser loads it first if necessary."""
 
     async def load_numpy_async(self) -> Any:
-        """The same, awaited."""
+        """Like `load_numpy`, but await it."""
         return self.load_numpy()
 
     @abstractmethod
     def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
-        """The height and width of a picture in a file's bytes, and its pixels as RGBA bytes.
+        """Decode an image file: return its height, its width and its pixels as RGBA bytes.
 
         Raises
         ------
         ValueError
-            Where it is no picture that can be decoded here.
+            If the data is not an image that can be decoded here.
         ImportError
-            Where nothing here decodes pictures.
+            If no image decoder is installed.
         """
 
     def wait(self, promise: Awaitable[T], what: str) -> T:
-        """Block until the promise, one of the bridge's, is fulfilled; its value.
+        """Block until a promise of the bridge is fulfilled; return its value.
 
         Raises
         ------
         WaitError
-            Where Python cannot block; the message names what to await instead.
+            If Python cannot block; the message names what to await instead.
         """
         self.check_can_wait(what)
         return self._block(promise)
 
     def check_can_wait(self, what: str) -> None:
-        """Raise WaitError where Python cannot block."""
+        """Raise WaitError if Python cannot block."""
         if not self.can_wait():
             raise WaitError(
                 f"{what} has to wait for the GPU, and Python cannot block here;"
@@ -94,20 +94,20 @@ class Host(ABC):
 class Pyodide(Host):
     """A browser, whose bridge is JavaScript (`web/bridge`).
 
-    In a page that registered it as the module `py_tensor_bridge`, that one is used; everywhere else
-    it is the self-contained script that the wheel carries.
+    If the page has registered a module `py_tensor_bridge`, it is used. Otherwise the bridge is the
+    self-contained script inside the wheel.
     """
 
     computes_in_software = True
 
     def __init__(self) -> None:
         self._ffi: Any = import_module("pyodide.ffi")
-        # As it is now: what a page puts in its place later, to interrupt what waits, is not needed
-        # for the bridge's promises, which end by themselves when it is told to.
+        # The original function. A page may later replace it by one that interrupts waits. The
+        # bridge's promises do not need that, because the bridge itself ends them on an interrupt.
         self._run_sync: Callable[[Any], Any] = self._ffi.run_sync
 
     def wait_by(self, run_sync: Callable[[Any], Any]) -> None:
-        """Wait by a function of the page's, which does what Pyodide's `run_sync` does."""
+        """Use a function of the page in place of Pyodide's `run_sync`."""
         self._run_sync = run_sync
 
     def _make_bridge(self) -> Bridge:
@@ -119,7 +119,7 @@ class Pyodide(Host):
             return create(import_module("pyodide_js"))
 
     def can_wait(self) -> bool:
-        return bool(self._ffi.can_run_sync())  # JSPI, under `runPythonAsync`
+        return bool(self._ffi.can_run_sync())  # needs JSPI and `runPythonAsync`
 
     def _block(self, promise: Awaitable[T]) -> T:
         return self._run_sync(promise)
@@ -160,7 +160,7 @@ class Pyodide(Host):
 
 
 class CPython(Host):
-    """A process of its own, whose bridge is `native.py`."""
+    """A normal Python process, whose bridge is `native.py`."""
 
     def _make_bridge(self) -> Bridge:
         if find_spec("wgpu") is None:
@@ -194,7 +194,7 @@ class CPython(Host):
             ) from None
         try:
             found = ops.exif_transpose(image.open(BytesIO(data)))
-            if found.mode.startswith("I"):  # 16 bits, which convert would clip
+            if found.mode.startswith("I"):  # 16 bits, which `convert` would clip
                 found = found.convert("I").point(_in_8_bits).convert("L")
             found = found.convert("RGBA")
         except OSError:  # UnidentifiedImageError among them
@@ -203,7 +203,7 @@ class CPython(Host):
 
 
 def _in_8_bits(value: Any) -> Any:
-    """A channel of 16 bits, as the product that Pillow's `point` takes."""
+    """Scale a 16-bit channel to 8 bits; Pillow's `point` accepts only such a product."""
     return value * (1 / 257)
 
 

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# What the module signal wraps into enums, which takes 5 us for each change of a handler.
+# `signal` wraps this module with enums, which adds 5 us to each change of a handler.
 _signal: Any = import_module("_signal")
 _NUMBER = int(SIGINT)
 _main = threading.main_thread().ident
@@ -21,10 +21,10 @@ _is_deferring = False
 
 
 def undisturbed(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, in which an interrupt is raised once it is done.
+    """Decorate a function so that an interrupt during it is raised when it returns.
 
-    Python raises one between any two steps of the main thread: within a callback of a C library, or
-    where a command is encoded and not yet noted as such.
+    Otherwise Python may raise an interrupt between any two steps of the main thread: in a callback
+    of a C library, or after a command is encoded but before that is recorded.
     """
 
     @wraps(function)

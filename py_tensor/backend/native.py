@@ -1,7 +1,7 @@
 """The native bridge: WebGPU through wgpu-native, without a browser.
 
-The same library sends it the same commands and the same WGSL as `web/bridge` in a page. A promise
-waits when somebody waits for it, and the bytes of a read are written by who waits for them.
+It receives the same commands and the same WGSL as `web/bridge` in a page. The work of a promise,
+such as copying the bytes of a read, is done when it is waited for or awaited.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from py_tensor.backend.plan import CREATE, DISPATCH
 T = TypeVar("T")
 Failure = dict[str, Any]
 
-UNATTRIBUTED, THIS_CALL = 0, -1  # in a failure's place for the number of its flush
+UNATTRIBUTED, THIS_CALL = 0, -1  # flush numbers of failures that belong to no flush, to the call
 TRIAL, TRIAL_WORKGROUPS = -1, 256
-LOOK = 0.0005  # s between two looks of a coroutine whether the GPU is done
+LOOK = 0.0005  # interval in s at which an awaiting coroutine polls the GPU
 
 
 class Promise(Generic[T]):
-    """A result that is available once the GPU is done: awaited, or waited for with `wait`."""
+    """A result that is available once the GPU is done; await it, or block with `wait`."""
 
     def __init__(self, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True) -> None:
         self._find = find
@@ -52,7 +52,7 @@ class Promise(Generic[T]):
         return self._is_ready()
 
     def __await__(self) -> Generator[Any, None, T]:
-        yield  # as in a page, where a promise is never fulfilled at once
+        yield  # as in a page, where a promise is never fulfilled immediately
         while not self._is_known():
             yield from asyncio.sleep(LOOK).__await__()
         return self.wait()
@@ -60,7 +60,7 @@ class Promise(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """A flush that was submitted and is not known to be done, and what it is to look at then."""
+    """A flush in flight, and the checks to read when it is done."""
 
     flush: int
     submission: int
@@ -68,7 +68,7 @@ class Flight:
 
 
 class NativeBridge:
-    """See `Bridge`."""
+    """A `Bridge` over wgpu-native."""
 
     def __init__(self) -> None:
         self._session: Session | None = None
@@ -135,7 +135,7 @@ class NativeBridge:
             self._end("the device was destroyed on request")
 
     def _end(self, reason: str) -> None:
-        """Let go of the device, which is lost."""
+        """Release the device after its loss."""
         session, self._session = self._session, None
         self._loss = reason
         self._flights.clear()
@@ -150,7 +150,7 @@ class NativeBridge:
         self, number: int, wgsl: str, label: str, buffers: int, writable: int, is_foreign: bool
     ) -> None:
         self._drop_compiled(number)
-        # naga knows subgroups, and refuses this line.
+        # naga supports subgroups, but rejects this directive.
         wgsl = wgsl.replace("enable subgroups;\n", "")
         self._sources[number] = Source(wgsl, label, buffers, writable, is_foreign)
 
@@ -277,7 +277,7 @@ class NativeBridge:
         return self._session is None or self._session.device.is_idle()
 
     def _land(self, session: Session, last: float = float("inf")) -> None:
-        """Wait until the flushes up to a number are done, and look at what they checked."""
+        """Wait until the flushes up to number `last` are done, and read their checks."""
         if session is not self._session:
             return
         landing = [flight for flight in self._flights if flight.flush <= last]
@@ -315,7 +315,7 @@ class NativeBridge:
         self._failures.append({**failure, "serial": self._serial})
 
     def _taken(self, session: Session, flush: int) -> list[Failure]:
-        """What the device told since it was asked last, as failures of a flush."""
+        """The device's errors since the last call, as failures of a flush."""
         errors = session.device.take_errors()
         if errors and errors[0].kind == "lost" and session is self._session:
             self._end(errors[0].message)
@@ -338,7 +338,7 @@ class NativeBridge:
         return _report([*self._failures, self._lost()])
 
     def _outcome(self, session: Session, own: list[Failure]) -> str:
-        """What a wait that began with a session reports, besides its own failures."""
+        """The outcome of a wait that began in `session`, with its own failures."""
         return _report([*self._failures, *(own if session is self._session else [self._lost()])])
 
     # -- Painting -------------------------------------------------------------------------------
@@ -389,7 +389,7 @@ class NativeBridge:
 
 
 def _path_of_choices(adapter: dict[str, Any]) -> Path:
-    """Where what `pt.tune()` found for an adapter is kept, in the user's folder for caches."""
+    """The file for the choices of `pt.tune()` for an adapter, in the user's cache folder."""
     folder = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     identity = json.dumps(adapter, sort_keys=True).encode()
     name = f"choices-{hashlib.sha256(identity).hexdigest()[:16]}.json"
@@ -399,12 +399,12 @@ def _path_of_choices(adapter: dict[str, Any]) -> Path:
 def _kept_choices(adapter: dict[str, Any]) -> str | None:
     try:
         return _path_of_choices(adapter).read_text(encoding="utf-8")
-    except (OSError, ValueError, RuntimeError):  # none, unreadable, no home
+    except (OSError, ValueError, RuntimeError):  # missing, not text, no home directory
         return None
 
 
 def _tried(session: Session, sources: dict[int, Source], wgsl: str, count: int) -> list[int]:
-    """What a kernel counts in one buffer of u32; nothing where it does not compile or run."""
+    """Run the trial kernel and return its counts; empty if it does not compile or run."""
     create = CREATE, TRIAL, -(-count // 4) * 16, 0
     dispatch = DISPATCH, TRIAL, 0, 0, TRIAL_WORKGROUPS, 1, 1, 1, 0
     sources[TRIAL] = Source(wgsl, "trial", 1, 1, is_foreign=False)

@@ -1,10 +1,10 @@
 """A GPU device of wgpu-native: WebGPU's C interface, through the cffi objects of the package wgpu.
 
-wgpu's own classes cost several µs a call. Here a call is one of C, about 0.3 µs.
+wgpu's own classes take several µs per call; calling the C function directly takes about 0.3 µs.
 
-wgpu-native tells of an error while the call that made it runs. `Device.errors` collects what it
-tells; whoever makes calls takes it from there. It ends the process when it is given invalid
-commands to submit, so `submit` hands over none during which there was an error.
+wgpu-native reports an error during the call that causes it. `Device.errors` collects these errors,
+and the caller takes them from there. wgpu-native ends the process if invalid commands are
+submitted, so `submit` drops commands if there was an error while they were encoded.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ FEATURES = {
     "subgroups": lib.WGPUNativeFeature_Subgroup,
     "shader-f16": lib.WGPUFeatureName_ShaderF16,
 }
-"""Taken where the adapter has them."""
-MAP_READ, COPY_SRC, COPY_DST = 0x01, 0x04, 0x08  # of the usage of a buffer
+"""Optional features that are requested if the adapter has them."""
+MAP_READ, COPY_SRC, COPY_DST = 0x01, 0x04, 0x08  # buffer usages
 UNIFORM, STORAGE, QUERY_RESOLVE = 0x40, 0x80, 0x200
-COMPUTE = 4  # of the visibility of a binding
-UNCHECKED = 0  # of what a shader does at run time: no check of an index, no bound of a loop
+COMPUTE = 4  # the visibility of a binding
+UNCHECKED = 0  # runtime checks of a shader: no bounds checks of indices, no bounds of loops
 
 KINDS = {
     lib.WGPUErrorType_Validation: "validation",
@@ -40,21 +40,21 @@ _LINE = re.compile(r"wgsl:(\d+):\d+")
 
 
 class AbsentError(Exception):
-    """There is no device to be had; the message says why."""
+    """No device is available; the message says why."""
 
 
 @dataclass(frozen=True)
 class Error:
-    """What wgpu-native tells of a call.
+    """An error that wgpu-native reported during a call.
 
     Attributes
     ----------
     kind : str
         "validation", "out-of-memory", "internal" or "lost".
     label : str
-        Of the object that it is about; "" where it is not told.
+        The label of the object concerned; "" if unknown.
     line : int
-        Of the WGSL, from 1; 0 where it is about none.
+        The line of the WGSL, from 1; 0 if the error is not about WGSL.
     """
 
     kind: str
@@ -73,16 +73,16 @@ def error_of(kind: str, message: str) -> Error:
 class Device:
     """The device of an adapter, and its queue.
 
-    Handles are pointers of C: who makes an object releases it.
+    Handles are C pointers. The code that creates an object must release it.
 
     Attributes
     ----------
     adapter : dict
-        What tells the adapter from others.
+        The identity of the adapter.
     features : list of str
     limits : dict
     errors : list of Error
-        Since they were last taken.
+        The errors since `take_errors` was last called.
     submitted : int
         The number of the last submission, 0 before the first.
     """
@@ -121,7 +121,7 @@ class Device:
         def note_loss(_device: Any, _reason: int, message: Any, *_: Any) -> None:
             self.errors.append(Error("lost", "", _text(message), 0))
 
-        self._callbacks = note_error, note_loss  # as long as the device may call them
+        self._callbacks = note_error, note_loss  # keeps them alive while the device may call them
         features = ffi.new("WGPUFeatureName[]", [FEATURES[name] for name in self.features])
         mode = lib.WGPUCallbackMode_AllowSpontaneous
         descriptor = _new(
@@ -140,7 +140,7 @@ class Device:
         return device
 
     def take_errors(self) -> list[Error]:
-        """What was told since the last time: of each kind the first, causes before effects."""
+        """Take the errors since the last call: the first of each kind, causes before effects."""
         if not self.errors:
             return []
         taken, self.errors = self.errors, []
@@ -163,16 +163,19 @@ class Device:
         return lib.wgpuDeviceCreateBuffer(self._handle, descriptor)
 
     def write(self, buffer: Any, offset: int, data: Any, size: int) -> None:
-        """Write what is at an address, or in a buffer of Python's, before all submitted later."""
+        """Write host data to a GPU buffer; later submissions see it.
+
+        `data` is an address or a Python buffer.
+        """
         source = ffi.cast("void *", data) if isinstance(data, int) else ffi.from_buffer(data)
         lib.wgpuQueueWriteBuffer(self._queue, buffer, offset, source, size)
 
     # -- Pipelines ------------------------------------------------------------------------------
 
     def create_layouts(self, buffers: int, writable: int) -> tuple[Any, Any]:
-        """Layouts of bind groups and of pipelines: storage buffers, then the parameters.
+        """The layouts of a bind group and of a pipeline: storage buffers, then the parameters.
 
-        `writable` has a bit for each buffer that is written to.
+        `writable` has a bit for each buffer that is written.
         """
         storage, read = lib.WGPUBufferBindingType_Storage, lib.WGPUBufferBindingType_ReadOnlyStorage
         types = [{"type": storage if writable >> n & 1 else read} for n in range(buffers)]
@@ -190,11 +193,11 @@ class Device:
         return of_group, lib.wgpuDeviceCreatePipelineLayout(self._handle, descriptor)
 
     def create_pipeline(self, layout: Any, wgsl: str, is_trusted: bool, label: str) -> Any:
-        """A compute pipeline of the entry point "main".
+        """Create a compute pipeline with the entry point "main".
 
-        Indices of a trusted one are not checked, nor its loops bounded: that took up to 1.6 times
-        the time of a matrix product. On Vulkan the driver still checks accesses to buffers, since
-        wgpu asks for `robustBufferAccess`; elsewhere no program is trusted.
+        A trusted pipeline has no index checks and no loop bounds: with them, a matrix product takes
+        up to 1.6 times as long. On Vulkan, the driver still checks accesses to buffers, because
+        wgpu requests `robustBufferAccess`. On other backends no program is trusted.
         """
         name, code, entry = _view(label), _view(wgsl), _view("main")
         source = _new(
@@ -215,7 +218,7 @@ class Device:
     def create_bind_group(
         self, layout: Any, ranges: Sequence[tuple[Any, int, int]], label: str
     ) -> Any:
-        """A bind group of buffers, of each an offset and a size."""
+        """Create a bind group of ranges: (buffer, offset, size) each."""
         name = _view(label)
         entries = ffi.new(
             "WGPUBindGroupEntry[]",
@@ -239,7 +242,7 @@ class Device:
         return lib.wgpuDeviceCreateCommandEncoder(self._handle, ffi.NULL)
 
     def submit(self, encoder: Any) -> bool:
-        """Submit what was encoded, unless there was an error since errors were last taken."""
+        """Submit the encoded commands unless `errors` has any; return whether that was done."""
         commands = lib.wgpuCommandEncoderFinish(encoder, ffi.NULL)
         lib.wgpuCommandEncoderRelease(encoder)
         is_valid = not self.errors
@@ -250,18 +253,18 @@ class Device:
         return is_valid
 
     def is_idle(self) -> bool:
-        """Whether the GPU is done with all that was submitted."""
+        """Whether the GPU has completed everything that was submitted."""
         return bool(lib.wgpuDevicePoll(self._handle, False, ffi.NULL) & 1)
 
     def wait(self, submission: int) -> None:
-        """Wait until the GPU is done with a submission, and all before it."""
+        """Wait until the GPU has completed a submission and all before it."""
         self._waited[0] = submission
         lib.wgpuDevicePoll(self._handle, True, self._waited)
 
     # -- Reading --------------------------------------------------------------------------------
 
     def map(self, buffer: Any, size: int) -> Mapping:
-        """Begin to map a buffer that can be read."""
+        """Start to map a buffer for reading."""
         mapping = Mapping()
         _mappings.add(mapping)
         told = _new(
@@ -275,17 +278,17 @@ class Device:
 
     @property
     def timestamp_period(self) -> float:
-        """ns between two values of the GPU's clock."""
+        """The unit of timestamps, in ns."""
         return lib.wgpuQueueGetTimestampPeriod(self._queue)
 
     def create_query_set(self, count: int) -> Any:
-        """Room for timestamps."""
+        """Create a query set for this many timestamps."""
         descriptor = _new("QuerySetDescriptor", type=lib.WGPUQueryType_Timestamp, count=count)
         return lib.wgpuDeviceCreateQuerySet(self._handle, descriptor)
 
 
 class Mapping:
-    """A mapping of a buffer, under way or ended: `status` is None, or WebGPU's word for its end."""
+    """A mapping of a buffer; `status` is None until it completes, then WebGPU's status."""
 
     def __init__(self) -> None:
         self.status: int | None = None
@@ -298,7 +301,7 @@ class Mapping:
 
 
 _mappings: set[Mapping] = set()
-"""Those under way, which wgpu-native will tell of whoever waits for them."""
+"""Mappings in progress; kept alive because wgpu-native will call back with them."""
 
 
 @ffi.callback("WGPUBufferMapCallback")
@@ -309,13 +312,13 @@ def _note_mapped(status: int, message: Any, mapping: Any, _: Any) -> None:
 
 
 def destroy_buffer(buffer: Any) -> None:
-    """Destroy a buffer that no command needs which is not submitted, and release it."""
+    """Destroy and release a buffer; no unsubmitted command may use it."""
     lib.wgpuBufferDestroy(buffer)
     lib.wgpuBufferRelease(buffer)
 
 
 def _request_adapter() -> Any:
-    """The adapter that wgpu-native prefers where high performance is asked for."""
+    """Request the adapter that wgpu-native prefers for high performance."""
     found: list[Any] = []
 
     @ffi.callback("WGPURequestAdapterCallback")
@@ -338,7 +341,7 @@ def _request_adapter() -> Any:
 
 
 def _identity(adapter: Any) -> tuple[dict[str, Any], bool]:
-    """What tells an adapter from others, by the names of a browser; whether it is one of Vulkan."""
+    """The identity of an adapter, with a browser's keys, and whether it uses Vulkan."""
     info = _new("AdapterInfo")
     lib.wgpuAdapterGetInfo(adapter, info)
     identity = {
@@ -354,12 +357,12 @@ def _identity(adapter: Any) -> tuple[dict[str, Any], bool]:
 
 
 def _new(name: str, **fields: Any) -> Any:
-    """A struct of WebGPU's; what its fields point at lives as long as the caller keeps it."""
+    """Allocate a WebGPU struct; the caller must keep alive what its fields point to."""
     return ffi.new(f"WGPU{name} *", fields)
 
 
 def _view(text: str) -> dict[str, Any]:
-    """A string of WebGPU's, which has to be kept until the call that reads it."""
+    """A WebGPU string; the caller must keep it alive until the call that reads it."""
     data = ffi.from_buffer(text.encode())
     return {"data": data, "length": len(data)}
 

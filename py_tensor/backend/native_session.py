@@ -1,7 +1,7 @@
-"""All that belongs to one native device and dies with it; and the stream of commands, carried out.
+"""Everything that belongs to one native device, and the execution of the command stream.
 
-What `web/bridge` does in JavaScript. Its `stream.js` says what the commands are, and its README
-what must stay true of both.
+This is the counterpart of `web/bridge` in JavaScript, whose `stream.js` documents the commands and
+whose README lists the invariants of both.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 5, DISPATCH: 8, FILL: 4, SUBMIT: 1, ST
 }
 FILLED_AT_ONCE = 1 << 20  # bytes
 MOST_GROUPS = 4096
-MOST_IDLE, MOST_IDLE_BYTES, SMALLEST = 8, 64 << 20, 4096  # of staging buffers
+MOST_IDLE, MOST_IDLE_BYTES, SMALLEST = 8, 64 << 20, 4096  # limits of idle staging buffers
 TIMED_AT_ONCE, MOST_SETS = 2048, 32
 
 
 class StreamError(Exception):
-    """An error that is found in the stream itself."""
+    """An error in the command stream itself."""
 
 
 @dataclass(slots=True)
 class Source:
-    """What a pipeline is compiled from."""
+    """The source of a pipeline."""
 
     wgsl: str
     label: str
@@ -68,7 +68,7 @@ class Source:
 
 @dataclass(slots=True)
 class Pipeline:
-    """A compiled pipeline, and its bind groups by the size of the parameters and the buffers."""
+    """A compiled pipeline; its bind groups are keyed by (size of the parameters, buffer ids...)."""
 
     source: Source
     layout: Any
@@ -91,11 +91,11 @@ class Session:
     Attributes
     ----------
     ahead : Readback, optional
-        The copy that the last flush made for the read that is to follow.
+        The copy that the last flush made for the next read.
     checks : list of Readback
-        What the flush under way is to look at once it is done.
+        The checks of the current flush, to be read once it is done.
     timer : Timer, optional
-        While dispatches are timed, each in a pass of its own.
+        Set while dispatches are timed; each dispatch then has its own pass.
     """
 
     def __init__(self, device: Device, sources: dict[int, Source], counts: dict[str, int]) -> None:
@@ -105,18 +105,18 @@ class Session:
         self.timer: Timer | None = None
         self.is_over = False
         self.staging = Staging(device)
-        self.buffers: dict[int, tuple[Any, int, int]] = {}  # with their sizes and slices
+        self.buffers: dict[int, tuple[Any, int, int]] = {}  # id -> buffer, size, slices
         self._ranges: dict[int, Range] = {}
         self._sources = sources
         self._counts = counts
         self._layouts: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.pipelines: dict[int, Pipeline] = {}
-        self.groups: OrderedDict[tuple[int, ...], None] = OrderedDict()  # pipeline, and key there
-        self._users: dict[int, set[tuple[int, ...]]] = {}  # the groups of each buffer
+        self.groups: OrderedDict[tuple[int, ...], None] = OrderedDict()  # (pipeline, *key)
+        self._users: dict[int, set[tuple[int, ...]]] = {}  # buffer id -> its bind groups
         self._most = device.limits["maxComputeWorkgroupsPerDimension"]
         self._params = device.create_buffer(PARAM_WINDOW, UNIFORM | COPY_DST, "parameters")
         self._block = self._block_size = 0
-        self._start = self._end = 0  # of the window onto the block
+        self._start = self._end = 0  # the part of the block that is in the uniform buffer
         self._encoder: Any = None
         self._pass: Any = None
         self._in_pass: Pipeline | None = None
@@ -124,7 +124,7 @@ class Session:
         self._to_destroy: list[Any] = []
 
     def end(self) -> None:
-        """Let go of the device and of all that is its own."""
+        """Release the device and everything that belongs to it."""
         self.is_over = True
         self._abandon()
         for group in [g for p in self.pipelines.values() for g in p.groups.values()]:
@@ -143,10 +143,11 @@ class Session:
     # -- The stream -----------------------------------------------------------------------------
 
     def replay(self, stream: Sequence[int], table: Any, block: int, size: int) -> None:
-        """Carry out commands, and submit.
+        """Execute commands and submit them.
 
-        After an exception what is not submitted is dropped, and the rest of the stream only makes
-        and destroys buffers: so those that there are then are those of a good flush.
+        After an exception, unsubmitted commands are dropped, and only the CREATE and DESTROY
+        commands in the rest of the stream are executed. The same buffers then exist as after a
+        successful flush.
         """
         self._block, self._block_size = block, size
         self._start = self._end = 0
@@ -168,7 +169,7 @@ class Session:
             raise
 
     def _perform(self, stream: Sequence[int], at: int, table: Any) -> int:
-        """Carry out the command at a position; its length."""
+        """Execute the command at a position; return its length."""
         command = stream[at]
         if command == DISPATCH:
             end = at + 8 + stream[at + 7]
@@ -180,7 +181,7 @@ class Session:
             case [op, number] if op == DESTROY:
                 self.destroy_buffer(number)
             case [op, number, offset, start, size] if op == UPLOAD:
-                self.submit()  # what is written lands before all that is submitted later
+                self.submit()  # queue writes take effect before all later submissions
                 self._upload(self.range(number), offset, start, size)
             case [op, number, value, size] if op == FILL:
                 self.submit()
@@ -203,7 +204,7 @@ class Session:
         return LENGTHS[command]
 
     def _keep_table(self, stream: Sequence[int], at: int) -> None:
-        """Make and destroy the buffers of what follows the command that broke a stream."""
+        """Execute CREATE and DESTROY after the command that failed."""
         while at < len(stream) and stream[at] in LENGTHS:
             at += LENGTHS[stream[at]] + (stream[at + 7] if stream[at] == DISPATCH else 0)
             match stream[at : at + 4]:
@@ -215,7 +216,7 @@ class Session:
                     pass
 
     def _label_at(self, stream: Sequence[int], at: int) -> str:
-        """What the command at a position works on."""
+        """The label of the pipeline or the buffer that the command at a position uses."""
         if stream[at] == DISPATCH:
             source = self._sources.get(stream[at + 1])
             return f"pipeline {stream[at + 1]}" if source is None else source.label
@@ -249,7 +250,7 @@ class Session:
         self._counts["dispatches"] += 1
 
     def _move_window(self, offset: int, size: int) -> None:
-        """Have the parameters at an offset of the block in the uniform buffer."""
+        """Write the parameters from an offset of the block on into the uniform buffer."""
         if offset + size > self._block_size or size > PARAM_WINDOW:
             raise StreamError(f"no parameters at {offset}")
         if self._end:
@@ -287,7 +288,7 @@ class Session:
     # -- Pipelines ------------------------------------------------------------------------------
 
     def compile(self, number: int) -> Pipeline:
-        """Compile a pipeline, where it is not compiled yet."""
+        """Compile a pipeline."""
         source = self._sources.get(number)
         if source is None:
             raise StreamError(f"pipeline {number} is not defined")
@@ -299,7 +300,7 @@ class Session:
         return pipeline
 
     def compile_all(self, numbers: Sequence[int]) -> None:
-        """Compile pipelines side by side; after an error none, so that their flush meets it."""
+        """Compile pipelines in parallel; drop all after an error, so that a flush reports it."""
         new = [n for n in dict.fromkeys(numbers) if n in self._sources and n not in self.pipelines]
         for number in new:
             self._layout(self._sources[number])
@@ -336,7 +337,7 @@ class Session:
         return found
 
     def create_buffer(self, number: int, size: int, slices: int) -> None:
-        """Make a buffer, or a slab: its slices have the numbers behind its own."""
+        """Create a buffer, or a slab, whose slices have the ids after its own."""
         usage = STORAGE | COPY_SRC | COPY_DST
         buffer = self.device.create_buffer(size, usage, f"buffer {number}")
         self.buffers[number] = buffer, size, slices
@@ -346,7 +347,7 @@ class Session:
             self._ranges[number + 1 + n] = Range(buffer, n * part, part)
 
     def destroy_buffer(self, number: int) -> None:
-        """Destroy a buffer and its slices, if it exists, once nothing waits to be submitted."""
+        """Destroy a buffer and its slices, if it exists, once nothing is left to submit."""
         buffer, _, slices = self.buffers.pop(number, (None, 0, 0))
         if buffer is None:
             return
@@ -387,7 +388,7 @@ class Session:
         )
 
     def submit(self) -> None:
-        """Submit what is encoded, if anything is, and was encoded without an error."""
+        """Submit the encoded commands, if there are any and there was no error."""
         if self._encoder is None:
             return
         self._close_pass()
@@ -422,7 +423,7 @@ class Session:
     # -- Reading --------------------------------------------------------------------------------
 
     def fetch(self, number: int, offset: int, size: int) -> Readback:
-        """A copy of a part of a buffer as it is now: the one made ahead, if it is of the same."""
+        """A copy of a part of a buffer: the one made ahead if it matches, else a new one."""
         ahead = self.ahead
         if ahead is not None and ahead.part == (number, offset, size):
             self.ahead = None
@@ -437,9 +438,9 @@ class Session:
 
 
 class Readback:
-    """A copy of a part of a buffer, on its way to the host; recorded as it is made.
+    """A copy of a part of a buffer to the host; the constructor records the copy.
 
-    Its staging buffer goes back when nobody holds it any more.
+    Its staging buffer is returned when the object is collected.
     """
 
     def __init__(self, session: Session, number: int, offset: int, size: int) -> None:
@@ -453,17 +454,17 @@ class Readback:
         session.copy(source, offset, self._staging[1], self._copied)
 
     def map(self) -> None:
-        """Begin to map it, once it is submitted."""
+        """Start to map the copy; it must be submitted."""
         assert self._staging is not None
         self._mapping = self._session.device.map(self._staging[1], self._copied)
 
     def arrived(self) -> Any:
-        """Its memory, waited for; it lives as long as this.
+        """Wait for the copy and return its memory, which is valid as long as this object.
 
         Raises
         ------
         StreamError
-            Where it could not be mapped.
+            If it could not be mapped.
         """
         mapping, device = self._mapping, self._session.device
         assert mapping is not None
@@ -491,7 +492,7 @@ class Readback:
 
 
 class Staging:
-    """Buffers that the GPU copies into and the host maps; a bounded number waits idle."""
+    """Buffers that the GPU copies into and the host maps; a bounded number is kept idle."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -503,7 +504,7 @@ class Staging:
         for position, (idle, _) in enumerate(self._idle):
             if size <= idle <= 4 * max(size, SMALLEST):
                 return self._idle.pop(position)
-        # Powers of two, so that reads of slightly different sizes share.
+        # Powers of two, so that reads of slightly different sizes share buffers.
         rounded = size if size > MOST_IDLE_BYTES else 1 << (max(size, SMALLEST) - 1).bit_length()
         buffer = self._device.create_buffer(rounded, MAP_READ | COPY_DST, "staging")
         self.count += 1
@@ -526,7 +527,7 @@ class Staging:
 
 
 class Timer:
-    """How long each dispatch takes on the GPU: timestamps around a pass of its own."""
+    """Times dispatches on the GPU by timestamps around a pass for each."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -534,7 +535,7 @@ class Timer:
         self._pipelines: list[int] = []
 
     def next(self, pipeline: int) -> Any:
-        """The descriptor of the pass of the next dispatch; NULL where no room is left."""
+        """The descriptor of the pass of the next dispatch; NULL if no room is left."""
         place = len(self._pipelines) % TIMED_AT_ONCE
         if place == 0:
             if len(self._sets) == MOST_SETS:
@@ -582,7 +583,7 @@ class Timer:
 
 
 def _refuse_aliases(ids: Sequence[int], ranges: Sequence[Range], writable: int) -> None:
-    """Raise where a dispatch binds one buffer twice, and once to write."""
+    """Raise if a dispatch binds one buffer twice and at least one binding is writable."""
     for i, part in enumerate(ranges):
         other = next(j for j, found in enumerate(ranges) if found.buffer == part.buffer)
         if other < i and (writable >> i | writable >> other) & 1:

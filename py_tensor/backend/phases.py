@@ -1,4 +1,4 @@
-"""Host time by phase: a clock that is always in one of a few phases."""
+"""Host time by phase: a clock that is always in exactly one phase."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from time import perf_counter_ns
 from typing import Literal
 
 Phase = Literal["recording", "planning", "compiling", "submitting", "waiting"]
-"""All that is none of the others is recording: of ops, and whatever else Python does."""
+""""recording" is the default: it covers recording ops and everything else that Python does."""
 
 PHASES: tuple[Phase, ...] = ("recording", "planning", "compiling", "submitting", "waiting")
 
 
 class Phases:
-    """Nanoseconds that went by in each phase; what a phase does within another is its own."""
+    """Nanoseconds spent in each phase; time in a nested phase counts only for that phase."""
 
     def __init__(self) -> None:
         self._times = dict.fromkeys(PHASES, 0)
@@ -20,12 +20,12 @@ class Phases:
         self._since = perf_counter_ns()
 
     def times(self) -> dict[Phase, int]:
-        """Those until now."""
+        """The times so far."""
         self.enter(self._current)
         return dict(self._times)
 
     def enter(self, phase: Phase) -> Phase:
-        """Be in a phase from now on; returns the one before it, to go back to at its end."""
+        """Enter a phase; return the previous one, to enter again at its end."""
         before, now = self._current, perf_counter_ns()
         self._times[before] += now - self._since
         self._current, self._since = phase, now

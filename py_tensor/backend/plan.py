@@ -1,7 +1,7 @@
 """A plan: the commands of one flush over numbered buffers, made once per signature.
 
-Pure: from lowered dispatches to arrays of integers. Buffers that do not outlive the flush share
-memory where their uses do not overlap.
+These are pure functions from lowered dispatches to arrays of integers. Temporary buffers share
+memory if their uses do not overlap.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from py_tensor.graph.order import Request
 
 # The commands of the stream; `web/bridge` reads them.
 CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START, FETCH, CLEAR, CHECK = range(1, 11)
-FIRST_START = 16  # dispatches, after which an idle GPU may start on a flush; then twice as many
-MOST_NAMED = 4  # programs of a flush, in messages
-PARAM_WINDOW = 1 << 20  # bytes of parameters past which the bridge submits in between
+FIRST_START = 16  # dispatches before the first START (an idle GPU may begin); later gaps double
+MOST_NAMED = 4  # programs of a flush that messages name
+PARAM_WINDOW = 1 << 20  # bytes of parameters after which the bridge submits in between
 PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
 
 
@@ -40,29 +40,31 @@ class Measure:
 
 @dataclass(slots=True)
 class Plan:
-    """Commands over numbered buffers, and what to patch into their parameters.
+    """Commands over numbered buffers, and the constants to patch into their parameters.
 
-    Buffers are numbered: first the leaves, then the slabs, the outputs that are slices of these,
-    the other outputs, the buffer that notes indices out of range, and the temporaries.
+    The order of the buffers is: leaves, slabs, outputs that are slices of slabs, other outputs, the
+    buffer that records out-of-range indices, temporaries.
 
     Attributes
     ----------
     commands : array of u32
-        Dispatches with the numbers of their buffers.
+        The commands; dispatches contain the numbers of their buffers.
     params : array of u32
+        The parameters of all dispatches.
     consts : list of (position, slot of the constant node, dtype)
+        Where constants are patched into `params`.
     leaves : list of int
-        The slot of each.
+        The slots of the leaves.
     slabs : list of Slab
-        Buffers that the flush takes from the pool, each for several of its outputs.
+        Buffers from the pool that each hold several outputs.
     slices : list of int
         The slots of those outputs, slab by slab.
     outputs : list of int
-        The slot of each output in a buffer of its own.
+        The slots of the outputs that have their own buffers.
     replaced : list of (slot, slot of a leaf)
-        Further outputs, each written over the elements of a leaf.
+        Outputs that overwrite the buffer of a leaf.
     sizes : list of int
-        The size class of the buffer of each of these, and of each temporary.
+        The size classes of the buffers from `outputs` on: outputs, faults, temporaries.
     dispatches : list of Measure
     cuts : list of int
         Positions of SUBMIT, at which the commands may be sent in parts.
@@ -71,13 +73,14 @@ class Plan:
     label : str
         What the flush computes, for messages.
     work : int
-        Instructions, by estimate.
+        Estimated number of instructions.
     last_pass : (int, int), optional
-        As of the request.
+        See `Request.last_pass`.
     equal : dict
-        The constants that one other stands for, as long as they have its value.
+        Slot of a constant -> slot of the constant with the same value that replaces it. The plan is
+        only valid if they are equal.
     checks : tuple of Check
-        What each word of the buffer that the flush ends with looking at notes.
+        The index check that each word of the faults buffer belongs to.
     """
 
     commands: array[int]
@@ -100,7 +103,7 @@ class Plan:
     checks: tuple[Check, ...] = ()
 
     def holds(self, order: Sequence[Node]) -> bool:
-        """Whether the constants of a flush of its structure are equal where it takes them to be."""
+        """Whether the constants that the plan assumes equal are equal in this order."""
         if not self.equal:
             return True
         ones, others = (
@@ -118,11 +121,11 @@ class Plan:
 
     @property
     def is_submitted_at_once(self) -> bool:
-        """Whether the flush happens as a whole or not at all."""
+        """Whether the flush is one submission, so that it runs as a whole or not at all."""
         return not self.cuts and self.params.itemsize * len(self.params) <= PARAM_WINDOW
 
     def position(self, slot: int) -> int | None:
-        """The number of the buffer with an output; None for what is written over a leaf."""
+        """The number of an output's buffer; None if the output overwrites a leaf."""
         stored = (*self.slices, *self.outputs)
         if slot not in stored:
             return None
@@ -134,7 +137,7 @@ class Plan:
         return len(self.leaves) + len(self.slabs) + len(self.slices)
 
     def repeated(self, times: int) -> Plan:
-        """The plan with all that it runs so many times over, one after the other, in one flush."""
+        """A plan that runs all commands `times` times in sequence, in one flush."""
         if times == 1:
             return self
         return replace(
@@ -146,11 +149,11 @@ class Plan:
         )
 
     def patched(self, order: Sequence[Node]) -> array[int]:
-        """The parameters with the values of constant nodes."""
+        """The parameters, with the values of the constant nodes."""
         if not self.consts:
             return self.params
         params = self.params[:]
-        if self.has_floats_only:  # as most have: all of them at once
+        if self.has_floats_only:  # the usual case, converted in one step
             values = array("f", [order[slot].attrs for _, slot, _ in self.consts])
             words = array("I", values.tobytes())
             for (position, _, _), word in zip(self.consts, words, strict=True):
@@ -174,10 +177,10 @@ def make_plan(
     Parameters
     ----------
     submit_work, most_work : int
-        Estimated instructions after which to submit, and past which to split a dispatch: drivers
+        Estimated instructions after which to submit, and above which to split a dispatch. Drivers
         reset a device that is busy for two seconds.
     dispatch_work : int
-        What a dispatch takes besides, in instructions.
+        The fixed cost of a dispatch, in instructions.
     """
     pieces = [p for d in lowered.dispatches for p in d.pieces(most_work)]
     plan = Plan(array("I"), array("I"))
@@ -211,7 +214,7 @@ def make_plan(
 
 
 def _bits(numbers: Sequence[complex]) -> bytes:
-    """Numbers as float64, which holds all of 32 bits: a loop has thousands of them."""
+    """The bytes of numbers as float64, for a fast comparison of thousands; exact for 32 bits."""
     try:
         return array("d", cast("Sequence[float]", numbers)).tobytes()
     except TypeError:  # some are complex
@@ -219,7 +222,7 @@ def _bits(numbers: Sequence[complex]) -> bytes:
 
 
 def largest_temporary(request: Request, lowered: Lowered) -> tuple[int, str]:
-    """Bytes of the largest buffer that does not outlive the flush, and the op it is of."""
+    """Return the bytes of the largest temporary buffer, and the name of its op."""
     sizes = [
         (_nbytes(request, lowered, slot), _name(request, dispatch, slot))
         for dispatch in lowered.dispatches
@@ -234,14 +237,14 @@ def _name(request: Request, dispatch: Dispatch, slot: int) -> str:
 
 
 def _append(plan: Plan, dispatch: Dispatch, offset: int, number: dict[int, int]) -> None:
-    """One DISPATCH."""
+    """Append a DISPATCH command."""
     size = 4 * len(dispatch.params)
     head = DISPATCH, dispatch.program.number, 4 * offset, size, *groups_for(dispatch.count)
     plan.commands.extend((*head, len(dispatch.slots), *(number[slot] for slot in dispatch.slots)))
 
 
 def _place_params(plan: Plan, dispatch: Dispatch, blocks: dict[tuple[int, ...], int]) -> int:
-    """Append a dispatch's parameters; equal blocks without constants stand there once."""
+    """Append a dispatch's parameters, or reuse an equal block without constants."""
     known = None if dispatch.consts else blocks.get(dispatch.params)
     if known is not None:
         return known
@@ -257,18 +260,18 @@ def _place_params(plan: Plan, dispatch: Dispatch, blocks: dict[tuple[int, ...], 
 def _assign_buffers(
     plan: Plan, request: Request, lowered: Lowered, pieces: Sequence[Dispatch]
 ) -> dict[int, int]:
-    """Number the buffers of the flush, with as few temporary ones as the order of uses allows.
+    """Number the buffers of the flush, with as few temporaries as the order of uses allows.
 
-    From the last dispatch to the first: so a temporary may use what becomes an output's buffer
-    later, and a chain needs one buffer besides its input and its output.
+    Dispatches are visited from last to first. A temporary can then use the buffer that later
+    becomes an output, and a chain needs only one buffer besides its input and its output.
     """
-    origin: dict[int, int] = {}  # of a slot that is written over another: the first of them
+    origin: dict[int, int] = {}  # overwriting slot -> the slot that first had the buffer
     for slot, over in lowered.replaced.items():
         origin[slot] = origin.get(over, over)
     result = {first: slot for slot, first in origin.items() if slot in request.wanted}
     first_use: dict[int, int] = {}
     last_use: dict[int, int] = {}
-    buffers: list[list[int]] = []  # that each dispatch uses, by the slot that has them first
+    buffers: list[list[int]] = []  # the buffers of each dispatch, by the slot that first has them
     for n, dispatch in enumerate(pieces):
         buffers.append(list(dict.fromkeys(origin.get(slot, slot) for slot in dispatch.slots)))
         for slot in buffers[-1]:

@@ -9,28 +9,28 @@ from heapq import heappop, heappush
 from py_tensor.codegen.slabs import Slab
 
 Kind = int | Slab
-"""Of a buffer: a size class, or a slab. What is freed serves the next of its kind."""
+"""The kind of a buffer: a size class, or a slab. A freed buffer is reused for the same kind."""
 
 
 def bytes_of(kind: Kind) -> int:
-    """What a buffer of this kind takes."""
+    """The bytes of a buffer of this kind."""
     return kind.nbytes if isinstance(kind, Slab) else kind
 
 
 class Pool:
-    """Freed buffers, kept by kind for the next that asks.
+    """Freed buffers, kept by kind for reuse.
 
-    That one gets the buffer made first, whatever was freed last, so that a loop has the same
-    buffers in the same places and finds its bind groups.
+    A request gets the free buffer with the smallest id, whatever was freed last. A loop therefore
+    has the same buffers in the same places in each pass, and finds its bind groups.
 
-    The pool keeps at most as many bytes as were ever in use at once, or `limit` if that is more.
-    Ids are never reused; those of a slab's slices are the ones behind its own. A slab is one buffer
-    here: whoever holds slices of it releases it with the last of them. The caller sends CREATE and
-    DESTROY to the device.
+    The pool keeps at most `limit` bytes, or the peak of bytes in use if that is more. Ids are never
+    reused; the ids of a slab's slices follow its own. A slab counts as one buffer, which is
+    released with the last of its slices. The caller sends CREATE and DESTROY to the device.
 
-    An interrupt may come between any two steps. What changes the pool notes so before and after,
-    and `collect`, with which every use of the pool begins, first repairs what did not come to its
-    end. What `take` and `new` give is lost unless `handed_over` says that it has owners.
+    An interrupt may come between any two steps. Methods that change the pool set a flag while they
+    run. Every use of the pool begins with `collect`, which first repairs a change that was not
+    completed. Buffers from `take` and `new` are dropped by that repair unless `handed_over` was
+    called to say that they have owners.
     """
 
     def __init__(self, limit: int) -> None:
@@ -40,14 +40,14 @@ class Pool:
         self.peak_bytes = 0
         self._free: dict[Kind, list[int]] = {}
         self._kinds: dict[int, Kind] = {}
-        self._asked: dict[Kind, int] = {}  # when a kind was last asked for
+        self._asked: dict[Kind, int] = {}  # kind -> number of the last request for it
         self._asks = 0
         self._next = 1
         # Finalizers only append here: they may run anywhere, even inside the methods below.
         self.released: deque[int] = deque()
-        self.abandoned: deque[int] = deque()  # of a flush that came to no end: may not exist
+        self.abandoned: deque[int] = deque()  # of a flush that did not complete: may not exist
         self._to_destroy: dict[int, None] = {}
-        self._taken: list[int] = []  # what nobody owns yet
+        self._taken: list[int] = []  # without an owner yet
         self._is_changing = False
 
     @property
@@ -62,7 +62,7 @@ class Pool:
         return len(self._free.get(kind, ())) >= count
 
     def take(self, kinds: Sequence[Kind]) -> list[tuple[int, bool]]:
-        """A buffer of each of these kinds, and whether it exists: else it has a new id."""
+        """Return a buffer of each kind: its id, and whether it exists already."""
         self._is_changing = True
         taken: list[tuple[int, bool]] = []
         pooled = new = 0
@@ -86,7 +86,7 @@ class Pool:
         return taken
 
     def new(self, kind: Kind) -> int:
-        """The id of a buffer of this kind that is to be created."""
+        """Return the id of a new buffer of this kind, which the caller must create."""
         self._is_changing = True
         number = self._number(kind)
         self.live_bytes += bytes_of(kind)
@@ -95,11 +95,11 @@ class Pool:
         return number
 
     def handed_over(self) -> None:
-        """What was taken has owners, who will release it."""
+        """Record that the taken buffers have owners, which will release them."""
         self._taken.clear()
 
     def _number(self, kind: Kind) -> int:
-        """A new id, and behind it those of its slices."""
+        """Return a new id, and reserve the following ids for its slices."""
         number = self._next
         self._taken.append(number)
         self._next = number + 1 + (kind.slices if isinstance(kind, Slab) else 0)
@@ -119,7 +119,7 @@ class Pool:
         while released:
             number = released[0]
             kind = self._kinds.get(number)
-            if kind is not None:  # else: it died with its device
+            if kind is not None:  # otherwise it was destroyed in a repair
                 self.live_bytes -= bytes_of(kind)
                 self.pooled_bytes += bytes_of(kind)
                 heappush(self._free.setdefault(kind, []), number)
@@ -135,21 +135,21 @@ class Pool:
         self._is_changing = False
 
     def to_destroy(self) -> list[int]:
-        """Ids to be destroyed: what is past the limit, and what was abandoned.
+        """The ids of buffers to destroy: those above the limit, and abandoned ones.
 
-        Of a kind that nobody asked for in the longest time, as those of others may be needed next.
+        The least recently requested kinds are evicted first.
         """
         while self.pooled_bytes > max(self.limit, self.peak_bytes):
             self._evict(min(self._free, key=lambda k: (self._asked.get(k, 0), -bytes_of(k))))
         return list(self._to_destroy)
 
     def destroyed(self, numbers: Iterable[int]) -> None:
-        """The device was told to destroy these."""
+        """Record that the device was told to destroy these buffers."""
         for number in numbers:
             self._to_destroy.pop(number, None)
 
     def drain(self) -> None:
-        """Have everything pooled destroyed."""
+        """Mark all pooled buffers for destruction."""
         while self._free:
             self._evict(next(iter(self._free)))
 
@@ -165,10 +165,10 @@ class Pool:
         self._is_changing = False
 
     def _repair(self) -> None:
-        """Count anew after an interrupt, which may have come between any two steps.
+        """Rebuild the state after an interrupt, which may have come between any two steps.
 
-        What was taken and has no owner yet is to be destroyed: nobody knows whether it exists.
-        Repeating any part of this changes nothing, so that it may be interrupted too.
+        Taken buffers without an owner are destroyed, because it is unknown whether they exist. This
+        method may itself be interrupted: repeating any part of it changes nothing.
         """
         kinds = self._kinds
         released, abandoned = list(self.released), list(self.abandoned)

@@ -11,23 +11,23 @@ from py_tensor.backend.pool import Pool
 from py_tensor.dtypes import typed
 from py_tensor.layout import Layout
 
-COPIED_BYTES = 1 << 16  # up to which the elements that were read once stay on the host as well
+COPIED_BYTES = 1 << 16  # elements up to this size also stay on the host after a read
 MOST_COPIED = 1 << 24  # bytes of all copies on the host
 
 
 class Storage:
-    """A buffer with the elements of one node, or of several: a slab.
+    """A buffer with the elements of one node, or of several nodes (a slab).
 
-    It goes back to the pool with its last reference.
+    It returns to the pool with its last reference.
 
     Attributes
     ----------
     pool : Pool
-        That of the device on which the buffer is: each device has a pool of its own.
+        The pool of the buffer's device; each device has its own.
     number : int
         The buffer's id.
     exists : bool
-        False until the flush that creates the buffer came to its end.
+        False until the flush that creates the buffer has been sent.
     submission : Submission
         The flush that computes the elements.
     copy : memoryview, optional
@@ -52,7 +52,7 @@ class Storage:
 
 
 class Slice:
-    """A part of a slab, with the elements of one node. The slab lives as long as any of its slices.
+    """A part of a slab, with the elements of one node; it keeps the slab alive.
 
     Attributes
     ----------
@@ -84,14 +84,14 @@ Stored = Storage | Slice  # the elements of a node
 
 
 class Copies:
-    """The copies on the host of what was read, the newest of them up to `MOST_COPIED` bytes."""
+    """Host copies of elements that were read; the newest are kept, up to `MOST_COPIED` bytes."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[ref[Stored], int]] = deque()
         self._nbytes = 0
 
     def keep(self, storage: Stored, data: memoryview) -> None:
-        """Keep the elements, as they were read, with what holds them on the GPU."""
+        """Attach the elements that were read to their storage."""
         if data.nbytes > COPIED_BYTES:
             return
         storage.copy = data.toreadonly()
@@ -105,7 +105,7 @@ class Copies:
 
 
 def picked(data: memoryview, layout: Layout, itemsize: int) -> memoryview:
-    """The elements of a layout over the bytes of all, in row-major order."""
+    """The elements that a layout selects from the bytes of all elements, in row-major order."""
     if layout.size == 1:
         return data[layout.offset * itemsize : (layout.offset + 1) * itemsize]
     words = typed(data, {1: "B", 2: "H", 4: "I", 8: "Q"}[itemsize])

@@ -47,25 +47,25 @@ if TYPE_CHECKING:
     from py_tensor.backend.bridge import Bridge
 
 MAX_PLANS = 512
-FETCHED_BYTES = 1 << 16  # up to which what is read next is copied in the flush that computes it
+FETCHED_BYTES = 1 << 16  # results up to this size are copied for reading by their own flush
 MAX_PIPELINES = 1024
-NAN_PATTERN = 0x7FC0DEAD  # what poisoned buffers hold: a NaN, and an unlikely integer
+NAN_PATTERN = 0x7FC0DEAD  # the content of poisoned buffers: a NaN, or an unlikely integer
 
 
 def acquire() -> WebGPU:
-    """The backend of the GPU, waiting for the adapter."""
+    """Wait for the adapter, and return the backend of the GPU."""
     bridge = host.load_bridge()
     return WebGPU(bridge, host.wait(request_device(bridge), "finding the GPU"))
 
 
 async def acquire_async() -> WebGPU:
-    """The same, awaited."""
+    """Like `acquire`, but await the adapter."""
     bridge = host.load_bridge()
     return WebGPU(bridge, await request_device(bridge))
 
 
 def _store(node: Node, storage: Stored) -> None:
-    """Make a node a leaf. In this order: one with storage is a leaf whatever else it holds."""
+    """Make a node a leaf. `storage` is set first, because any node with storage is a leaf."""
     node.storage = storage
     node.key = node.meta.leaf_key or leaf_key(node.meta)
     node.inputs = ()
@@ -77,16 +77,16 @@ def _lost() -> DeviceLostError:
 
 @dataclass(slots=True)
 class Timed:
-    """What `start_timing` began to collect.
+    """The results of `start_timing` and `stop_timing`.
 
     Attributes
     ----------
     dispatches : list of Measure
-        In the order of running.
+        The dispatches in execution order.
     times : list of (Measure, begin, end)
-        Those that the GPU timed, in ns since the first began.
+        The dispatches that the GPU timed, in ns since the first began.
     compiles : list of (Program, ns)
-        How long each new kernel took to compile, the wait for it included.
+        The time that each new kernel took to compile, including the wait.
     """
 
     dispatches: list[Measure] = field(default_factory=list[Measure])
@@ -95,21 +95,21 @@ class Timed:
 
 
 class WebGPU(Connection):
-    """A backend over a bridge; `web/bridge/stream.js` has the commands."""
+    """A backend over a bridge; `web/bridge/stream.js` documents the commands."""
 
     def __init__(self, bridge: Bridge, acquired: str) -> None:
         self.programs = Programs()
         self.sync_each_op = False
         self.poison = False
         self.wgsl = False
-        self.planned = self.recalled = 0  # plans made, and plans found again
-        self._timed: Timed | None = None  # while dispatches are timed
+        self.planned = self.recalled = 0  # plans made, and plans found in the cache
+        self._timed: Timed | None = None  # set while dispatches are timed
         self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
         self._defined: OrderedDict[int, None] = OrderedDict()
         super().__init__(bridge, acquired)
 
     def _set_up(self, found: dict[str, Any]) -> None:
-        self._plans.clear()  # they are made for an adapter
+        self._plans.clear()  # plans depend on the adapter
         super()._set_up(found)
         self.programs.take(self.profile.implementations)
 
@@ -139,7 +139,7 @@ class WebGPU(Connection):
         return {name: named[name] for name in tuning_parameters(self.profile.software)}
 
     def check(self, op: str, meta: Meta) -> None:
-        """Raise where a tensor of this kind cannot be stored here."""
+        """Raise if a tensor of this dtype and shape cannot be stored here."""
         if not meta.dtype.on_gpu:
             is_complex = meta.dtype.kind == "c"
             instead, python = ("complex64", "complex") if is_complex else ("float32", "float")
@@ -174,7 +174,7 @@ class WebGPU(Connection):
         return storage
 
     def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
-        """A buffer with these elements; None where the device is lost."""
+        """Upload elements to a buffer; return None if the device is lost."""
         sizes = [size_class(meta.nbytes)]
         source = array("B")
         source.frombytes(data)
@@ -197,7 +197,7 @@ class WebGPU(Connection):
             self.phases.enter(before)
 
     def carry_out(self, plan: Plan, request: Request, *, poison: bool) -> None:
-        """Run a plan of a request; with `poison`, in buffers that are filled with NaN before."""
+        """Run the plan of a request; with `poison`, fill its buffers with NaN first."""
         if self.wgsl:
             self._show_new(plan.programs)
         storages: list[Stored] = [request.order[slot].storage for slot in plan.leaves]
@@ -205,7 +205,7 @@ class WebGPU(Connection):
         generation = self.generation
         waited = self._compile_ahead(plan.programs)
         waited |= self._ensure_large(plan.sizes, plan.slabs)
-        # From here to the first submit nothing waits; before, other Python may have run.
+        # Nothing waits from here to the first submit; other tasks may have run before.
         for storage in storages:
             self._check_alive(storage)
         if waited:
@@ -214,7 +214,7 @@ class WebGPU(Connection):
                 raise StaleRequestError
         sent = self._run(plan, request, storages, poison)
         if not sent:
-            if storages:  # what would be computed from a lost device's tensors is lost with them
+            if storages:  # results computed from a lost device's tensors are lost too
                 raise _lost()
             self._revive()
             raise StaleRequestError
@@ -225,7 +225,7 @@ class WebGPU(Connection):
                 self.ledger.check(request.order[slot].storage.submission)
 
     def _run(self, plan: Plan, request: Request, leaves: list[Stored], poison: bool) -> bool:
-        """One flush; False where the device is lost. Until it is sent, nodes stay as they are."""
+        """Run one flush; return False if the device is lost. Nodes change only after it is sent."""
         order = request.order
         made = self._allocate([*plan.slabs, *plan.sizes])
         slabs, buffers = made[: len(plan.slabs)], made[len(plan.slabs) :]
@@ -235,7 +235,7 @@ class WebGPU(Connection):
             for position in range(kind.slices)
         ]
         table = array("I", [x.number for x in (*leaves, *slabs, *slices, *buffers)])
-        # Behind the outputs come the temporaries.
+        # The buffers after the outputs are temporaries.
         results: list[tuple[int, Stored]] = [*zip(plan.slices, slices, strict=True)]
         results += zip(plan.outputs, buffers, strict=False)
         self._define(plan.programs)
@@ -254,7 +254,7 @@ class WebGPU(Connection):
                 self._timed.dispatches.extend(plan.dispatches)
             self._note_results(plan, order, results)
         except BaseException:
-            # Interrupted. What is written over cannot be computed again: its results must be kept.
+            # Interrupted. Overwritten leaves cannot be computed again, so keep the results.
             if plan.replaced and self.bridge.lastFlush() >= number:
                 self._note_sent(made, self.ledger.newest)
                 self._note_results(plan, order, results)
@@ -262,7 +262,7 @@ class WebGPU(Connection):
         return True
 
     def _read_ahead(self, plan: Plan, request: Request) -> array[int]:
-        """The command that copies what is read next, while there is surely memory for the copy."""
+        """The command that copies the result that is read next, if it is small."""
         slot = request.read
         if slot is not None and (position := plan.position(slot)) is not None:
             nbytes = request.order[slot].meta.nbytes
@@ -273,7 +273,7 @@ class WebGPU(Connection):
     def _note_results(
         self, plan: Plan, order: list[Node], results: list[tuple[int, Stored]]
     ) -> None:
-        """Give the nodes that a flush computes their storage; it may be done twice."""
+        """Set the storage of the nodes that a flush computes; repeating this has no effect."""
         for slot, leaf in plan.replaced:
             storage = order[leaf].storage
             storage.submission = self.ledger.newest
@@ -291,9 +291,10 @@ class WebGPU(Connection):
         sources: set[Submission],
         made: list[Storage],
     ) -> bool:
-        """Send long work a part at a time: an interrupt can only drop what is not sent yet.
+        """Send long work in parts, because an interrupt can only drop what is not sent yet.
 
-        Others may run in between; but a part whose device is gone is not sent to the next one.
+        Other tasks may run in between. If the device is lost meanwhile, the remaining parts are not
+        sent to its replacement.
         """
         generation = self.generation
         commands = created + plan.commands + read
@@ -337,7 +338,7 @@ class WebGPU(Connection):
         return plan
 
     def plan_for(self, profile: AdapterProfile, request: Request) -> Plan:
-        """A new plan of a request, by the choices of `profile`."""
+        """Make a plan for a request with the choices of `profile`."""
         found = self._repeated(request)
         plan = None if found is None else self._plan_kernels(profile, request, *found)
         if plan is None:
@@ -359,7 +360,7 @@ class WebGPU(Connection):
     def _repeated(
         self, request: Request, notes: Notes | None = None
     ) -> tuple[list[Kernel], Repeated] | None:
-        """The kernels of a request with a loop shortened, and which of them repeat in the whole."""
+        """The kernels of a request with its loop shortened, and those that repeat in the whole."""
         short = shorten(request)
         if short is None:
             return None
@@ -381,7 +382,7 @@ class WebGPU(Connection):
         kernels: list[Kernel],
         repeated: Repeated | None = None,
     ) -> Plan | None:
-        """The plan of kernels, some of which may repeat; None where they turn out not to."""
+        """The plan of kernels; None if `repeated` turns out not to hold for their lowerings."""
         if repeated is not None:
             equal = repeated.outside(repeated.short.request.equal)
             if equal is None:
@@ -393,7 +394,7 @@ class WebGPU(Connection):
         work = profile.submit_work
         plan = make_plan(request, lowered, work, work, profile.dispatch_work)
         if plan.replaced and not plan.is_submitted_at_once:
-            # A part that fails would leave overwritten what the next try needs.
+            # If a later part failed, the next attempt would need leaves already overwritten.
             lowered = self._lowered(profile, request, kernels, repeated, overwrites=False)
             if lowered is None:
                 return None
@@ -409,10 +410,10 @@ class WebGPU(Connection):
         *,
         overwrites: bool,
     ) -> Lowered | None:
-        """What kernels become which may write over temporaries, and over leaves if asked to.
+        """Lower kernels, which may overwrite temporaries, and with `overwrites` also leaves.
 
-        Small ones are only written over by what writes a part of them: a copy would be one
-        more dispatch.
+        Small buffers are only overwritten by kernels that write a part of them; these would need
+        one more dispatch for a copy.
         """
         planned = request if repeated is None else repeated.short.request
         leaves = planned.overwritable if overwrites else frozenset[int]()
@@ -435,15 +436,16 @@ class WebGPU(Connection):
         return lowered
 
     def _check_temporaries(self, request: Request, lowered: Lowered) -> None:
-        """Raise where what a flush stores in passing does not fit a buffer."""
+        """Raise if an intermediate result of a flush does not fit in a buffer."""
         nbytes, label = largest_temporary(request, lowered)
         if nbytes > self.max_bytes:
             raise self._too_large(f"{label}: an intermediate result", nbytes)
 
     def _compile_ahead(self, programs: list[Program]) -> bool:
-        """Compile the new ones of a plan in the background; whether it waited for that.
+        """Compile the new programs of a plan in the background; return whether it waited for that.
 
-        The flush would do it one by one, and in the process that draws the page, which then stands.
+        The flush itself would compile them one by one, in the browser's GPU process, and the page
+        would freeze.
         """
         new = [program for program in programs if program.number not in self._defined]
         if not new or not host.can_wait():
@@ -458,7 +460,7 @@ class WebGPU(Connection):
         return True
 
     def _compile(self, programs: list[Program]) -> None:
-        """Compile programs side by side, and wait until that is done."""
+        """Compile programs in parallel, and wait until that is done."""
         self._define(programs)
         for program in programs:
             self.bridge.warm(program.number)
@@ -476,7 +478,7 @@ class WebGPU(Connection):
                 print(program.listing())
 
     def _define(self, programs: list[Program]) -> None:
-        """Make programs known to the bridge; those used least recently are dropped past a bound."""
+        """Define programs in the bridge; above a limit, the least recently used are dropped."""
         for program in programs:
             if program.number in self._defined:
                 self._defined.move_to_end(program.number)
@@ -496,7 +498,7 @@ class WebGPU(Connection):
     # -- Buffers --------------------------------------------------------------------------------
 
     def _allocate(self, kinds: Sequence[Kind]) -> list[Storage]:
-        """Buffers of these kinds: pooled ones, or such as `_created` makes in the flush."""
+        """Buffers of these kinds: pooled ones, or new ones that `_created` creates in the flush."""
         pool = self.pool
         pool.collect()
         storages = [Storage(pool, number, exists) for number, exists in pool.take(kinds)]
@@ -504,24 +506,24 @@ class WebGPU(Connection):
         return storages
 
     def _created(self, storage: Storage, poison: bool) -> tuple[int, ...]:
-        """The commands that make a buffer there, and poison it where that is asked for."""
+        """The commands that create a buffer if it does not exist, and with `poison` fill it."""
         size, slices = self._size(storage)
         create = () if storage.exists else (CREATE, storage.number, size, slices)
         return (*create, FILL, storage.number, NAN_PATTERN, size) if poison else create
 
     def _size(self, storage: Storage) -> tuple[int, int]:
-        """Bytes of the buffer, those of its kind as far as the device allows; and its slices.
+        """The bytes of a buffer, limited by the device, and its number of slices.
 
-        So what is in one place of the pool has one size.
+        The size depends on the kind only, so all buffers of a kind are interchangeable.
         """
         kind = self.pool.kind_of(storage.number)
         slices = kind.slices if isinstance(kind, Slab) else 0
         return min(bytes_of(kind), self.max_bytes), slices
 
     def _ensure_large(self, sizes: Sequence[int], slabs: Sequence[Slab] = ()) -> bool:
-        """Make large buffers that the pool lacks at once, and wait for each; whether it waited.
+        """Create large buffers that the pool lacks, wait for each, and return whether it waited.
 
-        So running out of memory is known here, where everything can still be tried again.
+        Running out of memory is thus detected here, where everything can still be retried.
         """
         least = self.checked_allocation
         large: list[Kind] = sorted(size for size in sizes if size >= least)
@@ -536,12 +538,12 @@ class WebGPU(Connection):
         return True
 
     def _create_checked(self, kind: Kind) -> None:
-        """A pooled buffer of this kind, made now; empties the pool and tries again if need be."""
+        """Create a pooled buffer of this kind; on failure, empty the pool and try once more."""
         for attempt in range(2):
             failure = self._create(kind)
             self.pool.collect()
             if failure is None or failure["kind"] == "lost":
-                return  # the flush will find the loss out, and go on with a new device
+                return  # the flush will detect the loss and get a new device
             if failure["kind"] != "out-of-memory":
                 raise error_of(failure)
             self.checked_allocation = 0
@@ -553,7 +555,7 @@ class WebGPU(Connection):
         )
 
     def _create(self, kind: Kind) -> Failure | None:
-        """Make a buffer and leave it to the pool, or tell why there is none."""
+        """Create a buffer and leave it to the pool, or return the failure."""
         storage = Storage(self.pool, self.pool.new(kind), exists=False)
         self.pool.handed_over()
         promise = self.bridge.allocate(storage.number, *self._size(storage))
@@ -566,7 +568,7 @@ class WebGPU(Connection):
     # -- Reports --------------------------------------------------------------------------------
 
     def start_timing(self) -> None:
-        """Time every dispatch from now on, and every kernel that is compiled."""
+        """Time every dispatch and every compilation of a kernel from now on."""
         if self._timed is not None:
             raise DeviceError("profile: another profile is running")
         if not self.bridge.startTimer():
@@ -574,9 +576,9 @@ class WebGPU(Connection):
         self._timed = Timed()
 
     def stop_timing(self) -> Timed:
-        """What was timed since then.
+        """Return what was timed since `start_timing`.
 
-        Dispatches past a bound of the bridge, and those of a device that was lost, are left out.
+        Dispatches above a limit of the bridge, and those of a lost device, are left out.
         """
         timed, self._timed = self._timed or Timed(), None
         outcome = host.wait(self.bridge.stopTimer(), "pt.profile()")
@@ -606,7 +608,7 @@ class WebGPU(Connection):
         }
 
     def stats(self) -> dict[str, int]:
-        """Counts for tests and figures: dispatches, flushes, compiles, plans."""
+        """Counts for tests and reports: dispatches, flushes, compiles, plans."""
         stats: dict[str, int] = json.loads(self.bridge.stats())
         return stats | {
             "planned": self.planned,

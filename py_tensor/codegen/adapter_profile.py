@@ -8,9 +8,9 @@ from py_tensor.codegen.choices import FURTHER, ON_SIMD, Choices, Tile, defaults
 from py_tensor.codegen.library import Implementations
 from py_tensor.codegen.product_cost import choose
 
-MOST_IN_FLIGHT = 64  # flushes, however little they do
-CHEAP = 48  # instructions of a body that may stand in a text several times
-COSTLY = 96  # instructions of one that stands there once, for one element, and in few programs
+MOST_IN_FLIGHT = 64  # flushes, however small
+CHEAP = 48  # a body of at most this many instructions may be repeated in a program
+COSTLY = 96  # a body of more instructions is written once, for one element, in few programs
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class AdapterProfile:
     max_buffers : int
         Storage buffers that one kernel may bind.
     software : bool
-        The adapter runs on a CPU, where a barrier costs each invocation thousands of instructions:
-        few invocations share their work.
+        The adapter runs on a CPU, where a barrier costs each invocation thousands of instructions,
+        so few invocations share their work.
     workgroup_memory : int
-        Bytes that a workgroup may share.
+        Bytes of shared memory that a workgroup may use.
     implementations : Implementations
-        The faster implementations of library functions that are correct on the device.
+        The faster implementations of library functions that are correct on this device.
     choices : Choices or None
         The value of each tuning parameter; None: the defaults for this kind of adapter.
     used : set of str
@@ -42,7 +42,7 @@ class AdapterProfile:
     used: set[str] = field(default_factory=set[str], compare=False, repr=False)
 
     def _use(self, *parameters: str) -> Choices:
-        """The choices, to take the values of these parameters from."""
+        """Return the choices, and record that a plan depends on these parameters."""
         self.used.update(parameters)
         return self.chosen
 
@@ -72,13 +72,14 @@ class AdapterProfile:
         return self._use("map_workgroup").map_workgroup
 
     def map_turns(self, variant: str) -> int:
-        """Vectors or elements that an invocation of an elementwise kernel computes, each in turn.
+        """Vectors or elements that an invocation of an elementwise kernel computes in sequence.
 
-        Single elements share the divisions that find their coordinates. A software adapter tests
-        the bounds of every read of a parameter, which one for all turns saves, and goes through
-        every four invocations of a workgroup, whether they have work or not. 1024 squared on
-        SwiftShader, product and padding by 1, and a sum of 16 elements, in ms: 4 invocations of 128
-        turns take 3.9, 5.5 and 0.017; 64 of 8 turns 5.8, 11.7 and 0.026.
+        With several turns, single elements share the divisions that find their coordinates. A
+        software adapter checks the bounds of every read of a parameter, so one read for all turns
+        is cheaper. It also executes every group of four invocations, whether they have work or
+        not. Times in ms on SwiftShader for a product and a padding by 1 of 1024 squared, and a sum
+        of 16 elements: 4 invocations of 128 turns 3.9, 5.5 and 0.017; 64 invocations of 8 turns
+        5.8, 11.7 and 0.026.
         """
         if self.software:
             return 512 // self.map_workgroup
@@ -87,27 +88,26 @@ class AdapterProfile:
     def takes_vectors(self, cost: int) -> bool:
         """Whether a body with this many instructions is unrolled for four elements.
 
-        The compiler of a software adapter takes long over long code, and copies each function to
-        where it is called.
-        A Fourier transform of 256 points by hand, 40 kernels with sines, compiles for 13 s with
-        vectors and for 4 s without.
+        The compiler of a software adapter is slow on long code, and it inlines every function. A
+        hand-written Fourier transform of 256 points (40 kernels with sines) compiles in 13 s with
+        vectors and in 4 s without.
         """
         return not self.software or cost <= CHEAP
 
     def unrolls(self, cost: int) -> int:
-        """Points, or vectors, of a body of so many instructions that a reduction has in flight.
+        """Points, or vectors, that a reduction has in flight for a body of `cost` instructions.
 
-        A body is written that often, and once more for those left over. One of 400 instructions
-        is seconds to the compiler of an NVIDIA driver where it stands in a kernel 20 times.
+        The body is written once for each, and once more for the remainder. The compiler of an
+        NVIDIA driver takes seconds for a kernel with 20 copies of a body of 400 instructions.
         """
         return self.unroll if cost <= CHEAP else 1
 
     @property
     def reduce_workgroup(self) -> int:
-        """Invocations per workgroup of a reduction or a running fold.
+        """Invocations per workgroup of a reduction or a scan.
 
-        A software adapter goes through every four of them, whether they have work or not: a sum of
-        16 elements takes 10 µs with 4 on SwiftShader, 19 with 64.
+        A software adapter executes every group of four invocations, whether they have work or not:
+        on SwiftShader, a sum of 16 elements takes 10 µs with 4 invocations and 19 µs with 64.
         """
         return 4 if self.software else self.workgroup
 
@@ -123,45 +123,46 @@ class AdapterProfile:
 
     @property
     def least_slice(self) -> int:
-        """Steps of an invocation of a reduction that are worth a slice of their row."""
+        """The fewest steps per invocation for which cutting a row into slices is worthwhile."""
         return 256 if self.software else 4 * self.unroll
 
     @property
     def levels(self) -> int:
-        """Levels of partial sums in each invocation: with few invocations, each folds much."""
+        """Levels of partial sums in each invocation; more where few invocations fold long parts."""
         return 4 if self.software else 2
 
     @property
     def submit_work(self) -> int:
-        """Estimated instructions after which to submit: far less than two seconds of work."""
+        """Estimated instructions after which to submit: far less than two seconds' work."""
         return 10**9 if self.software else 2 * 10**11
 
     @property
     def pending_work(self) -> int:
         """Elements that pending ops may visit before they are computed: a fraction of a second.
 
-        So a loop without reads builds up no backlog that would remain after an interrupt.
+        This keeps a loop without reads from building up a backlog that outlasts an interrupt.
         """
         return 3 * 10**8 if self.software else 3 * 10**10
 
     @property
     def ahead_work(self) -> int:
-        """Elements visited by live results, from which on they are computed while more is recorded.
+        """Elements visited by live results at which they are computed while recording continues.
 
-        Half a millisecond of a large GPU. A software adapter works on the cores that record.
+        This is half a millisecond on a large GPU. A software adapter gains nothing from it, because
+        it runs on the same cores as the recording.
         """
         return self.pending_work if self.software else 2 * 10**8
 
     @property
     def dispatch_work(self) -> int:
-        """Instructions for which a dispatch takes the time that it takes by itself."""
+        """The fixed cost of a dispatch, in instructions."""
         return 20_000 if self.software else 10**6
 
     def is_crowded(self, flushes: int, work: int) -> bool:
         """Whether this many flushes in flight, with this much work, are too many.
 
-        A few may be under way, whatever they do; more of them as long as all take some ten
-        milliseconds at most. Each wait costs as much as a flush of small work.
+        A few flushes may always be in flight; more only while together they take about ten
+        milliseconds at most. Each wait costs as much as a small flush.
         """
         few, light = (2, 3 * 10**7) if self.software else (8, 10**10)
         return flushes > few and (work > light or flushes > MOST_IN_FLIGHT)
@@ -179,17 +180,17 @@ class AdapterProfile:
         return self._use("row_lanes").row_lanes if steps <= 2048 else 256
 
     def scan_lanes(self, steps: int) -> int:
-        """Invocations that share one row of a running fold, in tiles of 4 loads each."""
+        """Invocations that share one row of a scan, in tiles of 4 loads each."""
         if self.software:
             return 1
         return next((lanes for lanes in (4, 32) if steps <= 4 * lanes), 256)
 
     def scan_slices(self, rows: int, steps: int, lanes: int) -> int:
-        """The number of slices to cut rows into, for scans.
+        """The number of slices to cut each row of a scan into.
 
-        A workgroup goes along several tiles of a row one after the other, an invocation that has
-        one to itself along its elements: few enough that errors do not add up, and as few as keep
-        the device busy, for every slice is read twice.
+        A workgroup scans the tiles of its slice in sequence; an invocation that has a slice to
+        itself scans its elements in sequence. Slices are short enough that errors do not add up.
+        Otherwise there are only as many as keep the device busy, because every slice is read twice.
         """
         if lanes > 1:
             tiles = -(-steps // (4 * lanes))
@@ -200,13 +201,14 @@ class AdapterProfile:
 
     @property
     def most_bins(self) -> int:
-        """Elements for which a workgroup combines values in its own memory, in 16 KiB of it."""
+        """The most elements that a workgroup can accumulate in its own memory (16 KiB)."""
         return 0 if self.software else 4096
 
     def revisits(self, rows: int, elements: int) -> bool:
         """Whether one kernel may pass over rows of this length several times.
 
-        A workgroup has its rows to itself: they must fit its cache, and be enough for the device.
+        Each workgroup processes its own rows: they must fit its cache, and there must be enough
+        rows to fill the device.
         """
         return elements <= 2**15 and (
             rows >= 64 if self.software else rows * elements < 2**18 or rows >= 256
@@ -214,21 +216,24 @@ class AdapterProfile:
 
     @property
     def most_terms(self) -> int:
-        """Terms of a product that is an elementwise kernel: its time is that of storing results."""
+        """The most terms of a matrix product that is computed by an elementwise kernel.
+
+        Such a kernel takes only the time of storing its results.
+        """
         return 16 if self.software else 4
 
     def has_tiles(self, results: int, terms: int) -> bool:
         """Whether a product uses tiles instead of a reduction.
 
-        A software adapter takes 0.3 s to compile those, 0.03 s for a reduction; and few results
-        are few tiles, that are computed one after the other.
+        A software adapter takes 0.3 s to compile the tiled kernel and 0.03 s for a reduction. Few
+        results also make few tiles, which do not fill the device.
         """
         return not self.software or (results >= 2**10 and results * terms >= 2**21)
 
     def product(self, m: int, n: int, batch: int, k: int) -> tuple[Tile, int]:
-        """Return the tile of a matrix product, and the number of parts of its sum.
+        """Return the tile of a matrix product, and the number of parts that k is split into.
 
-        At least one tile fits every adapter.
+        At least one tile fits on every adapter.
         """
         if self.software:
             return ON_SIMD, 1

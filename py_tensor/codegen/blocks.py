@@ -1,9 +1,10 @@
-"""Elementwise kernels with transposed operands: each invocation computes a block of 4 by 4.
+"""Elementwise kernels with transposed operands: each invocation computes a 4 by 4 block.
 
-Read along its own contiguous dimension, a transposed operand gives four vectors, whose columns are
-what four vectors of the result need: both sides move whole vectors, and neighbouring invocations
-lie so that both sides fill whole lines of the cache. It takes no workgroup memory and no barriers,
-unlike the classic form (Ruetsch and Micikevicius, "Optimizing matrix transpose in CUDA", 2009).
+A transposed operand is read along its own contiguous dimension as four vectors. Four vectors of the
+result need the columns of these, so both reads and writes move whole vectors. Neighbouring
+invocations are arranged so that both fill whole cache lines. This needs no workgroup memory and no
+barriers, unlike the classic form (Ruetsch and Micikevicius, "Optimizing matrix transpose in CUDA",
+2009).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from py_tensor.codegen.emit import BodyCode, Space, Strides, address, decode_coo
 from py_tensor.codegen.program import Params
 from py_tensor.graph.body import Load
 
-ACROSS, ALONG = 8, 4  # blocks of a tile: 32 neighbours read lines of 128 bytes and write some of 64
+ACROSS, ALONG = 8, 4  # blocks of a tile: its 32 invocations read runs of 128 bytes and write 64
 
 
 def transposed(load: Load, strides: Strides, dim: int) -> bool:
-    """Whether a load gives whole vectors along `dim`, which is not the last."""
+    """Whether a load reads whole vectors along `dim`, which is not the last dimension."""
     steps, offset = strides(load.access.strides), load.access.offset
     others = (*steps[:dim], *steps[dim + 1 :], offset)
     return steps[dim] == 1 and all(s % 4 == 0 for s in others)
@@ -28,9 +29,10 @@ def transposed(load: Load, strides: Strides, dim: int) -> bool:
 def crossed_dim(
     loads: Sequence[Load], extents: tuple[int, ...], strides: Strides, modes: dict[Load, str]
 ) -> int | None:
-    """The dimension along which some operands are contiguous; None where blocks are of no use.
+    """Return the dimension along which the transposed operands are contiguous.
 
-    All other operands must come as vectors along the last dimension, or as scalars.
+    All other operands must be vectors along the last dimension, or scalars. None if blocks do not
+    help.
     """
     gathered = [load for load in loads if modes[load] == "g"]
     if not gathered or extents[-1] % 4:
@@ -43,13 +45,13 @@ def crossed_dim(
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The walk over blocks of 4 rows along the last dimension but one, 4 columns along the last."""
+    """Iteration over blocks: 4 rows along the second-last dimension, 4 columns along the last."""
 
     extents: tuple[int, ...]
     strides: Strides
 
     def tiles(self) -> tuple[int, ...]:
-        """How many tiles of 8 by 4 blocks there are along each dimension."""
+        """The number of tiles of 8 by 4 blocks along each dimension."""
         tiles = list(self.extents)
         tiles[-2] = -(-self.extents[-2] // (4 * ACROSS))
         tiles[-1] = -(-self.extents[-1] // (4 * ALONG))

@@ -1,6 +1,5 @@
 """The tuning parameters of kernels and their values; the first value is the default.
 
-The best value differs between GPUs, and `pt.tune()` finds it for the current one. The lists are
 closed: nothing else is ever compiled, and stored choices can only name one of these values.
 """
 
@@ -25,7 +24,7 @@ class Tile:
     bk : int
         Depth of the slices in workgroup memory.
     wk : int
-        Invocations that share each result: each has a part of every slice.
+        Invocations that share each result: each computes a part of every slice.
     """
 
     wx: int
@@ -36,7 +35,7 @@ class Tile:
     wk: int = 1
 
     def __str__(self) -> str:
-        """The part of a workgroup and its depth, then that of an invocation."""
+        """The size of a workgroup's tile and its depth, then the size of an invocation's part."""
         more = f", {self.wk} along k" if self.wk > 1 else ""
         return f"{self.bm}x{self.bn}x{self.bk}/{self.tm}x{self.tn}{more}"
 
@@ -54,12 +53,12 @@ class Tile:
 
     @property
     def staged(self) -> int:
-        """Elements by which results change hands: a vector of each invocation, and gaps."""
+        """Elements through which invocations exchange results: a vector for each, and padding."""
         return 4 * (self.workgroup + 8)
 
     @property
     def memory(self) -> int:
-        """Bytes of both tiles and of results, if operands are read element by element."""
+        """Bytes of workgroup memory for both operands' tiles and for the exchange of results."""
         return 4 * (self.bk * (self.bm + 4 + self.bn + 4) + self.staged)
 
     def constants(self) -> dict[str, int]:
@@ -77,19 +76,19 @@ class Tile:
         }
 
 
-# Chosen from 34 tiles by 81 products on an H200: the best of these is 2 % from the best of all in
-# the mean, 17 % at most. LARGE takes 400 µs for 2048 squared and 3051 for 4096, HALF 69 for 1024,
-# MEDIUM 31 for 640, SMALL 21 for 512.
+# Chosen from 34 tiles by timing 81 products on an H200: the best of these is on average 2 % slower
+# than the best of all, and at most 17 %. LARGE takes 400 µs for 2048 squared and 3051 µs for 4096
+# squared, HALF 69 µs for 1024, MEDIUM 31 µs for 640, SMALL 21 µs for 512.
 LARGE = Tile(16, 16, 8, 8, 16)
 HALF = Tile(8, 16, 8, 8, 16)
 MEDIUM = Tile(16, 8, 8, 4, 32, 2)
 SMALL = Tile(8, 8, 4, 4, 32, 4)
-# For few rows or few columns, where what is read is most of the time: of any k, short, and long.
+# For few rows or few columns, where reading operands dominates: for any k, short k and long k.
 FLAT, FLAT_SHORT, FLAT_LONG = Tile(32, 4, 4, 4, 16), Tile(64, 1, 8, 4, 8), Tile(32, 2, 4, 4, 32, 4)
 TALL, TALL_SHORT, TALL_LONG = Tile(4, 32, 4, 4, 16), Tile(2, 64, 4, 4, 8), Tile(2, 32, 4, 4, 32, 4)
 LEAST = Tile(4, 4, 4, 4, 64, 16)  # for few results
-# Of software adapters, where barriers cost thousands of instructions, but in a workgroup of one
-# SIMD group: SwiftShader takes 0.29 s for 512 squared, 1.66 s by a reduction.
+# For software adapters, where barriers cost thousands of instructions except in a workgroup of one
+# SIMD group. SwiftShader takes 0.29 s for 512 squared, and 1.66 s with a reduction.
 ON_SIMD = Tile(2, 2, 4, 4, 8)
 FURTHER = HALF, FLAT, FLAT_SHORT, FLAT_LONG, TALL, TALL_SHORT, TALL_LONG, LEAST
 
@@ -103,16 +102,16 @@ class Choices:
     Attributes
     ----------
     large_tile, medium_tile, small_tile : Tile
-        Of matrix products.
+        Tiles of matrix products.
     processors : int
-        Workgroups that run without sharing what the device can issue.
+        Workgroups that run at full speed side by side.
     row_lanes, short_row_lanes : int
-        Invocations that share a row of a reduction or of a softmax: of up to 2048 loads, of up
-        to 64.
+        Invocations that share a row of a reduction or of a softmax: rows of up to 2048 loads, and
+        rows of up to 64.
     unroll : int
         Independent loads that each invocation of a reduction keeps in flight.
     reduce_groups : int
-        Workgroups into which to cut few long rows, to keep the device busy.
+        Workgroups into which a few long rows are cut to keep the device busy.
     map_workgroup : int
         Invocations per workgroup of an elementwise kernel.
     """
@@ -166,7 +165,7 @@ _SOFTWARE_VALUES: Mapping[str, tuple[Value, ...]] = {
 
 
 def defaults(software: bool) -> Choices:
-    """Return the choices for an untuned adapter; `software`: it runs on a CPU."""
+    """Return the choices for an untuned adapter; `software` means that it runs on a CPU."""
     return ON_SOFTWARE if software else ON_GPU
 
 
@@ -202,7 +201,7 @@ def kept_choices(record: str, software: bool) -> Choices | None:
     Parameters
     ----------
     record : str
-        JSON, ``{"choices": {name of a parameter: text of a value}}`` and more; or anything at all.
+        JSON, ``{"choices": {name of a parameter: text of a value}, ...}``. Any text is accepted.
     """
     try:
         found: Any = json.loads(record)["choices"].items()

@@ -1,11 +1,11 @@
 """The layout of elements in buffers: bindings, and the WGSL that reads and writes elements.
 
-An element of four bytes is a word, and one of eight bytes two words. Smaller ones are packed, four
-or two to a u32, the first in the lowest bits, as in host memory. Kernels access buffers only
-through this module and the functions of `shaders/lib/storage.wgsl` that it calls.
+An element of four bytes is one word, and an element of eight bytes is two words. Smaller elements
+are packed four or two to a u32, the first in the lowest bits, as in host memory. Kernels access
+buffers only through this module and the functions of `shaders/lib/storage.wgsl` that it calls.
 
-Four neighbours, from a multiple of four on, are a vector, and so are 16 of a byte each where a
-kernel has nothing else. Elements of two words are loaded and stored one by one.
+A vector is four neighbouring elements that start at a multiple of four. In kernels that only use
+one-byte elements it may be 16. Elements of two words are loaded and stored one by one.
 
 Vector stores write whole words. Stores of single packed elements change only their bits, with
 atomic operations, because other invocations may write neighbouring elements at the same time.
@@ -29,13 +29,13 @@ class Binding:
     Attributes
     ----------
     slot : int
-        Of the node; -1 - n for the n-th temporary of the plan.
+        The slot of the node; -1 - n for the n-th temporary of the plan.
     vector : bool
-        Whether it is an array of vectors, and not of elements or of words of packed ones.
+        Whether it is an array of vectors rather than of elements (or words of packed elements).
     atomic : bool
         Whether its words are atomic.
     lanes : int
-        Elements of a vector: four, or 16 of a byte each.
+        Elements of a vector: 4, or 16 if they have one byte.
     """
 
     slot: int
@@ -55,7 +55,7 @@ class Binding:
 
     @property
     def _words(self) -> int:
-        """Of a vector."""
+        """Words of a vector."""
         return self.dtype.itemsize * self.lanes // 4
 
     @property
@@ -97,7 +97,7 @@ class Binding:
         return f"b{number}[{at}] = {self._vector}({', '.join(words)});"
 
     def lane(self, dtype: DType, vector: str, number: int | str) -> str:
-        """One of the elements of a vector that was loaded, as a value; a number may be WGSL."""
+        """WGSL of element `number` of a loaded vector; the number may itself be WGSL."""
         dynamic = isinstance(number, str)
         if not dtype.is_packed:
             which = f"[{number}]" if dynamic else f".{XYZW[number]}"
@@ -111,7 +111,7 @@ class Binding:
 
 
 def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
-    """The bits of elements, shifted to where they lie in a word, by word."""
+    """The bits of each word's elements, shifted to their position in it."""
     each = dtype.per_word
     return [
         [
@@ -123,9 +123,9 @@ def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
 
 
 def as_words(dtype: DType, value: str) -> list[str]:
-    """The bits of a value, each word a u32 of its own; `from_words` reads them back.
+    """WGSL of the bits of a value, one u32 per word; `from_words` is the inverse.
 
-    The text of a value of two words occurs twice, so it should be a name.
+    `value` should be a name, because it occurs twice for a value of two words.
     """
     if dtype.is_wide:
         parts = [f"{value}.x", f"{value}.y"]
@@ -140,7 +140,7 @@ def as_words(dtype: DType, value: str) -> list[str]:
 
 
 def from_words(dtype: DType, *words: str) -> str:
-    """WGSL that reads a value out of its u32 words."""
+    """WGSL of the value with these u32 words."""
     if dtype.is_wide:
         value = f"vec2u({', '.join(words)})"
         return value if dtype.kind != "c" else f"bitcast<vec2f>({value})"
@@ -155,7 +155,7 @@ def from_words(dtype: DType, *words: str) -> str:
 
 
 def to_words(value: complex, dtype: DType) -> list[int]:
-    """A Python scalar as the words that `from_words` reads back."""
+    """The words of a Python scalar, as `from_words` expects them."""
     if dtype.kind == "c":
         return [_float_bits(part, real_of(dtype)) for part in (value.real, value.imag)]
     value = value.real
@@ -167,5 +167,5 @@ def _float_bits(value: float, dtype: DType) -> int:
     value = dtype.rounded(value) if dtype.is_small else value
     try:
         return int.from_bytes(struct.pack("<f", value), "little")
-    except OverflowError:  # past the largest float32: infinite, as NumPy rounds it
+    except OverflowError:  # beyond the largest float32, NumPy rounds to infinity
         return 0x7F800000 if value > 0 else 0xFF800000

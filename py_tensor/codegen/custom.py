@@ -1,4 +1,4 @@
-"""User-defined kernels: names for buffers, shapes and numbers, and one dispatch."""
+"""User-defined kernels: a WGSL body with named buffers, shapes and numbers, run in one dispatch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from py_tensor.graph.kernel import Kernel, Pass
 from py_tensor.shapes import Shape, size_of
 
 FIRST = 1  # position in params of the first workgroup's number
-COST = 64  # instructions of an invocation, as a guess
+COST = 64  # assumed instructions of an invocation
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A tensor that the body refers to; without a slot, an output that is not requested."""
+    """A tensor that the body refers to; an output that is not requested has no slot."""
 
     name: str
     slot: int | None
@@ -39,9 +39,9 @@ class CustomPass(Pass):
     name, body : str
     inputs, outputs : tuple of Buffer
     numbers : tuple
-        The names and constants of its parameters.
+        The name and the constant of each number.
     workgroup : int
-        Invocations of a workgroup.
+        Invocations per workgroup.
     """
 
     name: str
@@ -72,7 +72,7 @@ class CustomPass(Pass):
         return {x.slot for x in self.outputs if x.slot is not None}
 
     def written(self, points: int) -> int:
-        """Of its operands as well: what the body loads is not known."""
+        """Include the operands' bytes: it is unknown what the body loads."""
         return sum(size_of(x.shape) * x.dtype.itemsize for x in (*self.inputs, *self.outputs))
 
     def buffers(self, together: int, faults: int) -> int:
@@ -80,9 +80,10 @@ class CustomPass(Pass):
 
 
 def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """One dispatch, of as many invocations as the kernel has points.
+    """Return one dispatch with an invocation for each point of the kernel.
 
-    The body sees packed tensors as words: copies of operands before, of results after.
+    Packed tensors are unpacked to one element per word for the body: operands are copied before the
+    dispatch, results after it.
     """
     (stage,) = kernel.stages
     assert isinstance(stage, CustomPass)

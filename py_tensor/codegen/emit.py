@@ -1,7 +1,7 @@
 """WGSL of bodies: a body becomes one scalar function, and the code around it loads its arguments.
 
-A kernel that handles four neighbouring elements at a time calls that function four times: loads
-and stores are vectors, arithmetic is scalar, as GPUs execute it anyway.
+A kernel that handles four neighbouring elements at a time calls that function four times. Loads and
+stores use vectors; arithmetic is scalar, which is how GPUs execute it anyway.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, l
 from py_tensor.shapes import size_of
 
 Texts = TypeVar("Texts", str, tuple[str, ...])
-Strides = Callable[[tuple[int, ...]], tuple[int, ...]]  # of an access, over a kernel's dimensions
+Strides = Callable[[tuple[int, ...]], tuple[int, ...]]  # of an access -> over a kernel's dimensions
 
 RANKS = (1, 2, 4, 8, 16, 32, 64)
-MOST_PADDED = 4  # dimensions to which fewer are filled up
+MOST_PADDED = 4  # lower ranks are padded to at most this many dimensions
 
 
 def rank_class(rank: int) -> int:
-    """Ranks are compiled for powers of two; the dimensions added have extent 1."""
+    """The next power of two: programs are compiled for these ranks, and added extents are 1."""
     return next(r for r in RANKS if rank <= r)
 
 
 def padded_class(count: int, rank: int) -> int:
-    """Dimensions to walk where `count` are left of `rank` after merging.
+    """The number of dimensions to iterate over when merging leaves `count` of `rank`.
 
-    One, or as many as the expression has: sizes that let dimensions be joined or left out change
-    the program no further. `decode_coordinates` skips those that are added.
+    It is one, or the rank of the expression. Otherwise, sizes that happen to let dimensions merge
+    would need more programs. `decode_coordinates` skips the added dimensions.
     """
     return rank_class(1 if count <= 1 else max(count, min(rank, MOST_PADDED)))
 
 
 def text_for(texts: Mapping[str, Texts], dtype: DType) -> Texts:
-    """What an op has for the type that a dtype is computed in: "64" serves int64 and uint64."""
+    """An op's text for the WGSL type of a dtype; the key "64" covers int64 and uint64."""
     kind = str(dtype.wgsl)
     found = texts.get(kind) or (texts.get("64") if kind in ("int64", "uint64") else None)
     return texts["*"] if found is None else found
@@ -80,13 +80,13 @@ def convert_text(target: DType, source: DType, value: str) -> str:
 
 
 def wrapped(dtype: DType, value: str) -> str:
-    """A computed value in the range of its dtype; in `shaders/lib/convert.wgsl`."""
+    """A computed value, wrapped to the range of its dtype (`shaders/lib/convert.wgsl`)."""
     return f"wrap_{dtype.name}({value})" if dtype.is_small else value
 
 
 @dataclass(slots=True)
 class Space:
-    """Dimensions as a kernel walks them: coordinates by name, the one the lanes lie along last.
+    """The dimensions that a kernel iterates over; lanes lie along the last one.
 
     Attributes
     ----------
@@ -97,9 +97,10 @@ class Space:
     width : int
         Elements per step of the last coordinate.
     outer : frozenset of int
-        Coordinates that do not change inside the loop around the code...
+        Coordinates that do not change inside the loop around the code.
     hoisted : list of str
-        ... and the statements, to stand before it, that add up their part of each address.
+        Statements for before that loop: they compute the part of each address that depends on
+        `outer` only.
     """
 
     coordinates: list[str]
@@ -110,7 +111,7 @@ class Space:
 
 
 def address(params: Params, space: Space, access: Access, scale: int = 1) -> str:
-    """WGSL of an affine address; a `scale` gives the index of a vector of so many elements."""
+    """WGSL of an affine address, as the index of a vector of `scale` elements."""
     strides = space.strides(access.strides)
     last = len(strides) - 1
     outer, inner = [params.add(access.offset // scale)], list[str]()
@@ -125,7 +126,7 @@ def address(params: Params, space: Space, access: Access, scale: int = 1) -> str
 
 
 def mode_of(x: Load | Output, strides: Strides, width: int) -> str:
-    """How `width` neighbours are loaded or stored; two-word elements never as a vector."""
+    """How `width` neighbours are loaded or stored; two-word elements are never a vector."""
     mode = load_mode(strides(x.access.strides), x.access.offset, width)
     return "g" if mode == "v" and x.dtype.is_wide else mode
 
@@ -152,7 +153,7 @@ class Arguments:
         return [*self.statements, *calls]
 
 
-# The instructions that stand in each arm of a choice, by its number and side; None has the others.
+# The instructions in each arm of a `Select`, by its number and side; None has all others.
 Blocks = dict[tuple[int, bool] | None, list[int]]
 
 
@@ -160,15 +161,16 @@ Blocks = dict[tuple[int, bool] | None, list[int]]
 class BodyCode:
     """A body with its loads resolved to bindings and modes.
 
-    It becomes a function whose arguments are its loads and the origins of indices.
+    It becomes a function whose arguments are its loads and the base addresses of indexed reads.
 
     Attributes
     ----------
     modes : dict
         Load instruction -> mode, see `load_mode`.
     noted : list of str, optional
-        The words for indices out of range that `reports` stores in the end. Without a list the
-        function stores each at once, and the loads of neighbours then wait for each other.
+        The words for out-of-range indices, which `reports` stores at the end. Without a list the
+        function stores each one immediately, which makes the loads of neighbours wait for each
+        other.
     """
 
     body: Body
@@ -195,7 +197,8 @@ class BodyCode:
     ) -> str:
         """Return the body as a function that returns these values, with loops for repeated parts.
 
-        Where other things are returned, `texts` has their WGSL over the values ``v{n}``.
+        `texts`, if given, is the WGSL of what is returned instead, in terms of the values
+        ``v{n}``.
         """
         arguments: list[str] = []
         for n, i in enumerate(self.body.instructions):
@@ -224,7 +227,7 @@ class BodyCode:
         return _renumbered(text) if loops else text
 
     def _statements(self, n: int, params: Params, blocks: Blocks) -> list[str]:
-        """What computes value n, unless it is an argument; behind a choice, its arms."""
+        """Statements that compute value n, with both arms of a `Select`; none for an argument."""
         i = self.body.instructions[n]
         if isinstance(i, Load | Index | Mask | Accumulated):
             return []
@@ -244,7 +247,7 @@ class BodyCode:
     def _ahead_of_loops(
         self, loops: Collection[Loop], results: Iterable[int], params: Params, lines: list[str]
     ) -> set[int]:
-        """Write the constants ahead of all loops; these values, and those that loops compute."""
+        """Write the constants before all loops; return them and the values that loops compute."""
         if not loops:
             return set()
         instructions = self.body.instructions
@@ -259,7 +262,7 @@ class BodyCode:
         return computed | constants
 
     def _loop(self, loop: Loop, params: Params) -> list[str]:
-        """A loop: variables for what goes from pass to pass, and for what is used behind it."""
+        """A loop, with variables for values carried between passes or used after the loop."""
         first = loop.passes[0]
 
         def name(operand: Operand) -> str:
@@ -293,7 +296,7 @@ class BodyCode:
         for n, operands in zip(first, loop.operands, strict=True):
             text = self._text(self.body.instructions[n], params, [name(x) for x in operands])
             lines.append(f"  let v{n} = {text};")
-        for x in sorted(kept, key=lambda x: -x.back):  # what is farther back first
+        for x in sorted(kept, key=lambda x: -x.back):  # older values first
             newer = Before(x.place, x.back - 1) if x.back > 1 else Own(x.place)
             lines.append(f"  {name(x)} = {name(newer)};")
         lines.append("}")
@@ -349,7 +352,7 @@ class BodyCode:
         return next(n for n, b in enumerate(self.bindings) if b.slot == FAULTS)
 
     def _text(self, i: Instruction, params: Params, operands: Sequence[str] | None = None) -> str:
-        """WGSL of an instruction, of its operands by these names."""
+        """WGSL of an instruction; `operands` names its operands."""
         names = [f"v{a}" for a in i.operands] if operands is None else operands
         match i:
             case Const():
@@ -361,7 +364,7 @@ class BodyCode:
                 source = self.body.dtype(i.arg)
                 if i.dtype is not complex64 or source is complex64:
                     return convert_text(i.dtype, source, names[0])
-                # A parameter, or a compiler would leave out what a product with 0 adds.
+                # A parameter: compilers drop products with a literal 0, which is wrong for NaN.
                 zero = params.value(0.0, float32)
                 return f"vec2f({convert_text(float32, source, names[0])}, {zero})"
             case Gather():
@@ -388,8 +391,8 @@ class BodyCode:
     ) -> Arguments:
         """Load the body's arguments for `lanes` neighbours along the last coordinate.
 
-        `accumulated(number, lane)` is the WGSL of an accumulator's result; `loaded` has the WGSL of
-        what is loaded already, for each lane.
+        `accumulated(number, lane)` is the WGSL of an accumulator's result. `loaded` has the WGSL of
+        each lane for loads that were already done.
         """
         result = Arguments(lanes=[[] for _ in range(lanes)])
         for n, i in enumerate(self.inputs()):
@@ -458,15 +461,17 @@ class BodyCode:
                 if d == last and space.width > 1:
                     c = f"({c} * {space.width}u + {n}u)"
                 tests.append(f"({c} - {low} < {size})")
-            # In parentheses: `f(a < b, c > d)` is read as a template list. `&&` would branch.
+            # Parenthesized, because WGSL parses `f(a < b, c > d)` as a template list. `&`, because
+            # `&&` would branch.
             texts.append(f"({' & '.join(tests)})")
         return texts
 
 
 def _renumbered(function: str) -> str:
-    """The function with its values numbered as they turn up.
+    """Number the values of a function in order of appearance.
 
-    The number of a value behind a loop would tell how many passes there are.
+    Otherwise the number of a value after a loop would depend on the number of passes, and each
+    number of passes would need its own program.
     """
     numbers: dict[str, int] = {}
 
@@ -481,15 +486,15 @@ def decode_coordinates(
 ) -> tuple[list[str], list[str]]:
     """Statements that split a linear index into coordinates, and the coordinates' names.
 
-    Of more than two dimensions, those in front may all have extent 1: their divisions are skipped
-    then, so that a program for many dimensions serves few at the same speed.
+    With more than two dimensions, the divisions for the leading ones are skipped at run time if
+    these all have extent 1. A program for many dimensions is then just as fast for few.
     """
     rank = len(extents)
     if rank == 1:
         return [], [source]
     names = [f"{name}{d}" for d in range(rank)]
     last = params.add(extents[-1])
-    # A remainder by itself would be a second division on some devices.
+    # On some devices, `%` would be a second division.
     statements = [
         f"var {names[-2]} = {source} / {last};",
         f"var {names[-1]} = {source} - {names[-2]} * {last};",
@@ -510,7 +515,7 @@ def decode_coordinates(
 def decode_padded(
     params: Params, extents: Sequence[int], source: str, name: str
 ) -> tuple[list[str], list[str]]:
-    """As `decode_coordinates`; nothing is divided where all but the last have extent 1."""
+    """Like `decode_coordinates`, without any division if all extents but the last are 1."""
     if len(extents) == 1:
         return [], [source]
     split, found = decode_coordinates(params, extents, source, f"{name}_")
@@ -524,7 +529,7 @@ def decode_padded(
 def advance_coordinates(
     params: Params, extents: Sequence[int], step: int, names: Sequence[str]
 ) -> list[str]:
-    """Statements that move coordinates as far as `step` moves the linear index: no division."""
+    """Statements that advance coordinates by `step` of the linear index, without a division."""
     if len(extents) == 1:
         return []
     statements: list[str] = []
@@ -540,5 +545,5 @@ def advance_coordinates(
 
 
 def padded(values: tuple[int, ...], rank: int, fill: int) -> tuple[int, ...]:
-    """`values` with `fill` in front up to `rank`."""
+    """`values`, padded in front with `fill` to length `rank`."""
     return (fill,) * (rank - len(values)) + values

@@ -1,12 +1,12 @@
-"""Solutions and decompositions of matrices, by blocks of columns.
+"""Blocked matrix decompositions and linear systems.
 
-A workgroup factors a panel of few columns of each matrix. Other workgroups bring the columns beside
-it up to date, by a triangular system and a product of matrices. The dispatches of one decomposition
-follow each other in one kernel, so that nothing of it is planned by itself. (Golub and Van Loan,
-Matrix Computations, 3.4, 4.2 and 5.2.) Matrices of few rows are factored whole in workgroup memory.
+A workgroup factors a panel: a few columns of each matrix. Other workgroups then update the columns
+beside it with a triangular solve and a matrix product (Golub and Van Loan, Matrix Computations,
+3.4, 4.2 and 5.2). All dispatches of a decomposition belong to one kernel, so the planner treats
+them as a unit. Small matrices are factored whole in workgroup memory.
 
-Matrices lie column after column. Right sides are more columns of theirs, which elimination changes
-along with the others. A matrix that has no decomposition gives infinities or NaN.
+Matrices are stored column-major. Right-hand sides are extra columns, which elimination transforms
+along with the others. A matrix without a decomposition gives infinities or NaN.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from py_tensor.dtypes import DType, complex64, uint32
 from py_tensor.graph.kernel import Kernel, Pass
 
 TILE = 64  # rows and columns of a product that a workgroup computes
-SPAN = 32  # right sides of a triangular system that one has
-FEW, SOME = 32, 128  # rows for which a workgroup is smaller
+SPAN = 32  # right-hand sides of a triangular system that a workgroup solves
+FEW, SOME = 32, 128  # up to this many rows, workgroups are smaller
 COST = 4  # instructions for a term of a product
-MOST_TERMS = 4096  # of a product, for the same reason as that of few columns to a panel
+MOST_TERMS = 4096  # of a product, because lavapipe limits loop passes; see `Factorization.panel`
 TEAM = 32  # rows of the largest matrix that is factored whole, in workgroup memory
 
 _REAL = {
@@ -73,19 +73,19 @@ class Factorization(Pass):
     Attributes
     ----------
     kind : str
-        "solve": columns of matrices, and of right sides, which become solutions. "det", "slogdet":
-        columns give the determinant, or its sign and its logarithm. "cholesky": rows become those
-        of a lower triangle. "qr": columns of the identity and of matrices become those of both
-        factors.
+        "solve": each matrix is followed by its right-hand sides, which become the solutions.
+        "det", "slogdet": the result is the determinant, or its sign and logarithm. "cholesky": the
+        rows become those of the lower triangle. "qr": columns of the identity, then of the matrix,
+        become the two factors.
     source, target : int
         The slots of the operand and of the result.
     matrices : int
     length : int
         Elements of a column.
     columns : int
-        Of each matrix, right sides and the like included.
+        Columns of each matrix, with right-hand sides or the identity.
     beside : int
-        How many of them are the identity's.
+        The number of columns that belong to the identity.
     """
 
     kind: str
@@ -112,7 +112,7 @@ class Factorization(Pass):
         return {self.target}
 
     def written(self, points: int) -> int:
-        """And read."""
+        """The bytes written, and as many read."""
         return 2 * self.size * self.dtype.itemsize
 
     def buffers(self, together: int, faults: int) -> int:
@@ -129,10 +129,10 @@ class Factorization(Pass):
 
     @property
     def panel(self) -> int:
-        """Columns of a panel: three blocks of so many rows fit into a workgroup's memory.
+        """Columns of a panel: three square blocks of this size fit into workgroup memory.
 
-        Fewer where columns to be reflected are long: lavapipe ends all loops of an invocation after
-        65,535 passes in all.
+        QR of long columns uses narrower panels, because lavapipe stops the loops of an invocation
+        after 65,535 passes in total.
         """
         most = 16 if self.dtype is complex64 else 32
         if self.kind != "qr":
@@ -142,7 +142,7 @@ class Factorization(Pass):
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of a buffer: where it begins in that of each matrix, and how far these are apart."""
+    """A part of a buffer: `first` is its start in each matrix, `stride` the matrices' distance."""
 
     slot: int
     stride: int
@@ -159,7 +159,7 @@ class _Steps:
     found: list[Dispatch] = field(default_factory=list[Dispatch])
 
     def temporary(self, elements: int, dtype: DType | None = None) -> int:
-        """A buffer with so many elements for each matrix."""
+        """A buffer with `elements` elements for each matrix."""
         size = (dtype or self.stage.dtype).itemsize
         return self.context.temporary(self.stage.matrices * elements * size)
 
@@ -180,7 +180,7 @@ class _Steps:
         constants: dict[str, int] | None = None,
         regions: dict[str, str] | None = None,
     ) -> None:
-        """Add a dispatch with these parameters, after the first workgroup and the matrices."""
+        """Add a dispatch; `values` are its parameters after the first workgroup and `matrices`."""
         stage = self.stage
         params = Params()
         params.extend(0, stage.matrices, *values)
@@ -200,7 +200,7 @@ class _Steps:
         self.found.append(dispatch)
 
     def workgroup(self, rows: int) -> int:
-        """Invocations that share so many rows: barriers of few cost less."""
+        """The workgroup size for this many rows; barriers of small workgroups are cheaper."""
         few = FEW if rows <= FEW else 64 if rows <= SOME else 256
         return min(few, self.context.profile.workgroup)
 
@@ -208,7 +208,7 @@ class _Steps:
         return Binding(slot, dtype or self.stage.dtype, vector=False, writable=writable)
 
     def panel(self, work: int, places: int, start: int, width: int) -> None:
-        """Eliminate in a panel; `places` gets the rows that change places."""
+        """Eliminate in a panel; `places` receives the row exchanges."""
         stage, rows = self.stage, self.stage.length - start
         workgroup = self.workgroup(rows)
         at_a_time = 4 if rows > workgroup else 1
@@ -224,7 +224,7 @@ class _Steps:
         )
 
     def columns(self, work: int, target: int, start: int, width: int) -> None:
-        """A panel of the Cholesky decomposition: the block on the diagonal, and the rows below."""
+        """Factor a panel of the Cholesky decomposition: the diagonal block and the rows below."""
         stage = self.stage
         panel, workgroup = stage.panel, self.context.profile.workgroup
         each, below = TILE * panel // workgroup, stage.length - start - width
@@ -240,7 +240,10 @@ class _Steps:
         )
 
     def reflect(self, a: _Part, v: _Part, s: _Part, start: int, width: int) -> None:
-        """Reflections that clear a panel of `a` below the diagonal: vectors, and their products."""
+        """Clear a panel of `a` below the diagonal by reflections; store their vectors and products.
+
+        The vectors go to `v`, and their inner products to `s`.
+        """
         length, panel = self.stage.length, self.stage.panel
         self.run(
             "factor_reflect",
@@ -267,9 +270,10 @@ class _Steps:
         by_rows: bool = False,
         conjugate: bool = False,
     ) -> None:
-        """Solve a triangular system of `width` equations for `count` right sides.
+        """Solve a triangular system of `width` equations for `count` right-hand sides.
 
-        Right sides are `step` apart, and columns of the triangle, or its rows, `pitch`.
+        Right-hand sides are `step` elements apart; columns (or rows) of the triangle are `pitch`
+        apart.
         """
         own = triangle.slot == x.slot
         bindings = [self.bound(x.slot)]
@@ -315,10 +319,10 @@ class _Steps:
         adjoint: bool = False,
         lower: bool = False,
     ) -> None:
-        """Subtract from `c` the product of `a`, or its adjoint, and `b`; or add, or store it.
+        """Multiply `a`, or its adjoint, by `b`, and apply the product to `c` as `put` says.
 
-        The shape is rows, columns and terms; the steps are from one column to the next. With
-        `lower` the tiles below the diagonal are left out.
+        The shape is (rows, columns, terms). A step is the distance from one column to the next.
+        With `lower`, tiles below the diagonal are skipped.
         """
         rows, columns, terms = shape
         slots = list(dict.fromkeys((c.slot, a.slot, b.slot)))
@@ -346,21 +350,22 @@ class _Steps:
         )
 
     def panels(self, count: int) -> list[tuple[int, int]]:
-        """Where each panel of so many columns begins, and its width."""
+        """The start and the width of each panel of `count` columns."""
         size = self.stage.panel
         return [(start, min(size, count - start)) for start in range(0, count, size)]
 
     # -- Small matrices -------------------------------------------------------------------------
 
     def small(self, columns: int) -> tuple[dict[str, int], int] | None:
-        """How workgroups hold matrices of so many columns whole, and how many there are.
+        """The constants for factoring whole matrices in workgroup memory, and the workgroups.
 
-        None where the matrices are too large. Columns are counted in powers of two, so that few
-        programs serve all.
+        None if the matrices are too large. `columns` is rounded up to a power of two, so that few
+        programs are needed.
         """
         stage, n = self.stage, self.stage.length
         team = 1 << (n - 1).bit_length()
-        room = team * ((1 << (columns - 1).bit_length()) + (team < TEAM))  # no bank has two teams
+        # The extra column keeps the teams in different memory banks.
+        room = team * ((1 << (columns - 1).bit_length()) + (team < TEAM))
         memory = self.context.profile.workgroup_memory
         units = min(max(1, 64 // team), memory // (room * stage.dtype.itemsize + 4 * team))
         if n > TEAM or not units:
@@ -368,7 +373,7 @@ class _Steps:
         return {"TEAM": team, "UNITS": units, "ROOM": room}, -(-stage.matrices // units)
 
     def eliminate_small(self, target: int, places: int | None) -> bool:
-        """The same as elimination, and solutions if there are no `places`; False if too large."""
+        """Eliminate small matrices; also solve if there is no `places`. False if too large."""
         stage = self.stage
         found = self.small(stage.columns)
         if found is None:
@@ -393,7 +398,7 @@ class _Steps:
         return True
 
     def cholesky_small(self) -> bool:
-        """False if the matrices are too large."""
+        """Factor small matrices whole; False if they are too large."""
         stage = self.stage
         found = self.small(stage.length)
         if found is None:
@@ -414,7 +419,10 @@ class _Steps:
     # -- Elimination ----------------------------------------------------------------------------
 
     def eliminate(self, work: int, places: int) -> None:
-        """Bring matrices to triangles, and the right sides along (row exchanges are made)."""
+        """Reduce matrices to upper triangles by elimination with row exchanges.
+
+        Right-hand sides are transformed along with them.
+        """
         n, stride = self.stage.length, self.stage.stride
         for start, width in self.panels(n):
             self.panel(work, places, start, width)
@@ -430,7 +438,7 @@ class _Steps:
                 self.product(rest, n, (rows, count, width), below, n, strip, n)
 
     def substitute_back(self, work: int) -> None:
-        """Make solutions of the right sides that elimination left."""
+        """Turn the right-hand sides after elimination into solutions (back substitution)."""
         n, stride = self.stage.length, self.stage.stride
         count = self.stage.columns - n
         for start, width in reversed(self.panels(n)):
@@ -474,7 +482,10 @@ class _Steps:
     # -- Cholesky -------------------------------------------------------------------------------
 
     def cholesky(self) -> None:
-        """Rows lie one after the other here: those below a block are its right sides."""
+        """Factor blocks on the diagonal; the rows below each are the right-hand sides of its solve.
+
+        Matrices are row-major here.
+        """
         if self.cholesky_small():
             return
         n, stride, target = self.stage.length, self.stage.stride, self.stage.target
@@ -492,7 +503,7 @@ class _Steps:
     # -- QR -------------------------------------------------------------------------------------
 
     def qr(self) -> None:
-        """Clear the columns by reflections, and apply these to the identity, from the last on."""
+        """Clear the columns by reflections, then apply these to the identity in reverse order."""
         stage, work, panel = self.stage, self.stage.target, self.stage.panel
         m, beside = stage.length, stage.beside
         panels = self.panels(min(m, stage.columns - beside))
@@ -527,9 +538,9 @@ class _Steps:
         *,
         adjoint: bool,
     ) -> None:
-        """Apply a panel's reflections to columns, or the adjoint of their product.
+        """Apply the product of a panel's reflections, or its adjoint, to columns of `a`.
 
-        The shape is that of their vectors.
+        The shape is that of the matrix of their vectors.
         """
         m, panel = self.stage.length, self.stage.panel
         rows, width = shape
@@ -551,7 +562,7 @@ def _flag(value: bool) -> str:
 
 @cache
 def _elements(rows: int) -> dict[str, str]:
-    """The regions of a panel's column, written out for several rows of an invocation."""
+    """The regions of a panel's column, unrolled over the rows of an invocation."""
     load: list[str] = []
     four: list[str] = []
     one: list[str] = []
@@ -574,7 +585,7 @@ def _elements(rows: int) -> dict[str, str]:
 
 @cache
 def _columns(each: int) -> dict[str, str]:
-    """The regions of a panel's columns, written out for the elements of an invocation."""
+    """The regions of a panel's columns, unrolled over the elements of an invocation."""
     load: list[str] = []
     show: list[str] = []
     step: list[str] = []
@@ -600,7 +611,7 @@ def _columns(each: int) -> dict[str, str]:
 
 
 def _unrolled() -> dict[str, str]:
-    """The regions of a tile, written out: four rows and four columns for each invocation."""
+    """The regions of a product's tile, unrolled: four rows and four columns per invocation."""
     spots = [(r, c) for r in range(4) for c in range(4)]
     step = [f"let a{n} = lefts[(i + {n}u * SIDE) * PITCH + k];" for n in range(4)]
     step += [f"let b{n} = rights[(j + {n}u * SIDE) * PITCH + k];" for n in range(4)]

@@ -1,13 +1,13 @@
-"""Discrete Fourier transforms along one dimension, pass by pass.
+"""Discrete Fourier transforms along one dimension, in one or more passes.
 
-A length is the product of the lengths of passes, and that of a pass the product of radices up to
-16 (Cooley and Tukey, An algorithm for the machine calculation of complex Fourier series, 1965). A
-pass transforms columns: its elements lie as far apart as there are columns to a row, and it stores
-them where the next pass reads its columns, so that the last one leaves everything in order
-(Stockham, High-speed convolution and correlation, 1966). Within a pass invocations exchange
-elements through the memory of the workgroup, radix after radix.
+The length of a transform is the product of the lengths of its passes, and the length of a pass is a
+product of radices up to 16 (Cooley and Tukey, An algorithm for the machine calculation of complex
+Fourier series, 1965). A pass views the data as a matrix and transforms its columns. It stores the
+results where the next pass reads its columns, so the last pass leaves everything in order
+(Stockham, High-speed convolution and correlation, 1966). Within a pass, invocations exchange
+elements through workgroup memory after each radix.
 
-A software adapter has one radix to a pass, and no exchange: barriers are costly there.
+On a software adapter each pass has one radix and no exchange, because barriers are costly there.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ from py_tensor.graph.kernel import BodyPass, Kernel, Stage
 from py_tensor.shapes import size_of
 
 FIRST = 0  # position in params of the first workgroup's number
-MOST_PRIME = 13  # of the lengths that have passes
+MOST_PRIME = 13  # the largest prime factor of a length
 MOST_INVOCATIONS = 256  # of a workgroup
-LEAST_COLUMNS = 4  # of a workgroup that reads columns: neighbours in memory
-WANTED_GROUPS = 256  # for which a workgroup takes fewer columns
+LEAST_COLUMNS = 4  # neighbouring columns per workgroup where columns are not contiguous
+WANTED_GROUPS = 256  # with fewer workgroups, each takes fewer columns
 COST = 40  # instructions of a stage for an element
 
 
 @dataclass(frozen=True, slots=True)
 class Transformed(BodyPass):
-    """A pass that transforms along the one reduced dimension; accumulator 0 of the spread body.
+    """A stage that transforms along the reduced dimension into accumulator 0 of the spread body.
 
     Attributes
     ----------
     value : int
-        Of the element, in complex64 or in float32.
+        The value of the element body to transform, complex64 or float32.
     inner : int
-        The elements that lie between neighbours along the axis in the result.
+        The stride of the transformed axis in the result.
     is_inverse : bool
     scale : float
-        By which every result is multiplied.
+        The factor of every result.
     """
 
     element: Body
@@ -87,8 +87,8 @@ class Transformed(BodyPass):
 def passes(n: int, inner: int, tile: int) -> tuple[int, ...]:
     """The lengths of the passes for a transform of `n` elements.
 
-    One pass serves what lies together and fits a tile. Where elements lie apart, a tile is at
-    least `LEAST_COLUMNS` wide. A tile of 0 is for an adapter with one radix to a pass.
+    Contiguous elements that fit a tile take one pass. Where elements are strided, a tile is at
+    least `LEAST_COLUMNS` wide. A tile of 0 means one radix per pass.
     """
     if not tile:
         return _largest(n)
@@ -111,7 +111,7 @@ def passes(n: int, inner: int, tile: int) -> tuple[int, ...]:
 
 
 def _largest(n: int) -> tuple[int, ...]:
-    """The largest radices that a number is a product of, one after the other."""
+    """Factor a number into radices, the largest possible first."""
     if n == 1:
         return ()
     radix = next(r for r in range(MOST_RADIX, 1, -1) if n % r == 0)
@@ -147,7 +147,7 @@ def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 
 def _tile(profile: AdapterProfile) -> int:
-    """The elements of a workgroup, which it exchanges part by part; 0 for none."""
+    """Elements that a workgroup can exchange, one component at a time; 0 for no exchange."""
     if profile.software:
         return 0
     return 4096 if profile.workgroup_memory >= 4 * (4096 + 128) else 2048
@@ -155,9 +155,9 @@ def _tile(profile: AdapterProfile) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Pass:
-    """One pass: `before` is the product of the lengths of those before, whose results `source` has.
+    """One pass; `before` is the product of the lengths of earlier passes.
 
-    The first one has no source, but the operand.
+    `source` is the slot of the previous pass's results. The first pass reads the operand instead.
     """
 
     kernel: Kernel
@@ -201,7 +201,7 @@ class _Pass:
         )
 
     def _form(self, columns: int, profile: AdapterProfile) -> Form:
-        """How a workgroup takes its columns, as many of them as leave work for all."""
+        """The form of the pass; workgroups take fewer columns if there are few workgroups."""
         length, stage = self.length, self.stage
         tile, invocations = _tile(profile), invocations_of(length)
         across = self.kernel.reduced[0] > length or stage.inner > 1
@@ -222,7 +222,7 @@ class _Pass:
         )
 
     def _operand(self, bindings: list[Binding], params: Params, context: Context) -> str:
-        """`load` of the first pass: an element of the operand, its parts exchanged if inverse."""
+        """`load` of the first pass reads the operand; an inverse swaps real and imaginary parts."""
         kernel, stage = self.kernel, self.stage
         body = stage.element
         whole = replace(kernel, stages=(Stage(body, ()),))
@@ -251,7 +251,7 @@ class _Pass:
         return f"{element}\nfn load({_AT}) -> vec2f {{\n{indent(lines, 1)}\n}}"
 
     def _put(self, bindings: list[Binding], params: Params) -> str:
-        """`put`: the last pass scales its results, and exchanges their parts if inverse."""
+        """`put` stores a result; the last pass scales it, and an inverse swaps its parts."""
         number = len(bindings)
         bindings.append(Binding(self.target, complex64, vector=False, writable=True))
         value = "value"
@@ -274,7 +274,10 @@ def _as_complex(value: str, dtype: DType) -> str:
 
 
 def _exchanged(value: str, flag: str) -> str:
-    """An inverse transform is one of exchanged parts, whose parts are exchanged again."""
+    """Swap real and imaginary parts if `flag` is set.
+
+    An inverse transform is a forward one with these parts swapped before and after.
+    """
     return f"exchanged({value}, {flag} != 0u)"
 
 

@@ -1,7 +1,7 @@
-"""The WGSL of one pass of a Fourier transform: the region of `shaders/kernels/fourier.wgsl`.
+"""The WGSL of one pass of a Fourier transform, for the region of `shaders/kernels/fourier.wgsl`.
 
-A pass is stages, one for each radix. Each invocation transforms as many elements as the radix has,
-in registers (Cooley and Tukey), and hands them over to others through the workgroup's memory.
+A pass has one stage per radix. In a stage, each invocation computes butterflies of that radix in
+registers (Cooley and Tukey). Invocations exchange elements between stages through workgroup memory.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def factors(n: int) -> tuple[int, ...]:
 
 @cache
 def radices(length: int) -> tuple[int, ...]:
-    """The radices of a pass, descending: as few as there can be, and then as alike."""
+    """The radices of a pass, descending: as few as possible, then as equal as possible."""
     best = min(_products(length, MOST_RADIX), key=lambda found: (len(found), found[0]))
     return tuple(best)
 
 
 def _products(length: int, most: int) -> Iterator[list[int]]:
-    """Factors of up to `most` whose product is `length`, descending."""
+    """All descending lists of factors up to `most` whose product is `length`."""
     if length <= most:
         yield [length]
     for radix in range(min(most, length // 2), 1, -1):
@@ -44,12 +44,12 @@ def _products(length: int, most: int) -> Iterator[list[int]]:
 
 
 def invocations_of(length: int) -> int:
-    """Those that share a column: each has one of the largest radix at a time."""
+    """Invocations that share a column; each does one butterfly of the largest radix at a time."""
     return length // radices(length)[0]
 
 
 def butterfly(values: list[str], prefix: str, lines: list[str]) -> list[str]:
-    """The names of the transform of few values; `lines` get its statements."""
+    """Transform a few values; append the statements to `lines`, and return the result names."""
     n = len(values)
     if n == 1:
         return values
@@ -82,7 +82,7 @@ def _of_four(values: list[str], prefix: str, lines: list[str]) -> list[str]:
 
 
 def _of_prime(values: list[str], prefix: str, lines: list[str]) -> list[str]:
-    """An odd number of values: sums and differences of pairs take half of the products."""
+    """Transform an odd number of values; sums and differences of pairs halve the products."""
     n, first = len(values), values[0]
     half = range(1, n // 2 + 1)
     sums = _named(f"{prefix}s", [f"{values[k]} + {values[n - k]}" for k in half], lines)
@@ -102,7 +102,7 @@ def _weighted(names: list[str], weights: list[float]) -> str:
 
 
 def _turned(value: str, k: int, n: int, name: str, lines: list[str]) -> str:
-    """The name of the product of a value with exp(-2 pi i k / n), a constant."""
+    """Multiply a value by the constant exp(-2 pi i k / n), and return the product's name."""
     k %= n
     if not k:
         return value
@@ -122,16 +122,17 @@ def _turned(value: str, k: int, n: int, name: str, lines: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the text of a pass depends on.
+    """Everything that the text of a pass depends on.
 
     Attributes
     ----------
     length, columns : int
-        The elements of a column, and the columns of a workgroup.
+        Elements of a column, and columns per workgroup.
     loads_across, stores_across : bool
-        Neighbouring invocations load, or store, neighbouring columns, and not neighbours along one.
+        Neighbouring invocations load (or store) neighbouring columns rather than neighbours within
+        a column.
     is_first : bool
-        No pass was before, whose results are to be turned.
+        It is the first pass, so the loaded elements need no twiddle factors.
     """
 
     length: int
@@ -152,7 +153,7 @@ class Form:
         return {"COLUMNS": self.columns, "LENGTH": self.length, "WORKGROUP": self.workgroup}
 
     def shared(self) -> str:
-        """The declaration of what invocations exchange; gaps keep them out of each other's way."""
+        """The declaration of the exchange memory; gaps avoid bank conflicts."""
         if len(radices(self.length)) == 1:
             return ""
         size = self.length * self.columns
@@ -182,7 +183,7 @@ class Form:
         return [*lines, *self._store(found[-1], together, values)]
 
     def _place(self, across: bool, number: int) -> list[str]:
-        """Which column an invocation has, and which part of it; again where that changes."""
+        """The column of an invocation and its part of the column, for loading or storing."""
         lane, part = ("%", "/") if across else ("/", "%")
         by = self.columns if across else self.invocations
         lines = [
@@ -200,11 +201,11 @@ class Form:
         return -(-self.length // (radix * self.invocations))
 
     def _owner(self, number: int) -> int:
-        """The stage whose placement of invocations a stage has."""
+        """The stage whose assignment of invocations to columns this stage uses."""
         return number if number == len(radices(self.length)) - 1 else 0
 
     def _each(self, radix: int, number: int, body: Callable[[int, str], list[str]]) -> list[str]:
-        """Statements for each butterfly of an invocation, where there are so many."""
+        """Statements for each butterfly of an invocation, guarded where not all have it."""
         lines: list[str] = []
         count = self.length // radix
         for m in range(self._turns(radix)):
@@ -238,7 +239,7 @@ class Form:
     def _transformed(
         self, m: int, radix: int, together: int, names: list[str], number: int, lines: list[str]
     ) -> list[str]:
-        """A butterfly: its values turned, and transformed."""
+        """A butterfly: multiply its values by twiddle factors, and transform them."""
         mark = f"y{number}_{m}_"
         if together > 1:
             at = f"(part{self._owner(number)} + {m * self.invocations}u) % {together}u"
@@ -258,7 +259,7 @@ class Form:
         names: list[list[str]],
         number: int,
     ) -> list[str]:
-        """Hand over what a stage computed, in the order that the following one wants."""
+        """Exchange the results of a stage in the order that the following stage reads them."""
 
         def put(part: str) -> Callable[[int, str], list[str]]:
             def written(m: int, at: str) -> list[str]:
@@ -289,7 +290,7 @@ class Form:
         return lines
 
     def _cell(self, place: str, number: int) -> str:
-        """Where element `place` of an invocation's column lies in the workgroup's memory."""
+        """The index in workgroup memory of element `place` of an invocation's column."""
         lane = f"lane{self._owner(number)}"
         if self.loads_across or self.stores_across:
             return f"spread_out(({place}) * COLUMNS + {lane})"

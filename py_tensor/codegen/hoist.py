@@ -1,7 +1,7 @@
 """Hoisting: moving code that is constant along a row out of the loop over the row.
 
-Not every browser's compiler does this: the division of a sum by the row length would be repeated
-for every element.
+Not every browser's compiler does this. Without it, dividing a sum by the row length would be
+repeated for every element.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Hoisted:
     Attributes
     ----------
     outer : Body
-        Runs once per row, over the kept dimensions...
+        Runs once per row, over the kept dimensions.
     results : list of int
-        ... and gives these values to `inner`, where ``Accumulated(-1 - n)`` is result n.
+        The values of `outer` that `inner` uses: there, ``Accumulated(-1 - n)`` is result n.
     inner : Body
         Runs at every point.
     values : dict
-        The number in `inner` of each of the roots.
+        Root -> its number in `inner`.
     """
 
     outer: Body = field(default_factory=Body)
@@ -45,8 +45,9 @@ class Hoisted:
 def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hoisted:
     """Split a body over a space whose first `rank` dimensions are kept.
 
-    `roots` are the values that somebody asks for. Without `loads` none is moved: rows of one point
-    would have all of them moved, which takes another program than any other row.
+    `roots` are the values that are used outside the body. With ``loads=False`` no load is moved. In
+    rows of a single point every load could be moved, which would need another program than longer
+    rows.
     """
     invariant: list[bool] = []
     for i in body.instructions:

@@ -1,15 +1,15 @@
-"""Eigenvectors and singular vectors by Jacobi's rotations.
+"""Eigenvectors and singular vectors by Jacobi rotations.
 
-Small Hermitian matrices are made diagonal in workgroup memory, all sweeps in one dispatch.
+Small Hermitian matrices are diagonalized in workgroup memory, with all sweeps in one dispatch.
 
-Columns are made orthogonal by the one-sided method (Hestenes, Inversion of matrices by
-biorthogonalization, 1958), block by block: a workgroup takes two blocks of columns, rotates the
-matrix of all their products once through all pairs of columns, and multiplies the blocks by these
-rotations. As many pairs of blocks as are disjoint are one dispatch, a round of a tournament (Brent
-and Luk, 1985). The longer columns go to the front, which speeds up convergence (de Rijk, 1989).
-A dispatch does nothing for matrices in which the last sweep rotated nothing, and convergence is
-quadratic in the end: so there may be more sweeps than are mostly needed. Matrices of two blocks
-stay within one dispatch.
+For singular vectors, columns are made orthogonal by the one-sided method (Hestenes, Inversion of
+matrices by biorthogonalization, 1958), block by block. A workgroup takes two blocks of columns,
+rotates their Gram matrix once through all pairs of columns, and multiplies the blocks by these
+rotations. One dispatch covers as many disjoint pairs of blocks as possible: a round of a tournament
+(Brent and Luk, 1985). Longer columns move to the front, which speeds up convergence (de Rijk,
+1989). Convergence is quadratic at the end, and a dispatch skips matrices in which the last sweep
+rotated nothing, so the fixed number of sweeps can be generous. Matrices of two blocks take one
+dispatch.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from py_tensor.dtypes import DType, complex64, float32, uint32
 from py_tensor.graph.body import Access, Body, Index
 from py_tensor.graph.kernel import Kernel, Output, Pass
 
-SIDES = {float32: 32, complex64: 16}  # the most rows of what is rotated: 16 KiB hold two of them
+SIDES = {float32: 32, complex64: 16}  # largest side of a rotated matrix: two of them fit 16 KiB
 LEAST_SIDE = 8
-INVOCATIONS = 64  # of a workgroup at least
+INVOCATIONS = 64  # least size of a workgroup
 SWEEPS = 24
 EPS = 2.0**-23
 FIRST = 1  # position in params of the first workgroup's number
@@ -64,10 +64,10 @@ class Rotated(Pass):
         Slots.
     dtype : DType
     rows, n : int
-        Of a matrix.
+        Rows and columns of a matrix.
     length : int or None
-        The first rows, in which the columns are to be orthogonal; None for a Hermitian matrix, of
-        which the eigenvectors and then the eigenvalues are stored.
+        The number of leading rows in which the columns become orthogonal. None for a Hermitian
+        matrix; its eigenvectors and then its eigenvalues are stored.
     """
 
     operand: int
@@ -99,7 +99,7 @@ class Rotated(Pass):
 
 
 def lower_jacobi(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """One dispatch for small matrices; else one for each round of each sweep."""
+    """Return one dispatch for small matrices, otherwise one for each round of each sweep."""
     (stage,), (count,) = kernel.stages, kernel.kept
     assert isinstance(stage, Rotated)
     writer = _Writer(kernel, stage, count, context)
@@ -149,7 +149,7 @@ class _Writer:
         ]
 
     def cleared(self) -> Dispatch:
-        """No sweep has rotated anything yet."""
+        """Clear the record of the last sweep that rotated anything in each matrix."""
         zero, access = Body.of([Index(uint32, Access((0,), 0))]), Access((1,), 0)
         output = Output(self.bindings[-1].slot, 0, uint32, access)
         cleared = Kernel((self.count,), (), (), zero, (output,), self.kernel.label)
@@ -166,7 +166,7 @@ class _Writer:
         sweeps: int = 1,
         least: float = 1e-12,
     ) -> Dispatch:
-        """The round `at` of a sweep; with several passes or sweeps all of them."""
+        """Round `at` of a sweep; with several passes or sweeps, all of these in one dispatch."""
         stage, side, params = self.stage, self.side, Params()
         units = self.count * blocks // 2
         tolerance = EPS if stage.length is None else EPS * max(4, math.sqrt(length))

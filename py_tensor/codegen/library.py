@@ -18,12 +18,12 @@ _ITEM = re.compile(r"^(?:fn|const|struct|override|alias)\s+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _REGION = re.compile(r"^[ \t]*// <(\w+)>\n(.*?)^[ \t]*// </\1>\n", re.DOTALL | re.MULTILINE)
 
-# (function, file of `shaders/lib/implementations`): where to take which functions from.
+# (function, name of the file in `shaders/lib/implementations` that replaces it), ...
 Implementations = tuple[tuple[str, str], ...]
 
 
 def _shaders() -> Traversable:
-    """The folder in the installed package, or beside it in a checkout."""
+    """The shaders folder: inside the installed package, or beside it in a checkout."""
     packed = files("py_tensor") / "shaders"
     return packed if packed.is_dir() else Path(__file__).parents[2] / "shaders"
 
@@ -66,7 +66,7 @@ def _needs(name: str, implementations: Implementations) -> tuple[str, ...]:
 
 
 def used_by(code: str, implementations: Implementations = ()) -> str:
-    """The library items that `code` names, and what those need, ready to stand before it."""
+    """The text of the library items that `code` names, and of the items that those need."""
     return _items_named(_WORD.findall(code), implementations)
 
 
@@ -90,16 +90,16 @@ def template(name: str) -> str:
 
 @cache
 def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """A template as text, name of a region, its example, text, ...; the words of these texts."""
+    """A template split into (text, region name, region example, text, ...), and its words."""
     parts = _REGION.split(template(name))
     words = (word for text in parts[::3] for word in _WORD.findall(text))
     return tuple(parts), frozenset(words)
 
 
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:
-    """A template with its regions replaced, and the library items it then uses put in front.
+    """A template with these regions replaced, after the library items that it then uses.
 
-    Other regions keep their example.
+    The other regions keep their example.
     """
     parts, words = _parts(name)
     named = parts[1::3]

@@ -46,11 +46,11 @@ class LoweredKernel:
     Attributes
     ----------
     dispatches : tuple of Dispatch
-        In order. The slots below `FAULTS` are its temporaries.
+        In order. Slots below `FAULTS` are the kernel's temporaries.
     temporaries : tuple of int
-        Their bytes, from slot ``FAULTS - 1`` down.
+        The bytes of each temporary, from slot ``FAULTS - 1`` down.
     replaced : tuple of (int, int)
-        Slots whose elements are written over those of another slot, into the same buffer.
+        (slot, slot whose buffer it overwrites), ...
     slab : tuple of int
         The slots of the nodes in the slices of the first temporary, if that is a slab.
     """
@@ -81,14 +81,15 @@ class Lowered:
     Attributes
     ----------
     temporaries : tuple of int
-        The bytes of each buffer that is no node's: slot -1, -2, ... Dispatches need it between
-        them, or it is a slab; the first is `FAULTS`.
+        The bytes of each buffer that does not belong to a node: slots -1, -2, ... These pass data
+        between dispatches, or are slabs. The first is `FAULTS`.
     replaced : dict of int to int
-        Slots whose elements are written over those of another slot, into the same buffer.
+        Slot -> the slot whose buffer it overwrites.
     slabs : dict of int to tuple of int
-        The slot of each slab, and the slots of the nodes in its slices.
+        Slot of a slab -> the slots of the nodes in its slices.
     checks : tuple of Check
-        What each word of the buffer `FAULTS` notes; there is none without any.
+        The index check that each word of the `FAULTS` buffer belongs to; without checks there is
+        no such buffer.
     """
 
     dispatches: tuple[Dispatch, ...]
@@ -104,9 +105,9 @@ def lower(
     programs: Programs,
     overwritable: Mapping[int, int] | None = None,
 ) -> Lowered:
-    """Lower kernels that are in order.
+    """Lower kernels, in this order.
 
-    `overwritable` has the bytes of those slots that nobody needs after their last use here.
+    `overwritable` gives the bytes of the slots that are not needed after their last use here.
     """
     return assembled(*lower_each(kernels, profile, programs, overwritable))
 
@@ -138,7 +139,7 @@ def assembled(kernels: Iterable[LoweredKernel], checks: tuple[Check, ...]) -> Lo
     replaced: dict[int, int] = {}
     slabs: dict[int, tuple[int, ...]] = {}
     for kernel in kernels:
-        beyond = 1 - len(sizes)  # what the slots of its temporaries are moved by
+        beyond = 1 - len(sizes)  # the shift of the slots of its temporaries
         if kernel.temporaries and beyond:
             for x in kernel.dispatches:
                 slots = tuple(s + beyond if s < FAULTS else s for s in x.slots)
@@ -161,7 +162,7 @@ class _Lowerer:
         self.sizes: list[int] = []
 
     def lowered(self, kernel: Kernel, last: Mapping[int, int]) -> LoweredKernel:
-        """What a kernel becomes that may write over some slots, whose bytes are `last`."""
+        """Lower a kernel that may overwrite the slots in `last` (slot -> bytes)."""
         dispatches: list[Dispatch] = []
         replaced: dict[int, int] = {}
         slab: tuple[int, ...] = ()
@@ -172,7 +173,7 @@ class _Lowerer:
             else:
                 copy = copying(whole.slot, output.dtype, output.slot, output.dtype, whole.size)
                 dispatches += self._dispatches(copy)
-            # What it reads of the whole is what it writes over: it reads that there.
+            # It overwrites the elements that it reads, so it reads them from its output.
             kernel = replace(kernel, row=_reading(kernel.row, whole.slot, output.slot))
         elif last and not kernel.slab and (over := _family_of(kernel).over) is not None:
             context = Context(self.profile, self.programs, self._temporary)
@@ -189,11 +190,11 @@ class _Lowerer:
         return FAULTS - len(self.sizes)
 
     def _dispatches(self, kernel: Kernel) -> Sequence[Dispatch]:
-        """The dispatches of a kernel; of one that is known but for its slots, those found again.
+        """The dispatches of a kernel, from the cache if an equal kernel was lowered before.
 
-        Slots are names: what is lowered is always a kernel with slots 0, 1, ... as they turn up in
-        it, and everything else of it is in the key. So equal kernels are one kernel, and no two
-        kernels that differ in a size, a stride or a dtype are taken for each other.
+        Slots are only names. The cached lowering is that of the kernel with its slots renumbered
+        0, 1, ... in order of appearance, and the key contains everything else. Kernels that differ
+        in a size, a stride or a dtype therefore have different keys.
         """
         numbers = _Numbers()
         renamed = kernel.with_slots(numbers.__getitem__)
@@ -218,7 +219,7 @@ class _Lowerer:
 
 
 class _Numbers(dict[int, int]):
-    """Numbers for slots, from 0 on, in the order in which they are asked for."""
+    """Numbers for slots: 0, 1, ... in order of first lookup."""
 
     def __missing__(self, slot: int) -> int:
         self[slot] = number = len(self)
@@ -226,7 +227,7 @@ class _Numbers(dict[int, int]):
 
 
 def _lowering_of(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Lowering:
-    """What a kernel becomes, with the tuning parameters that it follows from."""
+    """The lowering of a kernel, with the tuning parameters that it depends on."""
     sizes: list[int] = []
 
     def temporary(nbytes: int) -> int:
@@ -239,7 +240,7 @@ def _lowering_of(kernel: Kernel, profile: AdapterProfile, programs: Programs) ->
 
 
 def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
-    """The kernel with the word in which each of its checks notes an index out of range."""
+    """Assign to each check of a kernel the word that records an out-of-range index."""
 
     def body(given: Body) -> Body:
         # Not `add`: values keep their numbers.
@@ -257,7 +258,7 @@ def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
 
 
 def _reading(body: Body, slot: int, instead: int) -> Body:
-    """The body where what is loaded of one node comes from the buffer of another."""
+    """The body with loads of `slot` changed to loads of `instead`."""
     # Not `add`: values keep their numbers.
     return Body(
         [
@@ -280,9 +281,9 @@ class Family:
         Whether a kernel is of this kind.
     lower : callable
     over : callable, optional
-        ``over(kernel, last, context)`` has a kernel write over what it is the last to read: those
-        slots, with their bytes, are `last`. It gives dispatches that run before, the kernel, and
-        which slot replaces which.
+        ``over(kernel, last, context)`` lets a kernel overwrite operands that it is the last to
+        read; `last` maps their slots to bytes. Returns the dispatches that must run before, the
+        kernel, and a map from each output's slot to the slot that it overwrites.
     """
 
     matches: Callable[[Kernel], bool]
@@ -329,7 +330,7 @@ def _lower_rows(kernel: Kernel, context: Context) -> list[Dispatch]:
     return [lower_rows(kernel, context)]
 
 
-# The first that matches a kernel lowers it.
+# The first family that matches a kernel lowers it.
 FAMILIES = [
     Family(lambda kernel: not kernel.stages, _lower_map, _map_over),
     Family(begins(Contraction), _lower_contraction),
@@ -342,7 +343,7 @@ FAMILIES = [
 
 
 def _as_reduction(kernel: Kernel) -> Kernel:
-    """A contraction that tiles do not serve, as a sum of products."""
+    """A contraction as a reduction, a sum of products, where tiles do not apply."""
     contraction = kernel.stages[0]
     assert isinstance(contraction, Contraction)
     element = Body()

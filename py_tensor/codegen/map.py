@@ -1,4 +1,4 @@
-"""Elementwise kernels: choosing how wide each invocation works, and writing the WGSL."""
+"""Elementwise kernels: choosing the vector width of each invocation, and writing the WGSL."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from py_tensor.graph.reroll import loops_in
 from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
 
-# One run of vectors; vectors along the last dimension; blocks for transposed operands; elements; or
-# elements for each of which there is a loop.
-BYTES = 16  # of a vector, in a kernel of bytes alone
+BYTES = 16  # bytes of a vector, in a kernel that only uses one-byte elements
+# A contiguous run of vectors; vectors along the last dimension; blocks for transposed operands;
+# single elements; single elements with a loop for each.
 VARIANTS = ("run", "vectors", "blocks", "elements", "loop")
 
 
 def mask_dims(body: Body) -> frozenset[int]:
-    """The dimensions whose coordinate a mask of the body asks for."""
+    """The dimensions whose coordinates the masks of the body depend on."""
     return frozenset(d for i in body.instructions if isinstance(i, Mask) for d, _, _ in i.ranges)
 
 
@@ -44,7 +44,7 @@ def accesses(body: Body) -> list[tuple[int, ...]]:
 
 
 def gathered(*bodies: Body) -> list[tuple[Gather | Check, bool]]:
-    """What bodies read by index, and check, for `bind`: element by element."""
+    """The gathers and index checks of bodies, for `bind`; they never use vectors."""
     found: list[tuple[Gather | Check, bool]] = []
     for body in bodies:
         for i in body.instructions:
@@ -63,10 +63,10 @@ def bind(
     outputs: Sequence[tuple[Output, bool]],
     lanes: int = 4,
 ) -> list[Binding]:
-    """One binding for each buffer read and each written; a buffer is a vector if any use is.
+    """Return one binding for each buffer; it holds vectors of `lanes` elements if any use does.
 
-    One that is both is read as it is written. Outputs may lie in one buffer. The outputs come last,
-    and before them what notes indices out of range. Vectors have so many `lanes`.
+    A buffer that is read and written has the binding of the output. Several outputs may share a
+    buffer. Outputs come last, after the buffer that records out-of-range indices.
     """
     read: dict[int, Binding] = {}
     over = {output.slot for output, _ in outputs}
@@ -84,7 +84,7 @@ def bind(
 
 
 def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
-    """The binding of a buffer for results: vectors, or elements, packed ones by atomics."""
+    """The binding of an output: vectors of `lanes` elements, or single ones (packed: atomic)."""
     atomic = dtype.is_packed and not lanes
     return Binding(slot, dtype, lanes > 0, writable=True, atomic=atomic, lanes=lanes or 4)
 
@@ -92,7 +92,7 @@ def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
 def interface(
     bindings: Sequence[Binding], params: Params, constants: dict[str, int], *code: str
 ) -> str:
-    """Everything of a kernel that stands before its entry point."""
+    """The declarations of a kernel, which precede its entry point."""
     lines = [f"const {name} = {value}u;" for name, value in constants.items()]
     lines += [b.declaration(n) for n, b in enumerate(bindings)]
     lines.append(params.declaration(len(bindings)))
@@ -110,7 +110,7 @@ def returns(dtypes: Sequence[DType], name: str = "Results") -> tuple[str, str]:
 def copying(
     source: int, dtype: DType, target: int, to: DType, size: int, label: str = "copy"
 ) -> Kernel:
-    """The kernel that copies all elements of a buffer to another one, into the dtype `to`."""
+    """The kernel that copies all elements of a buffer to another one, converted to dtype `to`."""
     access = Access((1,), 0)
     body = Body()
     value = body.add(Load(source, dtype, access))
@@ -166,17 +166,17 @@ def store_results(
 
 
 def field_of(results: Sequence[object], number: int) -> str:
-    """How result `number` is taken out of what a function with these results returned."""
+    """WGSL that selects result `number` from the value of a function with these results."""
     return f".r{number}" if len(results) > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The dimensions of an elementwise kernel as it walks them: of few counts, for few programs.
+    """The dimensions that an elementwise kernel iterates over; few ranks, for few programs.
 
-    What is one contiguous run for every access is walked as one dimension. All else is walked with
-    as many as the expression has, whatever sizes let some of them be joined or left out: those in
-    front have extent 1 then, and `decode_coordinates` skips them.
+    If every access is one contiguous run, there is one dimension. Otherwise there are as many as
+    the expression has, even if its sizes let some of them be merged: the leading ones then have
+    extent 1, and `decode_coordinates` skips them.
     """
 
     merged: Merged
@@ -184,14 +184,14 @@ class Sweep:
 
     @staticmethod
     def over(merged: Merged, rank: int, maps: Sequence[tuple[int, ...]]) -> Sweep:
-        """A sweep over the merged dimensions of an expression of so many."""
+        """A sweep over the merged dimensions of an expression of this rank."""
         count = len(merged.extents)
         if count > 1 or any(merged.strides(m) != (1,) * count for m in maps):
             count = max(count, min(rank, MOST_PADDED))
         return Sweep(merged, padded(merged.extents, rank_class(max(1, count)), 1))
 
     def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
-        """An access's strides over these dimensions; where there is one element only, 1 as well."""
+        """An access's strides over these dimensions; for a single element, the stride is 1."""
         found = self.merged.strides(of) or (1,)
         return padded(found, len(self.extents), 0)
 
@@ -200,11 +200,11 @@ class Sweep:
         return (*self.extents[:-1], -(-self.extents[-1] // width))
 
     def position(self, dim: int) -> int:
-        """Where an unjoined dimension of the kernel went."""
+        """The position of a dimension of the kernel that was not merged with others."""
         return self.merged.position(dim) + len(self.extents) - len(self.merged.extents)
 
     def with_second_last(self, dim: int) -> Sweep:
-        """The same points in an order in which dimension `dim` is the last but one."""
+        """The same sweep with dimension `dim` moved to the second-last place."""
         at = dim - (len(self.extents) - len(self.merged.extents))
         count = len(self.merged.extents)
         order = [d for d in range(count - 1) if d != at] + [at, count - 1]
@@ -214,11 +214,12 @@ class Sweep:
 
 
 def writing_over(kernel: Kernel, overwritable: Mapping[int, int]) -> tuple[Kernel, dict[int, int]]:
-    """The kernel with outputs that stand where operands stood, and which replaces which.
+    """Let outputs overwrite operands; return the kernel, and output's slot -> operand's slot.
 
-    `overwritable` has the bytes of the slots that may be written over. An operand's every load must
-    be of the very element that is stored, so that no invocation reads what another one writes; so
-    what is gathered from stays. In the kernel returned such loads are of the output's own slot.
+    `overwritable` maps the slots that may be overwritten to their bytes. Every load of such an
+    operand must be of the element that is stored at the same point, so that no invocation reads
+    what another one writes. Operands of gathers are therefore never overwritten. The returned
+    kernel loads from the output's slot instead.
     """
     replaced: dict[int, int] = {}
     points = size_of(kernel.kept)
@@ -287,7 +288,7 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
     compute = "\n".join([*code.declarations(), compute])
     variant = "loop" if loops else _variant(sweep, width, blocks)
     workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
-    # What is read at every turn is read ahead of the first.
+    # Parameters that every turn reads are copied once, before the first turn.
     given = params.copied("given") if turns > 1 and not loops else params
     ahead = [f"let {given.name} = params;"] if given is not params else []
     if blocks is None:
@@ -330,7 +331,7 @@ def _vectors(
 ) -> tuple[list[str], list[str]]:
     """Find the coordinates of the first item; compute `width` neighbours along the last dimension.
 
-    With a `step` that is not 0 the coordinates then go on to the item that lies so far away.
+    If `step` is not 0, the coordinates are then advanced by that many items.
     """
     steps = sweep.steps(width)
     if len(steps) == 1:
@@ -343,7 +344,7 @@ def _vectors(
 def _blocks(
     kernel: Kernel, code: BodyCode, params: Params, blocks: Blocks, modes: dict[Load, str]
 ) -> list[str]:
-    """Compute four rows of four neighbours, the transposed operands loaded ahead."""
+    """Compute four rows of four neighbours, after loading the transposed operands."""
     lines, names = blocks.place(params)
     loaded: dict[Load, list[str]] = {}
     for n, load in enumerate(load for load, mode in modes.items() if mode == "g"):
@@ -360,17 +361,18 @@ def _computed(
     space: Space,
     loaded: dict[Load, list[str]],
 ) -> list[str]:
-    """Load what is not loaded yet, compute, and store."""
+    """Load the remaining arguments, compute, and store."""
     arguments = code.arguments(params, space, space.width, "a", loaded=loaded)
     return store_results(params, space, kernel.outputs, code.bindings, "compute", arguments)
 
 
 def _takes(kernel: Kernel, sweep: Sweep, width: int, beyond: bool) -> bool:
-    """Whether every output's rows are made of whole vectors of `width`.
+    """Whether every output can be stored in whole vectors of `width`.
 
-    A single row may end within a vector if the output ends there too: what lies behind it is
-    padding, and may be computed where `beyond` says so. What checks indices computes no others.
-    Vectors of more than four are for kernels that read and write nothing but bytes, in vectors.
+    If `beyond` is set, a single row may end inside a vector, because the elements after the end of
+    the output are padding. It is not set for kernels that check indices, which must not compute
+    extra points. Vectors of more than four are only for kernels that read and write one-byte
+    elements, all in vectors.
     """
     extents, outputs = sweep.extents, kernel.outputs
     whole = beyond and size_of(extents[:-1]) == 1 and all(o.whole for o in outputs)

@@ -28,7 +28,7 @@ from py_tensor.graph.primitives import MUL, SUM
 from py_tensor.layout import merge_dims
 from py_tensor.shapes import size_of
 
-Group = tuple[int, ...]  # dimensions that are walked as one
+Group = tuple[int, ...]  # dimensions that are merged into one
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Roles:
 
 
 def roles_of(kernel: Kernel) -> Roles | None:
-    """Sort the dimensions by which operand they move; None unless both operands are matrices."""
+    """Group the dimensions by the operands that depend on them; None unless both are matrices."""
     stage = kernel.stages[0]
     assert isinstance(stage, Contraction)
     rank = len(kernel.kept)
@@ -78,8 +78,8 @@ def lower_matmul(
 ) -> Dispatch:
     """The dispatch of a kernel whose stage is a contraction.
 
-    Where there is a `length`, the first kept dimension counts parts of the sum that are so long,
-    the last of them what is left.
+    If `length` is given, the first kept dimension counts parts of the sum of that length; the last
+    part may be shorter.
     """
     return _Matmul(kernel, roles, tile, length).dispatch(context)
 
@@ -88,7 +88,7 @@ class _Matmul:
     def __init__(self, kernel: Kernel, roles: Roles, tile: Tile, length: int | None) -> None:
         stage = kernel.stages[0]
         assert isinstance(stage, Contraction)
-        # Products in parts have a batch: all have one, so that they share programs.
+        # Products in parts have a batch dimension. Every product gets one, to share programs.
         roles = replace(roles, batch=roles.batch or ((),))
         self.kernel, self.roles, self.a, self.b = kernel, roles, stage.a, stage.b
         self.rank = len(kernel.kept)
@@ -102,8 +102,8 @@ class _Matmul:
         self.width = 4 if self.n % 4 == 0 else 1
         self.a_mode = self._operand_mode(self.a, roles.m, self.m)
         self.b_mode = self._operand_mode(self.b, roles.n, self.n)
-        # An operand that is read element by element makes the others so: each choice that depends
-        # on sizes alone doubles the programs that an expression needs.
+        # If one operand is read element by element, so are the others. Otherwise each choice that
+        # depends only on sizes would double the number of programs that an expression needs.
         if "g" in (self.a_mode, self.b_mode) or self.width == 1:
             self.width = 1
             self.a_mode = self._scalar_mode(self.a, roles.m)
@@ -124,7 +124,7 @@ class _Matmul:
         self.params.extend(self.length, self.count // self.parts)
 
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
-        """Which index is contiguous: "o", the operand's own; "k", the summed one; "g": neither."""
+        """Which index is contiguous: "o" the operand's own; "k" the summed one; "g" neither."""
         own, along = self._steps(load, group)
         kept = load.access.strides[: self.rank]
         others = [stride_of(kept, g) for g in self.roles.batch] + [load.access.offset]
@@ -135,7 +135,7 @@ class _Matmul:
         return "k" if along == 1 and own % 4 == 0 and self.k % 4 == 0 else "g"
 
     def _scalar_mode(self, load: Load, group: Group) -> str:
-        """Along which index neighbours are nearer in memory: "go", the own; "gk", the summed."""
+        """Which index has the smaller stride: "go" the operand's own; "gk" the summed one."""
         own, along = self._steps(load, group)
         return "go" if abs(own) <= abs(along) or not along else "gk"
 
@@ -194,14 +194,14 @@ class _Matmul:
         )
 
     def _variant(self) -> str:
-        """The tile, and along which index each operand is read, in vectors or in elements."""
+        """The tile, and the index along which each operand is read, in vectors or elements."""
         tile = self.tile
         along = {"o": "{own}", "k": "k", "go": "elements of {own}", "gk": "elements of k"}
         a, b = (along[x] for x in (self.a_mode, self.b_mode))
         return f"tile {tile}, A by {a.format(own='m')}, B by {b.format(own='n')}"
 
     def _bases(self) -> str:
-        """Where the operands' matrices of this batch begin, in the units they are read in."""
+        """The start of each operand's matrix for this batch, in the units of its loads."""
         split, names = decode_coordinates(self.params, self.batch, "batch", "z")
         code = list(split)
         for name, load, mode in (("a", self.a, self.a_mode), ("b", self.b, self.b_mode)):
@@ -215,9 +215,9 @@ class _Matmul:
         return lines(code, 1)
 
     def _finish(self) -> list[str]:
-        """The row body applied to results, and stored where they are in range.
+        """The function that applies the row body to results and stores those in range.
 
-        They are four neighbours where vectors can be stored, else single ones.
+        It takes four neighbours where vectors can be stored, otherwise one result.
         """
         wide = self.width == 4
         kind = f"vec4<{self.a.dtype.wgsl}>" if wide else self.a.dtype.wgsl
@@ -244,7 +244,7 @@ class _Matmul:
 
 
 def as_map(kernel: Kernel) -> Kernel:
-    """A contraction of few terms, as arithmetic for each result."""
+    """A contraction of few terms as an elementwise kernel, with the sum written out."""
     contraction = kernel.stages[0]
     assert isinstance(contraction, Contraction)
     rank, dtype = len(kernel.kept), contraction.a.dtype

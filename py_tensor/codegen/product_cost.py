@@ -1,7 +1,7 @@
 """A cost model for matrix products: the best tile and number of parts of k.
 
-The time of a product is that of its busiest processor. A single workgroup waits for memory and at
-barriers for part of its time; concurrent workgroups use that time.
+The time of a product is that of its busiest processor. A single workgroup spends part of its time
+waiting for memory and at barriers; concurrent workgroups use that time.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from py_tensor.codegen.choices import Tile
 
-# Fitted to 586 times of 76 products on an H200: half of the times are within 9 % of these, and what
-# is chosen by them is 1.4 % from the best in the mean. The unit is 0.8 ns.
-LOAD = 82.0  # a vector of each invocation, by way of registers and workgroup memory
-BEGIN = 1100.0  # a workgroup, until it multiplies
-STORE = 0.5  # a result
-DISPATCH = 10900.0  # one more, that adds up parts
-BYTES = 58.0  # that a processor reads in one unit of time, from the cache for the most part
-# What a multiply-add of each invocation takes: by itself, and for each 128 invocations that a
-# processor has of all workgroups.
+# Fitted to 586 timings of 76 products on an H200. Half of the timings are within 9 % of the model,
+# and the chosen tiles are on average 1.4 % slower than the best. The unit of time is 0.8 ns.
+LOAD = 82.0  # for each invocation to load a vector through registers into workgroup memory
+BEGIN = 1100.0  # start-up of a workgroup, until it multiplies
+STORE = 0.5  # to store a result
+DISPATCH = 10900.0  # the second dispatch, which adds up the parts
+BYTES = 58.0  # bytes that a processor reads per unit of time, mostly from the cache
+# The time of one multiply-add in every invocation: a fixed part, and a part for every 128
+# invocations on the processor, counted over all its workgroups.
 ALONE, EACH = 0.34, 0.49
-WAVES = (1, 2, 4, 8)  # workgroups for each processor that parts of k are to make
+WAVES = (1, 2, 4, 8)  # numbers of workgroups per processor to aim at by splitting k
 
 
 def choose(
@@ -41,7 +41,7 @@ def _count(tile: Tile, m: int, n: int, batch: int) -> int:
 
 
 def _parts(tile: Tile, processors: int, m: int, n: int, batch: int, k: int) -> Iterator[int]:
-    """The numbers of parts to look at, each of them of a slice at least."""
+    """The numbers of parts to consider; each part has at least one slice."""
     yield 1
     count, most = _count(tile, m, n, batch), -(-k // tile.bk)
     for waves in WAVES:

@@ -12,15 +12,16 @@ from py_tensor.graph.body import Const
 from py_tensor.graph.kernel import FAULTS
 
 _WORD = 2**32
-ROWS = (64, 256, 1024, 4096)  # vectors of a block with rows; the last is what every device takes
+ROWS = (64, 256, 1024, 4096)  # sizes in vectors of a block with rows; every device allows the last
 
 
 @dataclass(slots=True)
 class Params:
     """The uniform block of a kernel: u32 values, and the positions of constants to patch.
 
-    `name` is that of the WGSL variable that the values are read from. `rows` are constants that are
-    looked up: the declaration puts them behind all else, since they may be of any number.
+    `name` is the WGSL variable that the values are read from. `rows` are lists of constants that
+    the kernel indexes at run time. The declaration appends them after all other values, because
+    their number varies.
     """
 
     values: list[int] = field(default_factory=list[int])
@@ -29,11 +30,11 @@ class Params:
     rows: list[tuple[int, list[Const]]] = field(default_factory=list[tuple[int, list[Const]]])
 
     def copied(self, name: str) -> Params:
-        """The same block, its values read from a copy of the block in another variable."""
+        """The same block, but its values are read from a copy in another variable."""
         return Params(self.values, self.consts, name, self.rows)
 
     def add(self, value: int) -> str:
-        """Append a value, two's complement where negative; the WGSL that reads it."""
+        """Append a value, in two's complement if negative; return the WGSL that reads it."""
         self.values.append(value % _WORD)
         return self.at(len(self.values) - 1)
 
@@ -45,25 +46,25 @@ class Params:
         return f"{self.name}[{position // 4}].{'xyzw'[position % 4]}"
 
     def value(self, value: complex, dtype: DType) -> str:
-        """Append a value of a dtype; the WGSL that reads it in that type."""
+        """Append a value of a dtype; return the WGSL that reads it in that type."""
         return from_words(dtype, *map(self.add, to_words(value, dtype)))
 
     def const(self, const: Const) -> str:
-        """Reserve a place for a constant; the WGSL that reads it in the constant's own type."""
+        """Reserve a place for a constant; return the WGSL that reads it in the constant's type."""
         self.consts.append((len(self.values), const.slot, const.dtype))
         return self.value(0, const.dtype)
 
     def row(self, consts: list[Const]) -> str:
-        """Reserve places for constants; the WGSL of the position of the first."""
+        """Reserve places for constants; return the WGSL of the position of the first."""
         self.rows.append((len(self.values), consts))
         return self.add(0)
 
     def found(self, position: str) -> str:
-        """The WGSL that reads the value at a position that is computed."""
+        """The WGSL that reads the value at a computed position."""
         return f"{self.name}[{position} / 4u][{position} % 4u]"
 
     def declaration(self, binding: int) -> str:
-        """WGSL of the whole block. With rows it has one of few sizes."""
+        """WGSL that declares the block; a block with rows is padded to one of a few sizes."""
         rows = bool(self.rows)
         while self.rows:
             at, consts = self.rows.pop()
@@ -82,14 +83,14 @@ FAULT_WORDS = Binding(FAULTS, uint32, vector=False, writable=True, atomic=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """A compiled structure: one WGSL text for every size it is used with.
+    """A WGSL program, which serves every size.
 
     Attributes
     ----------
     family : str
-        The template it was made from.
+        The name of its template.
     variant : str
-        Which of the family's ways to do the work it is, for `pt.explain`.
+        The variant of the family, for `pt.explain`.
     """
 
     number: int
@@ -101,7 +102,7 @@ class Program:
     variant: str = ""
 
     def listing(self) -> str:
-        """The WGSL under a line that says what it is."""
+        """The WGSL, after a comment line with its label, family and variant."""
         return f"// {self.label}: {self.family}, {self.variant}\n{self.wgsl}"
 
 
@@ -116,13 +117,13 @@ class Dispatch:
     consts : tuple
         (position in params, slot of the constant node, dtype).
     count : int
-        Workgroups; the grid may hold a few more, which find nothing to do.
+        Workgroups. The grid may hold a few more, which do nothing.
     first : int
         Position in params of the number of the first workgroup.
     work : int
-        Estimated instructions, for bounding a submit.
+        Estimated instructions, to bound the work of a submit.
     operations, traffic : int
-        Elementwise ops and additions, and bytes moved, for reports.
+        Arithmetic operations and bytes moved, for reports.
     """
 
     program: Program
@@ -138,7 +139,7 @@ class Dispatch:
     def with_slots(
         self, slots: tuple[int, ...], consts: tuple[tuple[int, int, DType], ...]
     ) -> Dispatch:
-        """The same run over other buffers, with other constants."""
+        """The same dispatch with other buffers and constants."""
         return Dispatch(
             self.program,
             slots,
@@ -152,7 +153,7 @@ class Dispatch:
         )
 
     def pieces(self, limit: int) -> list[Dispatch]:
-        """The same work in dispatches that each stay within `limit`, as far as workgroups allow."""
+        """Split into dispatches of at most `limit` work each, as far as whole workgroups allow."""
         pieces = min(-(-self.work // limit), self.count)
         if pieces <= 1:
             return [self]
@@ -188,7 +189,7 @@ class Lowering:
     temporaries : tuple of int
         The bytes of the buffers that only these dispatches use.
     used : frozenset of str
-        The tuning parameters whose values it follows from.
+        The tuning parameters that it depends on.
     """
 
     dispatches: tuple[Dispatch, ...]
@@ -201,15 +202,15 @@ _PROGRAM_LIMIT = 4096
 
 
 class Programs:
-    """Programs by what stands in their template; the oldest go first when there are too many.
+    """A cache of programs by template and regions; when it is full, the oldest are dropped.
 
-    That text holds structure and variant alone, never a size: sizes, strides and constants are
+    The text contains structure and variant, never a size. Sizes, strides and constants are
     parameters, so a new size finds its program here.
 
     Attributes
     ----------
     lowerings : dict
-        What kernels became, by all that this follows from; see `lower.py`.
+        The cached lowerings; see `lower.py` for their keys.
     """
 
     def __init__(self) -> None:
@@ -222,14 +223,14 @@ class Programs:
         return len(self._known)
 
     def take(self, implementations: Implementations) -> None:
-        """Write programs with these implementations of library functions; forget other programs."""
+        """Use these implementations of library functions; drop the programs with others."""
         if implementations != self._implementations:
             self._known.clear()
             self.lowerings.clear()
             self._implementations = implementations
 
     def keep(self, key: object, lowering: Lowering) -> None:
-        """Cache a lowering; past a limit the cache is cleared, which only costs time."""
+        """Cache a lowering. A full cache is cleared, which only costs time."""
         if len(self.lowerings) >= _PROGRAM_LIMIT:
             self.lowerings.clear()
         self.lowerings[key] = lowering

@@ -1,9 +1,9 @@
-"""Reductions: which dimension the lanes lie along, how rows are shared out and sliced.
+"""Reductions: which dimension lanes lie along, and how rows are shared and sliced.
 
-Lanes lie along the dimension that is contiguous in memory, be it reduced ("rows") or kept
-("columns"). Where there are too few rows to fill the device, rows are cut into slices, and a second
-kernel folds the partial results. Each invocation keeps several accumulators, so that a sum's error
-grows like pairwise summation's.
+Lanes lie along the dimension that is contiguous in memory, whether it is reduced ("rows") or kept
+("columns"). If there are too few rows to fill the device, rows are cut into slices, and a second
+kernel folds the partial results. Each invocation keeps several accumulators, so the error of a sum
+grows like that of pairwise summation.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from py_tensor.shapes import row_major, size_of
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024  # to keep the device busy
-MAX_STEPS = 2**14  # of one invocation, where slices can help it; lavapipe ends loops after 65,535
-COLUMN_LANES = 8  # where rows lie side by side in memory and fill a workgroup
-LEAST_COLUMN_STEPS = 4  # of an invocation, where they do
+MAX_STEPS = 2**14  # of an invocation, if slices allow; lavapipe stops loops after 65,535 passes
+COLUMN_LANES = 8  # lanes per row where rows are adjacent in memory and fill a workgroup
+LEAST_COLUMN_STEPS = 4  # of an invocation in that case
 NewTemporary = Callable[[int], int]  # bytes -> slot
 
 
 @dataclass(slots=True)
 class Context:
-    """What lowering a kernel needs from its surroundings."""
+    """What lowering a kernel needs: the adapter's profile, known programs, temporary buffers."""
 
     profile: AdapterProfile
     programs: Programs
@@ -41,7 +41,7 @@ class Context:
 
 
 def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """The dispatches of a kernel with one stage: one, or more where its rows are sliced."""
+    """The dispatches of a kernel with one stage: one, or several if its rows are sliced."""
     stage = kernel.stages[0]
     assert isinstance(stage, Stage)
     longest = max(kernel.reduced, default=0)
@@ -60,7 +60,7 @@ def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 
 def _fold_sections(kernel: Kernel, stage: Stage, axis: int, context: Context) -> list[Dispatch]:
-    """Fold a reduced axis that is too long for one pass section after section, then the results."""
+    """Fold a reduced axis that is too long for one pass in sections, then fold their results."""
     extent, dim = kernel.reduced[axis], len(kernel.kept) + axis
     starts = range(0, extent, MAX_REDUCED)
     whole, slots = _partial(kernel, kernel.kept, kernel.reduced, len(starts), context)
@@ -83,9 +83,9 @@ def _fold_sections(kernel: Kernel, stage: Stage, axis: int, context: Context) ->
 def _partial(
     kernel: Kernel, kept: tuple[int, ...], reduced: tuple[int, ...], parts: int, context: Context
 ) -> tuple[Kernel, list[int]]:
-    """A kernel that stores its accumulators over `kept`, with room for as many as `parts` of it.
+    """A kernel that stores its accumulators over `kept`, and the slots of their buffers.
 
-    Also the buffers of these, one for each word of the accumulators.
+    There is a buffer for each word of the accumulators, with room for `parts` such kernels.
     """
     access, size = Access(row_major(kept), 0), size_of(kept)
     words = range(kernel.accumulated_words)
@@ -95,7 +95,7 @@ def _partial(
 
 
 def _fold(kernel: Kernel, stage: Stage, context: Context) -> list[Dispatch]:
-    """One pass over the space; two where it is worth slicing the rows."""
+    """One pass over the space, or two if slicing the rows is worthwhile."""
     walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
     if walk.slices == 1:
         return [_dispatch(kernel, walk, stage.element, context)]
@@ -106,7 +106,7 @@ def _fold(kernel: Kernel, stage: Stage, context: Context) -> list[Dispatch]:
 def _fold_slices(
     kernel: Kernel, walk: Walk, stage: Stage, context: Context
 ) -> tuple[Dispatch, list[Load]]:
-    """The fold of every slice, and loads of the words that it leaves over (kept..., slice)."""
+    """The fold of every slice, and loads of its accumulators' words over (kept..., slice)."""
     size = size_of(kernel.kept)
     nbytes = kernel.accumulated_words * walk.slices * size * uint32.itemsize
     slot = context.temporary(nbytes)
@@ -124,16 +124,16 @@ def _fold_slices(
 def merge(
     kernel: Kernel, reduced: tuple[int, ...], words: Sequence[Load], context: Context
 ) -> Dispatch:
-    """Fold what parts of the rows came to.
+    """Fold the partial results of the rows.
 
     Parameters
     ----------
     kernel
-        What folds to what, and what becomes of that; its stage's body does not matter.
+        The folds and the outputs; the body of its stage is not used.
     reduced
-        How many parts there are of each row.
+        The number of parts of each row.
     words
-        The words of the accumulators' parts, over the kept dimensions and `reduced`.
+        Loads of the accumulators' words, over the kept dimensions and `reduced`.
     """
     element = Body(list(words))
     merging = replace(kernel, reduced=reduced)
@@ -142,14 +142,14 @@ def merge(
 
 
 def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch, Load]:
-    """The fold of every `length` points of the one reduced dimension, each by itself.
+    """Fold every `length` points of the one reduced dimension separately.
 
     Parameters
     ----------
     kernel
-        With one stage of one fold, whose accumulator has one part; without outputs.
+        A kernel with one stage of one fold, whose accumulator has one part, and no outputs.
     length
-        A multiple of 4, and less than the dimension has.
+        A multiple of 4, less than the extent of the dimension.
 
     Returns
     -------
@@ -176,9 +176,9 @@ def _dispatch(
     *,
     merges: bool = False,
 ) -> Dispatch:
-    """One pass that folds `element`; with `merges`, it is the loads of partial results.
+    """One pass that folds `element`; with `merges`, its values are loads of partial results.
 
-    Where rows are sliced, `partial` is the buffer for what the slices come to.
+    If rows are sliced, `partial` is the buffer for the results of the slices.
     """
     written = write(kernel, walk, element, partial, merges=merges)
     folding = replace(kernel, stages=(Stage(element, tuple(kernel.folds())),))
@@ -261,18 +261,18 @@ def arrange(
 
 
 def _lanes(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> int:
-    """How many invocations share a row of so many steps."""
+    """The number of invocations that share a row of `steps` steps."""
     most = profile.lanes(steps)
     if not apart:
         return min(most, _power(steps))
-    # Neighbours in memory are rows: as many lanes as a narrow workgroup leaves room for.
+    # Neighbours in memory belong to different rows, which come first in a workgroup.
     workgroup = profile.reduce_workgroup
     wide = workgroup // min(_power(rows), max(4, workgroup // COLUMN_LANES))
     return min(most, wide, _power(-(-steps // LEAST_COLUMN_STEPS)))
 
 
 def _power(n: int) -> int:
-    """The least power of two that is no less than n."""
+    """The least power of two >= n."""
     return 1 << max(0, n - 1).bit_length()
 
 
@@ -284,8 +284,8 @@ def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
 def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], list[int]]:
     """Whether lanes lie along a reduced dimension, and the orders of both kinds of dimensions.
 
-    The load with the largest footprint decides, or a gather, which reads another element at every
-    point; dimensions are walked as it lies in memory.
+    The read with the largest footprint decides; a gather counts as one element per point.
+    Dimensions are ordered by its strides.
     """
     rank, extents = len(kernel.kept), kernel.kept + kernel.reduced
     kept_order, reduced_order = list(range(rank)), list(range(len(kernel.reduced)))
@@ -326,10 +326,10 @@ def _merge(
 
 
 def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> int:
-    """How many neighbours an invocation loads at once.
+    """The number of neighbours that an invocation loads at once.
 
-    4 where every load gives a vector, or one value for all: each more way to load would double the
-    programs that an expression needs.
+    It is 4 only if every load is a vector or a single value for all. Mixing further modes would
+    double the number of programs that an expression needs.
     """
     loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
     inner = (dims.reduced_extents if dims.by_rows else dims.kept_extents)[-1]

@@ -25,13 +25,13 @@ from py_tensor.graph.body import Body, Load
 from py_tensor.graph.kernel import Fold, Kernel, Output
 from py_tensor.shapes import size_of
 
-CHAIN = 16  # values folded one after the other on a level, before they go to the next one
-MERGED_CHAIN = 4  # the same of slices: of equal values, sums of slices are all rounded one way
+CHAIN = 16  # values folded in sequence on a level, before the result goes to the next level
+MERGED_CHAIN = 4  # the same for results of slices: equal sums would all be rounded the same way
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A pass as WGSL; `target` is the binding for what slices come to, where rows are sliced."""
+    """A pass as WGSL; `target` is the binding for the results of slices, if rows are sliced."""
 
     bindings: list[Binding]
     params: Params
@@ -47,11 +47,11 @@ def write(
     Parameters
     ----------
     element : Body
-        What the kernel's one stage folds: its own body, or the loads of partial results.
+        The body that is folded: that of the kernel's stage, or loads of partial results.
     partial : int, optional
-        The buffer for what the slices of rows come to.
+        The buffer for the results of slices.
     merges : bool
-        Whether it is partial results that are folded.
+        Whether partial results are folded.
     """
     return _Writer(kernel, walk, element, partial, merges).written()
 
@@ -61,10 +61,10 @@ def indent(lines: list[str], depth: int) -> str:
 
 
 def place(walk: Walk, params: Params, *, sliced: bool) -> list[str]:
-    """Which lane of which row an invocation is, and of which slice of it, if rows have any.
+    """Statements that find the row and the lane of an invocation, and its slice if `sliced`.
 
-    Neighbouring invocations read neighbours in memory, whichever these are: lanes of one row, or
-    rows. So lanes lie `apart` invocations from each other. All these numbers are powers of two.
+    Neighbouring invocations read neighbours in memory, which are lanes of one row or different
+    rows. Lanes of a row are `apart` invocations apart. All these numbers are powers of two.
     """
     lanes, rows = walk.lanes.bit_length() - 1, walk.rows_per_group.bit_length() - 1
     lane_at, row_at = (rows, 0) if walk.lanes_apart else (0, lanes)
@@ -85,14 +85,14 @@ class StageWriter:
     Parameters
     ----------
     folds : tuple of Fold
-        What the stage leaves.
+        The folds of the stage.
     element : Body
-        What it folds.
+        The body that it folds.
     merges : bool
-        The element is an accumulator already, its instructions the parts as words: folds of slices
-        are folded.
+        The stage folds results of slices: the instructions of `element` load the words of
+        accumulators.
     mark : str
-        Stands behind every name that the stage declares, where a kernel has several.
+        A suffix for every name that the stage declares, if a kernel has several stages.
     accumulated : callable
         (number, lane) -> the WGSL of the result of an earlier stage's accumulator.
     """
@@ -128,12 +128,12 @@ class StageWriter:
         return [f"var {self.acc(n)} = identity{self.mark}();" for n in range(self.walk.width)]
 
     def shared(self) -> str:
-        """The declaration of the memory in which lanes meet."""
+        """The declaration of the workgroup memory through which lanes are folded."""
         size = self.walk.workgroup * self.walk.columns
         return f"var<workgroup> shared_accs{self.mark}: array<Acc{self.mark}, {size}>;"
 
     def accumulator(self) -> list[str]:
-        """The accumulator's struct, and the functions that start, combine and make one."""
+        """The accumulator's struct, and functions for its identity, combination and elements."""
         fields: list[str] = []
         starts: list[str] = []
         joined: list[str] = []
@@ -164,7 +164,7 @@ class StageWriter:
         ]
 
     def _made(self, text: str, fold: Fold, word: int, dtype: DType) -> str:
-        """One part of the accumulator of a single point, in the element's function."""
+        """WGSL of one part of a single point's accumulator, inside the element function."""
         if self.merges:
             words = range(word, word + dtype.words)
             return from_words(dtype, *map(self.element.value, words))
@@ -182,16 +182,16 @@ class StageWriter:
     def _loop(self, step: list[str]) -> list[str]:
         """Fold the points first + lane, first + lane + lanes, ... before last.
 
-        A fold that rounds goes in levels: `chain` points to a part, `chain` parts to one of the
-        next level, and so on. Its error grows with the length of the chains, as in pairwise
-        summation (Higham, The accuracy of floating point summation, 1993), and not with their sum.
+        A fold that rounds has levels: `chain` points make a part, `chain` parts make a part of the
+        next level, and so on. As in pairwise summation (Higham, The accuracy of floating point
+        summation, 1993), the error grows with the length of a chain, not with the number of points.
         """
         lines = ["var at = first + lane;"]
         levels = self.walk.levels + self.merges if any(fold.rounds for fold in self.folds) else 0
         return lines + self._level(step, levels, "last", f"acc{self.mark}")
 
     def _level(self, step: list[str], level: int, end: str, into: str) -> list[str]:
-        """Fold up to `end` into `into`, through parts of the level below."""
+        """Fold points up to `end` into `into`, through parts of the level below."""
         if not level:
             return self._chain(step, end, into)
         walk, m, part, stop = self.walk, self.mark, f"part{level}_", f"stop{level}"
@@ -219,7 +219,7 @@ class StageWriter:
         return [*lines, *(f"  {line}" for line in step), "}"]
 
     def share(self) -> list[str]:
-        """Fold an invocation's accumulators, then the lanes of each row."""
+        """Fold an invocation's accumulators, then those of the lanes of each row."""
         walk, m = self.walk, self.mark
         lines: list[str] = []
         if walk.dims.by_rows and walk.width == 4:
@@ -249,12 +249,12 @@ class StageWriter:
 
 
 class SplitBody:
-    """A body over the whole space, with what stays the same along a row computed ahead of the loop.
+    """A body over the whole space; its row-invariant part is computed before the loop.
 
     Parameters
     ----------
     roots : set of int
-        The values that are asked for.
+        The values that are used.
     """
 
     def __init__(
@@ -283,7 +283,7 @@ class SplitBody:
         return f"v{self.split.values[number]}"
 
     def functions(self, name: str, results: list[str], kind: str) -> list[str]:
-        """The function of every point, and that of every row."""
+        """The function for each point, and the one for each row."""
         roots = list(self.split.values.values())
         declared = [self.inner.function(name, self.params, roots, kind, results)]
         if self.split.results:
@@ -294,7 +294,7 @@ class SplitBody:
         return declared
 
     def before(self, kept_names: list[str]) -> list[str]:
-        """Statements that compute ahead of the loop."""
+        """Statements that compute the row-invariant part before the loop."""
         if not self.split.results:
             return []
         columns = self.walk.columns
@@ -303,7 +303,7 @@ class SplitBody:
         return arguments.call(f"ahead{self.mark}", "ahead")
 
     def arguments(self, space: Space, prefix: str) -> Arguments:
-        """Load the arguments of the function of every point."""
+        """Load the arguments of the function for each point."""
         return self.inner.arguments(self.params, space, self.walk.width, prefix, self._given)
 
     def _given(self, number: int, lane: int) -> str:
@@ -318,7 +318,7 @@ class SplitBody:
 
 
 def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
-    """How each load of a body is done, see `load_mode`."""
+    """The mode of each load of a body; see `load_mode`."""
     return {
         x: load_mode(strides(x.access.strides), x.access.offset, width)
         for x in body.instructions
@@ -354,7 +354,7 @@ def finish(
     accumulated: Callable[[int, int], str],
     results: Callable[[Output], str] = lambda output: f"v{output.value}",
 ) -> tuple[list[str], list[str]]:
-    """What is computed and stored once per row, and the functions that takes.
+    """Statements that compute and store the outputs of a row, and the functions that they call.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def finish(
     accumulated : callable
         (number, lane) -> the WGSL of the result of an accumulator.
     results : callable
-        What is stored for an output, as WGSL over the values of the row body.
+        Output -> the WGSL of what is stored, in terms of the values of the row body.
     """
     strides, outputs = walk.dims.kept_strides, kernel.outputs
     modes = load_modes(kernel.row, strides, walk.columns)
@@ -378,11 +378,11 @@ def finish(
 
 
 class _Writer:
-    """The regions of a pass over whole rows or slices of them, one program for both.
+    """The regions of a pass over whole rows or over slices; one program serves both.
 
-    Its first output is stored as words, u32: where rows are sliced, what a slice comes to is stored
-    in its place, in another buffer: row after row, slice after slice, part after part. An output of
-    two words is none of these: slices have a program without outputs then.
+    The first output is bound as u32 words. If rows are sliced, another buffer takes its place for
+    the results of slices, ordered by part, then slice, then row. If the first output has elements
+    of two words, slices use a separate program without outputs.
     """
 
     def __init__(
@@ -451,7 +451,7 @@ class _Writer:
         return Written(self.bindings, self.params, regions, self.target)
 
     def _store_partial(self) -> list[str]:
-        """Statements that store what a slice of a row comes to."""
+        """Statements that store the result of a slice of a row."""
         binding, columns = self.bindings[self.target], self.walk.columns
         scale = 4 if binding.vector else 1
         size, apart = self.size // scale, self.walk.slices * self.size // scale
@@ -476,7 +476,7 @@ class _Writer:
         return lines
 
     def _finish(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """What lane 0 does with a whole row, and the functions that takes."""
+        """Statements for lane 0 after folding a whole row, and the functions that they call."""
         kernel, walk, params, bindings = self.kernel, self.walk, self.params, self.bindings
         if kernel.row.instructions:
 

@@ -1,4 +1,4 @@
-"""Kernels that go over the same rows several times: `shaders/templates/rows.wgsl`."""
+"""Kernels that pass over the same rows several times: `shaders/templates/rows.wgsl`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from py_tensor.shapes import size_of
 
 
 def fits(profile: AdapterProfile) -> Fits:
-    """Which kernels may go over their rows several times on this adapter."""
+    """Return the test for kernels that may pass over their rows several times on this adapter."""
 
     def fit(kernel: Kernel) -> bool:
         return profile.revisits(size_of(kernel.kept), size_of(kernel.reduced)) and is_by_rows(
@@ -125,7 +125,7 @@ class _Writer:
     def _stage(
         self, stage: StageWriter, split: list[str], names: list[str], first: int
     ) -> list[str]:
-        """Fold the row, and give every lane the results as t0, t1, ..."""
+        """Fold the row, and make the results available to every lane as t0, t1, ..."""
         fold = stage.fold(split, names)
         lines = [*stage.start(), "if (row < rows) {", *(f"  {line}" for line in fold), "}"]
         lines += stage.share()
@@ -136,7 +136,7 @@ class _Writer:
         return lines
 
     def _spread(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """The loop that stores something for every point of the row, and its functions."""
+        """The loop that computes and stores the spread outputs of a row, and its functions."""
         outputs = self.kernel.spread_outputs
         if not outputs:
             return [], []
@@ -154,7 +154,7 @@ class _Writer:
         return [*before, *space.hoisted, *loop, "}"], [declaration, *functions]
 
     def _finish(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """What lane 0 stores for the row, and its functions."""
+        """Statements with which lane 0 stores the row's outputs, and their functions."""
         if not self.kernel.outputs:
             return [], []
         stores, code = finish(self.kernel, self.walk, self.params, self.bindings, names, _total)

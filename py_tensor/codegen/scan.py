@@ -1,11 +1,11 @@
 """Scans: `cumsum` and similar ops.
 
-Reduce, then scan (Merrill and Grimshaw, Parallel scan for stream architectures, 2009): rows that
-are long, or too few to fill the device, are cut into slices. One pass folds each slice, a second,
-by this same module, makes running folds of those results, and a third goes along the slices again,
-each from what those before it fold to. A short row takes one pass.
+The method is reduce-then-scan (Merrill and Grimshaw, Parallel scan for stream architectures, 2009).
+Rows that are long, or too few to fill the device, are cut into slices. The first pass folds each
+slice. The second scans these results, using this same module. The third scans each slice, starting
+from the fold of all slices before it. A short row takes one pass.
 
-Sums go in parts and parts of parts, as in a reduction: no chain of additions is long.
+Sums are computed in nested parts, as in a reduction, so that no chain of additions is long.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector
 
 
 def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """The dispatches of a kernel that scans: one, or those that find where slices go on from."""
+    """The dispatches of a kernel that scans: one, or those of all three passes over slices."""
     scanned = kernel.stages[0]
     assert isinstance(scanned, Scanned)
     stage = Stage(scanned.element, (scanned.fold,))
@@ -60,7 +60,7 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 
 def _arrange(kernel: Kernel, stage: Stage, profile: AdapterProfile) -> Walk:
-    """How the last pass walks its space."""
+    """The walk of the last pass."""
     whole = arrange(replace(kernel, stages=(stage,)), [stage.element], profile)
     lanes = 1 if whole.lanes_apart else profile.scan_lanes(whole.steps)
     slices = profile.scan_slices(whole.rows, whole.steps, lanes)
@@ -71,8 +71,8 @@ def _arrange(kernel: Kernel, stage: Stage, profile: AdapterProfile) -> Walk:
 def _dispatch(
     kernel: Kernel, scanned: Scanned, walk: Walk, carry: int | None, context: Context
 ) -> Dispatch:
-    """One pass; with slices, `carry` has what the points up to the end of each fold to."""
-    if carry is None:  # whole rows go on from nothing: one program serves both
+    """One scan pass; `carry` is the buffer of the scanned results of slices, if rows are sliced."""
+    if carry is None:  # a placeholder, so that one program serves whole rows and slices
         carry = context.temporary(4 * scanned.fold.dtype.itemsize)
     form = _Tiles if walk.lanes > 1 else _Serial
     writer = form(kernel, scanned, walk, carry)
@@ -94,15 +94,15 @@ def _dispatch(
 
 @dataclass(slots=True)
 class _Steps:
-    """The WGSL of one point of the pass, or of `width` neighbours: loaded, and stored."""
+    """The statements that load and store one point of the pass, or `width` neighbours."""
 
-    before: list[str]  # once for each invocation
-    load: list[str]  # declares value0, value1, ... at `j`
-    store: list[str]  # of result0, result1, ...
+    before: list[str]  # run once in each invocation
+    load: list[str]  # declare value0, value1, ... at `j`
+    store: list[str]  # store result0, result1, ...
 
 
 class _Writer:
-    """What both forms share: bindings, parameters, functions, and what is done at each point."""
+    """The common part of both forms: bindings, parameters, functions, loads and stores."""
 
     template = ""
 
@@ -148,7 +148,7 @@ class _Writer:
         )
 
     def start(self) -> tuple[list[str], _Steps]:
-        """The row, what its slice goes on from as acc0, acc1, ..., and the steps along it."""
+        """Statements that find the row and its start values acc0, acc1, ..., and the steps."""
         columns = self.walk.columns
         split, names = kept_space(self.params, self.walk)
         (identity,) = self.fold.op.identity(self.fold.dtype)
@@ -182,7 +182,7 @@ class _Writer:
 
 
 class _Serial(_Writer):
-    """An invocation to each slice: `shaders/kernels/scan_serial.wgsl`."""
+    """One invocation per slice: `shaders/kernels/scan_serial.wgsl`."""
 
     template = "scan_serial"
 
@@ -204,7 +204,7 @@ class _Serial(_Writer):
         }
 
     def _levels(self, steps: _Steps) -> list[str]:
-        """Parts of `CHAIN` points, `CHAIN` of them to a larger part, and so on."""
+        """Scan parts of `CHAIN` points; `CHAIN` parts make a larger part."""
         columns = range(self.walk.columns)
         chain = self._chain(steps)
         inner = [
@@ -225,7 +225,7 @@ class _Serial(_Writer):
         return ["while (at < last) {", *(f"  {line}" for line in outer), "}"]
 
     def _chain(self, steps: _Steps) -> list[str]:
-        """The points up to `stop`, some loaded ahead of their use."""
+        """Scan the points up to `stop`, loading several before they are used."""
         walk, lines, unroll = self.walk, list[str](), self.walk.unroll
         if unroll > 1:
             lines.append(f"for (; at + {unroll - 1}u < stop; at += {unroll}u) {{")
@@ -244,7 +244,7 @@ class _Serial(_Writer):
         return ["  {", f"    let j = {j};", *(f"    {line}" for line in lines), "  }"]
 
     def _folded(self) -> list[str]:
-        """Fold the values in; neighbours lie along the row, or belong to rows of their own."""
+        """Fold in the values; neighbours belong to the same row or to different rows."""
         lines: list[str] = []
         for n in range(self.walk.width):
             row = 0 if self.walk.dims.by_rows else n
@@ -254,7 +254,7 @@ class _Serial(_Writer):
 
 
 class _Tiles(_Writer):
-    """A workgroup to each slice: `shaders/kernels/scan_tiles.wgsl`."""
+    """Several lanes per slice: `shaders/kernels/scan_tiles.wgsl`."""
 
     template = "scan_tiles"
 
@@ -288,7 +288,7 @@ class _Tiles(_Writer):
         }
 
     def _at(self, k: int, lines: list[str]) -> list[str]:
-        """The k-th load of a lane's, if it lies in the slice."""
+        """Statements for the k-th load of a lane, if it lies in the slice."""
         return [
             "{",
             f"  let j = tile + lane + {k}u * lanes;",
@@ -299,7 +299,7 @@ class _Tiles(_Writer):
         ]
 
     def _load(self, steps: _Steps) -> list[str]:
-        """Load neighbours, and fold them: x1_2 is the third element of the second load."""
+        """Load neighbours and scan them; x1_2 belongs to the third element of the second load."""
         lines: list[str] = []
         for k in range(ROUNDS):
             lines += [f"var x{k}_{n} = none;" for n in range(self.walk.width)]
@@ -311,7 +311,10 @@ class _Tiles(_Writer):
         return lines
 
     def _share(self) -> list[str]:
-        """Fold over the lanes, 1, 2, 4, ... apart (Hillis and Steele, Data parallel algorithms)."""
+        """Scan over the lanes, with steps 1, 2, 4, ...
+
+        Hillis and Steele, Data parallel algorithms, 1986.
+        """
         size = 2 * self.walk.workgroup
         last = self.walk.width - 1
         each = ", ".join(f"combine(far.{c}, sums.{c})" for c in XYZW)
@@ -320,7 +323,7 @@ class _Tiles(_Writer):
             f"var sums = Four({', '.join(f'x{k}_{last}' for k in range(ROUNDS))});",
             "shared_sums[invocation] = sums;",
             "workgroupBarrier();",
-            "var half = 0u;",  # where in the memory the newest sums begin
+            "var half = 0u;",  # the start of the newest sums in `shared_sums`
             "for (var apart = 1u; apart < lanes; apart *= 2u) {",
             "  if (lane >= apart) {",
             f"    let far = {other};",
@@ -336,7 +339,7 @@ class _Tiles(_Writer):
         ]
 
     def _place(self) -> list[str]:
-        """What each of the four loads goes on from, and the next tile."""
+        """Compute the start value of each of the four loads, and of the next tile."""
         return [
             "let round1 = all.x;",
             "let round2 = combine(round1, all.y);",

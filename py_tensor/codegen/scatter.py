@@ -1,11 +1,11 @@
 """Scatter: writing values at indices, with a result independent of execution order.
 
-Of several values for one element the last is kept: a first pass finds the greatest position. What
-can be combined in any order is combined by atomic operations, for few elements first within each
-workgroup. Floats are added in the order of the values, and so are integers of two words combined,
-for which there are no atomic operations: their addresses are sorted, and values of equal address
-are then neighbours, which one invocation combines; a long run is cut into chunks, whose sums are
-combined in their order.
+Assignment keeps the last of several values for one element: a first pass finds the greatest
+position. Values that may be combined in any order use atomic operations; with few elements, each
+workgroup first combines its own values. Float sums are added in the order of the values. Two-word
+elements have no atomic operations and are combined in order too. For that, the addresses are
+sorted, which makes values of equal address neighbours (a run), and one invocation combines a run. A
+long run is cut into chunks, whose results are combined in order.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from py_tensor.layout import merge_dims
 from py_tensor.shapes import row_major, size_of
 
 FIRST = 1  # position in params of the first workgroup's number
-LONG = 2**22  # values, from which on chunks are longer, so that long runs have fewer of them
-GROUP = 256  # chunks
-LEAST_FOR_EACH = 16  # values for an element, on average, where workgroups combine some of them
+LONG = 2**22  # from this many values on, chunks are longer, so that long runs have fewer chunks
+GROUP = 256  # chunks of a group
+LEAST_FOR_EACH = 16  # average values per element from which workgroups combine their own first
 
-# What combines a value with an integer element.
+# The operation that combines a value with an integer element.
 _ATOMIC = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax"}
-# The same of elements that are combined in order; "t" is the type of one.
+# The same for elements that are combined in order; "t" is their type.
 _IN_ORDER = {"add": "add_64(x, y)", "min": "min_{t}(x, y)", "max": "max_{t}(x, y)"}
-# Of floats: the new element, and where the old one stays.
+# For floats: the new element, and the condition under which the old one stays.
 _FLOAT = {
     "add_atomic": ("bitcast<f32>(old) + value", "false"),
     "min": ("value", "rank_min_f32(value) >= rank_min_f32(bitcast<f32>(old))"),
@@ -54,9 +54,9 @@ _FLOAT = {
 
 
 def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """The dispatches of a kernel that scatters: a copy of the base unless it stands there, passes.
+    """The dispatches of a kernel that scatters: a copy of the base, then the passes.
 
-    Its base and its target are one slot where it works in place.
+    In place, base and target are the same slot and nothing is copied.
     """
     stage = _stage(kernel)
     if stage.dtype.is_packed and stage.mode != "set":
@@ -70,13 +70,13 @@ def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
 def _copied(
     source: int, dtype: DType, target: int, to: DType, kernel: Kernel, context: Context
 ) -> Dispatch:
-    """A copy of the whole base, or of what stands for it, into the dtype `to`."""
+    """A copy of the whole base, or of its unpacked form, converted to dtype `to`."""
     copy = copying(source, dtype, target, to, _stage(kernel).size, kernel.label)
     return lower_map(copy, context.profile, context.programs)
 
 
 def _in_words(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispatch]:
-    """A kernel that combines packed elements: on a copy of them in words, packed again then."""
+    """Combine packed elements on a copy with one word per element, then pack the result."""
     unpacked = in_words(stage.dtype)
     words = context.temporary(stage.size * unpacked.itemsize)
     element = Body(list(stage.element.instructions))
@@ -90,9 +90,9 @@ def _in_words(kernel: Kernel, stage: Scattered, context: Context) -> list[Dispat
 
 
 def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], Kernel]:
-    """The kernel working in place of its base, and what has to run before.
+    """Make the kernel overwrite its base; return the dispatches to run before, and the kernel.
 
-    Values and indices that are computed from the base's elements are stored first.
+    Values and indices that depend on elements of the base are computed and stored first.
     """
     stage = _stage(kernel)
     stored = replace(stage, into=stage.target)
@@ -115,7 +115,7 @@ def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], K
 
 
 def _none(mode: str, dtype: DType) -> int:
-    """What combining with changes nothing."""
+    """The identity of an operation that combines values."""
     lowest = -(2**31) if dtype.kind == "i" else 0
     return {"add": 0, "max": lowest, "min": lowest + 2**32 - 1}[mode]
 
@@ -130,7 +130,7 @@ class _Writer:
     """The interface of one program: bindings, parameters, and the functions a template calls."""
 
     def __init__(self, kernel: Kernel, *values: int) -> None:
-        """`values` are those of the body that the program computes."""
+        """`values` are the values of the body that the program computes."""
         self.kernel = kernel
         self.stage = _stage(kernel)
         self.bodies: dict[int, tuple[Body, int]] = {}
@@ -150,7 +150,7 @@ class _Writer:
         self.code: list[str] = []
 
     def bind(self, slot: int, dtype: DType, *, writable: bool = False, atomic: bool = False) -> str:
-        """The name of a buffer's binding."""
+        """Add a binding for a buffer; return its name."""
         self.bindings.append(Binding(slot, dtype, False, writable, atomic))
         return f"b{len(self.bindings) - 1}"
 
@@ -160,7 +160,7 @@ class _Writer:
         return self.bindings[-1].put(len(self.bindings) - 1, stage.dtype, "at", "value_at(item)")
 
     def computes(self, name: str, value: int, kind: str) -> None:
-        """A function of an item's number that computes a value of the body."""
+        """Add a function that computes a value of the body from the number of an item."""
         body, number = self.bodies[value]
         modes = load_modes(body, self.sweep.strides, 1)
         code = BodyCode(body, self.bindings, {**modes}, self.sweep.position)
@@ -176,7 +176,7 @@ class _Writer:
     def dispatch(
         self, template: str, variant: str, items: int, cost: int, context: Context
     ) -> Dispatch:
-        """A run of the program by so many invocations, of `cost` instructions each."""
+        """A dispatch of the program with `items` invocations of `cost` instructions each."""
         workgroup = context.profile.workgroup
         regions = {
             "interface": interface(
@@ -199,10 +199,20 @@ class _Writer:
 
 @dataclass(frozen=True)
 class _Runs:
-    """Values sorted by address, in chunks, and chunks in groups; and how two values are combined.
+    """Values sorted by address, cut into chunks, with chunks cut into groups.
 
-    A head is the sum of what a chunk begins with, of one address: a run from an earlier chunk goes
-    on there. Behind the heads of the chunks lie those of the groups.
+    A run may continue into the next chunk. The head of a chunk is the combination of its leading
+    values that have one address. The buffer of heads has those of the chunks, then those of the
+    groups.
+
+    Attributes
+    ----------
+    combined : str
+        WGSL that combines two values, x and y.
+    places, order, heads : int
+        Slots of the addresses, of the sorted order of the values, and of the heads.
+    chunk, chunks : int
+        Values of a chunk, and the number of chunks.
     """
 
     combined: str
@@ -219,7 +229,7 @@ class _Runs:
 
 @dataclass(slots=True)
 class _Passes:
-    """The passes over the values."""
+    """The passes of a scatter over its values."""
 
     kernel: Kernel
     context: Context
@@ -250,7 +260,7 @@ class _Passes:
     def _pass(
         self, variant: str, put: Callable[[_Writer], list[str]], *, values: bool = True
     ) -> None:
-        """Have every value in range `put` at `at`."""
+        """Add a pass that runs the statements `put` for every value whose address is in range."""
         stage = _stage(self.kernel)
         used = (stage.at, stage.value) if values else (stage.at,)
         writer = _Writer(self.kernel, *used)
@@ -263,7 +273,7 @@ class _Passes:
         self.found.append(writer.dispatch("scatter", variant, self.size, cost, self.context))
 
     def _set(self, stage: Scattered) -> None:
-        """The last value in the order of the values is written."""
+        """Write the last of the values for each element."""
         if stage.unique:
             self._pass("one value each", lambda writer: [writer.put(stage)])
             return
@@ -300,7 +310,7 @@ class _Passes:
         self._pass(mode, put)
 
     def _combine_in_bins(self, stage: Scattered, mode: str) -> None:
-        """Each workgroup by itself, and then the workgroups; in any order."""
+        """Combine within each workgroup, then across workgroups; in any order."""
         profile, kind = self.context.profile, str(stage.dtype.wgsl)
         writer = _Writer(self.kernel, stage.at, stage.value)
         chunk = profile.workgroup * -(-self.size // (profile.workgroup * profile.wanted_groups))
@@ -339,13 +349,13 @@ class _Passes:
         self._pass(mode, put)
 
     def _combine_in_order(self, stage: Scattered, combined: str) -> None:
-        """`combined` is WGSL of two values, x and y, in this order."""
+        """Combine values in order; `combined` is WGSL that combines x and a later y."""
         size, context = self.size, self.context
         places = context.temporary(size * uint32.itemsize)
         order = context.temporary(size * int32.itemsize)
         self._store_places(stage, places)
         access = Access((1,), 0)
-        bits = stage.size.bit_length()  # all of them are set in NOWHERE alone, which so comes last
+        bits = stage.size.bit_length()  # only in NOWHERE are all of them set, so it sorts last
         sort = Kernel(
             (),
             (size,),
@@ -376,7 +386,7 @@ class _Passes:
         self.found.append(lower_map(kernel, self.context.profile, self.context.programs))
 
     def _combine_heads(self, stage: Scattered, runs: _Runs) -> None:
-        """Combine the values of one address that each chunk begins with."""
+        """Combine the leading values of each chunk that have one address."""
         writer = _Writer(self.kernel, stage.value)
         writer.params.extend(runs.chunks, 0, self.size, runs.chunk)
         self._read_values(writer, runs)
@@ -385,7 +395,7 @@ class _Passes:
         self._add(writer, "scatter_heads", "values", runs.chunks, runs.chunk)
 
     def _combine_heads_of_groups(self, stage: Scattered, runs: _Runs) -> None:
-        """Combine the heads of one address that each group of chunks begins with."""
+        """Combine the leading heads of each group of chunks that have one address."""
         writer = _Writer(self.kernel)
         writer.params.extend(runs.groups, 0, runs.chunks, GROUP)
         self._combine(writer, runs)
@@ -400,7 +410,7 @@ class _Passes:
         self._add(writer, "scatter_heads", "heads", runs.groups, GROUP)
 
     def _combine_runs(self, stage: Scattered, runs: _Runs) -> None:
-        """Combine every run, from the chunk in which it begins, with the element at its address."""
+        """Combine every run with the element at its address, in the chunk where the run begins."""
         writer = _Writer(self.kernel, stage.value)
         writer.params.extend(runs.chunks, 0, self.size, runs.chunk)
         self._read_values(writer, runs)

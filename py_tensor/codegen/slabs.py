@@ -1,4 +1,4 @@
-"""Buffer sizes that are easy to reuse, and slabs, which small results share."""
+"""Size classes, which make buffers easy to reuse, and slabs, which small results share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from py_tensor.shapes import size_of
 
 MIB = 1 << 20
 _LARGE_STEP = MIB // 4
-_LEAST = 256  # bytes: the most that WebGPU may ask the offset of a binding to be a multiple of
+_LEAST = 256  # bytes: the largest alignment that WebGPU requires for the offset of a binding
 
 
 def size_class(nbytes: int) -> int:
@@ -23,11 +23,11 @@ def size_class(nbytes: int) -> int:
 
 
 class Slab(NamedTuple):
-    """A kind of buffer: one that is cut into slices of a size class (suballocation).
+    """A buffer that is cut into slices of one size class (suballocation).
 
-    One dispatch writes all slices, through one binding. After that each is read as if it were a
-    buffer of its own, until none is needed any more: WebGPU does not let a dispatch read one part
-    of a buffer and write another, so slices come and go together.
+    One dispatch writes all slices through one binding. After that, each slice is read like a
+    separate buffer. WebGPU does not allow a dispatch to read one part of a buffer and write
+    another, so the slab is reused only when none of its slices is needed.
     """
 
     slice_bytes: int
@@ -47,7 +47,7 @@ def slab_of(kernel: Kernel) -> Slab:
 def in_slab(kernel: Kernel, slot: int) -> Kernel:
     """The kernel with its outputs in the slices of the slab with this slot.
 
-    Where a slice begins is a part of the offset of its output, and so a parameter of the program.
+    The start of a slice is added to the offset of its output, so it is a parameter of the program.
     """
     step = slab_of(kernel).slice_bytes // kernel.outputs[0].dtype.itemsize
     outputs = tuple(

@@ -1,10 +1,11 @@
 """Sorting along one dimension, by unsigned order keys (`shaders/lib/order.wgsl`).
 
-Short rows are sorted by one workgroup. Longer ones go through a radix sort from the least digit of
-the keys (Satish, Harris and Garland, Designing efficient sorting algorithms for manycore GPUs,
-2009): each pass counts the digits in every tile, adds the counts up (a scan), and moves elements
-and, for `argsort`, their places. What moves are the bits of the elements themselves: -0 and 0 have
-one key, and remain what they were. Elements of two words are sorted by one word after the other.
+A short row is sorted by one workgroup. Longer rows use a radix sort, starting at the least
+significant digit of the keys (Satish, Harris and Garland, Designing efficient sorting algorithms
+for manycore GPUs, 2009). Each pass counts the digits in every tile, scans the counts, and moves the
+elements and, for `argsort`, their positions. The passes move the elements' own bits, not the keys:
+-0 and 0 have the same key and keep their sign. Elements of two words are sorted by the lower word
+and then by the upper.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from py_tensor.graph.primitives import SORT_KEY, SUM
 from py_tensor.shapes import row_major, size_of
 
 FIRST = 2  # position in params of the first workgroup's number
-SHORT = 4  # elements to an invocation of the workgroup that sorts a row
-TILE = 8  # the same of a tile, in a pass of a radix sort
-DIGIT_BITS = 4  # of the keys, that a pass looks at: 16 KiB of workgroup memory hold their counters
+SHORT = 4  # elements per invocation where one workgroup sorts a row
+TILE = 8  # elements per invocation in a tile of a radix sort
+DIGIT_BITS = 4  # bits of the keys per pass; its counters fit in 16 KiB of workgroup memory
 _KEY = {"f32": "order_key_f32({})", "i32": "order_key_i32({})", "bool": "u32({})"}
 
 
@@ -52,9 +53,9 @@ def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 
 def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """Elements of two words: their order by the lower word, and then that of these by the upper.
+    """Sort elements of two words: first by the lower word, then by the upper.
 
-    Those words are of keys, if the elements are complex.
+    Complex elements are sorted by the words of their keys.
     """
     stage, space = _stage(kernel), kernel.kept + kernel.reduced
     flat = Access(row_major(space), 0)
@@ -65,7 +66,7 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
         return lower_map(stored, context.profile, context.programs)
 
     def taken(body: Body, source: int, dtype: DType, at: int, *, step: int = 1) -> int:
-        """An element of each row at a place; with a step of 2, its upper word."""
+        """The element at a position of each row; with a step of 2, its upper word."""
         rows = Access((*(step * s for s in flat.strides[:-1]), 0), step - 1)
         place = body.add(Place(rows, (at,), kernel.reduced, (step,), clips=True))
         return body.add(Gather(source, dtype, place))
@@ -106,7 +107,7 @@ def _stage(kernel: Kernel) -> Sorted:
 
 
 def _dimensions(kernel: Kernel, profile: AdapterProfile) -> Dimensions:
-    """The kept dimensions, merged, and then the one to sort along."""
+    """The merged kept dimensions, then the sorted dimension."""
     element = _stage(kernel).element
     walk = arrange(replace(kernel, stages=(Stage(element, ()),)), [element], profile)
     return replace(walk.dims, by_rows=True)
@@ -114,14 +115,14 @@ def _dimensions(kernel: Kernel, profile: AdapterProfile) -> Dimensions:
 
 @dataclass(slots=True)
 class _Words:
-    """Buffers between passes, row after row: the bits of the elements, and their places."""
+    """Slots of the buffers between passes: the bits of the elements, and their positions."""
 
     raw: int
     place: int | None
 
 
 class _Writer:
-    """The interface of one program: bindings, parameters, and what functions a template calls."""
+    """The interface of one program: bindings, parameters, and the functions a template calls."""
 
     def __init__(self, kernel: Kernel, profile: AdapterProfile) -> None:
         self.kernel = kernel
@@ -139,12 +140,12 @@ class _Writer:
             self.params.add(value)
 
     def bind(self, slot: int, dtype: DType, *, writable: bool = False) -> str:
-        """The name of a buffer's binding."""
+        """Add a binding for a buffer; return its name."""
         self.bindings.append(Binding(slot, dtype, vector=False, writable=writable))
         return f"b{len(self.bindings) - 1}"
 
     def read_operand(self) -> None:
-        """`load_raw` computes the element of a row from what the kernel reads."""
+        """Add `load_raw`, which computes an element of a row from the kernel's operands."""
         body, dims = self.stage.element, self.dims
         reads = (*body.loads(), *body.gathers())
         for slot, dtype in dict.fromkeys((x.slot, x.dtype) for x in reads):
@@ -165,7 +166,7 @@ class _Writer:
         )
 
     def read_words(self, words: _Words) -> None:
-        """`load_raw` reads what an earlier pass stored."""
+        """Add `load_raw`, which reads the elements that the previous pass stored."""
         name = self.bind(words.raw, uint32)
         self.function("load_raw(row: u32, j: u32) -> u32", [f"return {self._word(name, 'j')};"])
 
@@ -176,7 +177,7 @@ class _Writer:
         self.function("load_place(row: u32, j: u32) -> u32", [f"return {place};"])
 
     def key(self) -> None:
-        """`key_of`: what the bits of an element are sorted by."""
+        """Add `key_of`, which computes the sort key from the bits of an element."""
         dtype = self.stage.dtype
         key = _KEY.get(str(dtype.wgsl), "{}").format(from_words(dtype, "raw"))
         flipped = self.params.add(-1 if self.stage.descending else 0)
@@ -184,7 +185,7 @@ class _Writer:
         self.function("key_of(raw: u32) -> u32", [f"return {key};"])
 
     def write_words(self, name: str, arguments: str, slot: int | None) -> None:
-        """A function that stores its last argument for a later pass; nothing without a buffer."""
+        """Add a function that stores its last argument for the next pass; no slot: a no-op."""
         lines: list[str] = []
         if slot is not None:
             value = arguments.split(", ")[-1].partition(":")[0]
@@ -192,7 +193,7 @@ class _Writer:
         self.function(f"{name}({arguments})", lines)
 
     def write_result(self, name: str, arguments: str) -> None:
-        """A function that stores the element at `at` of a row: its bits `raw`, or its `place`."""
+        """Add a function that stores result `at` of a row: an element `raw`, or its `place`."""
         dtype = self.output.dtype
         value = "i32(place)" if self.stage.indices else from_words(dtype, "raw")
         number, target = len(self.bindings), result(self.output.slot, dtype)
@@ -202,7 +203,7 @@ class _Writer:
         self.function(f"{name}({arguments})", [*split, target.put(number, dtype, where, value)])
 
     def dispatch(self, template: str, count: int, cost: int, context: Context) -> Dispatch:
-        """A run of the program, of `cost` instructions for each element."""
+        """A dispatch of the program, with `cost` instructions for each element."""
         regions = {"interface": interface(self.bindings, self.params, self.constants, *self.code)}
         size = size_of(self.kernel.kept + self.kernel.reduced)
         element = self.stage.element
@@ -252,12 +253,12 @@ class _Radix:
 
     @property
     def tiles(self) -> int:
-        """Of each row."""
+        """Tiles of each row."""
         return -(-self.kernel.reduced[0] // (TILE * self.context.profile.workgroup))
 
     @property
     def runs(self) -> int:
-        """Of one digit in one tile."""
+        """The number of runs: a run is one digit in one tile of one row."""
         return size_of(self.kernel.kept) * self.tiles << DIGIT_BITS
 
     def _temporary(self, words: int) -> int:
@@ -269,7 +270,7 @@ class _Radix:
         return _Words(self._temporary(size), place)
 
     def _writer(self, words: _Words | None, shift: int) -> _Writer:
-        """A program that reads the operand, or what the pass before left."""
+        """A program that reads the operand, or the words of the previous pass."""
         writer = _Writer(self.kernel, self.context.profile)
         writer.constants["TILE"] = TILE * self.context.profile.workgroup
         rows, (length,) = size_of(self.kernel.kept), self.kernel.reduced
@@ -286,7 +287,7 @@ class _Radix:
         self.found.append(writer.dispatch(template, groups, cost, self.context))
 
     def _counted(self, words: _Words | None, shift: int) -> int:
-        """How often each digit occurs in each tile: by row, digit and tile."""
+        """Count each digit in each tile; return the slot of the counts by row, digit and tile."""
         writer = self._writer(words, shift)
         counts = self._temporary(self.runs)
         name = writer.bind(counts, uint32, writable=True)
@@ -295,7 +296,7 @@ class _Radix:
         return counts
 
     def _added_up(self, counts: int) -> int:
-        """Where the run of each digit of each tile ends, over all rows."""
+        """Scan the counts; return the slot of the end of each run, over all rows."""
         access = Access((1,), 0)
         element = Body.of([Load(counts, uint32, access)])
         ends = self._temporary(self.runs)
@@ -314,7 +315,7 @@ class _Radix:
         return ends
 
     def _moved(self, words: _Words | None, ends: int, target: _Words | None, shift: int) -> None:
-        """Put every element, or its place, where its run has room; in the end, in the result."""
+        """Move every element or its position into its run; the last pass writes the result."""
         writer, indices = self._writer(words, shift), _stage(self.kernel).indices
         writer.read_places(words)
         name = writer.bind(ends, uint32)

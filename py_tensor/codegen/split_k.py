@@ -1,8 +1,7 @@
 """Matrix products with few results and a long sum: split-K, with the parts as a batch.
 
-A tile of results keeps a workgroup busy for the whole of k; where there are too few tiles to fill
-the device, parts of k get workgroups of their own, and a reduction adds up what they found
-("split-K").
+A workgroup computes a tile of results over the whole of k. If there are too few tiles to fill the
+device, k is split into parts with their own workgroups, and a reduction adds up their results.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from py_tensor.shapes import row_major, size_of
 
 
 def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispatch]:
-    """The dispatches of a matrix product, its sum in parts where that helps."""
+    """The dispatches of a matrix product; k is split into parts where that helps."""
     summed = size_of(kernel.reduced)
     rows, columns = (size_of(tuple(kernel.kept[d] for d in g)) for g in (roles.m, roles.n))
     batch = size_of(kernel.kept) // (rows * columns)
     tile, parts = context.profile.product(rows, columns, batch, summed)
-    length = -(-summed // (parts * tile.bk)) * tile.bk  # of a part: whole slices
+    length = -(-summed // (parts * tile.bk)) * tile.bk  # of a part, in whole slices
     parts = -(-summed // max(1, length))
     if parts <= 1:
         return [lower_matmul(kernel, roles, tile, context)]
@@ -37,7 +36,7 @@ def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispat
 
 
 def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Kernel, Load]:
-    """The product of each part of k, and the sum of these: what it folds, and where they are."""
+    """Return the product over each part of k, the sum of these, and a load of the products."""
     stage = kernel.stages[0]
     assert isinstance(stage, Contraction)
     dtype = stage.a.dtype

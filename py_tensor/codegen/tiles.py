@@ -1,9 +1,9 @@
 """The tiled form of matrix products: regions of `shaders/kernels/matmul_tiled.wgsl`.
 
-Both tiles lie in workgroup memory with the operand's own index contiguous and the summed one
-outside, whichever way the matrices lie in memory: the inner loop then reads vectors of both and
-does one multiply-add for each pair of their elements. While a workgroup multiplies, the next slice
-is on its way into registers.
+Both tiles are stored in workgroup memory with the operand's own index (m or n) contiguous and the
+summed index k outside, whatever the layout of the matrices. The inner loop then reads vectors of
+both and does one multiply-add for each pair of their elements. While a workgroup multiplies, the
+next slice is being loaded into registers.
 """
 
 from __future__ import annotations
@@ -15,30 +15,29 @@ from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.codec import XYZW
 from py_tensor.dtypes import DType
 
-# How an operand is read: "o", vectors along its own index; "k", vectors along the summed one; "go"
-# and "gk", elements, neighbouring invocations along the one or the other.
+# How an operand is read: "o" vectors along its own index; "k" vectors along the summed index; "go"
+# and "gk" single elements, with neighbouring invocations along the own or the summed index.
 VECTORS = ("o", "k")
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One side of a product, and its tile.
+    """One operand of a product, and its tile.
 
-    Loads past the last row read arbitrary elements; the results of such rows are not stored.
+    Loads past the last row read arbitrary elements; results of these rows are not stored.
 
     Attributes
     ----------
     name : str
         "a" or "b".
     binding : int
-        Of its buffer.
+        The number of its binding.
     mode : str
         How it is read, see `VECTORS`.
     own, along : str
-        WGSL of the strides along its own index and along the summed one, in the units in which it
-        is read.
+        WGSL of the strides along its own index and along the summed one, in units of its loads.
     size : int
-        Of the tile along its own index.
+        The extent of the tile along its own index.
     tile : Tile
     """
 
@@ -53,20 +52,20 @@ class Operand:
 
     @property
     def kind(self) -> str:
-        """What a load gives."""
+        """The WGSL type of a load."""
         return f"vec4<{self.dtype.wgsl}>" if self.mode in VECTORS else str(self.dtype.wgsl)
 
     @property
     def pitch(self) -> int:
-        """Elements between neighbours along k in the tile.
+        """The stride along k in the tile.
 
-        Where single elements are stored, neighbouring invocations would otherwise meet in a bank.
+        Where single elements are stored, padding keeps neighbouring invocations in different banks.
         """
         return self.size if self.mode == "o" else self.size + 4
 
     @property
     def places(self) -> int:
-        """Elements of the tile's array, vectors where its elements are vectors."""
+        """The length of the tile's array, in vectors if its elements are vectors."""
         return self.pitch * self.tile.bk // (4 if self.mode == "o" else 1)
 
     def declaration(self) -> str:
@@ -75,12 +74,12 @@ class Operand:
 
     @property
     def whole(self) -> int:
-        """The loads of a slice."""
+        """The number of loads of a slice, over all invocations."""
         return self.size * self.tile.bk // (4 if self.mode in VECTORS else 1)
 
     @property
     def loads(self) -> range:
-        """Those of one invocation; where a slice has fewer than invocations, some have none."""
+        """The loads of one invocation; if a slice needs fewer, some invocations do none."""
         return range(-(-self.whole // self.tile.workgroup))
 
     @property
@@ -91,15 +90,15 @@ class Operand:
         )
 
     def _offset(self, number: int) -> tuple[int, int]:
-        """How far load `number` lies from the first one: along the own index, and along k."""
+        """The distance of load `number` from the first, along the own index and along k."""
         steps = number * self.tile.workgroup
         inner, outer = steps % self._across, steps // self._across
         return (inner, outer) if self.mode in ("o", "go") else (outer, inner)
 
     def start(self) -> list[str]:
-        """Statements that find where the first load begins, in memory and in the tile.
+        """Statements that find the position of the first load, in memory and in the tile.
 
-        All sizes are powers of two: the others lie at a fixed distance.
+        All sizes are powers of two, so the other loads are at fixed distances from it.
         """
         x, unit = self.name, 4 if self.mode == "o" else 1
         corner = f"{'m' if x == 'a' else 'n'}0"
@@ -120,13 +119,13 @@ class Operand:
         ]
 
     def _move(self, number: int) -> str:
-        """WGSL of how far load `number` lies from the first one in memory."""
+        """WGSL of the distance in memory of load `number` from the first."""
         own, k = self._offset(number)
         terms = [f"{n}u * {stride}" for n, stride in ((own, self.own), (k, self.along)) if n]
         return " + ".join(terms)
 
     def _guarded(self, code: list[str]) -> list[str]:
-        """Statements for the invocations that have something to load."""
+        """The statements, restricted to the invocations that load something."""
         if self.whole >= self.tile.workgroup:
             return code
         return [f"if (invocation < {self.whole}u) {{", *(f"  {line}" for line in code), "}"]
@@ -140,10 +139,10 @@ class Operand:
         return [*self._guarded(code), f"{x}_at += {step}u * {self.along};"]
 
     def keep(self) -> list[str]:
-        """Statements that bring a slice from registers to the tile, zeros past the end of k.
+        """Statements that store a slice from registers into the tile, with zeros past the end of k.
 
-        Zeros in each slice, and not by a branch for the last: with that, 2048 squared takes 472 µs
-        on an H200 in place of 400.
+        Every slice selects zeros. With a branch for the last slice instead, 2048 squared takes
+        472 µs on an H200 rather than 400.
         """
         x = self.name
         code: list[str] = []
@@ -165,7 +164,7 @@ class Operand:
         return self._guarded(code)
 
     def vector(self, k: int, first: int) -> str:
-        """WGSL of four neighbours in the tile, `first` vectors from the invocation's own."""
+        """WGSL of four neighbours in the tile, `first` vectors after the invocation's first."""
         at = k * self.pitch + 4 * first
         if self.mode == "o":
             return f"tile_{self.name}[{self.name}_from + {at // 4}u]"
@@ -173,7 +172,7 @@ class Operand:
         return f"vec4<{self.dtype.wgsl}>({', '.join(elements)})"
 
     def origin(self) -> str:
-        """Where in the tile the invocation's own vectors begin."""
+        """A statement for the position in the tile of the invocation's first vector."""
         unit = 4 if self.mode == "o" else 1
         own = ("ty" if self.name == "a" else "tx") + ("" if unit == 4 else " * 4u")
         rows = self.tile.bk // self.tile.wk * self.pitch // unit
@@ -184,9 +183,9 @@ class Operand:
 def tiled(
     tile: Tile, dtype: DType, a: Operand, b: Operand, width: int
 ) -> tuple[dict[str, str], list[str]]:
-    """The regions that depend on the tile and on how operands are read, and the declarations.
+    """Return the regions that depend on the tile and the operands' modes, and the declarations.
 
-    `width` is how many neighbouring results are stored at once.
+    `width` is the number of neighbouring results that are stored at once.
     """
     kind = f"vec4<{dtype.wgsl}>"
     both = (a, b)
@@ -194,7 +193,7 @@ def tiled(
     accs = [f"c{i}_{v}" for i in range(tile.tm) for v in range(columns)]
     declarations = [x.declaration() for x in both]
     multiply: list[str] = []
-    for k in range(tile.bk // tile.wk):  # unrolled here: no compiler on the way does it
+    for k in range(tile.bk // tile.wk):  # unrolled here, because the shader compilers do not
         multiply.append("{")
         multiply += [f"  let a{u} = {a.vector(k, u * tile.wy)};" for u in range(tile.tm // 4)]
         multiply += [f"  let b{v}_ = {b.vector(k, v * tile.wx)};" for v in range(columns)]
@@ -224,10 +223,10 @@ def tiled(
 
 
 def _staged(tile: Tile, width: int) -> list[str]:
-    """Results by way of workgroup memory.
+    """Statements that pass results through workgroup memory.
 
-    There those of the invocations that share k are added up, and single elements change hands, so
-    that neighbouring invocations store neighbours.
+    This adds up the results of invocations that share k, and rearranges single elements so that
+    neighbouring invocations store neighbours.
     """
     pitch, block = tile.staged // 4, tile.wx * tile.wy
     spots, across = block * 4 // width, tile.wx * 4 // width

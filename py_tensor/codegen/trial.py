@@ -1,14 +1,14 @@
 """A kernel that finds which faster implementations of functions are correct on a device.
 
 WGSL guarantees little about floats, so the functions of `shaders/lib` compute the hard parts with
-integers, which is correct on every device but several times slower than the hardware of most. The
-files of `shaders/lib/implementations` have the same functions for devices that exceed the
-guarantees. A device gets those whose results were those of the portable function at every sample of
-the trial: random bits, values of ordinary size, and all pairs of special values. Subnormal operands
-and results do not count, because a device may flush them, and many do.
+integers. This is correct on every device, but several times slower than most hardware. The files of
+`shaders/lib/implementations` have the same functions for devices that exceed the guarantees. A
+device uses those that agree with the portable function at every sample of the trial: random bits,
+values of ordinary size, and all pairs of special values. Subnormal operands and results are
+ignored, because a device may flush them, and many do.
 
-They are proven right for devices that keep the rule each of their files names. The trial tests
-whether a device follows that rule; it does not search for rare errors.
+The faster functions are proven correct for devices that follow the rule named in their file. The
+trial tests whether a device follows that rule; it does not search for rare errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from py_tensor.codegen.library import Implementations, renamed_function, used_by
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """An implementation of a function, and how far, in ulp, it may be from the portable one."""
+    """An implementation of a function, and its largest allowed difference in ulp (`apart`)."""
 
     function: str
     implementation: str
@@ -29,7 +29,7 @@ class Trial:
     apart: int
 
 
-# Of the implementations of one function, the first that passes is taken.
+# The first implementation of a function that passes is used.
 CANDIDATES = (
     Trial("divide_f32", "native", 2, 0),
     Trial("divide_f32", "fused", 2, 0),
@@ -37,7 +37,7 @@ CANDIDATES = (
     Trial("sqrt_f32", "fused", 1, 0),
     Trial("exp_f32", "floats", 1, 1),
 )
-# Zeros, ones, infinities, NaN, the smallest and largest numbers, and what is near them.
+# Zeros, ones, infinities, NaN, the smallest and largest numbers, and numbers near them.
 SPECIALS = (
     0x00000000, 0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001,
     0x00000001, 0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x3F800001, 0x3F7FFFFF, 0x40400000,
@@ -80,16 +80,16 @@ fn main(@builtin(global_invocation_id) id: vec3u) {{
 
 
 def source() -> str:
-    """The trial as WGSL: entry point "main", and a buffer of one u32 for each candidate.
+    """The WGSL of the trial, with entry point "main" and a buffer of one u32 per candidate.
 
-    These count the samples at which the candidates were wrong.
+    Each u32 counts the samples at which that candidate was wrong.
     """
     functions: list[str] = []
     checks: list[str] = []
     for n, candidate in enumerate(CANDIDATES):
         name = f"{candidate.function}_{candidate.implementation}"
         functions.append(renamed_function(candidate.function, candidate.implementation, name))
-        # A value by itself too: compilers take x / x to be 1.
+        # Also divide a value by itself, because compilers fold x / x to 1.
         for operands in ("x, y", "x, x") if candidate.operands == 2 else ("x",):
             checks.append(
                 f"    if (is_wrong({name}({operands}), {candidate.function}({operands}), "
@@ -102,15 +102,15 @@ def source() -> str:
 
 
 def passed(wrong: Sequence[int]) -> Implementations:
-    """The implementation to use of each function that has one, from what the trial counted."""
+    """Return the implementations that passed, given the trial's counts of wrong samples."""
     chosen: dict[str, str] = {}
-    for candidate, count in zip(CANDIDATES, wrong, strict=False):  # nothing of a trial that failed
+    for candidate, count in zip(CANDIDATES, wrong, strict=False):  # a failed trial has no counts
         if count == 0:
             chosen.setdefault(candidate.function, candidate.implementation)
     return tuple(sorted(chosen.items()))
 
 
 def described(implementations: Implementations) -> Mapping[str, str]:
-    """For `pt.device_info()`: the implementation of each function that has several."""
+    """The implementation in use of each function that has several, for `pt.device_info()`."""
     names = dict.fromkeys(candidate.function for candidate in CANDIDATES)
     return {name: dict(implementations).get(name, "portable") for name in names}

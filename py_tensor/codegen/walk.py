@@ -1,4 +1,4 @@
-"""How a reduction walks its space: the order of the dimensions, and what each invocation takes."""
+"""How a reduction iterates over its space: the order of dimensions and each invocation's share."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ VARIANTS = (
     *("vectors along rows", "vectors along columns", "elements", "slices"),
     *("vectors along rows of blocks", "vectors along columns of blocks", "elements of blocks"),
 )
-"""Ways to go over the points of a row, which are one run in memory or blocks of several dimensions;
-and the fold of what slices of rows came to."""
+"""Ways to iterate over the points of a row, which are one run in memory or blocks of several
+dimensions; "slices" folds the results of slices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
-    """The dimensions of a space, ordered as they are walked and merged where that is possible.
+    """The dimensions of a space, in iteration order and merged where possible.
 
     Attributes
     ----------
     rank : int
         Number of kept dimensions before merging.
     kept, reduced : Merged
-        Dimensions after merging; `kept_extents` and `reduced_extents` with 1s in front.
+        Dimensions after merging; `kept_extents` and `reduced_extents` are padded in front with 1s.
     by_rows : bool
-        The last reduced dimension is the last of the space, not the last kept one, and vectors lie
-        along it. Where no vectors are loaded, it is always this order: one program serves both.
+        The last dimension of the space, along which vectors lie, is a reduced one, not a kept one.
+        It is always set if no vectors are loaded, so that one program serves both orders.
     """
 
     rank: int
@@ -44,23 +44,23 @@ class Dimensions:
         return padded(self.reduced.strides(strides[self.rank :]), len(self.reduced_extents), 0)
 
     def space_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """Over both kinds of dimensions, the lanes' dimension last."""
+        """Strides over both kinds of dimensions, with the lanes' dimension last."""
         kept, reduced = self.kept_strides(strides), self.reduced_strides(strides)
         return kept + reduced if self.by_rows else reduced + kept
 
     def flat_strides(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """Strides over the kept dimensions, as they were before, of the rows' own numbers."""
+        """Strides of a row's number over the kept dimensions before merging."""
         strides, step = [0] * self.rank, 1
         for d in (d for group in reversed(self.kept.groups) for d in reversed(group)):
             strides[d], step = step, step * kept[d]
         return tuple(strides)
 
     def kept_dim(self, dim: int) -> int:
-        """Where a kept dimension stands among `kept_strides`."""
+        """The position of a kept dimension in `kept_strides`."""
         return self.kept.position(dim) + len(self.kept_extents) - len(self.kept.extents)
 
     def space_dim(self, dim: int) -> int:
-        """Where a dimension of the whole space stands among `space_strides`."""
+        """The position of a dimension of the whole space in `space_strides`."""
         kept, reduced = len(self.kept_extents), len(self.reduced_extents)
         if dim < self.rank:
             return self.kept_dim(dim) + (0 if self.by_rows else reduced)
@@ -70,22 +70,23 @@ class Dimensions:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How the invocations of one dispatch share a space that is reduced.
+    """How the invocations of one dispatch share the space of a reduction.
 
     Attributes
     ----------
     levels : int
-        Levels of parts between an element and an invocation's accumulator, where a fold rounds.
+        Levels of partial results between an element and an invocation's accumulator, if a fold
+        rounds.
     width : int
         Neighbours along the last dimension that an invocation loads at once.
     steps, rows : int
         Points to fold and points kept, counted in units of `width` along the last dimension.
     lanes : int
-        Invocations to a row, a power of two; parameters of the program, as all that follows.
+        Invocations per row, a power of two. This and the following are parameters of the program.
     lanes_apart : bool
-        Neighbouring invocations belong to neighbouring rows, not to the same one.
+        Neighbouring invocations belong to neighbouring rows, not to the same row.
     slices, slice_steps : int
-        Parts each row is cut into, and the steps of a part.
+        The number of slices of each row, and the steps of a slice.
     """
 
     dims: Dimensions
@@ -107,7 +108,7 @@ class Walk:
 
     @property
     def rows_per_group(self) -> int:
-        """Rows, or vectors of rows, to a workgroup."""
+        """Rows, or vectors of rows, per workgroup."""
         return self.workgroup // self.lanes
 
     @property
@@ -117,7 +118,7 @@ class Walk:
 
     @property
     def variant(self) -> str:
-        """What each invocation loads at once: one of `VARIANTS`."""
+        """The entry of `VARIANTS` for this walk."""
         if self.width == 1:
             name = "elements"
         else:
@@ -125,6 +126,6 @@ class Walk:
         return name if len(self.dims.reduced_extents) == 1 else f"{name} of blocks"
 
     def cut(self, slice_steps: int) -> Walk:
-        """The same walk over rows in slices of so many steps."""
+        """The same walk with rows cut into slices of this many steps."""
         steps = max(1, slice_steps)
         return replace(self, slices=max(1, -(-self.steps // steps)), slice_steps=steps)

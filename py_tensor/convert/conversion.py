@@ -32,7 +32,7 @@ _KINDS = {
     **dict.fromkeys("bhilqn", "i"),
     **dict.fromkeys("BHILQN", "u"),
     **dict.fromkeys("efd", "f"),
-}  # of the formats of buffers, as NumPy names them
+}  # maps buffer formats to NumPy's names
 
 
 def tensor(data: Any, *, dtype: object = None, device: str | Device | None = None) -> Tensor:
@@ -169,7 +169,7 @@ def asarray(
 
 
 def _given_by(data: Any) -> Any:
-    """What an object's `__array__` gives, which may be a tensor; anything else as it is."""
+    """The result of an object's `__array__`, which may be a tensor; other objects are unchanged."""
     gives = getattr(data, "__array__", None)
     if gives is None or isinstance(data, Tensor | type) or hasattr(data, "__array_interface__"):
         return data
@@ -189,10 +189,10 @@ def ascontiguousarray(
 
 
 def drawable(data: Any, op: str) -> Tensor:
-    """A tensor to draw from anything that `asarray` takes.
+    """A tensor to draw, from anything that `asarray` accepts.
 
-    Arrays of others are drawn on the CPU, where those of 64 bits keep them: moments in time would
-    be the same in 32.
+    Other libraries' arrays are put on the CPU, where 64-bit values keep their precision: with 32
+    bits, timestamps would coincide.
 
     Raises
     ------
@@ -243,7 +243,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
 def _from_values(
     values: Sequence[Any], shape: Shape, dtype: DType, device: Device, op: str
 ) -> Tensor:
-    """From Python scalars in row-major order."""
+    """Create a tensor from Python scalars in row-major order."""
     meta = meta_of(shape, dtype, device)
     device.backend.check(op, meta)
     if not meta.size:
@@ -252,7 +252,7 @@ def _from_values(
 
 
 def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes | packed[Any]:
-    """Python scalars as elements; each must fit, but floats past the largest become infinite."""
+    """Python scalars as elements; each must fit, except that large floats become infinite."""
     if dtype is dtypes.bool_:
         return bytes(map(bool, values))
     if dtype.kind == "c":
@@ -262,14 +262,14 @@ def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes
             return pack(f"{len(values)}e", *map(dtype.rounded, map(float, values)))
         return packed(dtype.typecode, values)
     except (OverflowError, TypeError):
-        pass  # floats in an integer dtype; or what does not fit is found below
+        pass  # floats in an integer dtype; values that do not fit are found below
     for number, value in enumerate(values):
         dtypes.check_range(op, value, dtype, _place(number, shape))
     return packed(dtype.typecode, map(int, values))
 
 
 def _place(number: int, shape: Shape) -> str:
-    """Where an element is, in words."""
+    """The position of an element, in words."""
     index: list[int] = []
     for n in reversed(shape):
         number, i = divmod(number, n)
@@ -280,18 +280,18 @@ def _place(number: int, shape: Shape) -> str:
 
 
 def _uploaded(data: memoryview, meta: Meta) -> Tensor:
-    """A tensor of elements given as bytes in row-major order."""
+    """Upload the bytes of elements in row-major order as a tensor."""
     meta.device.note_upload(meta.nbytes)
     return Tensor(leaf(meta, meta.device.backend.upload(data, meta)))
 
 
 def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device) -> Tensor:
-    """A tensor of elements that are given as bytes in row-major order.
+    """Create a tensor from the bytes of its elements in row-major order.
 
     Raises
     ------
     ShapeError
-        For more axes than there may be.
+        For too many axes.
     DTypeError
         For a dtype that the device does not have.
     """
@@ -301,7 +301,7 @@ def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device)
 
 
 def _from_scalars(data: Sequence[Any], dtype: DType | None, op: str) -> Tensor | None:
-    """From lists of Python's numbers and of 0-d tensors that the cpu device has computed.
+    """Create a tensor from lists of Python numbers and of 0-d tensors computed on the cpu device.
 
     None for other lists, and where a conversion to `dtype` may need more.
     """
@@ -345,9 +345,9 @@ def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: s
 
 
 def _joined(data: Sequence[Any], shape: Shape) -> tuple[Sequence[Any], set[type]]:
-    """What is in nested lists, and of which types: lists too, unless they are of that shape.
+    """The items of nested lists, and their types, which include lists if the shape does not fit.
 
-    Without a step of Python for each element, which would take most of the time.
+    It avoids a Python loop over the elements, which would take most of the time.
     """
     for n in shape[1:]:
         if not set(map(type, data)) <= _NESTED or set(map(len, data)) != {n}:
@@ -357,7 +357,7 @@ def _joined(data: Sequence[Any], shape: Shape) -> tuple[Sequence[Any], set[type]
 
 
 def _of_type(scalar: type) -> DType:
-    """What scalars of a type of Python's are, or of one that inherits from it."""
+    """The kind of scalars of a Python type or of a subclass of one."""
     if issubclass(scalar, bool):
         return dtypes.bool_
     if issubclass(scalar, complex):
@@ -366,7 +366,7 @@ def _of_type(scalar: type) -> DType:
 
 
 def _are_alike(values: Sequence[Any], types: set[type]) -> bool:
-    """Whether they are NumPy's arrays or scalars, of one shape and dtype."""
+    """Whether they are NumPy arrays or scalars with the same shape and dtype."""
     first = values[0]
     return (
         len(types) == 1
@@ -390,7 +390,7 @@ def _holds_tensors_alone(data: Sequence[Any]) -> bool:
 
 
 def _stacked(data: Sequence[Any], op: str) -> Tensor:
-    """Nested lists of tensors as one, without reading them."""
+    """Join nested lists of tensors into one tensor, without reading them."""
     parts = [_stacked(x, op) if _is_nested(x) else x for x in data]
     for x in parts[1:]:
         if x.shape != parts[0].shape:
@@ -402,7 +402,7 @@ def _stacked(data: Sequence[Any], op: str) -> Tensor:
 
 
 def _shape_of(data: Any) -> Shape:
-    """The shape that the first element at each level suggests."""
+    """The shape of nested lists, from the first item at each level."""
     shape: list[int] = []
     while _is_nested(data):
         shape.append(len(data))
@@ -417,7 +417,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "c": lambda x: complex(math.nan, math.nan) if x is None else complex(x),
     **dict.fromkeys("iu", int),
 }
-"""By the kind of a dtype: what it has in the place of text, None, a Decimal or the like."""
+"""By the kind of a dtype: the conversion of text, None, Decimal and similar values."""
 
 
 def _flatten(
@@ -454,7 +454,7 @@ def _flatten(
 
 
 def _of_array(data: Any, op: str) -> DType:
-    """The dtype in which a NumPy array or scalar comes in."""
+    """The dtype to which a NumPy array or scalar is converted."""
     own = data.dtype
     return dtypes.of_host(op, own.kind, own.itemsize, f"NumPy's {own.name}")
 
@@ -479,7 +479,7 @@ def _widest(kinds: set[DType]) -> DType:
 
 
 def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tensor:
-    """From a NumPy array or scalar, through NumPy's own conversions."""
+    """Create a tensor from a NumPy array or scalar, using NumPy's conversions."""
     np = host.load_numpy()
     given = np.asarray(data)
     target = dtype or _of_array(given, op)
@@ -495,7 +495,7 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
 
 
 def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
-    """Raise where an integer dtype cannot hold an element of an array."""
+    """Raise an error if an integer dtype cannot hold an element of an array."""
     if np.can_cast(given.dtype, dtype.name):
         return
     low, high = dtypes.integer_range(dtype)
@@ -507,7 +507,7 @@ def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
 
 
 def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str) -> Tensor:
-    """From any buffer; its format says the dtype."""
+    """Create a tensor from any buffer; its format determines the dtype."""
     order, code = view.format[:-1], view.format[-1:]
     is_complex = order.endswith("Z")
     order = order.removesuffix("Z")
@@ -560,7 +560,7 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-"""Of the array API standard: each has the names of those before it."""
+"""Versions of the array API standard; each includes the names of the earlier ones."""
 
 
 def _dlpack(
@@ -604,18 +604,18 @@ _HOST = (1, 0)  # DLPack's number of the CPU, and which of them
 
 
 def _dlpack_device(x: Tensor, /) -> tuple[int, int]:
-    """Where `__dlpack__` puts the elements: in the host's memory."""
+    """The device of `__dlpack__`'s elements: the host."""
     return _HOST
 
 
 def _reduced(x: Tensor) -> tuple[Any, ...]:
-    """What a pickle holds; the tensor comes back on the default device."""
+    """The content of a pickle; the tensor is restored on the default device."""
     data = bytes(x._read())  # pyright: ignore[reportPrivateUsage]
     return _restored, (data, x.shape, x.dtype.name)
 
 
 def _restored(data: bytes, shape: Shape, dtype: str) -> Tensor:
-    """A tensor out of a pickle."""
+    """Restore a tensor from a pickle."""
     return from_bytes("pickle", data, shape, dtypes.parse(dtype), parse(None))
 
 

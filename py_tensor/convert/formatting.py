@@ -87,7 +87,7 @@ def set_printoptions(
 
 
 def changed(**options: Any) -> PrintOptions:
-    """The options with those changed that are not None."""
+    """The options, with those replaced that are not None."""
     return replace(_print_options, **{k: v for k, v in options.items() if v is not None})
 
 
@@ -118,7 +118,7 @@ def text(x: Tensor, form: str, options: PrintOptions) -> str:
 
 
 def rows(x: Tensor, separator: str, prefix: str, options: PrintOptions) -> str:
-    """The elements in brackets alone."""
+    """Only the elements, in brackets."""
     values, edge = _shown(x, options)
     return format_rows(
         x.shape, _kind(x), values, edge=edge, separator=separator, prefix=prefix, options=options
@@ -131,19 +131,19 @@ def _shown(x: Tensor, options: PrintOptions) -> tuple[list[Any], bool]:
 
 
 def is_abbreviated(x: Tensor) -> bool:
-    """Whether its repr leaves elements out."""
+    """Whether its repr omits elements."""
     return x.size > _print_options.threshold
 
 
 def _edges(x: Tensor, options: PrintOptions) -> tuple[Tensor, bool]:
-    """What is shown: all of a small tensor, the corners of a large one, in row-major order."""
+    """The elements to show in row-major order: all of a small tensor, or the corners."""
     if x.size <= options.threshold:
         return x, False
     return _corners(x, options.edgeitems), True
 
 
 def _corners(x: Tensor, items: int) -> Tensor:
-    """The first and last `items` along each longer axis; one gather where the rank allows."""
+    """The first and last `items` along each longer axis; in one gather if the rank allows."""
     long = [axis for axis, n in enumerate(x.shape) if edge_indices(n, items) is not None]
     if x.ndim + len(long) > MAX_RANK:
         whole, n = (slice(None),) * long[0], x.shape[long[0]]
@@ -166,7 +166,7 @@ def _format(x: Tensor, values: list[Any], edge: bool, form: str, options: PrintO
 
 
 def _suffix(x: Tensor) -> str:
-    """dtype and device, where they are not what a tensor of such elements has by default."""
+    """The dtype and the device, if they are not the default for such elements."""
     parts: list[str] = []
     plain = {
         "b": dtypes.bool_,

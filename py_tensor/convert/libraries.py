@@ -1,7 +1,7 @@
 """Register tensors with einops.
 
-einops finds what computes by a class for each library, `AbstractBackend`, and knows those classes
-alone that are there. So ours is made as soon as einops is imported, whichever of the two is first.
+einops has a subclass of `AbstractBackend` for each library, and finds only existing classes. So
+ours is created as soon as both libraries are imported, in either order.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from py_tensor.tensor import Tensor
 BACKENDS = "einops._backends"
 
 
-_made: list[type] = []  # since einops looks for classes that somebody holds
+_made: list[type] = []  # keeps the class alive, because einops finds only live classes
 
 
 def make_backend(backends: Any) -> None:
-    """The class by which einops computes with tensors; to make it is to register it."""
+    """Create the class with which einops computes on tensors; this also registers it."""
 
     class Backend(backends.AbstractBackend):
         framework_name = "py_tensor"
@@ -67,7 +67,7 @@ def make_backend(backends: Any) -> None:
 
 
 class _Found(Loader):
-    """Loads the module as its own loader does, and then makes the class."""
+    """Loads einops with its own loader, and then creates the class."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -81,7 +81,7 @@ class _Found(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Is asked where a module is found, before it is imported; and leaves all but one to others."""
+    """Intercepts the import of einops; leaves all other modules to other finders."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -96,7 +96,7 @@ class _Finder(MetaPathFinder):
 
 
 def tell_einops() -> None:
-    """Make the class now, or as soon as einops is imported."""
+    """Create the class now, or as soon as einops is imported."""
     if BACKENDS in sys.modules:
         make_backend(sys.modules[BACKENDS])
     else:

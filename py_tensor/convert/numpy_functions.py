@@ -32,8 +32,8 @@ _MIDDLE = "a / axis out overwrite_input"
 _SHARES = "a q / axis out overwrite_input method keepdims weights"
 
 FUNCTIONS: dict[str, str] = {
-    # NumPy's: its parameters that ours takes by place, and behind the slash those by name. Where
-    # ours has another name that follows a colon; where a parameter has, an equals sign.
+    # NumPy's function: its parameters that ours takes by position, and after the slash those by
+    # name. A different name of our function precedes a colon, that of a parameter follows "=".
     # -- Reductions
     "all": f"{_FOLD} where",
     "amax": f"max: {_FOLD} initial where",
@@ -254,17 +254,17 @@ FUNCTIONS: dict[str, str] = {
     "ones_like": f"a{_LIKE}",
     "zeros_like": f"a{_LIKE}",
 }
-"""Of NumPy's functions that are not elementwise, those that ours compute."""
+"""NumPy functions, other than elementwise ones, that the library's functions compute."""
 
 WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
-"""Those that write to their first operand: ours, if that is a tensor."""
+"""Functions that write to their first operand; the library's are used if that is a tensor."""
 
 INDIFFERENT = frozenset({"kind", "subok"})
-"""Options of NumPy's that do not change what a result holds."""
+"""Options of NumPy's functions that do not change the elements of a result."""
 
 
 class _Ours(NamedTuple):
-    """One of our functions, and how it takes what NumPy's was given."""
+    """One of our functions, and the mapping of NumPy's parameters to its own."""
 
     name: str
     function: Callable[..., Any]
@@ -280,7 +280,7 @@ def _name_of(function: Any) -> str:
 
 @cache
 def _counterpart_of(function: Any) -> _Ours | None:
-    """What computes a function of NumPy's; kept, since to look at a signature takes long."""
+    """The function for one of NumPy's; cached, because inspecting a signature is slow."""
     import py_tensor
 
     numpys_name = _name_of(function)
@@ -304,15 +304,15 @@ def _counterpart_of(function: Any) -> _Ours | None:
 
 
 def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What an elementwise function of NumPy's form gives for tensors: our function of its name.
+    """Call a ufunc on tensors: the library's function of the same name.
 
-    One of another library, such as `scipy.special.erfc`, that is not there takes copies of the
-    tensors and gives an array, on the host.
+    If there is none, a ufunc of another library, such as `scipy.special.erfc`, gets copies of the
+    tensors and returns an array, on the host.
 
     Raises
     ------
     TypeError
-        For functions of NumPy's that are not there, and for what they can do besides.
+        For missing NumPy functions, and for unsupported features of the others.
     """
     import py_tensor
 
@@ -336,14 +336,14 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
 
 
 def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What another function of NumPy's gives for tensors: ours if in `FUNCTIONS`, else an array.
+    """Call another NumPy function on tensors: ours if in `FUNCTIONS`, else NumPy's on arrays.
 
     Raises
     ------
     TypeError
         For an option of NumPy's function that ours lacks.
     ShapeError, TypeError
-        Ours, for a form that it lacks; a note tells where NumPy's may be had.
+        From our function, for a form that it lacks; a note says how to call NumPy's.
     """
     ours = _counterpart_of(function)
     name = _name_of(function)
@@ -368,7 +368,7 @@ def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
 
 
 def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
-    """NumPy's own; of the few that are written in C older ones have none, and `FUNCTIONS` tells."""
+    """NumPy's signature; some older C functions have none, and `FUNCTIONS` is used instead."""
     try:
         return signature(function)
     except ValueError:
@@ -382,7 +382,7 @@ def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
 def _match_arguments(
     ours: _Ours, args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any], list[str]]:
-    """What ours takes by place and by name, and the names of what it does not take."""
+    """Our positional and keyword arguments, and the names of those that ours does not accept."""
     by_place: list[Any] = []
     by_name: dict[str, Any] = {}
     unknown: list[str] = []
@@ -399,7 +399,7 @@ def _match_arguments(
 def _given(
     numpys: Signature, args: tuple[Any, ...], options: dict[str, Any]
 ) -> list[tuple[str, Any, bool]]:
-    """Name and value of what is not NumPy's default, and whether it is a ``*`` parameter."""
+    """The name and value of arguments other than NumPy's default, and whether it is variadic."""
     found: list[tuple[str, Any, bool]] = []
     for name, value in numpys.bind_partial(*args, **options).arguments.items():
         parameter = numpys.parameters[name]
@@ -411,7 +411,7 @@ def _given(
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """Whether it says what leaving it out says; None does wherever NumPy has no other default."""
+    """Whether a value equals the default; None counts as one if NumPy has no other default."""
     if value is None:
         return default is not Parameter.empty and not isinstance(default, int)
     return value is default or (isinstance(value, str | bool) and value == default)

@@ -28,9 +28,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class PrintOptions:
-    """What ``numpy.set_printoptions`` calls by the same names.
+    """The print options, with the names of ``numpy.set_printoptions``.
 
-    ``edgeitems`` must be at least 1: NumPy takes 0, and prints one item of the two times none.
+    ``edgeitems`` must be at least 1; NumPy accepts 0, and then prints one item.
     """
 
     edgeitems: int = 3
@@ -136,7 +136,7 @@ def format_str(
     edge: bool,
     options: PrintOptions = DEFAULT_OPTIONS,
 ) -> str:
-    """Text of ``str(tensor)``, as NumPy's of an array; parameters as in `format_tensor`.
+    """The text of ``str(tensor)``, as in NumPy; parameters as in `format_tensor`.
 
     >>> format_str((3,), "int", [1, 20, 3], edge=False)
     '[ 1 20  3]'
@@ -175,11 +175,11 @@ def format_rows(
 
 class _Style(NamedTuple):
     separator: str
-    indent: str  # of continuation lines, the opening bracket included
+    indent: str  # the indent of continuation lines, including the width of the opening bracket
     width: int
 
     def inner(self) -> _Style:
-        """The style one bracket further in."""
+        """The style one bracket level deeper."""
         return self._replace(indent=self.indent + " ", width=self.width - 1)
 
 
@@ -262,7 +262,7 @@ def _int_words(values: list[int], sign: str) -> list[str]:
 
 
 def _complex_words(kind: str, values: Sequence[complex], options: PrintOptions) -> list[str]:
-    """Real parts, and imaginary ones with a sign, both of one width."""
+    """Real parts, and imaginary parts with a sign, each padded to one width."""
     reals = _float_words(kind, [x.real for x in values], options, options.sign)
     signed = _float_words(kind, [x.imag for x in values], options, "+")
     words = (f"{word.rstrip()}j".ljust(len(word) + 1) for word in signed)
@@ -270,7 +270,7 @@ def _complex_words(kind: str, values: Sequence[complex], options: PrintOptions) 
 
 
 def _float_words(kind: str, values: Sequence[float], options: PrintOptions, sign: str) -> list[str]:
-    """Numbers of one width."""
+    """Numbers padded to one width."""
     finite = [x for x in values if math.isfinite(x)]
     unique = options.floatmode != "fixed"
     most = None if options.floatmode == "unique" else options.precision
@@ -339,7 +339,7 @@ def _needs_exponent(kind: str, finite: list[float], suppress: bool) -> bool:
 def _positional(
     kind: str, x: float, most: int | None, unique: bool = True, least: int = 0
 ) -> tuple[str, str]:
-    """What stands before and after the decimal point.
+    """The digits before and after the decimal point.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def _positional(
 
 
 def _placed(digits: str, exponent: int) -> tuple[str, str]:
-    """Digits d0 d1 ... of d0.d1... * 10**exponent, before and after the decimal point."""
+    """The digits before and after the decimal point of d0.d1... * 10**exponent."""
     if exponent < 0:
         digits, exponent = "0" * -exponent + digits, 0
     digits = digits.ljust(exponent + 1, "0")
@@ -374,10 +374,10 @@ def _placed(digits: str, exponent: int) -> tuple[str, str]:
 def _without_carried(
     x: float, head: str, tail: str, power: int = 0, *, exact_too: bool = False
 ) -> str:
-    """`tail` without the zeros at its end that come of digits 9, which are no digits to NumPy.
+    """`tail` without trailing zeros that result from rounding up digits 9, as in NumPy.
 
-    They come of those if ``head.tail * 10**power`` is more than `x`. With `exact_too` zeros that
-    follow the last digit of the exact value are left out as well.
+    They do if ``head.tail * 10**power`` is greater than `x`. With `exact_too`, zeros after the last
+    digit of the exact value are removed as well.
     """
     if not tail.endswith("0"):
         return tail
@@ -415,7 +415,7 @@ def _scientific(
 def _all_scientific(
     kind: str, finite: list[float], most: int | None, unique: bool
 ) -> list[tuple[str, str]]:
-    """Before and after each decimal point, all fractions and all exponents of one length."""
+    """The parts before and after each point, with fractions and exponents of equal length."""
     numbers = [_scientific(kind, x, most, unique) for x in finite]
     if unique:
         places = max(len(number.fraction.rstrip("0")) for number in numbers)
@@ -495,7 +495,7 @@ def scientific(
 
 
 def _trimmed(tail: str, trim: str, least: int) -> str:
-    """The decimal point and what follows it, with zeros at the end as the option has them."""
+    """The decimal point and the fraction, with trailing zeros according to the option."""
     if trim == "k":
         return f".{tail:0<{max(least, 0)}}"
     tail = tail.rstrip("0")
@@ -505,7 +505,7 @@ def _trimmed(tail: str, trim: str, least: int) -> str:
 
 
 def _scalar_text(kind: str, x: complex) -> str:
-    """``str(numpy.float32(x))``, or that of a float16 or complex64; else it is Python's own."""
+    """``str(numpy.float32(x))``, also for float16 and complex64; Python's own for other dtypes."""
     if kind == "complex64":
         real, imag = (_scalar_text("float32", part).removesuffix(".0") for part in (x.real, x.imag))
         if x.real == 0 and real == "0":
@@ -558,11 +558,11 @@ _FORMATS = {"float16": _Format(11, -24, 3, 5), "float32": _Format(24, -149, 6, 9
 
 
 def _shortest_in(form: _Format, x: float) -> tuple[int, int]:
-    """Integers d and p of the shortest d * 10**p that a reader of the type takes for x.
+    """Integers d and p of the shortest d * 10**p that parses as x in the type.
 
-    The `safe` digits never confuse two normal numbers, so the shortest has no more exactly if
-    these, less their trailing zeros, do. The nearest decimal can miss where the next above hits:
-    at a power of two, as 2**87 in float32, the gap above is twice the gap below.
+    Any `safe` digits identify a normal number, so the shortest has no more digits exactly if these,
+    without trailing zeros, parse as x. The nearest decimal may fail where the next larger one
+    succeeds: above a power of two, such as 2**87 in float32, the gap is twice the gap below.
     """
     unit = max(math.frexp(x)[1] - form.bits, form.least)
     mantissa = int(math.ldexp(x, -unit))  # x = mantissa * 2**unit
@@ -578,7 +578,7 @@ def _shortest_in(form: _Format, x: float) -> tuple[int, int]:
 def _rounds_to(digits: int, power: int, mantissa: int, unit: int, form: _Format) -> bool:
     """Whether ``digits * 10**power`` rounds, half to even, to ``mantissa * 2**unit``.
 
-    In integers, since going through float64 would round twice.
+    It uses integers, because float64 would round twice.
     """
     value = digits * 10 ** max(power, 0) << max(2 - unit, 0)
     quarter = 10 ** max(-power, 0) << max(unit - 2, 0)  # of the unit, on the scale of `value`

@@ -208,7 +208,7 @@ def format_float_scientific(
 
 
 def _number(x: Any, op: str) -> tuple[str, float]:
-    """The dtype and the value of a floating number; integers are float64."""
+    """The dtype and the value of a floating-point number; integers count as float64."""
     name = str(getattr(x, "dtype", "float64"))
     if name.startswith("complex"):
         raise TypeError(f"{op}: takes real numbers, not {name}")

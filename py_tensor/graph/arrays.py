@@ -1,6 +1,6 @@
 """NumPy implementations of ops, for the cpu device.
 
-NumPy is passed as a parameter, so that nothing imports it before it is used.
+NumPy is passed as a parameter, so that it is only imported when it is used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Run:
     note : callable
         ``note(op, axis, shape, index)`` is called for an index out of range.
     overwrite : bool
-        Whether the array of the first operand may be written over.
+        Whether the array of the first operand may be overwritten.
     """
 
     np: Any
@@ -37,11 +37,11 @@ class Run:
 
 
 def cast(np: Any, x: Array, dtype: str) -> Array:
-    """A conversion with the meaning that `shaders/lib/convert.wgsl` gives it.
+    """Convert with the same results as `shaders/lib/convert.wgsl`.
 
-    NumPy leaves a float out of the integer's range to the processor; here, and on the GPU, it is
-    what x86-64 does: int32 and int64 get their least value, uint32 wraps through int64, as uint64
-    does below 2^63, and integers of 8 and 16 bits wrap through int32.
+    In NumPy, converting a float outside the integer's range depends on the processor. Here and on
+    the GPU the results are those of x86-64: int32 and int64 get their least value, uint32 wraps
+    through int64, as does uint64 below 2^63, and integers of 8 and 16 bits wrap through int32.
     """
     if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
         x = x.real
@@ -66,7 +66,7 @@ def cast(np: Any, x: Array, dtype: str) -> Array:
 
 
 def moved(np: Any, x: Array, layout: Layout) -> Array:
-    """The elements of `x` by a map to its flat indices, as a read-only view."""
+    """A read-only view of `x` by a map to its flat indices."""
     if not layout.size:
         return np.empty(layout.shape, x.dtype)
     view = _by_layout(np, np.ascontiguousarray(x), layout)
@@ -75,7 +75,7 @@ def moved(np: Any, x: Array, layout: Layout) -> Array:
 
 
 def assigned(np: Any, whole: Array, value: Array, layout: Layout, *, copy: bool) -> Array:
-    """`whole` with a value written to the places of a view of it."""
+    """`whole` with a value assigned to the elements that a layout selects."""
     written = np.array(whole, order="C") if copy else whole
     _by_layout(np, written, layout)[...] = value
     return written
@@ -91,7 +91,7 @@ def _by_layout(np: Any, x: Array, layout: Layout) -> Array:
 def places(
     run: Run, x: Array, indices: tuple[Array, ...], axes: tuple[int, ...], at: int, op: str
 ) -> tuple[tuple[Array, ...], Array]:
-    """An index of NumPy's for elements of `indexable(x)`, clipped, and which are in range."""
+    """Return a NumPy index into `indexable(x)`, clipped, and a mask of what is in range."""
     np = run.np
     found: list[Array] = [None] * x.ndim
     inside = np.ones(indices[0].shape, bool)
@@ -116,16 +116,16 @@ def places(
     return tuple(found), inside
 
 
-_MOST_INDICES = 63  # of NumPy's; arrays have up to 64 axes
+_MOST_INDICES = 63  # NumPy's limit for an index; arrays may have up to 64 axes
 
 
 def indexable(x: Array) -> Array:
-    """An array of up to 63 axes with the same elements; a view, if it is in C order."""
+    """An array of up to 63 axes with the same elements; a view if `x` is in C order."""
     return x.reshape(-1, *x.shape[2:]) if x.ndim > _MOST_INDICES else x
 
 
 def from_the_end(np: Any, given: Array, n: int) -> Array:
-    """Places along an axis of n, of which negative ones count from its end."""
+    """Resolve negative indices along an axis of length n, which count from its end."""
     return np.where(given < 0, given + n, given)
 
 
@@ -139,7 +139,7 @@ def scattered(
     *,
     copy: bool,
 ) -> Array:
-    """`base` with values at the places in range, in their order."""
+    """`base` with values written or combined at the positions in range, in their order."""
     result = np.array(base, order="C") if copy or base.ndim > _MOST_INDICES else base
     chosen = tuple(np.broadcast_to(place, inside.shape)[inside] for place in where)
     values = np.broadcast_to(values, inside.shape)[inside]
@@ -152,9 +152,10 @@ def scattered(
 
 
 def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> Array:
-    """The elements in order, or their places; from the far end, backwards, where descending.
+    """Sort the elements along an axis, stably, or return their positions.
 
-    Of three axes, since NumPy sorts arrays of up to 32.
+    Descending order is that of the reversed array, reversed. The array is sorted with three axes,
+    because NumPy only sorts arrays of up to 32.
     """
     n = x.shape[axis]
     before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis:][1:])
@@ -168,7 +169,10 @@ def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> A
 
 
 def contracted(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:
-    """Sum of a * b over `axes`, kept; by a matrix product where broadcasting shows one."""
+    """The sum of a * b over `axes`, kept as length 1, computed by a matrix product.
+
+    Axes along which an operand is broadcast (stride 0) determine its matrix.
+    """
     still = tuple([not s for s in a.strides]), tuple([not s for s in b.strides])
     product = _product_of(a.shape, *still, axes)
     left, right = (
@@ -181,14 +185,14 @@ def contracted(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """How a contraction is a product of matrices.
+    """How a contraction is computed as a matrix product.
 
     Attributes
     ----------
     left, right : tuple
-        What of an operand is a matrix: an index of it, an order of its axes, and then a shape.
+        How to turn an operand into a matrix: index it, permute its axes, then reshape it.
     shape, order
-        Of the matrices' product, and the order of these axes in the result.
+        The shape of the product of the matrices, and the order of these axes in the result.
     kept
         The shape of the result.
     """
@@ -204,7 +208,7 @@ class _Product:
 def _product_of(
     shape: Shape, a_still: tuple[bool, ...], b_still: tuple[bool, ...], axes: tuple[int, ...]
 ) -> _Product:
-    """The matrices of operands of one shape, by the axes along which each has one element."""
+    """The product for two operands of one shape, given the axes along which each is broadcast."""
     dims = range(len(shape))
     kept = [d for d in dims if d not in axes]
     a_only = [d for d in kept if b_still[d] and not a_still[d]]

@@ -1,8 +1,8 @@
 """Creating nodes: the only place where an op, operands and attributes become a node.
 
-What follows from the operands' metas alone, an op infers once for each combination. A recipe is a
-sequence of such results, so that what a function records for operands of given metas is worked out
-once: recording it again is one look-up and its nodes.
+The meta of a result depends only on the op, the attributes and the operands' metas; it is inferred
+once for each combination. A recipe is the sequence of nodes that a function records for operands of
+given metas. It is computed once, so recording it again takes one lookup and the nodes.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
 
 EMPTY = object()  # the storage of a node without elements
 LEAF = Op("leaf", vjp=NOT_DIFFERENTIABLE)
-RECIPES = 4096  # kept of a function
+RECIPES = 4096  # most recipes of a function
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-# An op on one operand: itself, its attributes, and the meta and key of the result.
+# An op on one operand: the op, its attributes, and the meta and key of the result.
 Step = tuple[Op, Any, Meta, int]
-# What makes a node in place of `Node`: hook(op, inputs, attributes, meta, key).
+# A replacement for `Node`: hook(op, inputs, attributes, meta, key).
 Hook = Callable[[Op, tuple[Node, ...], Any, Meta, int], Node]
 
 _make: Hook = Node
 _inferred: dict[tuple[Any, ...], tuple[Meta, int]] = {}
-_INFERRED = 1 << 14  # entries; past it the table starts anew
+_INFERRED = 1 << 14  # entries; a full table is cleared
 
 
 class Recipes(dict[K, V]):
-    """What is kept for operands of given metas; nothing while nodes are traced.
+    """A cache of recipes by the operands' metas; nothing is added while nodes are traced.
 
-    What is not there is made by `make` of its key, or of the parts of a tuple. What that raises
-    follows from no KeyError, which would be shown above it.
+    A missing entry is made by ``make(key)``, or ``make(*key)`` for a tuple. `__missing__` calls it,
+    so that an error it raises is not chained to a KeyError.
     """
 
     __slots__ = ("make",)
@@ -63,9 +63,9 @@ _tables: list[Recipes[Any, Any]] = []
 
 @contextmanager
 def tracing(hook: Hook) -> Generator[None]:
-    """Have `hook` make each node that an op records, in place of `Node`.
+    """Use `hook` in place of `Node` to make each node that an op records.
 
-    Functions keep no recipes meanwhile, so that none of them is followed past it.
+    No recipes are cached meanwhile, so that functions called again still go through the hook.
     """
     global _make
     before, _make = _make, hook
@@ -92,12 +92,12 @@ def is_traced() -> bool:
 
 
 def bind(op: Op, inputs: tuple[Node, ...], attrs: Any = None) -> Node:
-    """A node that applies an op; one without elements is a leaf, and needs no computing.
+    """Create a node that applies an op; a node without elements is a leaf.
 
     Raises
     ------
     ShapeError, DTypeError
-        As `Op.infer` does.
+        See `Op.infer`.
     """
     meta, key = _result(op, tuple([x.meta for x in inputs]), attrs)
     return _make(op, inputs, attrs, meta, key) if meta.size else leaf(meta, EMPTY)
@@ -115,36 +115,36 @@ def _result(op: Op, metas: tuple[Meta, ...], attrs: Any) -> tuple[Meta, int]:
 
 
 def bind_known(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
-    """`bind` where the caller knows the meta of the result: nothing is inferred, or kept for it."""
+    """Like `bind`, but the caller gives the meta of the result; nothing is inferred or cached."""
     return _make(op, inputs, attrs, meta, key_of(op, attrs, meta))
 
 
 def generate(op: Op, attrs: Any, meta: Meta) -> Node:
-    """A node without operands: what its op generates is no part of the key of a constant."""
+    """Create a node without operands; the value of a constant is not part of its key."""
     return _make(op, (), attrs, meta, key_of(op, None if op.constant else attrs, meta))
 
 
 def leaf(meta: Meta, storage: Any) -> Node:
-    """A node whose elements are there already."""
+    """Create a node whose elements are stored already."""
     node = Node(LEAF, (), None, meta, leaf_key(meta))
     node.storage = storage
     return node
 
 
 def leaf_key(meta: Meta) -> int:
-    """The structural key of a node whose elements are there: its meta is all that matters."""
+    """The structural key of a leaf; it depends on the meta only."""
     if not meta.leaf_key:
         meta.leaf_key = key_of(LEAF, None, meta)
     return meta.leaf_key
 
 
 def step(op: Op, meta: Meta, attrs: Any = None) -> Step:
-    """An op applied to an operand of this meta."""
+    """The step that applies an op to an operand of this meta."""
     return op, attrs, *_result(op, (meta,), attrs)
 
 
 def steps(meta: Meta, *applied: tuple[Op, Any]) -> tuple[Step, ...]:
-    """Ops and their attributes, applied one after the other; none where nothing would change."""
+    """The steps that apply ops with their attributes in sequence."""
     found: list[Step] = []
     for op, attrs in applied:
         found.append(step(op, meta, attrs))
@@ -153,7 +153,7 @@ def steps(meta: Meta, *applied: tuple[Op, Any]) -> tuple[Step, ...]:
 
 
 def follow(node: Node, steps: tuple[Step, ...]) -> Node:
-    """The last node of the steps; one without elements is a leaf, as `bind` makes it."""
+    """Record the nodes of the steps, and return the last; a node without elements is a leaf."""
     for op, attrs, meta, key in steps:
         node = _make(op, (node,), attrs, meta, key) if meta.size else leaf(meta, EMPTY)
     return node
@@ -161,16 +161,16 @@ def follow(node: Node, steps: tuple[Step, ...]) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a function records for operands of given metas.
+    """The nodes that a function records for operands of given metas.
 
     Attributes
     ----------
     before : tuple
-        The steps from each operand to what the op's node takes.
+        For each operand, the steps that prepare it for the op.
     op, attrs, meta, key
-        That node.
+        The node of the op.
     after : tuple
-        The steps from it to the result.
+        The steps from that node to the result.
     """
 
     before: tuple[tuple[Step, ...], ...]
@@ -188,13 +188,13 @@ def recipe(
     attrs: Any = None,
     *after: tuple[Op, Any],
 ) -> Recipe:
-    """The recipe of an op on operands of given metas, each after its steps."""
+    """Make the recipe of an op on operands of given metas, each after its steps."""
     taken = tuple(s[-1][2] if s else meta for s, meta in zip(before, metas, strict=True))
     meta, key = _result(op, taken, attrs)
     return Recipe(before, op, attrs, meta, key, steps(meta, *after))
 
 
 def record(recipe: Recipe, *operands: Node) -> Node:
-    """The nodes of a recipe."""
+    """Record the nodes of a recipe, and return the result."""
     inputs = tuple(map(follow, operands, recipe.before))
     return follow(_make(recipe.op, inputs, recipe.attrs, recipe.meta, recipe.key), recipe.after)

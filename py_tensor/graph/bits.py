@@ -1,4 +1,4 @@
-"""Bits of elements, read as elements of another dtype of the same size."""
+"""Reinterpreting the bits of elements as elements of another dtype of the same size."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 
 @cache
 def bits(source: DType, target: DType) -> Elementwise:
-    """The op from one dtype to another one of the same size.
+    """The op that reinterprets one dtype as another of the same size.
 
-    A byte that is neither 0 nor 1 becomes True.
+    As bool, any nonzero byte is True.
     """
     assert source.itemsize == target.itemsize
     return Elementwise(
@@ -26,7 +26,7 @@ def bits(source: DType, target: DType) -> Elementwise:
 
 
 def _wgsl(source: DType, target: DType) -> str:
-    """Of values as kernels have them: small integers as i32, float16 as f32."""
+    """WGSL for values as kernels hold them: small integers as i32, float16 as f32."""
     if target is bool_:
         return "{0} != 0"
     if source is bool_:
@@ -36,6 +36,6 @@ def _wgsl(source: DType, target: DType) -> str:
     if source is float16:
         return "i32(f16_bits_from_f32({0}))"
     if source.is_small:
-        return "{0}"  # each result is brought into the range of its dtype
+        return "{0}"  # codegen wraps each result to the range of its dtype
     whole = "vec2<f32>" if target.kind == "c" else "vec2<u32>"
     return f"bitcast<{target.wgsl if target.words == 1 else whole}>({{0}})"

@@ -1,7 +1,7 @@
 """Bodies: the straight-line code of a kernel for one point.
 
-A `Body` is evaluated at every point of a space. Its instructions name earlier ones by their number,
-and addresses are affine in the coordinates of the point, or computed from earlier values (`Place`).
+A `Body` is evaluated at every point of a space. Instructions refer to earlier ones by number.
+Addresses are affine in the coordinates of the point, or computed from earlier values (`Place`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from py_tensor.dtypes import DType, bool_, uint32
 from py_tensor.graph.op import Elementwise
 from py_tensor.shapes import Shape, size_of
 
-NOWHERE = 2**32 - 1  # the address of what is out of range
+NOWHERE = 2**32 - 1  # the address for an index out of range
 
 
 class Source:
@@ -39,7 +39,7 @@ class Access:
         return Access(self.strides, self.offset + start * self.strides[dim])
 
     def footprint(self, extents: tuple[int, ...]) -> int:
-        """How many addresses there are, at most, over dimensions of these extents."""
+        """The largest possible number of distinct addresses over these extents."""
         return size_of(tuple(n for n, s in zip(extents, self.strides, strict=True) if s))
 
     def permuted(self, order: Sequence[int]) -> Access:
@@ -71,13 +71,13 @@ class Check:
     Attributes
     ----------
     op : str
-        What the user called.
+        The function that the user called.
     axis, shape
-        The axis that is indexed, and the shape that it is of.
+        The indexed axis, and the shape of the indexed tensor.
     signed : bool
-        The index is an int32, else a uint32.
+        The index is an int32, not a uint32.
     wide : bool
-        It was one of 64 bits, and is the nearest int32.
+        The index had 64 bits and was clamped to int32.
     """
 
     op: str
@@ -99,23 +99,23 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The address ``access + sum(strides[j] * index[j])`` that earlier values name, as uint32.
+    """The address ``access + sum(strides[j] * index[j])``, as uint32; indices are earlier values.
 
     A negative index counts from the end of its axis.
 
     Attributes
     ----------
     indices, extents, strides : tuple of int
-        The value of each index, the length of its axis, and the step along it.
+        The value of each index, the length of its axis, and the stride along it.
     clips : bool
-        An index out of range counts as the nearest in range; else the address is `NOWHERE`.
+        An index out of range is clamped. Otherwise its address is `NOWHERE`.
     checks : tuple of Check
-        One for each index; none where all are known to be in range. An index out of range is noted
-        in the buffer `kernel.FAULTS` ...
+        One for each index; empty if all are known to be in range. An index out of range is recorded
+        in the buffer `kernel.FAULTS`.
     words : tuple of int
-        ... at these places, which lowering chooses ...
+        The positions in that buffer, which lowering chooses.
     guard : int or None
-        ... where this value is true.
+        If given, indices are only checked where this value is true.
     """
 
     access: Access
@@ -140,7 +140,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """The element of the buffer of the node in `slot` at an address that is an earlier value."""
+    """The element, at an address given by an earlier value, of the buffer of a node."""
 
     slot: int
     dtype: DType
@@ -156,7 +156,7 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Mask(Source):
-    """Whether each named coordinate lies in [low, high): (dimension, low, high)."""
+    """Whether coordinates lie in ranges: (dimension, low, high) means [low, high)."""
 
     ranges: tuple[tuple[int, int, int], ...]
 
@@ -174,7 +174,7 @@ class Mask(Source):
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Whether an earlier value, a uint32, lies in [low, high), and another condition holds."""
+    """Whether an earlier uint32 value lies in [low, high), and the condition `also` holds."""
 
     arg: int
     low: int
@@ -213,7 +213,7 @@ class Apply:
         return self.args
 
     def renumbered(self, values: Mapping[int, int]) -> Apply:
-        """The instruction where each earlier value n has become values[n]."""
+        """The instruction with each operand n replaced by values[n]."""
         return Apply(self.op, self.dtype, tuple(values[a] for a in self.args))
 
 
@@ -251,21 +251,21 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Accumulated(Source):
-    """The result of the accumulator with this number, in the row body."""
+    """The result of the accumulator with this number."""
 
     number: int
     dtype: DType
 
 
-Addressed = Load | Index | Place  # what has an address over the space
+Addressed = Load | Index | Place  # instructions with an affine address
 Instruction = Addressed | Gather | Mask | Within | Const | Apply | Convert | Select | Accumulated
 
 
 @dataclass(slots=True)
 class Body:
-    """Straight-line code; a value is the position of its instruction. Equal ones are shared.
+    """Straight-line code; a value is the position of its instruction. Equal values are shared.
 
-    `noted` is what others found out about the code, whichever its slots; see `reroll.py`.
+    `noted` is a cache of facts about the code that do not depend on its slots; see `reroll.py`.
     """
 
     instructions: list[Instruction] = field(default_factory=list[Instruction])
@@ -280,7 +280,7 @@ class Body:
         return body
 
     def add(self, instruction: Instruction) -> int:
-        """The value of `instruction`, added unless it is there."""
+        """Add `instruction` unless an equal one is there; return its value."""
         found = self._known.get(instruction)
         if found is None:
             found = self._known[instruction] = len(self.instructions)
@@ -292,7 +292,7 @@ class Body:
 
     @property
     def cost(self) -> int:
-        """Instructions for one point, roughly."""
+        """The approximate number of instructions for one point."""
         return 1 + sum(i.op.cost if isinstance(i, Apply) else 1 for i in self.instructions)
 
     def moved(self, dim: int, start: int) -> Body:
@@ -309,7 +309,7 @@ class Body:
         return Body([move(x) for x in self.instructions])
 
     def with_slots(self, number: Callable[[int], int]) -> Body:
-        """The same code over nodes in other slots, no two of them in one."""
+        """The same code for nodes in other, distinct slots."""
         # Not `add`: values keep their numbers.
         return Body([_in_slot(x, number) for x in self.instructions], noted=self.noted)
 
@@ -321,7 +321,7 @@ class Body:
         return [i for i in self.instructions if isinstance(i, Load)]
 
     def slots(self) -> set[int]:
-        """The nodes whose buffers this code reads."""
+        """The slots of the nodes whose buffers this code reads."""
         return {i.slot for i in self.instructions if isinstance(i, Load | Gather)}
 
     def gathers(self) -> list[Gather]:
@@ -333,7 +333,7 @@ class Body:
     def checks(self) -> list[Check]:
         found: list[Check] = []
         for i in self.instructions:
-            match i:  # asked of every kernel, and in this way without a call
+            match i:  # runs for every kernel; faster than `isinstance`
                 case Place():
                     found += i.checks
                 case _:
@@ -342,7 +342,7 @@ class Body:
 
 
 def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:
-    """The instruction over a node in another slot."""
+    """The instruction for a node in another slot."""
     match x:
         case Load():
             return Load(number(x.slot), x.dtype, x.access)
@@ -355,7 +355,7 @@ def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:
 
 
 def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
-    """Add what `roots` need to another body; the new number of each value."""
+    """Copy `roots` and what they need to another body; return the new number of each value."""
     needed = set(roots)
     for n in range(len(source.instructions) - 1, -1, -1):
         if n in needed:

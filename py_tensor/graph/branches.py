@@ -1,8 +1,8 @@
-"""Branches: instructions that only one arm of a selection needs, run only in that arm.
+"""Branches: instructions that only one arm of a selection needs run only in that arm.
 
-A body is straight-line code. Where a `Select` chooses between computed values, the instructions
-that only one of them needs stand in a branch, so that an element of a concatenation costs what its
-own operand does.
+A body is straight-line code. If a `Select` chooses between computed values, the instructions that
+only one of them needs are put in a branch. An element of a concatenation then costs only as much as
+its own operand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from py_tensor.shapes import Shape, size_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arm:
-    """One side of the choice that instruction `select` makes, within another arm or none."""
+    """One side of the choice of instruction `select`; `parent` is the enclosing arm, if any."""
 
     select: int
     inside: bool
@@ -24,15 +24,15 @@ class Arm:
     depth: int
 
 
-MOST_NESTED = 100  # arms within each other; WGSL allows 127 braces
+MOST_NESTED = 100  # nested arms; WGSL allows 127 nested braces
 Arms = Sequence[Arm | None]
 Box = tuple[tuple[int, int], ...]  # [first, end) along each dimension
 
 
 def arms_of(body: Body, results: Iterable[int]) -> Arms:
-    """The arm that each instruction stands in; empty where no choice is between computed values.
+    """The arm of each instruction; empty if no choice is between computed values.
 
-    `results` are asked for from outside, besides those that no instruction uses.
+    `results` are values used outside the body, as are those that no instruction uses.
     """
     instructions = body.instructions
     if not any(isinstance(i, Select) for i in instructions):
@@ -49,7 +49,7 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
     for n in range(len(instructions) - 1, -1, -1):
         i = instructions[n]
         if isinstance(i, Source) or (isinstance(i, Place) and i.checks):
-            found[n] = None  # an argument, or to be looked at wherever it stands
+            found[n] = None  # an argument, or an index that is always checked
         home = found[n]
         depth = 1 if home is None else home.depth + 1
         if isinstance(i, Select) and depth <= MOST_NESTED:
@@ -69,14 +69,14 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
 
 
 def _within(branches: set[int], arm: Arm | None) -> Arm | None:
-    """The nearest arm of a choice that is a branch."""
+    """The innermost enclosing arm whose choice becomes a branch."""
     while arm is not None and arm.select not in branches:
         arm = arm.parent
     return arm
 
 
 def _common(a: Arm | None, b: Arm | None) -> Arm | None:
-    """The innermost arm that holds two."""
+    """The innermost arm that contains both arms."""
     while a is not b:
         if a is None or b is None:
             return None
@@ -88,7 +88,7 @@ def _common(a: Arm | None, b: Arm | None) -> Arm | None:
 
 
 def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
-    """The elementwise ops that a body does over a space, each where it runs."""
+    """The number of elementwise ops that a body executes over a space, branches considered."""
     points = size_of(extents)
     arms = arms_of(body, results)
     if not arms:
@@ -97,7 +97,7 @@ def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
     found: dict[Arm | None, tuple[int, Box]] = {None: (points, whole)}
 
     def reach(arm: Arm | None) -> tuple[int, Box]:
-        """The points at which an arm is chosen, and a box that holds them."""
+        """The number of points at which an arm is chosen, and a box that contains them."""
         if arm is None or arm in found:
             return found[arm]
         around, box = reach(arm.parent)
@@ -127,7 +127,7 @@ def _covered(body: Body, mask: int | None, box: Box) -> Box:
 
 
 def _part(body: Body, mask: int | None, points: int) -> int:
-    """How many of so many points conditions on computed coordinates leave, if all are alike."""
+    """The points that conditions on computed coordinates leave, if these are uniform."""
     condition = None if mask is None else body.instructions[mask]
     if not isinstance(condition, Within):
         return points

@@ -1,8 +1,8 @@
 """Grouping nodes into kernels, from the stored results to the bodies that compute them.
 
-The builder starts at what is wanted and works towards the leaves. A kernel takes in everything
-between its root and the buffers it reads; what it finds stored becomes a load, and a kernel of its
-own if nothing computed it yet.
+The builder starts at the wanted results and works towards the leaves. A kernel includes everything
+between its root and the buffers that it reads. A stored node becomes a load, and gets its own
+kernel if none computes it yet.
 """
 
 from __future__ import annotations
@@ -52,23 +52,24 @@ from py_tensor.graph.store import (
 from py_tensor.layout import Layout, canonical_strides
 from py_tensor.shapes import Shape, row_major, size_of
 
-MOST_BESIDE = 16  # stored values that use one node, and are looked at for one kernel
-MOST_REPEATED = 2  # times the operations of op by op that kernels may do
-MOST_WRITTEN = 3 * MAX_BODY  # instructions of a body, its loops written as one pass each
-MOST_LEFT = 4  # times a part that is written: a larger whole is not gone through for it
+MOST_BESIDE = 16  # stored values using one node that are considered for the same kernel
+MOST_REPEATED = 2  # most operations of all kernels, relative to computing each node once
+MOST_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each loop
+MOST_LEFT = 4  # size of a whole relative to a written part up to which one pass covers both
 
 
 def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
     """Return the kernels of a flush in dependency order.
 
-    Kernels with several outputs can wait for each other, and a view that is no affine map needs a
-    buffer that nobody counted; what is stored after all may leave a reduction without a use where
-    it was folded. Such kernels are planned again: first each output by itself, then with an operand
-    stored. A kernel of one output waits for its ancestors alone, and one whose operands are all
-    stored binds few buffers, so this ends. Where the rules of cost, which look at one value at a
-    time, have all kernels do far more than op by op, they are applied once more, more strictly.
+    Kernels with several outputs can depend on each other in a cycle. A view that is not an affine
+    map needs a buffer that was not counted. Storing such a value may leave a reduction unused in
+    the kernel that folds it. These kernels are planned again: first each output separately, then
+    with an operand stored. This terminates, because a kernel of one output depends only on its
+    ancestors, and a kernel whose operands are all stored binds few buffers. The cost rules consider
+    one value at a time. If all kernels together do far more operations than the nodes themselves,
+    the rules are applied again more strictly.
 
-    Why values are stored is added to `notes`, for whoever asks.
+    The reasons for storing values are added to `notes`.
     """
     apart: set[int] = set()
     cut: set[int] = set()
@@ -111,10 +112,10 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
 
 
 def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
-    """Whether kernels do far more operations than the nodes have, each computed once.
+    """Whether kernels do far more operations than computing each node once.
 
-    A pass over the whole that a window is written to counts as one over the window: `assign` has
-    weighed that.
+    If a window is assigned in a pass over the whole, only the window counts, because `assign` has
+    decided that this is worthwhile.
     """
     done = 0.0
     for kernel in kernels:
@@ -126,7 +127,7 @@ def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
 
 
 def _is_long(kernel: Kernel) -> bool:
-    """Whether the passes of a loop turned out not to be alike, and stand behind each other."""
+    """Whether a body is too long because the passes of a loop could not be rerolled."""
     results = {fold.value for fold in kernel.folds()} | {fold.index for fold in kernel.folds()}
     asked = [(kernel.row, [x.value for x in kernel.outputs])]
     asked.append((kernel.spread, [x.value for x in kernel.spread_outputs]))
@@ -138,19 +139,19 @@ def _is_long(kernel: Kernel) -> bool:
 
 
 def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
-    """Whether a pass that is not the last one of a loop has to store something."""
+    """Whether a pass of a loop other than the last stores something."""
     return any(x.start <= slot < x.stop - x.step for x in loops for slot in kernel.writes())
 
 
 def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kernel]:
-    """Kernels in order that store no value of which all uses turned out to stand beside it."""
+    """Remove outputs that are neither wanted nor read by a later kernel; `kernels` are in order."""
     needed = set(wanted)
     for kernel in reversed(kernels):
         outputs = tuple(output for output in kernel.outputs if output.slot in needed)
         if 0 < len(outputs) < len(kernel.outputs):
             row = Body()
             values = copied(kernel.row, [output.value for output in outputs], row.add)
-            if _results_in(row) == _results_in(kernel.row):  # each is folded for a use
+            if _results_in(row) == _results_in(kernel.row):  # every fold is still used
                 kernel.row = row
                 kernel.outputs = tuple(replace(o, value=values[o.value]) for o in outputs)
         needed |= kernel.reads()
@@ -163,7 +164,7 @@ def _results_in(body: Body) -> set[int]:
 
 
 def in_order(kernels: list[Kernel]) -> list[Kernel]:
-    """Kernels sorted so that each comes after those that write what it reads; none of a cycle."""
+    """Sort kernels so that each follows the writers of what it reads; drop those in cycles."""
     writers: dict[int, list[int]] = {}
     for number, kernel in enumerate(kernels):
         for slot in kernel.writes():
@@ -198,10 +199,10 @@ class Builder:
     Attributes
     ----------
     order, slots, wanted, overwritable
-        As of the request.
+        See `Request`.
     decisions : Decisions
     kernels : list of Kernel
-        Those made, in no order.
+        The kernels made so far, in no particular order.
     """
 
     def __init__(
@@ -219,15 +220,15 @@ class Builder:
         self.wanted = request.wanted
         self.overwritable = request.overwritable
         self.max_buffers = max_buffers
-        self.apart = apart  # computed by a kernel of their own
+        self.apart = apart  # slots that get their own kernels
         self.decisions: Decisions = decide(
             request, max_buffers, cut, computes_once=computes_once, rerolls=rerolls
         )
         self.produced: set[int] = set()
-        self.idle: set[int] = set()  # folded in a kernel that then had no use for them
+        self.idle: set[int] = set()  # folded in a kernel that does not use them
         self.needed: list[int] = []
         self.unstored: dict[int, tuple[Kernel, int]] = {}
-        self.users: dict[int, list[int]] = {}  # what is stored, by what is inlined into it
+        self.users: dict[int, list[int]] = {}  # inlined slot -> stored slots that use it
         self.kernels: list[Kernel] = []
 
     def build(self) -> list[Kernel]:
@@ -251,7 +252,7 @@ class Builder:
             heapq.heappush(self.needed, -slot)
 
     def _store_accumulated(self, slot: int) -> None:
-        """Give a reduction that was only passed on inside its kernel an output there."""
+        """Add an output for a reduction that was only used inside its kernel."""
         kernel, value = self.unstored.pop(slot)
         if kernel.buffers() < self.max_buffers:
             access = Access(row_major(kernel.kept), 0)
@@ -265,14 +266,14 @@ class Builder:
         next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
 
     def fold(self, slot: int, node: Node) -> None:
-        """Build a kernel that folds; a short reduction is inline arithmetic."""
+        """Build a kernel that folds; a short reduction becomes inline arithmetic."""
         if node in self.decisions.unrolled:
             self.inline(slot, node)
         else:
             self._reduce(slot, [slot])
 
     def inline(self, slot: int, node: Node) -> None:
-        """A kernel of what is inline: behind the folds that it can join, if there are any."""
+        """Build the kernel of an inline node, fused with reductions before it if possible."""
         anchors = [] if slot in self.apart else self._fusable_anchors(slot)
         if anchors:
             self._reduce(slot, anchors)
@@ -289,7 +290,7 @@ class Builder:
         self._add(row, (), (), [(slot, value), *row.extra], row.access_of_outputs())
 
     def _beside(self, root: int) -> list[int]:
-        """Stored values that are computed from what the kernel of `root` computes as well."""
+        """Other stored values that share inlined nodes with the kernel of `root`."""
         d = self.decisions
         if root in self.apart:
             return []
@@ -307,9 +308,10 @@ class Builder:
         return sorted(found - self.produced)
 
     def _space(self, node: Node) -> Shape:
-        """A shape over which a node has the same flat indices: that of the first operand moved.
+        """The shape to iterate over: that of the operand where movement of the node begins.
 
-        Over it the movement is an affine map, which it may not be over the shape after a reshape.
+        The flat indices are the same. Over this shape the movement is an affine map, which it may
+        not be over the shape after a reshape.
         """
         d = self.decisions
         while node.storage is None and (is_flat(node) or d.is_inline(node)) and not d.shifts(node):
@@ -322,9 +324,10 @@ class Builder:
         return node.meta.shape
 
     def concat(self, slot: int, node: Node) -> None:
-        """One kernel, or one for each operand where there are many, or many elements of much work.
+        """Build one kernel, or several that each write some of the operands.
 
-        One for each reads and stores vectors.
+        Several are used if there are many operands, or if a large result has costly operands. They
+        can load and store vectors.
         """
         if not self.decisions.is_written_by_parts(node) and (
             node.meta.size <= MOST_CHOSEN
@@ -345,10 +348,10 @@ class Builder:
             start += extents[axis]
 
     def _written_together(self, node: Node) -> list[list[Node]]:
-        """The operands of a concatenation, in sets each of which one kernel writes.
+        """Group the operands of a concatenation by the kernel that writes them.
 
-        A kernel of several loads what all of them need at each element: it has few elements. Where
-        such kernels turned out to bind too many buffers, operands count as stored.
+        A kernel for several operands loads what all of them need at each element, so it must have
+        few elements. If such kernels turned out to bind too many buffers, operands count as stored.
         """
         d, own = self.decisions, self.slots[node]
         is_wide = own in self.apart and own in d.cut
@@ -375,10 +378,10 @@ class Builder:
         return groups
 
     def assign(self, slot: int, node: Node) -> None:
-        """A value written over a part of another: in one pass over both, or over that part alone.
+        """Assign a value to a part of another, in one pass over the whole or over the part only.
 
-        In one pass where the part is most of the whole, or the whole has to be copied anyway. The
-        part alone goes to the buffer that holds the whole, or to a copy of it.
+        One pass over the whole is used if the part is large, or if the whole must be copied anyway.
+        Otherwise a kernel writes only the part, into the buffer of the whole or into a copy of it.
         """
         whole, value = node.inputs
         layout = Layout(*node.attrs)
@@ -390,7 +393,7 @@ class Builder:
                 layout.size * MOST_LEFT < whole.meta.size
                 and self.decisions.is_inline(value)
                 and self.decisions.is_costly(written, layout.size)
-            ):  # the pass over the whole would compute it at every element
+            ):  # otherwise the pass over the whole would compute it at every element
                 self.decisions.store(written, Reason.REPEATED)
             self._map(slot, node)
             return
@@ -404,7 +407,7 @@ class Builder:
             for x in row.body.instructions
             if isinstance(x, Load | Gather)
         ):
-            # It would read what it writes: the value is computed before.
+            # The kernel would read what it writes, so the value is stored first.
             self.decisions.store(written, Reason.OVERWRITES)
             row = Evaluator(self, layout.shape, root=None)
             number = row.value(written)
@@ -414,7 +417,7 @@ class Builder:
             kernel.over = Whole(base, whole.meta.size)
 
     def _is_overwritable(self, node: Node) -> bool:
-        """Whether a kernel that is the last to read a node may write over its elements."""
+        """Whether the kernel that is the last to read a node may overwrite its elements."""
         slot = self.slots[node]
         return slot in self.overwritable if node.storage is not None else slot not in self.wanted
 
@@ -430,14 +433,14 @@ class Builder:
         op = cast("Sort", node.op)
 
         def stage(element: Body, value: int, dtype: DType) -> Pass:
-            # In which keys of a word differ.
+            # The number of low bits in which keys can differ.
             bits = {"b": 1, "u": min(8 * dtype.itemsize, 32)}.get(dtype.kind, 32)
             return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
         self.along(slot, node, stage)
 
     def along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Pass]) -> None:
-        """A kernel that goes along one axis, and leaves something at every point."""
+        """Build a kernel with a stage along one axis that produces a value at every point."""
         operand, axis = node.inputs[0], node.attrs[0]
         shape = operand.meta.shape
         axes = [*(a for a in range(len(shape)) if a != axis), axis]
@@ -458,7 +461,7 @@ class Builder:
         )
 
     def scatter(self, slot: int, node: Node) -> None:
-        """A kernel over the values, that puts each where its indices say."""
+        """Build a kernel over the values that writes each at its indices."""
         axes: tuple[int, ...] = node.attrs[0]
         _, at, op, mode, unique = node.attrs
         values, shape = node.inputs[1], node.meta.shape
@@ -479,7 +482,7 @@ class Builder:
         self.kernels.append(Kernel(element.extents, (), (stage,), Body(), (), label))
 
     def _reduce(self, slot: int, anchors: list[int]) -> None:
-        """A kernel whose row body follows the given anchors, all over one space."""
+        """Build a kernel that folds the anchors, all over one space, and then runs its row body."""
         first = self.order[anchors[0]]
         kept_axes, reduced_axes = space_of(first)
         shape = first.inputs[0].meta.shape
@@ -588,7 +591,7 @@ class Builder:
         )
 
     def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
-        """Candidates over the space of the first, as many as find room for their buffers."""
+        """The candidates over the space of the first, as long as their buffers fit."""
         d = self.decisions
         first = self.order[candidates[0]]
         space = first.inputs[0].meta.shape, first.attrs
@@ -618,7 +621,7 @@ class Builder:
         return chosen
 
     def binds(self, root: int, anchors: Collection[int], inside: frozenset[int]) -> int:
-        """The most buffers that a dispatch binds: of the one pass, or of either of two."""
+        """The most buffers that a dispatch binds, in a single pass or in one of two passes."""
         around = self.decisions.sources[root].difference(anchors)
         outputs = 1 + sum(a in self.decisions.stored for a in anchors if a != root)
         parts = sum(map(self.parts, anchors))
@@ -627,11 +630,11 @@ class Builder:
         )
 
     def parts(self, slot: int) -> int:
-        """The parts of an anchor's accumulator."""
+        """The number of parts of an anchor's accumulator."""
         return self.order[slot].op.work_buffers
 
     def heaviest(self, slot: int) -> int | None:
-        """The operand of a node, not stored yet, that brings most into its kernel."""
+        """The operand of a node, not stored yet, with the most inlined nodes."""
         d = self.decisions
         operands = [self.slots[bottom(operand)] for operand in self.order[slot].inputs]
         inlined = [s for s in operands if s not in d.stored and d.is_inline(self.order[s])]
@@ -671,7 +674,7 @@ def _names(body: Body) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How the kernels of a class of ops are built.
+    """How kernels for a class of ops are built.
 
     Attributes
     ----------
@@ -685,7 +688,7 @@ class Family:
     build: Callable[[Builder, int, Node], None]
 
 
-# The first whose ops a node's is one of makes its kernels.
+# The first family that a node's op belongs to builds its kernels.
 FAMILIES = [
     Family(Concat, Builder.concat),
     Family(Assign, Builder.assign),

@@ -1,7 +1,7 @@
 """Generating bodies: the value of a node in a kernel, down to its loads.
 
-Movement is composed into the affine map by which the kernel's space sees a node; what cannot be
-said that way is read from a buffer that another kernel writes.
+Movement is composed into the affine map from the kernel's space to the elements of a node. If the
+result is not affine, another kernel writes the moved node to a buffer, which is read instead.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ from py_tensor.shapes import Shape, row_major
 class IndexMap:
     """How a kernel sees a node: its flat index over the space, and where that is in range.
 
-    Behind the dimensions of the space, strides and ranges have one more for each of `along`: its
-    coordinate is what an index says at the point.
+    After the dimensions of the space, strides and ranges have one more entry for each of `along`,
+    whose coordinate is the value of an index at the point.
     """
 
     strides: tuple[int, ...]
@@ -67,7 +67,7 @@ class IndexMap:
     along: tuple[Along, ...] = ()
 
     def pruned(self) -> IndexMap:
-        """The same map without the axes along which nothing moves: equal maps compare equal."""
+        """The same map without the `along` axes of stride 0, so that equal maps compare equal."""
         rank = len(self.strides) - len(self.along)
         if all(self.strides[rank:]):
             return self
@@ -87,7 +87,7 @@ class IndexMap:
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """An axis of this extent, along which the node in `slot`, seen by `view`, is the index."""
+    """An axis of this extent; its coordinate is the value of the node in `slot`, seen by `view`."""
 
     slot: int
     view: IndexMap
@@ -96,18 +96,18 @@ class Along:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of a node in which elements of another one are seen.
+    """A part of a node whose elements come from another node.
 
     Attributes
     ----------
     slot : int
         The other node.
     widths : tuple of (int, int)
-        What the window leaves of the node before and behind it along each axis.
+        The widths of the node before and after the window along each axis.
     units : tuple of int, optional
-        The steps through the other node's elements; None where it is as large as the window.
+        The strides through the other node; None if it has the shape of the window.
     first : int
-        Where the window's corner lies among them.
+        The flat index in the other node of the window's first element.
     """
 
     slot: int
@@ -124,12 +124,12 @@ def identity(extents: Shape) -> IndexMap:
 
 
 class Builder(Protocol):
-    """The interface of the kernel builder that a body needs.
+    """The part of the kernel builder's interface that generating a body needs.
 
     Attributes
     ----------
     produced : set of int
-        The nodes that some kernel computes already.
+        The nodes that a kernel computes already.
     """
 
     order: list[Node]
@@ -139,7 +139,7 @@ class Builder(Protocol):
     max_buffers: int
 
     def need(self, slot: int) -> None:
-        """Have the node in `slot` computed into a buffer."""
+        """Ensure that the node in `slot` is stored in a buffer."""
         ...
 
     def spans(self, slot: int, root: int) -> bool:
@@ -147,7 +147,7 @@ class Builder(Protocol):
         ...
 
     def parts(self, slot: int) -> int:
-        """The parts of an anchor's accumulator."""
+        """The number of parts of an anchor's accumulator."""
         ...
 
 
@@ -166,8 +166,8 @@ class Evaluator:
         self.root = root
         self.body = Body()
         self.given: dict[int, int] = {}
-        self.used: set[int] = set()  # of the given
-        self.inside: set[int] = set()  # what the stages read
+        self.used: set[int] = set()  # the slots in `given` that are used
+        self.inside: set[int] = set()  # the slots that the stages read
         self.extra: list[tuple[int, int]] = []
         self._identity = identity(extents)
         self._merged: set[int] = set()
@@ -180,10 +180,10 @@ class Evaluator:
         return self._identity.access
 
     def value(self, slot: int, view: IndexMap | None = None) -> int:
-        """The value of the node in `slot`, and of all that was demanded.
+        """Write everything that was demanded, and return the value of the node in `slot`.
 
-        They are written in the order in which they were recorded, so that what a loop recorded
-        repeats in the body; what is loaded, and constants, where they are first used.
+        Values are written in the order of recording, so that a recorded loop repeats in the body.
+        Loads and constants are written where they are first used.
         """
         root = self.demand(slot, view)
         for key in (*sorted((k for k in self._steps if self._steps[k][0]), key=_slot), root):
@@ -195,16 +195,16 @@ class Evaluator:
                     continue
                 needs, make = self._steps[at]
                 missing = [need for need in needs if need not in self._values]
-                if missing:  # leaves, and indices that were recorded behind what they select
+                if missing:  # leaves, and indices recorded after what they select
                     stack += reversed(missing)
                     continue
-                del self._steps[at]  # which refers to this object: a cycle
+                del self._steps[at]  # `make` refers to this object, which is a cycle
                 self._values[at] = made = make([self._values[need] for need in needs])
                 self._note_output(at, made)
         return self._values[root]
 
     def demand(self, slot: int, view: IndexMap | None = None) -> Key:
-        """Find what the value of the node in `slot` needs, down to what is loaded."""
+        """Find everything that the value of the node in `slot` needs, down to its loads."""
         root = (slot, view or self._identity)
         stack = [root]
         while stack:
@@ -220,7 +220,7 @@ class Evaluator:
             self.extra.append((slot, value))
 
     def _step(self, slot: int, view: IndexMap) -> tuple[list[Key], Make]:
-        """What the value needs first, and how it is made from that."""
+        """The values that a value needs, and the function that makes it from these."""
         node = self.builder.order[slot]
         if slot in self.given and view == self._identity:
             self.used.add(slot)
@@ -251,20 +251,20 @@ class Evaluator:
         return False
 
     def takes(self, slot: int) -> bool:
-        """Whether a stored node, or one like the root, can be one more output of this kernel."""
+        """Whether a stored node can be one more output of this kernel."""
         return self._reads_with(slot) is not None
 
     def _reads_with(self, slot: int) -> set[int] | None:
-        """What the kernel reads with a stored node of the same depth as one more output.
+        """The slots that the kernel reads if it also stores the node in `slot`.
 
-        None where it has no room for it.
+        None if it cannot compute the node or has no room for it.
         """
         b = self.builder
         node, d = b.order[slot], b.decisions
         if self.root is None or not d.is_inline(node) or not b.spans(slot, self.root):
             return None
         if d.shifts(node) and node.meta.shape != self.extents:
-            return None  # it may have no coordinates here
+            return None  # its coordinates may not be affine here
         reads = (self._reads - {slot}) | b.decisions.sources[slot]
         around = reads.difference(self.given)
         parts = sum(map(b.parts, self.given))
@@ -273,19 +273,19 @@ class Evaluator:
         return None if count > b.max_buffers or self._written() > 2 * MAX_BODY else reads
 
     def _written(self) -> int:
-        """The values so far, those of a loop that is rerolled as one pass."""
+        """The number of values so far, counting one pass of each rerolled loop."""
         folded = self.builder.decisions.folded
         if not folded:
             return len(self._values) + len(self._steps)
         return len({folded.get(slot, slot) for slot, _ in (*self._values, *self._steps)})
 
     def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """Movement that is not affine as seen from here: one kernel writes it out in order."""
+        """Load movement that is not affine seen from here; another kernel writes it out."""
         self.builder.decisions.notes.setdefault(slot, Reason.VIEW)
         return self._load(slot, node, view)
 
     def _load(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """An element of a buffer."""
+        """Load an element of a buffer."""
         self.builder.need(slot)
         dtype = node.meta.dtype
         if not view.along:
@@ -297,13 +297,13 @@ class Evaluator:
         return [*map(_index, view.along)], make
 
     def _address(self, view: IndexMap, indices: list[int]) -> int:
-        """The flat index where the coordinates along some axes are values."""
+        """The flat index, with the coordinates along some axes given by values."""
         extents = tuple(a.extent for a in view.along)
         strides = view.strides[len(self.extents) :]
         return self.body.add(Place(view.access, tuple(indices), extents, strides, clips=True))
 
     def _composed(self, view: IndexMap, layout: Layout) -> IndexMap | None:
-        """How the operand of a movement by `layout` is seen where its result is seen so."""
+        """The view of a movement's operand, given the view of its result; None if not affine."""
         found = compose(view.strides, view.offset, view.ranges, layout)
         if found is None:
             return None
@@ -328,7 +328,7 @@ class Evaluator:
         )
 
     def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand, seen by the movement's map composed into the view."""
+        """The operand, seen through the movement's map."""
         if is_flat(node):
             return [(self.slots[node.inputs[0]], view)], lambda values: values[0]
         inner = self._composed(view, layout_of(node))
@@ -346,7 +346,7 @@ class Evaluator:
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
     def unrolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The few elements that a reduction folds, one after the other, or products of them."""
+        """A reduction of few elements, or of products of them, written out as arithmetic."""
         axes: tuple[int, ...] = node.attrs
         fold, multiplied = cast("Folding", node.op).folding()
         op = fold.pairwise
@@ -374,7 +374,7 @@ class Evaluator:
         return needs, make
 
     def gather(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """Where the indices say along some axes, where the space says along the others."""
+        """The operand's element at the indices along some axes, and at the point along others."""
         axes: tuple[int, ...] = node.attrs[0]
         _, at, op = node.attrs
         split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
@@ -421,9 +421,10 @@ class Evaluator:
         *,
         clips: bool,
     ) -> int:
-        """The address of what indices name along the axes of a shape.
+        """The address of the element that indices select along the axes of a shape.
 
-        Where the view is out of range the indices are no values of anybody: they are not checked.
+        Indices are not checked where the view is out of range, because their values are arbitrary
+        there.
         """
         extents = tuple(shape[a] for a in axes)
         checks: tuple[Check, ...] = ()
@@ -445,7 +446,7 @@ class Evaluator:
         )
 
     def assigned(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The value where the coordinates lie in the window that it is written to."""
+        """The assigned value inside its window, the original outside."""
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
         assert widths is not None, "no part of this kind is written in one pass with the whole"
@@ -454,19 +455,19 @@ class Evaluator:
         return self._chosen(slot, node, shape, view, [inside], (self.slots[whole], view))
 
     def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand where the coordinates lie in its window, the fill elsewhere."""
+        """The operand inside its window, the fill value outside."""
         operand, fill = node.inputs
         inside = Window(self.slots[operand], node.attrs)
         shape = node.meta.shape
         return self._chosen(slot, node, shape, view, [inside], (self.slots[fill], view))
 
     def joined(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand in whose part of the axis the coordinates lie."""
+        """The operand to whose part of the axis the coordinates belong."""
         windows = self._side_by_side(node.inputs, node.attrs, node.meta.shape)
         return self._chosen(slot, node, node.meta.shape, view, windows)
 
     def part(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
-        """The value of a part of a concatenation: neighbouring operands, which fill the space."""
+        """The value of a part of a concatenation: consecutive operands, which fill the space."""
         windows = self._side_by_side(operands, node.attrs, self.extents)
         step = self._chosen(slot, node, self.extents, self._identity, windows)
         self._steps[slot, self._identity] = step
@@ -485,7 +486,7 @@ class Evaluator:
         return windows
 
     def rolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand from a place further on; behind its end, from its beginning."""
+        """The operand at a shifted position, wrapping around at its end."""
         operand = self.slots[node.inputs[0]]
         units = row_major(node.meta.shape)
         parts = [
@@ -507,9 +508,9 @@ class Evaluator:
         windows: Sequence[Window],
         outside: Key | None = None,
     ) -> tuple[list[Key], Make]:
-        """What is seen in the first window of this shape that the coordinates lie in.
+        """The value from the first window of this shape that contains the coordinates.
 
-        `outside` is what stands around the windows; without it, they cover the shape.
+        `outside` is the value outside all windows; without it, the windows cover the shape.
         """
         needs: list[Key] = []
         masks: list[tuple[tuple[int, int, int], ...]] = []
@@ -526,7 +527,7 @@ class Evaluator:
         else:
             if outside is not None:
                 needs.append(outside)
-            elif not needs:  # nobody sees this: any element will do
+            elif not needs:  # the value is never used, so any element will do
                 nothing = IndexMap((0,) * len(view.strides), 0, view.ranges, view.along).pruned()
                 needs.append((windows[0].slot, nothing))
 
@@ -546,7 +547,7 @@ class Evaluator:
     def _mask(
         self, ranges: tuple[tuple[int, int, int], ...], view: IndexMap, indices: dict[int, int]
     ) -> int:
-        """Whether coordinates lie in ranges: those of the space, and those that an index says."""
+        """Whether coordinates lie in ranges: those of the space, and those given by indices."""
         rank = len(self.extents)
         nowhere = Access((0,) * rank, 0)
         own = tuple(found for found in ranges if found[0] < rank)
@@ -560,11 +561,11 @@ class Evaluator:
 
 
 def _index(along: Along) -> Key:
-    """The value that is the coordinate."""
+    """The key of the value that is the coordinate."""
     return along.slot, along.view
 
 
-# How the ops of each family are written into a body.
+# The method that writes the ops of each class into a body.
 _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key], Make]]] = {
     Assign: Evaluator.assigned,
     Cast: Evaluator.convert,
@@ -584,9 +585,10 @@ _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key
 
 
 def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
-    """What a view leaves before and behind it along each axis of a shape.
+    """The widths before and after a view along each axis of a shape.
 
-    None unless the view is a window: neighbours in order, with axes dropped that have length 1.
+    None unless the view is a window: contiguous ranges in order, except that axes of length 1 may
+    be dropped.
     """
     units = row_major(shape)
     corner = layout.offset
@@ -618,7 +620,7 @@ def is_window(layout: Layout, shape: Shape) -> bool:
 def steps_beside(
     strides: tuple[int, ...], axes: tuple[int, ...], at: int, rank: int
 ) -> tuple[int, ...]:
-    """The strides of a gather's operand over its result of this rank, 0 where indices decide."""
+    """The strides of a gather's operand over its result; 0 for the axes of the indices."""
     rest = [s for a, s in enumerate(strides) if a not in axes]
     return (*rest[:at], *(0,) * (rank - len(rest)), *rest[at:])
 
@@ -626,9 +628,9 @@ def steps_beside(
 def _seen(
     view: IndexMap, whole: Shape, window: Window
 ) -> tuple[tuple[tuple[int, int, int], ...], IndexMap] | None:
-    """The part of the space that lies in a window of `whole`, and how it sees the inside there.
+    """The ranges of the space inside a window of `whole`, and the view of the inner node there.
 
-    None where such a coordinate depends on several dimensions.
+    None if a coordinate that bounds the window depends on several dimensions.
     """
     widths = window.widths
     shape = tuple(n - low - high for n, (low, high) in zip(whole, widths, strict=True))

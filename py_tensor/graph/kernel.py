@@ -1,11 +1,11 @@
 """What one kernel computes, independent of WGSL: iteration space, passes, bodies, outputs.
 
-A kernel iterates over `kept` dimensions and, where it reduces, over `reduced` dimensions inside
-each. Its `stages` run over the whole space, one after the other, and leave accumulators. Its `row`
-body runs once per point of the kept dimensions, after the stages; its `spread` body then once more
-over the whole space. Both give outputs. A kernel without stages is elementwise. One that scans or
-sorts has a stage of that kind and no other, and its spread body passes on what that leaves; one
-that scatters has one such stage and nothing else.
+A kernel iterates over `kept` dimensions and, if it reduces, over `reduced` dimensions inside each.
+Its `stages` run over the whole space in sequence and leave accumulators. After them, its `row` body
+runs once per point of the kept dimensions, and its `spread` body once more over the whole space.
+Both have outputs. A kernel without stages is elementwise. A kernel that scans or sorts has a single
+stage of that kind, and its spread body passes on the result. A kernel that scatters has a single
+such stage and nothing else.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from py_tensor.graph.reasons import Reason
 from py_tensor.shapes import size_of
 
 _OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
-FAULTS = -1  # the slot of the buffer in which indices out of range are noted, where there are any
+FAULTS = -1  # the slot of the buffer that records out-of-range indices, if there are checks
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
     """An accumulator: a reduction of one value of the stage's body.
 
-    `index` is the value's flat index along the reduced axes, where the reduction asks for it.
+    `index` is the value's flat index along the reduced axes, if the reduction uses it.
     """
 
     op: Reduction
@@ -39,7 +39,7 @@ class Fold:
 
     @property
     def rounds(self) -> bool:
-        """Whether the order of folding matters to the result."""
+        """Whether the result depends on the order of folding."""
         return self.op.rounds and self.dtype.kind in "fc"
 
     @property
@@ -50,19 +50,19 @@ class Fold:
 
     @property
     def words(self) -> int:
-        """That the parts take together."""
+        """The words of all parts together."""
         return sum(dtype.words for dtype in self.parts)
 
 
 class Pass:
-    """Work of a kernel over its whole space; the base of all kinds of stages.
+    """Work of a kernel over its whole space; the base class of all kinds of stages.
 
     Attributes
     ----------
     family : str
-        What a kernel with such a stage is called; "" where its programs say it.
+        The name for kernels with such a stage; "" if their programs name it.
     apart : Reason, optional
-        Why `graph/row_fusion.py` joins no other kernel with one that has such a stage.
+        Why `graph/row_fusion.py` fuses no other kernel with one that has such a stage.
     """
 
     __slots__ = ()
@@ -77,20 +77,20 @@ class Pass:
         return self
 
     def with_slots(self, number: Callable[[int], int]) -> Self | None:
-        """The same pass over nodes in other slots.
+        """The same pass for nodes in other slots.
 
-        None where a kind of pass does not say how: its kernels are lowered anew each time.
+        None if a kind of pass does not implement this; its kernels are then lowered each time.
         """
         return None
 
     def structure(self) -> tuple[object, ...]:
-        """Equal for passes that are equal: all fields, of bodies their instructions."""
+        """A key that is equal for equal passes: all fields, with bodies as instructions."""
         names: tuple[str, ...] = cast("Any", self).__match_args__
         fields = (getattr(self, name) for name in names)
         return type(self), *(tuple(x.instructions) if isinstance(x, Body) else x for x in fields)
 
     def loads(self) -> list[Load]:
-        """What it loads besides that code."""
+        """The loads of the pass outside its bodies."""
         return []
 
     def folds(self) -> tuple[Fold, ...]:
@@ -98,15 +98,15 @@ class Pass:
 
     @property
     def operations(self) -> int:
-        """For one point, besides those of its code."""
+        """Operations for one point outside its bodies."""
         return len(self.folds())
 
     def ops(self) -> list[str]:
-        """The names of what it does with the values of its code."""
+        """The names of the ops that it applies to the values of its bodies."""
         return [fold.op.name for fold in self.folds()]
 
     def base(self) -> int | None:
-        """The slot whose elements stay where it does not write."""
+        """The slot whose elements the result keeps where the pass does not write."""
         return None
 
     def reads(self) -> set[int]:
@@ -116,17 +116,17 @@ class Pass:
         return inside if base is None else inside | {base}
 
     def writes(self) -> set[int]:
-        """The slots that it writes by itself: no outputs of the kernel."""
+        """The slots that the pass itself writes; they are not outputs of the kernel."""
         return set()
 
     def written(self, points: int) -> int:
-        """The bytes of those."""
+        """The bytes written to those slots."""
         return 0
 
     def buffers(self, together: int, faults: int) -> int | None:
-        """The most storage buffers that a dispatch binds, `together` of them all kernel's own.
+        """The most storage buffers that a dispatch binds; `together` is the kernel's own number.
 
-        None where nothing but accumulators passes from one dispatch to the next.
+        None if only accumulators are passed from one dispatch to the next.
         """
         return None
 
@@ -162,9 +162,9 @@ class Stage(BodyPass):
 
 @dataclass(frozen=True, slots=True)
 class Scanned(BodyPass):
-    """A pass that folds along the one reduced dimension and leaves a value at every point of it.
+    """A pass that scans along the one reduced dimension.
 
-    That is accumulator 0 in the spread body: the fold of the points up to this one, and of itself.
+    Accumulator 0 in the spread body is the fold of all points up to and including this one.
     """
 
     element: Body
@@ -187,11 +187,11 @@ class Scanned(BodyPass):
 
 @dataclass(frozen=True, slots=True)
 class Sorted(BodyPass):
-    """A pass that puts what lies along the one reduced dimension in order.
+    """A pass that sorts along the one reduced dimension.
 
-    It leaves accumulator 0 in the spread body: the value that belongs at this point, or where it
-    was (int32). Equal values stay in their order; NaN is the largest. The lowest `bits` of
-    a key decide its place, which takes the fewer passes.
+    Accumulator 0 in the spread body is the sorted value at this point, or its original position
+    (int32). The sort is stable, and NaN is the largest value. Only the lowest `bits` of a key
+    matter; fewer bits take fewer passes.
     """
 
     element: Body
@@ -210,13 +210,13 @@ class Sorted(BodyPass):
         return ["argsort" if self.indices else "sort"]
 
     def buffers(self, together: int, faults: int) -> int:
-        """Passes hand over pairs and their places."""
+        """Passes exchange values and their positions."""
         return max(together + 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Scattered(BodyPass):
-    """A pass over values that go to places of a buffer with the elements of another.
+    """A pass that writes or combines values at addresses of a buffer initialized from a base.
 
     It is the only stage of a kernel over the values, which has no other outputs.
 
@@ -225,15 +225,15 @@ class Scattered(BodyPass):
     at, value : int
         The address of a value, and the value.
     into, target : int
-        The slots of the elements that the values are combined with, and of the result.
+        The slots of the base and of the result.
     dtype : DType
-        Of all these.
+        The dtype of values, base and result.
     size : int
-        The elements of the base.
+        The number of elements of the base.
     mode : str
         One of `SCATTER_MODES`.
     unique : bool
-        No two values have one address.
+        No two values have the same address.
     """
 
     element: Body
@@ -296,7 +296,7 @@ class Contraction(Pass):
 class Output:
     """A value of the row body, stored in the buffer of the node in `slot`.
 
-    `whole` promises that the outputs fill the buffer: what lies behind the last one is padding.
+    `whole` promises that the output fills the buffer, so that anything after its end is padding.
     """
 
     slot: int
@@ -308,7 +308,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A stored node of which a kernel writes a part anew, and the number of its elements."""
+    """A stored node of which a kernel overwrites a part, and its number of elements."""
 
     slot: int
     size: int
@@ -321,16 +321,17 @@ class Kernel:
     Attributes
     ----------
     kept, reduced : tuple of int
-        Extents. Accesses of the stages and of the spread body run over ``kept + reduced``, those of
+        Extents. Accesses of the stages and of the spread body are over ``kept + reduced``, those of
         the row body over ``kept``.
     stages : tuple
-        Accumulators are numbered through all of them; a stage may use those of stages before it.
+        Accumulators are numbered across all stages; a stage may use those of earlier stages.
     label : str
-        The ops it computes, for messages.
+        The ops that it computes, for messages.
     slab : bool
-        Whether the outputs, of one size and all of them results of the flush, lie in one buffer.
+        Whether the outputs share one buffer. They have the same size, and all are results of the
+        flush.
     over : Whole, optional
-        What the one output holds wherever the kernel does not write it.
+        The node whose elements the single output keeps where the kernel does not write.
     """
 
     kept: tuple[int, ...]
@@ -350,7 +351,7 @@ class Kernel:
         return len(self.stages) > 1 or bool(self.spread_outputs)
 
     def bodies(self) -> list[Body]:
-        """Those that run over the whole space."""
+        """The bodies that run over the whole space."""
         return [*(body for stage in self.stages for body in stage.bodies()), self.spread]
 
     def reads(self) -> set[int]:
@@ -362,7 +363,7 @@ class Kernel:
         return outputs.union(*(stage.writes() for stage in self.stages))
 
     def bases(self) -> set[int]:
-        """The slots whose elements stay where the kernel does not write."""
+        """The slots whose elements results keep where the kernel does not write."""
         found = {base for stage in self.stages if (base := stage.base()) is not None}
         return found if self.over is None else found | {self.over.slot}
 
@@ -379,7 +380,7 @@ class Kernel:
     def with_slots(self, number: Callable[[int], int]) -> Kernel | None:
         """Return the same kernel for nodes in other, distinct slots.
 
-        None where a stage does not say how.
+        None if a stage does not implement `with_slots`.
         """
         stages: list[Pass] = []
         for stage in self.stages:
@@ -407,7 +408,7 @@ class Kernel:
         )
 
     def structure(self) -> tuple[object, ...]:
-        """Equal for kernels that are equal in all that they do."""
+        """A key that is equal for equal kernels."""
         return (
             self.kept,
             self.reduced,
@@ -422,7 +423,7 @@ class Kernel:
         )
 
     def operations(self) -> int:
-        """Elementwise ops and additions of folds over all points."""
+        """The number of elementwise ops and folding steps over all points."""
         space = self.kept + self.reduced
         done = size_of(space) * sum(stage.operations for stage in self.stages)
         for stage in self.stages:
@@ -432,21 +433,21 @@ class Kernel:
 
     @property
     def accumulated_words(self) -> int:
-        """Those that all accumulators take together."""
+        """The words of all accumulators together."""
         return sum(fold.words for fold in self.folds())
 
     @property
     def has_wide(self) -> bool:
         """Whether it loads, folds or stores elements of two words.
 
-        What is gathered does not count: it comes one by one whatever its size.
+        Gathers do not count, because they read elements one by one anyway.
         """
         loads = [x for body in (*self.bodies(), self.row) for x in body.loads()]
         stored = (*self.outputs, *self.spread_outputs)
         return any(x.dtype.is_wide for x in (*loads, *self.folds(), *stored))
 
     def traffic(self) -> int:
-        """Bytes that have to come from memory and go there, if each is moved once."""
+        """The bytes read and written, if each byte is moved once."""
         read: dict[int, int] = {}
         whole = self.kept + self.reduced
         spaces = [(body.loads(), whole) for body in self.bodies()]
@@ -465,9 +466,10 @@ class Kernel:
         return sum(read.values()) + written
 
     def buffers(self) -> int:
-        """The most storage buffers that a dispatch of it may bind, in one pass or in several.
+        """The most storage buffers that one of its dispatches may bind.
 
-        Passes hand over every word of every accumulator, or what their stage says.
+        If it takes several passes, they exchange every word of every accumulator through a buffer,
+        unless their stage says otherwise.
         """
         stored = 1 if self.slab else len(self.outputs)
         faults = 1 if self.checks() else 0

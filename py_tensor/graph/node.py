@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from py_tensor.backend.device import Device
     from py_tensor.graph.op import Op
 
-_TABLE_LIMIT = 1 << 16  # entries; past it a table starts anew, which costs time and nothing else
+_TABLE_LIMIT = 1 << 16  # entries; a full table is cleared, which only costs time
 
 
 class Meta:
@@ -30,7 +30,7 @@ class Meta:
         self.layout = Layout.contiguous(shape)
         self.size = size_of(shape)
         self.nbytes = self.size * dtype.itemsize
-        self.leaf_key = 0  # of a leaf of this kind, once one was made
+        self.leaf_key = 0  # the key of leaves with this meta, once one was made
 
     def __repr__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -43,7 +43,7 @@ _next_number = count().__next__
 
 
 def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
-    """The one Meta of this combination."""
+    """Return the only Meta of this combination."""
     found = _metas.get((shape, dtype, device))
     if found is None:
         if len(_metas) >= _TABLE_LIMIT:
@@ -53,11 +53,11 @@ def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
 
 
 def key_of(op: Op, attrs: Any, meta: Meta) -> int:
-    """Return the structural key of a node without its operands; equal keys compute the same.
+    """Return the structural key of a node without its operands.
 
-    Of as many operands: where an op takes any number of them, `attrs` has that as well.
-
-    Keys are never reused: past the limit a structure gets a new key, and its plan is made again.
+    Nodes with equal keys compute the same and have equally many operands: for a variadic op,
+    `attrs` includes that number. Keys are never reused. After the table is cleared, a structure
+    gets a new key, and its plan is made again.
     """
     found = _keys.get((op, attrs, meta))
     if found is None:
@@ -70,26 +70,27 @@ def key_of(op: Op, attrs: Any, meta: Meta) -> int:
 class Node:
     """One op applied to operands.
 
-    A node never changes its value. What changes: `storage`, once it is computed (a leaf,
-    or a realized node, which then drops its operands), and how often tensors have taken and
+    A node never changes its value. Only these change: `storage`, when the node is computed (it then
+    drops its operands and becomes a leaf), and the counts of how often tensors have taken and
     dropped it.
 
     Attributes
     ----------
     op, inputs, attrs
-        What is computed. A constant's value stands in `attrs` and is not part of the key, so that
-        one plan serves every value.
+        The computation. A constant's value is in `attrs` but not part of the key, so that one plan
+        serves every value.
     meta : Meta
     key : int
-        Structure without operands.
+        The structural key, without operands.
     number : int
-        In the order of recording, in which operands come first.
+        The position in the order of recording; operands come first.
     storage : object or None
-        The backend's handle of the computed elements, contiguous.
+        The backend's handle of the computed elements, which are contiguous.
     taken, dropped : int
-        How often a tensor began and ceased to hold it, or a view of what is stored here. Only who
-        records counts `taken`. Finalizers count `dropped`, at any time and in any thread: what two
-        of them lose there keeps a node for longer, and never lets go of it too early.
+        How often a tensor began and ceased to hold this node, or a view of its stored elements.
+        Only the recording code counts `taken`. Finalizers count `dropped`, at any time and in any
+        thread. If two of them race, a count may be lost: the node is then kept longer, but never
+        released too early.
     """
 
     __slots__ = ("attrs", "dropped", "inputs", "key", "meta", "number", "op", "storage", "taken")
@@ -106,7 +107,7 @@ class Node:
         self.dropped = 0
 
     def over(self, inputs: tuple[Node, ...]) -> Node:
-        """The same of other operands, to be planned and never computed: it has no number."""
+        """A copy with other operands, for planning only; it is never computed and has no number."""
         node = Node.__new__(Node)
         node.op, node.inputs, node.attrs = self.op, inputs, self.attrs
         node.meta, node.key, node.storage = self.meta, self.key, None
@@ -114,7 +115,7 @@ class Node:
 
     @property
     def live(self) -> int:
-        """How many tensors hold it, or a view of what is stored here: these at most."""
+        """An upper bound of the number of tensors that hold it, or a view of its elements."""
         return self.taken - self.dropped
 
     def __repr__(self) -> str:

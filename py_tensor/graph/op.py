@@ -1,8 +1,8 @@
-"""Ops: the values that nodes, the scheduler, codegen and both backends share.
+"""Ops: the definitions that nodes, the scheduler, codegen and both backends share.
 
 An op defines its name, its WGSL, its NumPy implementation, its gradient, and traits for the
-scheduler, the evaluator and the backends, so that none of them depends on particular ops. The
-public functions made from these values are in `py_tensor.ops`.
+scheduler, the evaluator and the backends, so that none of these depends on particular ops. The
+public functions made from ops are in `py_tensor.ops`.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from py_tensor.shapes import (
     size_of,
 )
 
-TERMS_PER_VISIT = 8  # of a matrix product, in the time of one element that is loaded and stored
-SCATTER_BUFFERS = 4  # of a pass, beside operands': addresses, their order, sums, target
+TERMS_PER_VISIT = 8  # terms of a matrix product that take as long as loading and storing an element
+SCATTER_BUFFERS = 4  # of a pass, besides operands: addresses, their order, heads, target
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
-MOST_SCATTERED = 2**32 - 1  # values, whose numbers are words
-MOST_PLACES = 2**31  # along an axis, that int32 numbers
+MOST_SCATTERED = 2**32 - 1  # values; their numbers are u32
+MOST_PLACES = 2**31  # positions along an axis that int32 can number
 MOST_CHOSEN = 1 << 16  # elements of a small concatenation
-MOST_JOINED = 16  # operands of a small one that one kernel chooses from at each element
-MOST_JOINED_LARGE = 4  # the same of a larger one
+MOST_JOINED = 16  # operands of a small concatenation that one kernel chooses from
+MOST_JOINED_LARGE = 4  # the same for a larger concatenation
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
 # so that it can itself be differentiated.
 Vjp = Callable[..., tuple[Any, ...]]
-# numpy(np, *arrays), spelled out by the number of arrays, so that type checkers know the
+# numpy(np, *arrays), spelled out for each number of arrays, so that type checkers know the
 # parameters of a lambda.
 OnArrays = (
     Callable[[Any, Any], Any]
@@ -70,33 +70,34 @@ class Op:
     Attributes
     ----------
     cost : int
-        Rough number of arithmetic instructions for an element: what recomputing is weighed by.
+        Approximate number of arithmetic instructions per element: the cost of recomputing.
     inline : bool
-        A value can be computed inside the kernel of what uses it.
+        A value can be computed inside the kernel of its consumer.
     folds : bool
         A reduction, whose consumers may join its kernel; the op is a `Folding`.
     barrier : bool
-        It ends a kernel in any other way: those that use it see only its stored result.
+        It ends a kernel in another way: its consumers only see its stored result.
     reads_by_map : bool
-        Every element is one of the first operand, found by an affine map; the op is a `Movement`.
+        Every element is an element of the first operand, found by an affine map; the op is a
+        `Movement`.
     shifts : bool
-        An element may be computed from operands at other indices, though it is no movement.
+        An element may be computed from operands at other indices, but the op is not a movement.
     generates : bool
-        Elements follow from the attributes alone: cheaper to compute anew than to read.
+        Elements depend on the attributes only; recomputing them is cheaper than reading them.
     constant : bool
-        A 0-d value, which stands beside operands of any shape, and is no part of the key.
+        A 0-d value, which can be combined with operands of any shape and is not part of the key.
     writes : bool
-        The first operand's elements stay where the op does not write; the result is no view.
+        The result keeps the first operand's elements where the op does not write; it is not a view.
     variadic : bool
-        It takes any number of operands, which `attrs` does not tell.
+        It takes any number of operands, and `attrs` does not contain that number.
     previews : bool
         It shows a few elements of a large tensor, which need not be stored for that.
     operands : int or None
-        How many it takes; None where the attributes or the operands tell.
+        The number of operands; None if it depends on the attributes or the operands.
     work_buffers : int
-        Storage buffers that a pass binds beside what it reads.
+        Storage buffers that a pass binds besides what it reads.
     stored_because : Reason
-        Why the operands that `buffered` names are stored.
+        Why the operands returned by `buffered` are stored.
     """
 
     name: str
@@ -151,7 +152,7 @@ class Op:
         return metas[0].shape, metas[0].dtype
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
-        """The operands that are read from a buffer by indices, so that no kernel computes both."""
+        """The operands that are read from a buffer by indices; another kernel must store them."""
         return ()
 
     def reads_through(self, node: Node) -> bool:
@@ -159,7 +160,7 @@ class Op:
         return False
 
     def reads_whole(self, node: Node) -> tuple[Node, ...]:
-        """The operands of which every element is looked at where the whole node is computed."""
+        """The operands of which every element is used if every element of the node is computed."""
         return node.inputs
 
     def notes_faults(self, node: Node) -> bool:
@@ -171,7 +172,7 @@ class Op:
         return False
 
     def is_written_by_parts(self, node: Node) -> bool:
-        """Whether several kernels write the node, each a part: it is stored then."""
+        """Whether several kernels each write a part of the node, which is then stored."""
         return False
 
     def places(self, node: Node) -> int:
@@ -183,11 +184,11 @@ class Op:
         return 1.0
 
     def work(self, node: Node) -> int:
-        """Elements that computing the node visits."""
+        """The number of elements that computing the node visits."""
         return node.meta.size
 
     def operations(self, node: Node) -> int:
-        """Elementwise ops and additions of the node by itself."""
+        """The number of elementwise ops and folding steps of the node itself."""
         return 0
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
@@ -200,24 +201,24 @@ class Op:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Elementwise(Op):
-    """One value per index from the operands' values at that index.
+    """An op that computes each value from the operands' values at the same index.
 
     Attributes
     ----------
     wgsl : mapping
-        An expression per WGSL type of the last operand, "64" for int64 and uint64, "*" for any
-        type: ``{0}``, ``{1}`` stand for the operands, ``{t}`` for the type.
+        WGSL type of the last operand -> expression. "64" covers int64 and uint64, "*" any type.
+        ``{0}``, ``{1}`` stand for the operands, ``{t}`` for the type.
     numpy : callable
-        ``numpy(np, *arrays)``, the same on arrays.
+        ``numpy(np, *arrays)``, the same computation on arrays.
     accepts : Accepts
-        Which dtypes it takes, and to which of them operands are converted.
+        The dtypes that it accepts, and how operands are converted to them.
     gives : DType, optional
-        The dtype of the result, where it is not that of the last operand; or a function that gives
-        it for that one.
+        The dtype of the result, if it is not that of the last operand; or a function from the
+        operand's dtype to the result's.
     leading : tuple of DType
-        The dtypes of the first operands, whatever that of the others is.
+        The fixed dtypes of the first operands.
     decide : callable, optional
-        ``decide(x, y)``, a comparison, on Python numbers.
+        ``decide(x, y)``, for a comparison: its result for Python numbers.
     """
 
     wgsl: Mapping[str, str]
@@ -234,7 +235,7 @@ class Elementwise(Op):
         return _operands_of(self)
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
-        """Operands have one shape and dtype; constants may stand beside them."""
+        """Operands have one shape and dtype; constants may have the shape ()."""
         shape: Shape = ()
         for meta in metas:
             if meta.shape and meta.shape != shape:
@@ -259,7 +260,7 @@ class Elementwise(Op):
         return shape, self.result(dtype)
 
     def result(self, dtype: DType) -> DType:
-        """The dtype of the result for operands of one."""
+        """The dtype of the result for operands of this dtype."""
         if self.gives is None or isinstance(self.gives, DType):
             return self.gives or dtype
         return self.gives(dtype)
@@ -273,7 +274,7 @@ class Elementwise(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cast(Op):
-    """Conversion to the dtype `attrs`; codegen has one function for each pair of types."""
+    """Conversion to the dtype in `attrs`; codegen has one function for each pair of types."""
 
     inline: ClassVar[bool] = True
 
@@ -288,13 +289,13 @@ class Cast(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Folding(Op):
-    """A fold over some axes, which stay as length 1; the node's attributes are those axes."""
+    """A fold over some axes, which are kept with length 1; the node's attributes are the axes."""
 
     folds: ClassVar[bool] = True
 
     @property
     def result_dtype(self) -> DType | None:
-        """Where it is not that of the first operand."""
+        """The dtype of the result; None if it is that of the first operand."""
         return None
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -313,7 +314,7 @@ class Folding(Op):
         return shape, self.result_dtype or first.dtype
 
     def folding(self) -> tuple[Reduction, Elementwise | None]:
-        """How values are folded, and what makes one of several operands."""
+        """The reduction, and the op that first combines several operands, if any."""
         raise NotImplementedError
 
     def work(self, node: Node) -> int:
@@ -330,30 +331,30 @@ class Reduction(Folding):
     Attributes
     ----------
     parts : tuple of str
-        The WGSL type of each part of the accumulator, "T" for the operand's own type, "key" for
-        that of its order keys.
+        The WGSL type of each part of the accumulator: "T" is the operand's own type, "key" the type
+        of its order keys.
     identity : callable
         DType of the operand -> the parts' start values, as Python scalars.
     element : mapping
-        WGSL type -> one expression per part: the accumulator of the single value ``{x}`` whose
-        flat index along the reduced axes is ``{i}``.
+        WGSL type -> one expression per part: the accumulator of a single value ``{x}``, whose flat
+        index along the reduced axes is ``{i}``.
     combine : mapping
-        WGSL type -> one expression per part, over the parts ``{a0}``, ``{a1}`` of one accumulator
-        and ``{b0}``, ``{b1}`` of another.
+        WGSL type -> one expression per part, in terms of the parts ``{a0}``, ``{a1}`` of one
+        accumulator and ``{b0}``, ``{b1}`` of another.
     result : str
-        The result from the parts ``{a0}``, ``{a1}``.
+        The result in terms of the parts ``{a0}``, ``{a1}``.
     indexed : bool
         Whether `element` uses ``{i}``.
     rounds : bool
-        Whether folding floats rounds, so that a long chain would lose digits.
+        Whether folding floats rounds, so that a long chain would lose accuracy.
     numpy : callable
-        ``numpy(np, array, axes)`` with the axes kept.
+        ``numpy(np, array, axes)``, with the axes kept.
     gives : DType, optional
-        The dtype of the result, where it is not the operand's.
+        The dtype of the result, if it is not the operand's.
     accepts : Accepts
-        As of `Elementwise`.
+        See `Elementwise`.
     product : Elementwise, optional
-        Where a fold of its results is a product of matrices.
+        The op whose results, folded, are a matrix product.
     """
 
     parts: tuple[str, ...]
@@ -378,7 +379,7 @@ class Reduction(Folding):
 
     @property
     def pairwise(self) -> Elementwise | None:
-        """The op that folds two values, where the accumulator is one of their dtype."""
+        """The op that folds two values; None unless the accumulator is a value of their dtype."""
         return _pairwise(self)
 
     def folding(self) -> tuple[Reduction, None]:
@@ -403,7 +404,7 @@ class Contract(Folding):
         return self.fold, self.product
 
     def work(self, node: Node) -> int:
-        """The terms cost a fraction of an element each: they do not come from memory."""
+        """Each term counts as a fraction of an element, because few are loaded from memory."""
         return Folding.work(self, node) // TERMS_PER_VISIT
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
@@ -412,12 +413,12 @@ class Contract(Folding):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scan(Op):
-    """Each element folded with all previous ones along an axis; the attributes are (axis,).
+    """A running fold along an axis: each element folded with all before it; attributes (axis,).
 
     Attributes
     ----------
     fold : Reduction
-        With an accumulator of one part, whose identity leaves every value as it is, -0 too.
+        Its accumulator has one part, and its identity preserves every value, including -0.
     numpy : callable
         ``numpy(np, array, axis)``
     """
@@ -429,7 +430,7 @@ class Scan(Op):
 
     @property
     def work_buffers(self) -> int:
-        """The part that it goes on from, and its result."""
+        """The buffer of results carried from slice to slice, and the result."""
         return 2
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -449,12 +450,12 @@ class Scan(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sort(Op):
-    """The elements along an axis in order, equal ones as they were; attributes (axis, descending).
+    """A stable sort along an axis; attributes (axis, descending).
 
     Attributes
     ----------
     indices : bool
-        Where each element was, as int32, in place of the element.
+        The result has each element's original position (int32) instead of the element.
     """
 
     indices: bool
@@ -463,7 +464,7 @@ class Sort(Op):
 
     @property
     def work_buffers(self) -> int:
-        """Where things go, the elements and their places."""
+        """The ends of runs, the elements and their positions."""
         return 3
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -482,15 +483,15 @@ class Sort(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Movement(Op):
-    """A result whose every element is an element of the operand, found by an affine map.
+    """An op whose every element is an element of the operand, found by an affine map.
 
     Attributes
     ----------
     layout : callable
-        ``layout(attrs, shape)``, the map, from attributes and the operand's shape.
+        ``layout(attrs, shape)`` returns the map for attributes and the operand's shape.
     check : callable, optional
-        ``check(name, shape, attrs)`` raises where the attributes do not fit the operand's shape,
-        though the map leads to elements of it.
+        ``check(name, shape, attrs)`` raises if the attributes do not fit the operand's shape. It is
+        needed where the map alone would be valid.
     """
 
     layout: Callable[[Any, Shape], Layout]
@@ -532,9 +533,9 @@ class Reshape(Movement):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class View(Movement):
-    """Elements by (shape, strides, offset), the attributes.
+    """A strided view; the attributes are (shape, strides, offset).
 
-    Most views are inferred once and never again, so that a `Layout` is not made for it.
+    Most views are inferred only once, so no `Layout` is made for that.
     """
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -546,7 +547,7 @@ class View(Movement):
         shape, _, place = node.attrs
         if shape:
             return Movement.compute(self, run, node, *operands)
-        return operands[0].reshape(-1)[place : place + 1].reshape(())  # an element, as most are
+        return operands[0].reshape(-1)[place : place + 1].reshape(())  # the common case
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -558,7 +559,7 @@ class Preview(Movement):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant(Op):
-    """One value, the node's attributes."""
+    """A 0-d constant; its value is the node's attributes."""
 
     constant: ClassVar[bool] = True
     generates: ClassVar[bool] = True
@@ -580,9 +581,9 @@ class Count(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pad(Op):
-    """(x, fill): x inside a window of the result, the constant `fill` around it.
+    """(x, fill): x inside a window of the result, the constant `fill` outside.
 
-    The attributes are what the window leaves before and behind it along each axis.
+    The attributes are the widths before and after the window along each axis.
     """
 
     inline: ClassVar[bool] = True
@@ -609,7 +610,7 @@ class Pad(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Roll(Op):
-    """x with element ``(i + attrs[a]) % n`` of each axis `a` at place i of it."""
+    """A cyclic shift of x: along each axis `a`, element i is x's ``(i + attrs[a]) % n``."""
 
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
@@ -632,7 +633,7 @@ class Roll(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Concat(Op):
-    """Operands side by side along the axis `attrs`; of many, each is written by a dispatch."""
+    """Operands concatenated along the axis in `attrs`; several kernels write many operands."""
 
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
@@ -643,7 +644,7 @@ class Concat(Op):
         return None
 
     def is_written_by_parts(self, node: Node) -> bool:
-        """A kernel that chooses looks for each element at what all operands load."""
+        """With many operands: a single kernel would load from all of them at each element."""
         count = len(node.inputs)
         return count > (MOST_JOINED if node.meta.size <= MOST_CHOSEN else MOST_JOINED_LARGE)
 
@@ -651,7 +652,7 @@ class Concat(Op):
         return node.inputs[number].meta.size / max(1, node.meta.size)
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
-        """Raises unless dtypes, and all axes but the one, agree."""
+        """Raise unless the dtypes, and the lengths of all other axes, agree."""
         first = metas[0]
         check_axes(self.name, (attrs,), len(first.shape))
         for x in metas:
@@ -667,9 +668,9 @@ class Concat(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assign(Op):
-    """(x, value): x with `value` at the places of a view of it, (shape, strides, offset).
+    """(x, value): x with `value` assigned to a view of it; attributes (shape, strides, offset).
 
-    No place occurs twice. `value` has the view's shape, or is a constant.
+    No element occurs twice in the view. `value` has the view's shape, or is a constant.
     """
 
     barrier: ClassVar[bool] = True
@@ -703,12 +704,12 @@ class Assign(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gather(Op):
-    """(x, i1, ..., ik): elements of `x` that the indices name along some axes.
+    """(x, i1, ..., ik): the elements of `x` that the indices select along some axes.
 
-    Attributes are (axes, at, op). The result's shape is that of x's other axes in their order, with
-    the axes over which the indices are broadcast inserted at `at`; each index has that shape.
-    Negative indices count from the end; those out of range raise IndexError in the name of `op`,
-    and count as the nearest in range. "" says that all are known to be in range.
+    Attributes are (axes, at, op). The result has x's other axes in order, with the axes over which
+    the indices vary inserted at `at`; each index has the result's shape. Negative indices count
+    from the end. An index out of range raises an IndexError that names `op`, and is clamped. If
+    `op` is "", all indices are known to be in range.
     """
 
     inline: ClassVar[bool] = True
@@ -737,12 +738,12 @@ class Gather(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scatter(Op):
-    """(base, values, i1, ..., ik): `base` with values at the places that the indices name.
+    """(base, values, i1, ..., ik): `base` with values written where the indices say.
 
-    Attributes are (axes, at, op, mode, unique), the first three as those of a gather that would
-    give `values`. Mode "set" keeps the last of several at one place, "add", "min" and "max" combine
-    them all with the element; "add_atomic" adds floats in any order. `unique` promises one value
-    for each place. Nothing is written out of range.
+    Attributes are (axes, at, op, mode, unique). The first three are those of a gather that would
+    return `values`. Mode "set" keeps the last of several values for one element. "add", "min" and
+    "max" combine all of them with the element, and "add_atomic" adds floats in any order. `unique`
+    promises at most one value per element. Nothing is written out of range.
     """
 
     barrier: ClassVar[bool] = True
@@ -813,12 +814,12 @@ def _pairwise(fold: Reduction) -> Elementwise | None:
 
 @cache
 def _operands_of(op: Elementwise) -> int:
-    """How many its WGSL names."""
+    """The number of operands that its WGSL uses."""
     return 1 + max(int(n) for text in op.wgsl.values() for n in re.findall(r"\{(\d+)\}", text))
 
 
 def _check_places(op: str, shape: Shape, strides: tuple[int, ...], offset: int, x: Meta) -> None:
-    """Raise ShapeError unless a layout names elements of an operand."""
+    """Raise ShapeError unless a layout selects only elements of an operand."""
     if len(strides) != len(shape) or (shape and min(shape) < 0):
         raise ShapeError(f"{op}: invalid shape {shape} and strides {strides}")
     if len(shape) > MAX_RANK:
@@ -832,7 +833,7 @@ def _check_places(op: str, shape: Shape, strides: tuple[int, ...], offset: int, 
 
 
 def _check_value(op: str, x: Meta, value: Meta, shapes: tuple[Shape, ...]) -> None:
-    """Raise unless a value that is written to an operand has its dtype, and one of the shapes."""
+    """Raise unless a value to assign has the operand's dtype and one of the shapes."""
     if value.dtype is not x.dtype:
         raise DTypeError(f"{op}: cannot assign a value of {value.dtype} to a tensor of {x.dtype}")
     if value.shape not in shapes:
@@ -845,7 +846,7 @@ def _check_value(op: str, x: Meta, value: Meta, shapes: tuple[Shape, ...]) -> No
 def _taken_shape(
     op: str, x: Meta, indices: tuple[Meta, ...], axes: tuple[int, ...], at: int
 ) -> Shape:
-    """The shape of what indices take from an operand, or put there: that of each index."""
+    """The shape of what indices select from an operand, which is also that of each index."""
     check_axes(op, axes, len(x.shape))
     if not axes or len(indices) != len(axes):
         raise ShapeError(f"{op}: {len(indices)} indices do not match the axes {axes}")

@@ -11,12 +11,12 @@ from operator import attrgetter
 
 from py_tensor.graph.node import Node
 
-PREVIEWED_BYTES = 1 << 26  # up to which a tensor is stored even if only its edges are shown
+PREVIEWED_BYTES = 1 << 26  # tensors up to this size are stored even if only their edges are shown
 PREVIEWED_NODES = 32
 _number = attrgetter("number")
 _key = attrgetter("key")
 _inputs = attrgetter("inputs")
-OVERWRITTEN_BYTES = 1 << 20  # from which on a leaf that nobody needs any more may be written over
+OVERWRITTEN_BYTES = 1 << 20  # leaves from this size on may be overwritten once they are unused
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -26,28 +26,29 @@ class Request:
     Attributes
     ----------
     slots : dict
-        The position of each node in `order`: a table of this request, so that several may be made
-        at a time.
+        The position of each node in `order`. It is kept here, not in the nodes, so that several
+        requests may exist at a time.
     live : sequence of Node
-        Those that tensors hold and nothing has computed.
+        The nodes that tensors hold and that are not computed yet.
     overwritable : frozenset of int
-        Large leaves that nobody can read once the flush is done: no tensor, no pending node.
+        Large leaves that no tensor and no pending node can read after the flush.
     recorded : Node, optional
-        One that is no part of the flush and about to become pending.
+        A node that is not part of the flush and about to become pending.
     read : int, optional
         The slot that is read as soon as it is computed.
     checks : set of Node
-        Those that look at indices, of which every element is computed.
+        The nodes that check indices and of which every element is computed.
     previews : bool
-        Only the edges of large tensors are shown, which need not be stored for that.
+        Only the edges of large tensors are shown, so these need not be stored.
     last_pass : (int, int), optional
-        Two slots a pass apart, where the flush is known to end within a loop.
+        Two slots that are one pass apart, if the flush ends within a loop.
     loops : list, optional
-        Where nodes repeat, once `repetition.py` has looked.
+        The loops that `repetition.py` found; None before it has searched.
     varies : bool
-        Constants that passes of a loop have alike may be other ones the next time.
+        Constants that are equal in all passes of a loop may differ the next time.
     equal : dict
-        Else, as planning leaves it: the constants that had the value of another, and that one.
+        Otherwise, set by planning: slot of a constant -> slot of the equal constant that replaces
+        it.
     """
 
     order: list[Node]
@@ -66,9 +67,9 @@ class Request:
     equal: dict[int, int] = field(default_factory=dict[int, int])
 
     def signature(self) -> tuple[int, ...]:
-        """Equal signatures have equal plans: structure, sharing, what is stored or overwritable.
+        """The key of a request's plan: structure, sharing, and what is stored or overwritable.
 
-        The operands of all nodes follow each other; how many each has, its key tells.
+        The operands of all nodes are concatenated; a node's key implies their number.
         """
         parts = list(map(_key, self.order))
         for slot in self.wanted:
@@ -81,7 +82,7 @@ class Request:
 
 
 def is_equal(one: Node, other: Node) -> bool:
-    """Whether two constants have the same value: zeros of one sign, and no NaN."""
+    """Whether two constants have the same value; zeros must have the same sign, NaN never does."""
     a, b = one.attrs, other.attrs
     if type(a) is complex or type(b) is complex:
         return a == b and repr(a) == repr(b)
@@ -94,19 +95,19 @@ def topological(roots: Iterable[Node]) -> list[Node]:
 
 
 def _slots(roots: Iterable[Node]) -> dict[Node, int]:
-    """What `topological` returns, with the position of each node.
+    """The nodes that `topological` returns, with the position of each.
 
-    Pending nodes stand as they were recorded, so that the passes of a loop follow each other; a
-    leaf stands before the first that reads it. Linear in nodes and edges but for the sorting.
+    Pending nodes are in the order of recording, so that the passes of a loop are consecutive. A
+    leaf precedes its first reader. Apart from sorting, this is linear in nodes and edges.
     """
     roots = list(roots)
     found = {node for node in roots if node.storage is None}
     stack = list(found)
-    readers: dict[Node, Node] = {}  # of each leaf the first node that reads it
+    readers: dict[Node, Node] = {}  # leaf -> its first reader
     while stack:
         node = stack.pop()
         for operand in node.inputs:
-            if operand in found:  # first: another thread may have computed it since
+            if operand in found:  # tested first, as another thread may have computed it meanwhile
                 continue
             if operand.storage is not None:
                 first = readers.get(operand)
@@ -116,7 +117,7 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
                 found.add(operand)
                 if operand.inputs:
                     stack.append(operand)
-    if len(found) == 1 and len(roots) == 1:  # one op, computed at once
+    if len(found) == 1 and len(roots) == 1:  # a single op
         order = [*readers, *roots]
         return dict(zip(order, count()))
     pending = sorted(found, key=_number)
@@ -133,7 +134,7 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
 
 
 def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
-    """Create the request to realize `roots`; they and every live ancestor are stored.
+    """Create the request to compute `roots`; they and every live ancestor are stored.
 
     `max_bytes` is the largest buffer of the device.
     """
@@ -141,13 +142,13 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     slots = _slots(roots)
     order = list(slots)
     wanted: set[int] = set()
-    # One too large to be stored is not: a consumer can do without, or raises by itself.
+    # A node too large for a buffer is not stored. Its consumers do without or raise an error.
     previews = is_preview(order)
     most = min(max_bytes, PREVIEWED_BYTES) if previews else max_bytes
     live = [node for node in order if node.taken > node.dropped and node.storage is None]
     for node in live:
         if node.meta.nbytes <= most:
-            if node.op.inline:  # as most are: no view, and no constant
+            if node.op.inline:  # the common case: neither a view nor a constant
                 wanted.add(slots[node])
             else:
                 _want(slots, node, wanted)
@@ -158,7 +159,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
 
 
 def computed_whole(request: Request) -> set[Node]:
-    """Return the nodes of a flush whose elements are all computed."""
+    """Return the nodes of a flush of which every element is computed."""
     whole = {request.order[slot] for slot in request.wanted}
     for node in reversed(request.order):
         if node.storage is None and node in whole:
@@ -167,10 +168,11 @@ def computed_whole(request: Request) -> set[Node]:
 
 
 def is_preview(order: list[Node]) -> bool:
-    """Whether a flush shows the edges of what takes few steps, none of which needs whole tensors.
+    """Whether a flush shows the edges of a short expression that needs no whole tensors.
 
-    It then leaves large tensors pending: showing the edges anew is cheaper than storing all. The
-    bound on the steps keeps a loop that prints from building up an ever longer expression.
+    Large tensors then stay pending, because recomputing the edges is cheaper than storing the
+    tensors. The limit on the number of nodes keeps a loop that prints from growing its expression
+    forever.
     """
     pending: list[Node] = []
     shows = False
@@ -187,11 +189,11 @@ def is_preview(order: list[Node]) -> bool:
 
 
 def _want(slots: dict[Node, int], node: Node, wanted: set[int], *, root: bool = False) -> None:
-    """Mark what has to be stored for the elements of a node to be available.
+    """Mark what must be stored so that the elements of a node are available.
 
-    A view needs no storage of its own where its operand is stored; of a pending operand no larger
-    than the view, the operand is stored. Constants and index ranges are stored only when asked
-    for by name: to compute them anew is cheaper than to read them.
+    A view of a stored operand needs no storage. If a pending operand is no larger than the view,
+    the operand is stored. Constants and index ranges are stored only if they are roots, because
+    recomputing them is cheaper than reading them.
     """
     below = bottom(node)
     if below.storage is not None or node.meta.size == 0:

@@ -1,13 +1,13 @@
 """Packing similar, independent elementwise kernels into one.
 
-A dispatch takes microseconds by itself, more than small work does. So a loop over many small
-tensors runs several of its steps at a time: horizontal fusion (Li et al., Automatic Horizontal
-Fusion for GPU Kernels, 2022) of kernels that differ in their buffers and constants alone. How many
-stand in one kernel depends on what they compute, not on how many there are, so that loops of any
-length share their programs.
+A dispatch has a fixed cost of microseconds, which is more than the time of small work. A loop over
+many small tensors therefore runs several steps at a time. This is horizontal fusion (Li et al.,
+Automatic Horizontal Fusion for GPU Kernels, 2022) of kernels that only differ in their buffers and
+constants. The number of kernels in a pack depends on what they compute, not on how many there are,
+so that loops of any length share programs.
 
-Results that outlive the flush lie in one buffer, a slab, so that a kernel has its bindings for what
-it reads. A slab lives as long as any result in it: one alone keeps at most `MOST` times its bytes.
+Results that outlive the flush share one buffer, a slab, which leaves more bindings for operands. A
+slab lives as long as any result in it, so a single result keeps at most `MOST` times its bytes.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from py_tensor.graph.body import Body, Const, Gather, Load, copied
 from py_tensor.graph.kernel import Kernel, Output
 from py_tensor.shapes import size_of
 
-SMALL = 1 << 14  # points, up to which launching a kernel is most of its time
-FEWEST = 8  # kernels alike: for fewer, another program to compile does not pay
-MOST = 8  # in one, and slices of a slab
-MOST_CODE = 96  # instructions of one: SwiftShader compiles 4 sinh in half a second, 8 in minutes
+SMALL = 1 << 14  # points up to which a kernel's time is mostly its launch
+FEWEST = 8  # similar kernels: with fewer, compiling another program does not pay off
+MOST = 8  # kernels in a pack, and slices of a slab
+MOST_CODE = 96  # instructions of a pack: SwiftShader takes 0.5 s for 4 sinh, minutes for 8
 
 _Structure = tuple[object, ...]
 
 
 @dataclass(slots=True)
 class _Member:
-    """A kernel, where it stands, and the buffers it reads in the order of its structure."""
+    """A kernel, its position, and the buffers that it reads in the order of its structure."""
 
     kernel: Kernel
     place: int
     slots: tuple[int, ...]
-    slab: bool  # whether its results may lie in one
-    faults: int  # buffers in which it notes indices out of range
+    slab: bool  # whether its results may be in a slab
+    faults: int  # buffers for out-of-range indices: 0 or 1
 
 
 def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kernel]:
-    """Pack kernels so that they do the same in fewer dispatches.
+    """Pack kernels so that the same work takes fewer dispatches.
 
     Parameters
     ----------
     kernels
-        In an order in which each finds its operands computed; so are those returned.
+        Kernels in dependency order; so are the kernels returned.
     wanted
-        The slots that are stored for good.
+        The slots that outlive the flush.
     """
     if len(kernels) < FEWEST:
         return kernels
-    packed: dict[int, Kernel | None] = {}  # by place; None: it stands in an earlier one
+    packed: dict[int, Kernel | None] = {}  # by position; None: part of an earlier kernel
     for run in _runs(kernels, wanted):
         if len(run) >= FEWEST:
             for members in _divided(run, max_buffers):
@@ -66,8 +66,8 @@ def is_packed(kernel: Kernel) -> bool:
 
 
 def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
-    """Kernels of one structure, each of which could run where the first of them stands."""
-    written: dict[int, int] = {}  # a slot, and the place of the kernel that writes it
+    """Groups of kernels of one structure that could all run in the first one's position."""
+    written: dict[int, int] = {}  # slot -> position of the kernel that writes it
     open_runs: dict[_Structure, list[_Member]] = {}
     for place, kernel in enumerate(kernels):
         if is_packed(kernel):
@@ -86,7 +86,7 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
 
 
 def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
-    """Whether its outputs may share a buffer: whole results, stored alike."""
+    """Whether its outputs may share a buffer: whole results with the same storage layout."""
     first = kernel.outputs[0].dtype
     return (
         all(output.dtype.lies_like(first) for output in kernel.outputs)
@@ -96,8 +96,8 @@ def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
 
 
 def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]:
-    """What a kernel computes, whichever its buffers and constants; and the buffers it reads."""
-    numbers: dict[int, int] = {}  # of slots, in the order in which they turn up
+    """A key of what a kernel computes regardless of its slots, and the buffers that it reads."""
+    numbers: dict[int, int] = {}  # slot -> number, in order of appearance
     reads: dict[int, None] = {}
     code: list[object] = []
     for x in kernel.row.instructions:
@@ -113,12 +113,12 @@ def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]
 
 
 def _divided(run: list[_Member], max_buffers: int) -> Iterator[list[_Member]]:
-    """Packs of two sizes, as many as find room and two, of members that share buffers alike.
+    """Divide a run into packs of the largest size that fits, then of size two.
 
-    An operand is the same for all of a pack, or another one for each: a pack is therefore one of a
-    few programs. Members that follow each other come first. Those left over, at the ends of the
-    rows of an outer product, say, may share another operand. What is then left comes in twos, or
-    stays by itself.
+    An operand is either the same for the whole pack or different for each member, so there are few
+    programs. Consecutive members are packed first. The remaining ones may share an operand, such as
+    those at the ends of rows of an outer product. What is left after that forms pairs or stays
+    unpacked.
     """
     left = run
     for column in (None, *reversed(range(len(run[0].slots)))):
@@ -130,9 +130,9 @@ def _divided(run: list[_Member], max_buffers: int) -> Iterator[list[_Member]]:
 def _in_order(
     members: list[_Member], max_buffers: int, column: int | None = None, most: int = MOST
 ) -> tuple[list[list[_Member]], list[_Member]]:
-    """Packs of members that follow each other, as many as find room, and what is left over.
+    """Return packs of consecutive members, of the largest size that fits, and what is left over.
 
-    With a `column` only of those that share this operand, wherever they stand.
+    With a `column`, members are grouped by this operand instead, whatever their positions.
     """
     packs: list[list[_Member]] = []
     left: list[_Member] = []
@@ -153,7 +153,7 @@ def _in_order(
 
 
 def _room(two: list[_Member], max_buffers: int) -> int:
-    """How many kernels one may stand for, if they share the operands that these two share."""
+    """The number of kernels that fit in a pack, if they share the operands that two share."""
     first, last = two[0], two[-1]
     shared = sum(a == b for a, b in zip(first.slots, last.slots, strict=True))
     each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
@@ -166,14 +166,14 @@ def _room(two: list[_Member], max_buffers: int) -> int:
 
 
 def _is_alike(members: list[_Member]) -> bool:
-    """Whether each operand is one for all or one for each, and no two operands are the same."""
+    """Whether each operand is common to all or distinct for each, and operands do not overlap."""
     columns = [set(column) for column in zip(*(m.slots for m in members), strict=True)]
     distinct = all(len(column) in (1, len(members)) for column in columns)
     return distinct and len(set[int]().union(*columns)) == sum(map(len, columns))
 
 
 def _joined(members: list[_Member]) -> Kernel:
-    """One kernel with the outputs of all."""
+    """One kernel with the outputs of all members."""
     row = Body()
     outputs: list[Output] = []
     for member in members:

@@ -1,4 +1,4 @@
-"""All passes over the graph, in order: from a request to kernels."""
+"""All passes over the graph in order, from a request to kernels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def kernels_of(
     Parameters
     ----------
     max_buffers
-        Storage buffers that a kernel may bind.
+        The number of storage buffers that a kernel may bind.
     fits
-        Whether a kernel's rows are short enough, and enough of them, to be gone over several times.
+        Whether a kernel may pass over its rows several times.
     notes
-        Reasons are added to these.
+        The reasons for storing values are added here.
     """
     kernels = schedule(request, max_buffers, notes)
     kernels = fuse_rows(kernels, request.wanted, max_buffers, fits, notes)

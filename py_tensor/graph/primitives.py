@@ -1,7 +1,7 @@
 """The ops that the scheduler treats by their structure: leaves, constants, movement, contraction.
 
-A vjp calls the tensors' own methods, or imports what it needs as it runs: long after every module
-is there.
+A vjp calls methods of tensors, or imports what it needs when it runs, because `py_tensor.ops`
+imports this module.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
 
 
 def const(value: complex, dtype: DType, device: Any) -> Node:
-    """A 0-d constant, which any elementwise op takes as operand beside tensors of any shape."""
+    """A 0-d constant; elementwise ops combine it with operands of any shape."""
     return generate(CONST, value, meta_of((), dtype, device))
 
 
 def constant(op: str, value: complex, dtype: DType, device: Any) -> Node:
-    """A Python number as a constant of a dtype that must hold it; errors name `op`."""
+    """A Python number as a constant of a dtype; raises in the name of `op` if it does not fit."""
     check_range(op, value, dtype)
     return const(converter(dtype)(value), dtype, device)
 
 
 def filled(value: complex, meta: Meta) -> Node:
-    """One value at every place."""
+    """A node with one value everywhere."""
     node = const(value, meta.dtype, meta.device)
     return bind(EXPAND, (node,), meta.shape) if meta.shape else node
 
@@ -94,7 +94,7 @@ def _grad_broadcast(g: Any, y: Any, x: Any, shapes: tuple[Shape, Shape]) -> tupl
 
 
 def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Each element's gradient goes to where the element lies; those of one element add up."""
+    """Gradients go to the elements that the view selects; those of the same element add up."""
     _, strides, offset = attrs
     pairs = enumerate(zip(g.shape, strides, strict=True))
     repeated = tuple(axis for axis, (n, s) in pairs if n > 1 and not s)
@@ -114,7 +114,7 @@ def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...
 
 
 def _grad_assign(g: Any, y: Any, x: Any, value: Any, attrs: Any) -> tuple[Any, ...]:
-    """The gradient of what is written over is 0; that of the value is where it was written."""
+    """Overwritten elements have gradient 0; the value's gradient is the window's."""
     where = layout.Layout(*attrs)
     window = type(g)(g._node)._view_by(where)
     kept = g.copy()
@@ -159,7 +159,7 @@ def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
 
 
 def _grad_gather(g: Any, y: Any, x: Any, *indices_and_attrs: Any) -> tuple[Any, ...]:
-    """What several results were taken from gets the sum of their gradients."""
+    """An element that was selected several times gets the sum of the gradients."""
     from py_tensor.ops.creation import zeros_like
     from py_tensor.ops.scatter import scattered
 
@@ -169,7 +169,11 @@ def _grad_gather(g: Any, y: Any, x: Any, *indices_and_attrs: Any) -> tuple[Any, 
 
 
 def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[Any, ...]:
-    """What is written over gets nothing; of values that meet, the one that is kept, or all."""
+    """Gradients of the base and of the values.
+
+    With "set", overwritten elements get 0, and only the last value of an element gets its gradient.
+    With "add", all get it. With "min" and "max", all that equal the result share it.
+    """
     from py_tensor.ops.creation import arange, zeros_like
     from py_tensor.ops.elementwise import where
     from py_tensor.ops.gather import gathered
@@ -198,9 +202,9 @@ def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[A
     return of_base, of_values, *(None for _ in indices)
 
 
-# To the dtype `attrs`.
+# The attribute is the dtype.
 CAST = Cast("astype", vjp=_grad_cast)
-# To the shape `attrs`.
+# The attribute is the shape.
 RESHAPE = Reshape(
     "reshape",
     vjp=_grad_reshape,
@@ -213,7 +217,7 @@ EXPAND = Movement(
     layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
     check=check_expansion,
 )
-# To a shape that reshapes to the operand's, and that shape expanded to another: (before, shape).
+# The attributes are (before, shape): reshape to `before`, then expand to `shape`.
 BROADCAST = Movement(
     "broadcast",
     vjp=_grad_broadcast,
@@ -223,13 +227,13 @@ BROADCAST = Movement(
         check_expansion(name, *shapes),
     ),
 )
-# Elements of the operand by (shape, strides, offset): a view of an array.
+# A strided view; the attributes are (shape, strides, offset).
 VIEW = View(
     "view",
     vjp=_grad_view,
     layout=lambda attrs, source: layout.Layout(*attrs),
 )
-# (axes, items): the first and the last items along each of the axes, as a large tensor is shown.
+# The first and last items along each axis, for printing; the attributes are (axes, items).
 EDGES = Preview(
     "edges",
     vjp=NOT_DIFFERENTIABLE,
@@ -243,7 +247,7 @@ CONCAT = Concat("concat", vjp=_grad_concat)
 GATHER = Gather("take_along_axis", vjp=_grad_gather)
 SCATTER = Scatter("scatter", vjp=_grad_scatter)
 
-# Known to the scheduler, which recognises a product summed and can copy anything into order.
+# The scheduler knows these: it recognizes sums of products, and copies views into order.
 MUL = Elementwise(
     "multiply",
     wgsl={
@@ -285,7 +289,7 @@ IMAG_PART = Elementwise(
     gives=dtypes.real_of,
     vjp=_grad_imag,
 )
-# The order of complex numbers, as integers of 64 bits: for kernels that sort.
+# Keys of 64 bits that order complex numbers, for sort kernels.
 SORT_KEY = Elementwise(
     "sort_key",
     wgsl={"complex64": "sort_key_complex64({0})"},
@@ -297,14 +301,14 @@ SORT_KEY = Elementwise(
 
 
 def _joined(np: Any, real: Any, imag: Any) -> Any:
-    """Complex numbers of parts, of which an infinite one leaves the other as it is."""
+    """Complex numbers from their parts; an infinite part does not affect the other one."""
     made = np.empty(broadcast("complex", real.shape, imag.shape), np.result_type(real, "complex64"))
     made.real, made.imag = real, imag
     return made
 
 
 def _numpy_sum(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
-    """Sums of float16 round once, at the end, as on a GPU; NumPy's own may round at each step."""
+    """Sum float16 in float32 and round once at the end, as on a GPU; NumPy may round each step."""
     inner = np.float32 if x.dtype == np.float16 else x.dtype
     found = np.add.reduce(x, axis=axes, keepdims=True, dtype=inner)
     return found.astype(x.dtype, copy=False)
@@ -325,10 +329,10 @@ SUM = Reduction(
 
 
 def folded(node: Node) -> Node:
-    """One element that needs every element of a node."""
+    """Fold a node to one element, which needs every element of the node."""
     axes = tuple(range(len(node.meta.shape)))
     return bind(SUM, (node,), axes) if axes else node
 
 
-# `matmul` and `fused_multiply_add` are this on expanded operands.
+# `matmul` and `fused_multiply_add` apply this op to expanded operands.
 CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)

@@ -1,6 +1,6 @@
 """Reasons why a value is stored at the end of a kernel instead of fused into its users.
 
-Recorded where the decision is made, for `pt.explain`; no decision depends on a reason.
+A reason is recorded where the decision is made, for `pt.explain`; no decision depends on it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ class Reason(Enum):
 
     ASKED = "its value was requested"
     LIVE = "a tensor holds it"
-    # By `graph/store.py`.
+    # Set by `graph/store.py`.
     FACTOR = "operand of a matrix product, which reads it many times"
     GATHERED = "it is indexed, and an index may select any element"
     BASE = "values are scattered into it"
@@ -23,13 +23,13 @@ class Reason(Enum):
     REPEATED = "it is broadcast, and would be recomputed for every copy"
     REREAD = "its elements are used several times, and would be recomputed for each use"
     LOOP = "a loop is cut between two passes, and the next one uses it"
-    # By `graph/build.py`.
+    # Set by `graph/build.py`.
     VIEW = "no strides describe the order in which it is used"
     OVERWRITES = "it is computed from elements that it overwrites"
     CONCAT = "kernels for its operands write the parts of a concatenation"
     SEVERAL = "several kernels use the result of this reduction"
     AXES = "its user also reduces over other axes or another shape"
-    # By `graph/row_fusion.py`, of what is reduced and looked at by a kernel over the same rows.
+    # Set by `graph/row_fusion.py`, for reductions that are not fused with their users.
     SHAPE = "the kernel that uses it runs over another shape"
     ROWS = "its rows are too long, too few or not contiguous, so one kernel would not save time"
     PRODUCT = "only values with the shape of its result can be fused into a matrix product"

@@ -1,7 +1,7 @@
-"""Finding repeated nodes in a flush: user loops, whose body is recorded in each pass.
+"""Finding repeated nodes in a flush: a user's loop records its body in each pass.
 
-A long expression has to be cut into kernels somewhere. A loop is cut between passes, with as many
-passes per kernel as fit, so all parts of it use the same few kernels.
+A long expression must be cut into several kernels. A loop is cut between passes, with as many
+passes per kernel as fit, so that all parts of it use the same few kernels.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import Request, bottom
 
-FEWEST_PASSES = 3  # that are alike before they count as a loop
+FEWEST_PASSES = 3  # equal passes that count as a loop
 
 
 Loop = tuple[int, int, int]  # the first slot, the end, and the period
@@ -20,17 +20,17 @@ Loop = tuple[int, int, int]  # the first slot, the end, and the period
 def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[Loop]:
     """Return the consecutive repeated parts of `order`.
 
-    Two nodes match if their keys are equal and each operand is at the same distance, or the same
-    node. The period is guessed from where a node with such operands was seen last: linear in the
-    nodes.
+    Two nodes match if their keys are equal and each operand is at the same distance, or is the same
+    node. The period is guessed from the last position of a node with such operands, which takes
+    linear time.
     """
     keys = [node.key for node in order]
     operands = [[slots[x] for x in node.inputs] for node in order]
     found: list[Loop] = []
-    last: dict[tuple[int, ...], int] = {}  # where a node was seen, by its key and operands
+    last: dict[tuple[int, ...], int] = {}  # key and operands -> last position of such a node
 
     def looks(n: int) -> tuple[int, ...]:
-        """A node with its operands: a leaf by its slot, all else by how far it is."""
+        """A node's key and operands: leaves by slot, others by distance."""
         seen = (n - x if order[x].storage is None else ~x for x in operands[n])
         return keys[n], *seen
 
@@ -42,7 +42,7 @@ def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[Loop]:
                 return False
         return True
 
-    first = period = 0  # of what is alike so far
+    first = period = 0  # of the current repetition
     for n in range(len(order)):
         if period and alike(n, n - period):
             continue
@@ -71,7 +71,7 @@ def _note(found: list[Loop], first: int, end: int, period: int) -> None:
 
 
 def last_pass(request: Request) -> tuple[int, int] | None:
-    """Two slots a pass apart, where a request ends within a loop."""
+    """Two slots that are one pass apart, if a request ends within a loop."""
     found = loops_of(request)
     if not found:
         return None
@@ -89,20 +89,21 @@ def cuts(
 ) -> tuple[list[int], list[range]]:
     """The slots before which loops are cut, so that no part inlines more than `most` nodes.
 
-    A part is one pass where values are stored within a pass anyway. It is all passes where a kernel
-    can have them as a loop: those parts are given too, as ranges with the period as step.
+    If values are stored within a pass anyway, each part is one pass. If a kernel can run the passes
+    as a loop, the part is all passes; these parts are also returned, as ranges whose step is the
+    period.
 
     Parameters
     ----------
     last_use : sequence of int
-        The last slot whose node has this one as an operand.
+        For each slot, the last slot that has it as an operand.
     stored : collection of int
-        What has a buffer in any case. A loop is cut at that place of a pass behind which the fewest
-        bytes of other values are needed.
+        The slots that have a buffer in any case. A loop is cut at the position in a pass after
+        which the fewest bytes of other values are needed.
     ends : set of int
-        What is stored for its consumers within a pass.
+        The slots that are stored for their consumers within a pass.
     rerolls : callable
-        Whether a loop of a kernel may hold such a node.
+        Whether a loop in a kernel may contain such a node.
     """
     order, slots = request.order, request.slots
     found: list[int] = []
@@ -115,7 +116,7 @@ def cuts(
             passes = max(1, most // inlined)
         else:
             continue
-        nbytes = [0] * (period + 1)  # by the place in the second pass: first the differences
+        nbytes = [0] * (period + 1)  # by position in the second pass; differences at first
         for slot in range(first, first + 2 * period):
             needed = bottom(order[slot])
             if needed.storage is None and not needed.op.generates and slots[needed] not in stored:
@@ -131,7 +132,7 @@ def cuts(
         starts = ahead >= (found[-1] if found else 0) and all(
             one.key == other.key
             for one, other in zip(order[ahead:start], order[start:], strict=False)
-        )  # with one more pass, which starts from other values
+        )  # one more pass precedes the loop, with other start values
         if passes > 1 and all(map(rerolls, order[start : start + period])):
             if starts and all(map(rerolls, order[ahead:start])):
                 start = ahead
@@ -144,7 +145,7 @@ def cuts(
                 continue
         if passes == 1 and starts:
             found.append(ahead)
-        before = _inlined(order[found[-1] if found else 0 : start])  # as many passes as that is
+        before = _inlined(order[found[-1] if found else 0 : start])  # counts towards the first part
         start += max(0, passes - -(-before // inlined)) * period
         found += range(start, end, passes * period)
     return found, rerolled

@@ -1,8 +1,8 @@
-"""Loop rerolling: repeated straight-line code, from a user's loop, as a loop in the body.
+"""Loop rerolling: turning repeated straight-line code from a user's loop into a loop in the body.
 
-A body of many passes is long, and compilers take long over it. Written as a loop it has the length
-of one pass, and any number of passes is the same program. This is loop rerolling, as compilers know
-it (the LoopReroll pass of LLVM), of code that has no branches and no stores.
+A body of many passes is long and takes long to compile. As a loop, it has the length of one pass,
+and one program serves any number of passes. Compilers know this transformation as loop rerolling
+(the LoopReroll pass of LLVM). Here the code has no branches and no stores.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from itertools import pairwise
 from py_tensor.graph.body import Apply, Body, Const, Convert, Select, Source
 from py_tensor.graph.store import MAX_BODY
 
-SHORTEST = MAX_BODY  # instructions of all passes: less is as well written out
+SHORTEST = MAX_BODY  # instructions of all passes: shorter code stays written out
 FEWEST_PASSES = 4
-FARTHEST = 2  # passes back that a value is taken from
-_FAR = 64  # distances from here on are told apart by `_alike` alone
+FARTHEST = 2  # a value may come from up to this many passes earlier
+_FAR = 64  # only `_alike` distinguishes larger distances
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The value at a place of the same pass."""
+    """The value at a position in the same pass."""
 
     place: int
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The value at a place of the pass `back` passes ago."""
+    """The value at a position in the pass `back` passes earlier."""
 
     place: int
     back: int
@@ -44,7 +44,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A constant of its own in each pass: that of this number in `Loop.constants`."""
+    """A constant that differs between passes: number `number` in `Loop.constants`."""
 
     number: int
 
@@ -54,20 +54,20 @@ Operand = Given | Own | Before | Varying
 
 @dataclass(slots=True)
 class Loop:
-    """A part of a body that is passes behind each other, all alike.
+    """A part of a body that consists of equal consecutive passes.
 
     Attributes
     ----------
     passes : list of list of int
         The values of each pass, in order.
     operands : list of tuple
-        The operands of each place of a pass.
+        The operands at each position of a pass.
     initial : dict
-        The value that stands for `Before` ahead of the first pass.
+        `Before` -> the value that it has before the first pass.
     constants : list of list of int
         For each pass, the constants that vary.
     used : list of Before
-        The values that are used behind the loop, as a pass behind it would see them.
+        The values that are used after the loop, as a following pass would refer to them.
     """
 
     passes: list[list[int]]
@@ -77,16 +77,17 @@ class Loop:
     used: list[Before] = field(default_factory=list[Before])
 
     def given(self) -> list[int]:
-        """The values from outside."""
+        """The values from outside the loop."""
         found = [x.value for row in self.operands for x in row if isinstance(x, Given)]
         return [*found, *self.initial.values()]
 
 
 def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
-    """The loops of a body of which `results` are asked for, in order."""
+    """The loops of a body, in order; `results` are the values used outside the body."""
     if len(body.instructions) < SHORTEST:
         return []
-    key = len(body.instructions), frozenset(results)  # which stands for the code: it only grows
+    # The length identifies the code, because a body only grows.
+    key = len(body.instructions), frozenset(results)
     found: list[Loop] | None = body.noted.get(key)
     if found is None:
         found = body.noted[key] = _Reroller(body, set(results)).loops()
@@ -94,13 +95,13 @@ def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
 
 
 def rerolled_length(body: Body, results: Iterable[int]) -> int:
-    """The instructions as they are written with loops, each of them as one pass."""
+    """The number of instructions when loops are rerolled, counting one pass of each."""
     repeated = sum((len(x.passes) - 1) * len(x.passes[0]) for x in loops_in(body, results))
     return sum(not isinstance(i, Source) for i in body.instructions) - repeated
 
 
 class _Reroller:
-    """Finds loops among the instructions that compute, which `code` lists.
+    """Finds loops among the instructions that compute, which are listed in `code`.
 
     A place is a position in `code`.
     """
@@ -110,7 +111,7 @@ class _Reroller:
         self.code = [n for n, i in enumerate(body.instructions) if not isinstance(i, Source)]
         self.place = {n: p for p, n in enumerate(self.code)}
         self.kinds = [self._kind(n) for n in self.code]
-        self.last_use = [-1] * len(self.code)  # by place: the last place that uses the value
+        self.last_use = [-1] * len(self.code)  # for each place, the last place that uses its value
         for p, n in enumerate(self.code):
             for operand in body.instructions[n].operands:
                 if operand in self.place:
@@ -120,7 +121,7 @@ class _Reroller:
 
     def loops(self) -> list[Loop]:
         found: list[Loop] = []
-        free = 0  # the first place behind the loops found
+        free = 0  # the first place after the loops found so far
         for first, end, period in self._repetitions():
             if first >= free and (made := self._loop(free, first, end, period)) is not None:
                 found.append(made)
@@ -128,7 +129,7 @@ class _Reroller:
         return found
 
     def _repetitions(self) -> Iterable[tuple[int, int, int]]:
-        """Runs of places that repeat, as (first, end, period), as `repetition.py` finds nodes."""
+        """Repeating runs of places as (first, end, period), found as in `repetition.py`."""
         last: dict[tuple[object, ...], int] = {}
         first = period = 0
         for p in range(len(self.code)):
@@ -152,7 +153,7 @@ class _Reroller:
         return op, i.dtype, *[min(p - self.place.get(a, -1), _FAR) for a in i.operands]
 
     def _kind(self, n: int) -> tuple[object, ...] | None:
-        """Equal for instructions that do the same with their operands; None where none does."""
+        """A key that is equal for instructions of the same operation; None if not rerollable."""
         i = self.body.instructions[n]
         if not isinstance(i, Apply | Convert | Select):
             return None
@@ -164,7 +165,7 @@ class _Reroller:
         return kind is not None and kind == self.kinds[q]
 
     def _alike(self, p: int, q: int) -> bool:
-        """Whether two places do the same with operands as far before them, or the same ones."""
+        """Whether two places apply one operation to operands at equal distances, or the same."""
         if not self._same_op(p, q):
             return False
         for a, b in zip(self._operands(p), self._operands(q), strict=True):
@@ -182,7 +183,7 @@ class _Reroller:
         return all(isinstance(self.body.instructions[v], Const) for v in values)
 
     def _loop(self, free: int, first: int, end: int, period: int) -> Loop | None:
-        """The loop of a run, one pass more in front where that only starts from other values."""
+        """The loop of a run, extended by a pass before it that only has other start values."""
         initial = self._pass_ahead(first, period) if first - period >= free else None
         if initial is not None:
             first -= period
@@ -194,7 +195,7 @@ class _Reroller:
         return None
 
     def _pass_ahead(self, first: int, period: int) -> dict[int, int] | None:
-        """What the pass ahead of a run starts from, by place of a pass; None if it is not alike."""
+        """The start values of the pass before a run, by position in a pass; None if it differs."""
         initial: dict[int, int] = {}
         for p in range(first, first + period):
             if not self._same_op(p, p - period):
@@ -212,7 +213,7 @@ class _Reroller:
         return initial
 
     def _built(self, first: int, passes: int, period: int, ahead: dict[int, int]) -> Loop | None:
-        """The loop, if each operand goes through all passes in one way."""
+        """The loop, if each operand follows one pattern through all passes."""
         starts = range(first, first + passes * period, period)
         loop = Loop([self.code[s : s + period] for s in starts], constants=[[] for _ in starts])
         stop = starts.stop
@@ -232,7 +233,7 @@ class _Reroller:
                 operands.append(operand)
             loop.operands.append(tuple(operands))
         for before in [x for x in loop.initial if x.back > 1]:
-            for back in range(1, before.back):  # it comes by way of these
+            for back in range(1, before.back):  # its value moves through these
                 if not self._starts(loop, Before(before.place, back), first, period, ahead):
                     return None
         return loop
@@ -240,7 +241,7 @@ class _Reroller:
     def _operand(
         self, loop: Loop, column: Sequence[int], first: int, period: int, ahead: dict[int, int]
     ) -> Operand | None:
-        """An operand by its value in each pass."""
+        """The operand with these values in the passes; None if they have no pattern."""
         value = column[1]
         if all(x == value for x in column):
             return Given(value) if self.place.get(value, -1) < first else None
@@ -261,7 +262,7 @@ class _Reroller:
     def _starts(
         self, loop: Loop, before: Before, first: int, period: int, ahead: dict[int, int]
     ) -> bool:
-        """Find what stands for an operand from earlier passes ahead of the first one."""
+        """Find the value of an operand from earlier passes before the first pass."""
         if before.back == 1 and before.place in ahead:
             loop.initial[before] = ahead[before.place]
             return True

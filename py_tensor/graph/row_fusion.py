@@ -1,8 +1,8 @@
-"""Fusing kernels over the same rows: softmax, normalizations and variances as one kernel each.
+"""Fusing kernels over the same rows: softmax, normalizations and variances become one kernel each.
 
-A reduction, what is computed from its results, and later uses of the same rows can be one kernel
-that passes over each row several times: the row is loaded from memory once and from the cache
-afterwards. It works on finished kernels; those that cannot be fused are unchanged.
+A reduction, computations with its results, and later uses of the same rows can be one kernel that
+passes over each row several times. The row is then loaded from memory once, and from the cache
+afterwards. This pass works on finished kernels; kernels that cannot be fused are unchanged.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ from py_tensor.graph.store import MAX_BODY
 from py_tensor.layout import canonical_strides
 from py_tensor.shapes import Shape, row_major
 
-MAX_PARTS = (
-    6  # of all accumulators: each takes 1 KiB of the 16 that every device allows a workgroup
-)
+MAX_PARTS = 6  # parts of all accumulators: each takes 1 KiB of the 16 KiB that every device has
 Fits = Callable[[Kernel], bool]
 
 
@@ -40,18 +38,18 @@ def fuse_rows(
     fits: Fits,
     notes: Notes | None = None,
 ) -> list[Kernel]:
-    """Fuse kernels so that they do the same in fewer passes over memory.
+    """Fuse kernels so that they do the same work in fewer passes over memory.
 
     Parameters
     ----------
     kernels
-        In an order in which each finds its operands computed; so are those returned.
+        Kernels in dependency order; so are the kernels returned.
     wanted
-        The slots that must be stored, whoever reads them.
+        The slots that must be stored even if no kernel reads them.
     fits
-        Whether a kernel's rows are short enough, and enough of them, to be gone over several times.
+        Whether a kernel may pass over its rows several times: they must be short and many.
     notes
-        Why what is reduced stays in a kernel of its own is added here, for whoever asks.
+        The reasons why reductions are not fused are added here.
     """
     if not any(kernel.stages for kernel in kernels):
         return kernels
@@ -72,10 +70,10 @@ class _Fuser:
         self.max_buffers = max_buffers
         self.fits = fits
         self.notes = notes
-        self.done: list[Kernel | None] = []  # None: joined with a later one
-        self.writer: dict[int, int] = {}  # of a slot, by its number in `done`
-        self.read_by: dict[int, list[int]] = {}  # likewise
-        self.left: dict[int, int] = {}  # kernels, done or not, that read a slot from its buffer
+        self.done: list[Kernel | None] = []  # None: fused with a later kernel
+        self.writer: dict[int, int] = {}  # slot -> position in `done` of its writer
+        self.read_by: dict[int, list[int]] = {}  # slot -> positions in `done` of its readers
+        self.left: dict[int, int] = {}  # slot -> kernels, done or not, that read its buffer
         for kernel in kernels:
             for slot in kernel.reads():
                 self.left[slot] = self.left.get(slot, 0) + 1
@@ -93,7 +91,7 @@ class _Fuser:
         self.done.append(kernel)
 
     def _with_producers(self, kernel: Kernel) -> Kernel:
-        """The kernel joined with those that fold the rows it reads, the latest first."""
+        """The kernel fused with kernels that reduce the rows that it reads, the latest first."""
         while True:
             numbers = {self.writer[slot] for slot in kernel.reads() if slot in self.writer}
             for number in sorted(numbers, reverse=True):
@@ -108,14 +106,14 @@ class _Fuser:
                 return kernel
 
     def _note(self, number: int, consumer: Kernel, reason: Reason, notes: Notes) -> None:
-        """Note why a kernel stays by itself."""
+        """Record why a kernel is not fused."""
         producer = self.done[number]
         assert producer is not None
         for slot in producer.writes() & consumer.reads() if producer.stages else ():
             notes.setdefault(slot, reason)
 
     def _joined(self, number: int, consumer: Kernel) -> Kernel | Reason:
-        """One kernel that does what two do, or why there is none."""
+        """Fuse two kernels, or return the reason why not."""
         producer = self.done[number]
         assert producer is not None
         if not producer.stages:
@@ -140,13 +138,13 @@ class _Fuser:
         return joined
 
     def _is_awaited(self, producer: Kernel) -> bool:
-        """Whether a kernel reads its results that must not come after the one to join it with."""
+        """Whether another kernel already done reads its results, so that it cannot move later."""
         readers = (n for slot in producer.writes() for n in self.read_by.get(slot, ()))
         return any(self.done[n] is not None for n in readers)
 
 
 def _reason_against(producer: Kernel, consumer: Kernel) -> Reason:
-    """Why `join` found no kernel for two."""
+    """Why `join` could not fuse two kernels."""
     for stage in (*producer.stages, *consumer.stages):
         if stage.apart is not None:
             return stage.apart
@@ -163,7 +161,7 @@ def _is_large(kernel: Kernel) -> bool:
 def join(producer: Kernel, consumer: Kernel) -> Kernel | None:
     """Fuse two kernels; None if they do not use the same rows.
 
-    The producer folds rows, and the consumer sees its results as what belongs to those rows.
+    The producer reduces rows, and the consumer uses each result only at points of its own row.
     """
     if not producer.stages or producer.spread_outputs or consumer.over is not None:
         return None
@@ -195,7 +193,7 @@ def _join_reduction(producer: Kernel, consumer: Kernel) -> Kernel | None:
 
 
 def _join_map(producer: Kernel, consumer: Kernel) -> Kernel | None:
-    """The consumer's dimensions are the producer's, kept and reduced, in some order."""
+    """Fuse an elementwise consumer, whose dimensions are a permutation of the producer's."""
     order = _order(producer, consumer)
     if order is None:
         return None
@@ -223,9 +221,9 @@ def _join_map(producer: Kernel, consumer: Kernel) -> Kernel | None:
 
 
 def _order(producer: Kernel, consumer: Kernel) -> list[int] | None:
-    """The consumer's dimensions in the order of the producer's, kept and then reduced.
+    """The consumer's dimensions in the order of the producer's: kept, then reduced.
 
-    Those along which the producer's results do not change are the reduced ones.
+    The reduced dimensions are those along which the producer's results do not change.
     """
     results = producer.writes()
     loads = [i for i in consumer.row.instructions if isinstance(i, Load) and i.slot in results]
@@ -256,7 +254,7 @@ def _moved(outputs: tuple[Output, ...], values: dict[int, int]) -> tuple[Output,
 
 
 def without_outputs(kernel: Kernel, slots: set[int]) -> Kernel:
-    """The kernel without some of its outputs, and without what was computed for them alone."""
+    """The kernel without some of its outputs, and without the code that only they need."""
     outputs = tuple(o for o in kernel.outputs if o.slot not in slots)
     row = Body()
     values = copied(kernel.row, [o.value for o in outputs], row.add)
@@ -264,7 +262,7 @@ def without_outputs(kernel: Kernel, slots: set[int]) -> Kernel:
 
 
 class _Joiner:
-    """Bodies of the consumer over the producer's space, with the producer's results put in."""
+    """Translates the consumer's bodies to the producer's space, with its results substituted."""
 
     def __init__(self, producer: Kernel) -> None:
         self.producer = producer
@@ -280,7 +278,7 @@ class _Joiner:
     ) -> tuple[Body, dict[int, int]] | None:
         """The body over a space of these extents, and the new number of each of its values.
 
-        None where it reads the producer's results in any other way than each row its own.
+        None if it reads a result of the producer that belongs to another row.
         """
         target = Body() if into is None else Body.of(into.instructions)
         fits = True
@@ -320,7 +318,7 @@ class _Joiner:
         ) == canonical_strides(own, extents)
 
     def _result(self, target: Body, value: int, rank: int) -> int:
-        """The value of the producer's row body, computed here."""
+        """Copy the producer's row body up to this value, so that it is computed here."""
         beyond = (0,) * (rank - len(self.producer.kept))
 
         def add(instruction: Instruction) -> int:

@@ -1,15 +1,15 @@
 """Planning a loop of many passes from a plan of five.
 
-A request with a loop in it is planned without most of the passes. If the kernels of a pass are then
-those of the pass before, with each slot one pass later, the passes that were left out have the same
-kernels too. Copies of these with other slots are inserted. So planning takes time in the length of
-a pass, and not in the number of passes, and a loop of any length has the same programs.
+A request with a loop is planned without most of the passes. If the kernels of a pass are then those
+of the pass before, with each slot one pass later, the omitted passes have the same kernels too.
+Copies of these with other slots are inserted. The planning time then depends on the length of a
+pass, not on the number of passes, and loops of any length have the same programs.
 
-Why the copies are right: the passes are equal node by node. An operand of a node is either the same
-node in all passes (it stays), or the node one pass later (it moves); `_steps_of` checks that each
-operand does the same in all passes. Operands that stay are older than the second pass. No kernel
-that is copied takes an operand that moves from the first pass (`_reaches_back`). So one rule
-renames all slots: those of the second pass and later ones move, all older ones stay.
+Why the copies are correct: the passes are equal node by node. An operand of a node is either the
+same node in all passes (it stays), or the node one pass later (it moves); `_steps_of` checks that
+each operand does the same in all passes. Operands that stay are older than the second pass. No
+copied kernel uses a moving operand from the first pass (`_reaches_back`). Therefore one rule
+renames all slots: those of the second pass and later move, all older ones stay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.repetition import loops_of
 from py_tensor.graph.store import rerolls
 
-KEPT = 5  # passes: one that begins, two on the way to what repeats, that one, and one that ends
+KEPT = 5  # passes: the first, two until kernels repeat, the repeating one, and the last
 
 T = TypeVar("T")
 
@@ -37,14 +37,14 @@ class Shortened:
     Attributes
     ----------
     request, whole : Request
-        The short one, and the one that it was made of.
+        The shortened request, and the original one.
     first, period : int
-        Where the first pass begins, and the nodes of a pass.
+        The slot where the first pass begins, and the number of nodes of a pass.
     kept, left_out : int
-        Passes.
+        The number of passes kept, and of those left out.
     steps : list of int
-        By how much the slot of each operand of a pass differs from that in the pass before: 0, or
-        the period.
+        For each operand of a pass, the difference of its slot from the pass before: 0 or the
+        period.
     """
 
     request: Request
@@ -57,23 +57,23 @@ class Shortened:
 
     @property
     def second(self) -> int:
-        """Where the second pass begins."""
+        """The slot where the second pass begins."""
         return self.first + self.period
 
     def mover(self, passes: int) -> Callable[[int], int]:
-        """What gives the slot so many passes further on."""
+        """The function that moves a slot by this many passes."""
         second, by = self.second, passes * self.period
         return lambda slot: slot if slot < second else slot + by
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Which kernels of a shortened request those of the passes left out are like.
+    """The kernels of a shortened request that the omitted passes repeat.
 
     Attributes
     ----------
     begin, end : int
-        Those from `begin` on, up to `end`.
+        The range of these kernels.
     """
 
     short: Shortened
@@ -81,7 +81,7 @@ class Repeated:
     end: int
 
     def applied(self, items: Sequence[T], move: Callable[[T, Callable[[int], int]], T]) -> list[T]:
-        """What there is one of for each kernel, for those of the whole request."""
+        """Extend a list with one item per kernel to the kernels of the whole request."""
         found = list(items[: self.end])
         once = items[self.begin : self.end]
         for n in range(1, self.short.left_out + 1):
@@ -91,14 +91,14 @@ class Repeated:
         return [*found, *(move(x, mover) for x in items[self.end :])]
 
     def repeats(self, items: Sequence[T], move: Callable[[T, Callable[[int], int]], T]) -> bool:
-        """Whether what there is one of for each kernel repeats as the kernels do."""
+        """Whether items, one per kernel, repeat like the kernels."""
         mover = self.short.mover(1)
         before = items[2 * self.begin - self.end : self.begin]
         after = items[self.begin : self.end]
         return all(move(a, mover) == b for a, b in zip(before, after, strict=True))
 
     def outside(self, equal: Mapping[int, int]) -> dict[int, int] | None:
-        """Slots outside of the loop, as those of the whole request; None if some lie within."""
+        """Translate slots outside the loop to the whole request; None if any is inside."""
         short = self.short
         end = short.first + short.kept * short.period
         if any(short.first <= slot < end for pair in equal.items() for slot in pair):
@@ -107,7 +107,7 @@ class Repeated:
         return {mover(slot): mover(other) for slot, other in equal.items()}
 
     def noted(self, notes: Mapping[int, Reason]) -> Notes:
-        """The reasons of the whole request: what holds of a pass holds of those left out."""
+        """The reasons for the whole request; those of a pass also hold for the omitted passes."""
         short, found = self.short, Notes()
         for slot, reason in notes.items():
             found[short.mover(short.left_out)(slot)] = reason
@@ -119,12 +119,10 @@ class Repeated:
         return found
 
     def is_sound(self, kernels: Sequence[Kernel], lost: Sequence[Iterable[int]]) -> bool:
-        """Whether all that is read was computed before, and what is computed is needed.
+        """Whether everything read was computed before, and everything computed is needed.
 
-        This checks the order of reads and writes alone. That the values are right follows from
-        `_steps_of` and `_reaches_back`.
-
-        `lost` has the slots that each kernel writes over.
+        This only checks the order of reads and writes. `_steps_of` and `_reaches_back` ensure that
+        the values are correct. `lost` has the slots that each kernel overwrites.
         """
         uses = [
             (kernel.reads(), kernel.writes(), set(over))
@@ -151,10 +149,10 @@ def _moved_sets(uses: _Uses, move: Callable[[int], int]) -> _Uses:
 
 
 def shorten(request: Request) -> Shortened | None:
-    """The request with the passes left out of one loop, the longest that allows it."""
+    """Shorten the longest loop of a request that allows it; None if there is none."""
     for first, end, period in sorted(loops_of(request), key=lambda x: x[0] - x[1]):
         passes = (end - first) // period
-        # Else a kernel can have all passes as a loop of its own.
+        # If all nodes can be rerolled, a kernel runs the passes as a loop instead.
         if passes > KEPT and not all(map(rerolls, request.order[end - period : end])):
             found = _shortened(request, first, period, passes)
             if found is not None:
@@ -168,8 +166,8 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
     if steps is None:
         return None
     second, end = first + period, first + passes * period
-    # What is needed of a pass besides what the next one takes from it must be the same for all in
-    # the middle; of the last two it may be more.
+    # Apart from operands of the next pass, the same nodes must be needed of all middle passes. More
+    # may be needed of the last two.
     asked = {slots[x] for node in order[end:] for x in node.inputs}
     beyond = {slot for slot in asked if second <= slot < end}
     middle = [slot for slot in request.wanted if second <= slot < end - 2 * period]
@@ -187,7 +185,7 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
             operands = [slots[x] for x in node.inputs]
             node = node.over(tuple(nodes[s if s < second else s - by] for s in operands))
         nodes.append(node)
-    early = end - by - 2 * period  # from here on the passes stand for the last ones
+    early = end - by - 2 * period  # the passes from here on correspond to the last ones
     wanted = {slot for slot in request.wanted if slot < early}
     wanted |= {slot - by for slot in request.wanted if slot >= end - 2 * period}
     overwritable = frozenset(slot if slot < second else slot - by for slot in request.overwritable)
@@ -207,9 +205,10 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
 
 
 def _steps_of(request: Request, first: int, period: int, passes: int) -> list[int] | None:
-    """What each operand of a pass is moved by from one to the next, where it is always the same.
+    """The step of each operand's slot from pass to pass.
 
-    None where it is not, or where one that stays is no older than the second pass.
+    None if it is not the same between all passes, or if an operand that stays is not older than the
+    second pass.
     """
     slots = request.slots
 
@@ -228,7 +227,7 @@ def _steps_of(request: Request, first: int, period: int, passes: int) -> list[in
 
 
 def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
-    """The kernels of a pass that are those of the one before, a pass further on."""
+    """Find the kernels of a pass that equal those of the pass before with moved slots."""
     move = short.mover(1)
     firsts = [min(kernel.writes()) for kernel in kernels]
     places: dict[int, int] = {}
@@ -250,14 +249,14 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
 
 
 def _is_in_all(written: Sequence[int], known: Collection[int], short: Shortened) -> bool:
-    """Whether all passes but the first write what this one does: else some kernels hold several."""
+    """Whether all passes but the first write what this one does; otherwise kernels span passes."""
     return all(
         slot in known for last in written for slot in range(last, short.second - 1, -short.period)
     )
 
 
 def moved_kernel(kernel: Kernel, move: Callable[[int], int]) -> Kernel:
-    """A kernel that repeats, in another pass."""
+    """A repeating kernel in another pass."""
     found = kernel.with_slots(move)
     assert found is not None
     return found
@@ -269,7 +268,7 @@ def _is_moved(one: Kernel, other: Kernel, move: Callable[[int], int]) -> bool:
 
 
 def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bool:
-    """Whether kernels from `begin` on take what the first pass left for that of the one before."""
+    """Whether kernels from `begin` on use an operand from the first pass that should move."""
     order, slots = short.request.order, short.request.slots
     second, end = short.second, short.first + short.kept * short.period
     stored = set[int]().union(*(kernel.writes() for kernel in kernels))
@@ -293,9 +292,9 @@ def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bo
 
 
 def _packs(kernels: Sequence[Kernel], first: int, begin: int, end: int) -> bool:
-    """Whether a kernel of a pass need not wait for that of the pass before.
+    """Whether a kernel of a pass does not depend on that of the pass before.
 
-    Then `pack.py` may make one of several of them, of as many as there are.
+    Then `pack.py` may pack the kernels of several passes, and how many depends on their number.
     """
     written = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.writes()}
     return any(

@@ -1,8 +1,7 @@
 """Which nodes get a buffer: the cost rules for storing or recomputing values.
 
 A node is stored if a tensor refers to it, if it ends a kernel, if a loop is cut after it, or if
-computing it inside its consumers would cost more than storing it. Loops are found in
-`repetition.py`.
+computing it inside its consumers would cost more than storing it. `repetition.py` finds the loops.
 """
 
 from __future__ import annotations
@@ -23,28 +22,29 @@ from py_tensor.graph.repetition import cuts
 from py_tensor.layout import compose
 from py_tensor.shapes import row_major
 
-MAX_BODY = 96  # ops inlined into one kernel: bounds compile time and registers
-MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each compute anew
+MAX_BODY = 96  # ops inlined into one kernel: limits compile time and registers
+MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each recompute
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
-MANY_COPIES = 1 << 22  # elements, for which repeating them may cost more than one more dispatch
+MANY_COPIES = 1 << 22  # elements whose repetition may cost more than another dispatch
 MANY_SINKS = 6
 MANY_PLACES = 8
-MAX_UNROLLED = 16  # elements that a reduction folds as arithmetic in another kernel
-MOST_LOOKED_AT = 32  # consumers
-MANY_TIMES = 2.5  # at which one kernel would compute an element again
-TWICE = 2.0  # the same where other kernels compute it as well
-SEVERAL_TIMES = 1.2  # the same where an element should be computed once
+MAX_UNROLLED = 16  # most elements that a reduction folds as arithmetic in another kernel
+MOST_LOOKED_AT = 32  # consumers that are examined
+MANY_TIMES = 2.5  # store a value if one kernel would compute each element this often
+TWICE = 2.0  # the same if other kernels compute it as well
+SEVERAL_TIMES = 1.2  # the same with `computes_once`
 
 
-# A kernel's root, a view, the points of it, and whether they repeat elements.
+# A kernel's root, a view, its number of points, and whether these include broadcast copies.
 Place = tuple[int, int, float, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What is read of a stored node, and by which strides.
+    """A strided read of a stored node.
 
-    Those of a contraction's operand go over (kept, reduced), those of a gather's over its axes.
+    Strides of a contraction's operand are over (kept, reduced), those of a gather's operand over
+    its axes.
     """
 
     slot: int
@@ -59,36 +59,39 @@ class Decisions:
     Attributes
     ----------
     stored : set of int
-        Slots that get a buffer, `wanted` included; reductions and the like may join later.
+        Slots that get a buffer, including `wanted`. The builder may add others later, such as
+        reductions.
     unrolled : set of Node
         Reductions of a few elements, computed like elementwise ops.
     through : set of Node
-        Gathers that compute their operand where the indices say, rather than read it from a buffer.
+        Gathers that compute their operand at the indices instead of reading it from a buffer.
     cut : set of int
-        Stored because a kernel would grow too large: never merged into a consumer's kernel.
+        Slots stored because a kernel would grow too large; never merged into a consumer's kernel.
     sources : list of frozenset
-        The buffers that inlining the node reads; `FAULTS` where it notes indices out of range.
+        For each slot, the buffers that inlining the node reads, with `FAULTS` if it checks indices.
+    inlined : list of frozenset
+        For each slot, the nodes that a kernel computes inline for it.
     choosing : set of int
         Inline nodes that choose among more than two operands.
     part : list of int
-        In which part of a loop each node lies, where loops are cut.
+        For each slot, the number of the part that loop cuts divide the flush into.
     rerolled : list of range
-        The loops of which a kernel has all passes; the step is the period.
+        The loops of which one kernel has all passes; the step is the period.
     folded : dict
-        The node of the first pass of such a loop, for one of a later pass.
+        In such a loop: slot of a later pass -> the same slot in the first pass.
     passes : dict
-        How many passes such a node of the first one stands for.
+        In such a loop: slot of the first pass -> number of passes.
     equal : dict
-        The constants of such loops that have the value of one of the first pass, and that one.
+        In such a loop: slot of a constant -> equal constant of the first pass.
     depth : list of int
         Nodes of equal depth can share a kernel.
     contractions : dict
-        Anchors that are computed as a matrix product.
+        Anchors that are computed as a matrix product -> their operands.
     buffered : dict
-        What a node reads from buffers by indices, as `Op.buffered` names it. It is in `cut`: no
-        kernel both computes it and reads it so.
+        Slot -> the operands that it reads from buffers by indices (`Op.buffered`). These are in
+        `cut`, so that no kernel both computes and reads them.
     notes : dict
-        Why a slot is stored, where that was decided here.
+        Slot -> why it is stored, if that was decided here.
     """
 
     order: list[Node]
@@ -112,9 +115,9 @@ class Decisions:
     )
     buffered: dict[int, tuple[Operand, ...]] = field(default_factory=dict[int, tuple[Operand, ...]])
     max_bytes: int = 2**62  # of one buffer
-    computes_once: bool = False  # whatever can be stored, rather than anew where that is cheap
-    rerolls: bool = True  # a kernel may have the passes of a loop as a loop
-    varies: bool = False  # as of the request
+    computes_once: bool = False  # store shared values even if recomputing them is cheap
+    rerolls: bool = True  # a kernel may run the passes of a loop as a loop
+    varies: bool = False  # see `Request.varies`
     notes: Notes = field(default_factory=dict[int, Reason])
 
     def store(self, slot: int, reason: Reason) -> None:
@@ -127,7 +130,7 @@ class Decisions:
         return node.storage is None and (node.op.barrier or self.is_folded(node))
 
     def is_written_by_parts(self, node: Node) -> bool:
-        """Whether kernels write parts of the node: one for all would read too many buffers."""
+        """Whether several kernels write the node, because one would read too many buffers."""
         cut = node.op.variadic and self.slots[node] in self.cut
         return cut or node.op.is_written_by_parts(node)
 
@@ -148,18 +151,18 @@ class Decisions:
         return repeats_of(node) if node in self.unrolled else node.op.places(node)
 
     def kernel_of(self, slot: int) -> tuple[Any, ...]:
-        """Equal for stored values that one kernel computes, as far as it has room for them."""
+        """A key that is equal for stored values that may share a kernel, if their buffers fit."""
         node = self.order[slot]
         if self.is_inline(node) and slot not in self.cut:
             return self.depth[slot], node.meta.shape
         return (slot,)
 
     def cost_of(self, node: Node) -> int:
-        """Instructions of an inline node by itself."""
+        """Instructions per element of an inline node alone."""
         return repeats_of(node) if node in self.unrolled else node.op.cost
 
     def cost(self, slot: int, limit: int) -> int:
-        """Instructions for an element, from what is stored; past the limit they are not counted."""
+        """Instructions per element, starting from stored values; stops counting above the limit."""
         found = 0
         for node in self.below(slot):
             if self.is_inline(node) and (node is self.order[slot] or not self._is_stored(node)):
@@ -169,7 +172,7 @@ class Decisions:
         return found
 
     def reads_pending(self, slot: int) -> bool:
-        """Whether a value depends on results that another kernel of the flush stores."""
+        """Whether a value depends on results that other kernels of the flush store."""
         nodes = islice(self.below(slot), 1, MAX_BODY)
         return any(self.is_anchor(node) or self._is_stored(node) for node in nodes)
 
@@ -177,7 +180,7 @@ class Decisions:
         return self.slots[node] in self.stored
 
     def below(self, slot: int) -> Iterator[Node]:
-        """A value, and what is pending below it up to what is stored: what computing it visits."""
+        """The node in `slot` and its pending ancestors, down to and including stored ones."""
         seen, stack = {slot}, [slot]
         while stack:
             at = stack.pop()
@@ -191,7 +194,7 @@ class Decisions:
                         stack.append(other)
 
     def is_costly(self, slot: int, points: int) -> bool:
-        """Whether a pending value costs much to compute at so many points: it may have fewer."""
+        """Whether a pending value is costly to compute at `points` points (it may have fewer)."""
         node = self.order[slot]
         if node.storage is not None or slot in self.stored:
             return False
@@ -200,7 +203,7 @@ class Decisions:
 
 
 def is_flat(node: Node) -> bool:
-    """Whether a movement keeps every flat index: a reshape, or a permutation that moves nothing."""
+    """Whether a movement keeps every flat index: a reshape or a trivial permutation."""
     return (
         node.op.reads_by_map
         and node.meta.size == node.inputs[0].meta.size
@@ -216,7 +219,7 @@ def decide(
     computes_once: bool = False,
     rerolls: bool = True,
 ) -> Decisions:
-    """Apply the rules to the nodes of a flush, those of `cut` stored; linear in their number."""
+    """Apply the rules to the nodes of a flush, in linear time; the slots in `cut` are stored."""
     decisions = Decisions(
         request.order,
         request.slots,
@@ -234,7 +237,7 @@ def decide(
     _buffered(decisions)
     _store_reread(decisions)
     _cut_loops(decisions, request)
-    _unroll(decisions)  # also what costs less now that states of loops are stored
+    _unroll(decisions)  # again: reductions may be cheaper now that states of loops are stored
     _cut_large(decisions, max_buffers)
     _depths(decisions)
     if _store_shared(decisions):
@@ -259,10 +262,11 @@ def space_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _contractions(d: Decisions) -> None:
-    """Find the products of matrices, and store their operands.
+    """Find matrix products, and store their operands.
 
-    From the results down: a product that is an operand of another one is stored by then. A short
-    one with few rows or columns, that other kernels compute, is arithmetic there.
+    The search goes from the results down, so that a product that is an operand of another one is
+    already stored. A short product with few rows or columns becomes arithmetic in the kernels that
+    use it.
     """
     for slot, node in reversed(list(enumerate(d.order))):
         factors = _factors(d, node)
@@ -288,24 +292,24 @@ def _contractions(d: Decisions) -> None:
 
 
 def _moved(shape: tuple[int, ...], kept: tuple[int, ...], one: Operand, other: Operand) -> int:
-    """The extent of what moves one operand of a product alone."""
+    """The product of the extents that move only one operand of a product."""
     return prod(shape[k] for i, k in enumerate(kept) if one.strides[i] and not other.strides[i])
 
 
 def repeats_of(node: Node) -> int:
-    """The elements that a reduction folds into one."""
+    """The number of elements that a reduction folds into one."""
     return node.inputs[0].meta.size // max(1, node.meta.size)
 
 
 def _unroll(d: Decisions) -> None:
-    """Find the reductions of few elements that are arithmetic in the kernel of what uses them."""
+    """Find the reductions of few elements that become arithmetic in their consumers' kernels."""
     for slot, node in enumerate(d.order):
         if d.is_folded(node) and slot not in d.contractions and _is_arithmetic(d, node):
             d.unrolled.add(node)
 
 
 def _is_arithmetic(d: Decisions, node: Node) -> bool:
-    """Whether a reduction, of products or not, is arithmetic in the kernel of what uses it."""
+    """Whether a reduction, of products or not, becomes arithmetic in its consumers' kernels."""
     return (
         repeats_of(node) <= MAX_UNROLLED
         and (len(node.inputs) == 1 or node.inputs[0].meta.dtype.kind != "b")
@@ -322,7 +326,7 @@ def _cost_below(d: Decisions, node: Node) -> int:
 
 
 def _follows_over_rows(d: Decisions, node: Node) -> bool:
-    """Whether a reduction goes over rows that another one, which is not unrolled, went over."""
+    """Whether a reduction follows another one over the same rows that is not unrolled."""
     return any(
         d.is_folded(x) and x.attrs == node.attrs
         for operand in node.inputs
@@ -331,11 +335,11 @@ def _follows_over_rows(d: Decisions, node: Node) -> bool:
 
 
 def _is_inner(d: Decisions, slot: int) -> bool:
-    """Whether a reduction is part of what other kernels compute, and none that goes over its rows.
+    """Whether other kernels compute with a reduction, and none of them passes over its rows.
 
-    A result that is stored, or where its epilogue is, has a kernel that serves all lengths. Where
-    it spreads over the shape that was reduced, unless that is reduced along other axes, one kernel
-    may go over the rows twice. Only the nearest consumers are looked at.
+    If the result, or its epilogue, is stored, its own kernel serves rows of every length. If the
+    result is broadcast over the reduced shape, which is not then reduced along other axes, one
+    kernel may pass over the rows twice. Only the nearest consumers are examined.
     """
     node = d.order[slot]
     shape = node.inputs[0].meta.shape
@@ -349,7 +353,7 @@ def _is_inner(d: Decisions, slot: int) -> bool:
                 return False
             if at not in d.notes:
                 continue
-            inner = True  # other kernels of the flush go on from there
+            inner = True  # other kernels of the flush use it
         if wide and not d.consumers[at]:
             return False
         for consumer in d.consumers[at]:
@@ -373,11 +377,11 @@ def _is_inner(d: Decisions, slot: int) -> bool:
 
 
 def _buffered(d: Decisions) -> None:
-    """Store what ops read from buffers by indices, apart from what does that."""
+    """Store the operands that ops read from buffers by indices, in separate kernels."""
     for slot, node in enumerate(d.order):
         buffered = node.op.buffered(node) if node.storage is None else ()
         if buffered:
-            # An address inside a body can follow any map; a pass of its own reads buffers in order.
+            # Addresses inside a body can use any strides; a separate pass needs contiguous buffers.
             trace = _trace if node.op.inline else _in_order
             found = [trace(d, x, tuple(range(len(x.meta.shape)))) for x in buffered]
             if _reads_through(d, node) and _is_computed(d, d.order[found[0].slot]):
@@ -391,21 +395,21 @@ def _buffered(d: Decisions) -> None:
 
 
 def _reads_through(d: Decisions, node: Node) -> bool:
-    """Whether a gather is movement: its indices are lists, which are stored, and in range."""
+    """Whether a gather acts like movement: its indices are stored and known to be in range."""
     return node.op.reads_through(node) and all(
         d.order[d.slots[bottom(index)]].storage is not None for index in node.inputs[1:]
     )
 
 
 def _is_computed(d: Decisions, node: Node) -> bool:
-    """Whether a node, from which movement starts, is computed wherever it is looked at."""
+    """Whether a node where movement begins is computed inline in its consumers."""
     if d.slots[node] in d.stored or d.is_written_by_parts(node):
         return False
     return d.is_inline(node) or (node.storage is None and node.op.generates)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
-    """The two operands, of one shape, whose product is summed."""
+    """The two operands of one shape whose product is summed; None for other reductions."""
     if not d.is_folded(node) or node.meta.dtype.itemsize != 4:
         return None
     fold, multiplied = cast("Folding", node.op).folding()
@@ -419,7 +423,7 @@ def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
 
 
 def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
-    """Follow movement down to the node whose buffer will be read."""
+    """Follow movement to the node whose buffer will be read."""
     units = row_major(node.meta.shape)
     strides, offset = tuple(units[a] for a in axes), 0
     ranges = tuple((0, node.meta.shape[a]) for a in axes)
@@ -434,7 +438,7 @@ def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
 
 
 def _in_order(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
-    """The node whose buffer holds the elements in their order."""
+    """The node whose buffer holds the elements in row-major order."""
     units = row_major(node.meta.shape)
     while node.storage is None and d.slots[node] not in d.stored and is_flat(node):
         node = node.inputs[0]
@@ -482,23 +486,26 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
 def _is_too_large(
     d: Decisions, sources: frozenset[int], inlined: frozenset[int], max_buffers: int
 ) -> bool:
-    """Whether a kernel would bind too many buffers, or have too much text.
+    """Whether a kernel would bind too many buffers or be too long.
 
-    A node that chooses among many operands makes as much text as all its choices.
+    A node that chooses among many operands counts each of its choices.
     """
     choices = sum(len(d.order[s].inputs) for s in inlined & d.choosing)
     return len(sources) >= max_buffers or len(inlined) + choices >= MAX_BODY
 
 
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
-    """A pass binds buffers beside what it reads: parts of accumulators, places, the result."""
+    """Store operands of a pass until its buffers fit.
+
+    Besides what it reads, a pass binds parts of accumulators, positions and the result.
+    """
     beside = node.op.work_buffers
     while len(_needs(d, node)[0]) + beside > max_buffers and _cut_one(d, node, Reason.BUFFERS):
         pass
 
 
 def _needs_through(d: Decisions, slot: int) -> tuple[frozenset[int], frozenset[int]]:
-    """What a consumer of `slot` reads and inlines through it."""
+    """The buffers that a consumer of `slot` reads, and the nodes that it inlines, through it."""
     if slot in d.stored:
         return frozenset((slot,)), frozenset()
     return d.sources[slot], d.inlined[slot]
@@ -517,7 +524,7 @@ def _needs(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
-    """Store the operand that brings the most; False where there is none left to store."""
+    """Store the operand that needs the most buffers and nodes; False if none can be stored."""
     candidates: list[tuple[int, int, int]] = []
     for operand in node.inputs:
         lowest = bottom(operand)
@@ -534,17 +541,18 @@ def _cut_one(d: Decisions, node: Node, reason: Reason) -> bool:
 
 
 def _store_reread(d: Decisions) -> None:
-    """Store what one kernel would compute at several places, or for many broadcast copies.
+    """Store values that a kernel would compute at several places, or for many broadcast copies.
 
-    A place is a kernel and the movement through which it sees the value. From the results down, so
-    that places multiply along a chain; and what is stored is one place for all below it.
+    A place is a kernel and the movement through which it sees the value. The search goes from the
+    results down, so that places multiply along a chain, and a stored value is a single place for
+    everything below it.
     """
     views: dict[tuple[int, ...], int] = {}
     places: list[frozenset[Place]] = [frozenset()] * len(d.order)
     copies = [1.0] * len(d.order)
 
     def view_by(*moved: int) -> int:
-        """The number of a view: by what it sees another one, and which."""
+        """The number of a view, which is composed from another view and a movement."""
         return views.setdefault(moved, len(views) + 1)
 
     for slot in range(len(d.order) - 1, -1, -1):
@@ -558,7 +566,7 @@ def _store_reread(d: Decisions) -> None:
             above = d.order[consumer]
             ends = consumer in d.stored or d.is_anchor(above)
             seen = ((consumer, 0, _points(d, above, node), False),) if ends else places[consumer]
-            if d.is_written_by_parts(above):  # once for each operand that it is
+            if d.is_written_by_parts(above):  # once for each operand position
                 found.add((consumer, view_by(0, above.key), uses * node.meta.size, False))
             elif d.shifts(above):
                 lists = [d.slots[x] for x in above.inputs[1:]] if above in d.through else []
@@ -590,7 +598,7 @@ def _store_reread(d: Decisions) -> None:
 
 
 def _together(places: Iterable[Place], view: int) -> set[Place]:
-    """Places as one for each kernel, of those kernels that compute most."""
+    """Combine places into one for each kernel, for the kernels that compute most."""
     points: dict[int, float] = {}
     expanded: dict[int, bool] = {}
     for kernel, _, more, expands in places:
@@ -601,10 +609,10 @@ def _together(places: Iterable[Place], view: int) -> set[Place]:
 
 
 def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place]) -> Reason | None:
-    """Why to store a value of which some kernel would compute each element too often, if it would.
+    """The reason to store a value because a kernel would compute its elements too often, or None.
 
-    A place that sees a part of the value counts as that part, and one that computes it for all
-    points of a larger space as so many; but copies by broadcasting count as one.
+    A place counts in proportion to the points at which it computes the value, which may be fewer or
+    more than the value's elements. Broadcast copies count at most once.
     """
     node = d.order[slot]
     if node.meta.nbytes > d.max_bytes or not node.meta.size:
@@ -624,14 +632,14 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
 
 
 def _points(d: Decisions, root: Node, operand: Node) -> int:
-    """The points at which the kernel of `root` computes its operand."""
+    """The number of points at which the kernel of `root` computes its operand."""
     return operand.meta.size if d.is_anchor(root) else root.meta.size
 
 
 def _cut_loops(d: Decisions, request: Request) -> None:
-    """Cut loops between passes, and store what later parts need of earlier ones."""
+    """Cut loops between passes, and store the values that later parts need from earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
-    # Folds of much work by several passes in one kernel would be a long text.
+    # A kernel that folds costly elements in several passes would be too long.
     ends = d.notes.keys() | {
         slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)
     }
@@ -656,7 +664,7 @@ def _cut_loops(d: Decisions, request: Request) -> None:
 
 
 def _is_long(d: Decisions, slot: int) -> bool:
-    """Whether one element of what is folded takes much work."""
+    """Whether an element to be folded is costly."""
     return d.cost(slot, MAX_RECOMPUTED_COST) > MAX_RECOMPUTED_COST
 
 
@@ -665,9 +673,10 @@ def _never(node: Node) -> bool:
 
 
 def _equal_constants(d: Decisions) -> None:
-    """Find the constants that each pass of a loop has alike: one stands for all, until it does not.
+    """Find the constants that are equal in all passes of a loop, so that one replaces all.
 
-    To look one up in each pass takes a kernel as long as several ops do.
+    Looking up a constant in each pass takes a kernel as long as several ops. The plan is only valid
+    while the constants are equal (`Plan.holds`).
     """
     found: dict[int, list[int]] = {}
     for slot, first in d.folded.items():
@@ -679,7 +688,7 @@ def _equal_constants(d: Decisions) -> None:
 
 
 def rerolls(node: Node) -> bool:
-    """Whether a node looks at one element of each operand, by the same index."""
+    """Whether a node uses only the element at its own index of each operand."""
     if node.storage is not None:
         return False
     if bottom(node).op.constant or is_flat(node):
@@ -689,9 +698,10 @@ def rerolls(node: Node) -> bool:
 
 
 def _store_shared(d: Decisions) -> bool:
-    """Store what several kernels would compute anew at a higher cost.
+    """Store values that cost more if several kernels recompute them.
 
-    Returns whether kernels bind more buffers for it: those of values that read none.
+    Returns whether kernels may bind more buffers as a result: this is so if a stored value reads no
+    buffer itself.
     """
     binds_more = False
     sinks: list[frozenset[tuple[Any, ...]]] = [frozenset()] * len(d.order)
@@ -710,10 +720,10 @@ def _store_shared(d: Decisions) -> bool:
 
 
 def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
-    """The rule of cost, in buffer accesses per element and in instructions.
+    """The cost rule, in buffer accesses and in instructions per element.
 
-    Stored, a value costs what it reads, one write, and a read in each kernel; recomputed, what it
-    reads in each kernel.
+    A stored value costs its reads once, one write, and one read in each kernel. A recomputed value
+    costs its reads in each kernel.
     """
     if kernels < 2 or d.order[slot].meta.nbytes > d.max_bytes:
         return False
@@ -724,10 +734,10 @@ def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
 
 
 def _depths(d: Decisions) -> None:
-    """Count, along each path, the edges that no kernel can span.
+    """Compute depths: the largest number of edges on a path that no kernel can span.
 
-    Two nodes of equal depth, one the other's ancestor, are joined only by edges inside which the
-    flat index stays the same, so that one kernel can compute both.
+    If a node and its ancestor have equal depth, all edges between them keep the flat index, so one
+    kernel can compute both.
     """
     d.depth.clear()
     for at, node in enumerate(d.order):

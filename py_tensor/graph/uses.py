@@ -1,4 +1,4 @@
-"""Other uses of the nodes of a flush: what it may overwrite, and what is computed with it."""
+"""Uses of a flush's nodes outside it: which leaves it may overwrite, which nodes to add to it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request, bottom
 
-FEW = 16  # pending nodes outside a flush, however small, that are looked through for it
+FEW = 16  # pending nodes outside a flush that are searched even for the smallest flush
 
 
 class Uses(dict[Node, int]):
-    """How often each node is an operand of what pending nodes are made of.
+    """Node -> how often it is an operand of pending nodes and their ancestors.
 
-    To walk through all that is pending for each of many requests would take time quadratic in its
-    size. So each node is counted once, when a request is made among many pending nodes. A node
-    that is here is counted, with all its operands; and it is kept alive. Whoever takes a pending
-    one from its device but by a flush that came to its end has to begin with an empty table.
+    Walking over everything that is pending for each of many requests would take quadratic time.
+    Instead, each node is counted once, when a request is made among many pending nodes. If a node
+    is in the table, all its operands have been counted, and the table keeps it alive. The table
+    must be replaced by an empty one when a pending node is removed from its device other than by a
+    completed flush.
 
     Attributes
     ----------
     is_changing : bool
-        Set while counts are changed; where it stays set, an interrupt has left them wrong.
+        Set while counts change. If it is still set afterwards, an interrupt has left them wrong.
     """
 
     __slots__ = ("_youngest", "is_changing")
@@ -30,19 +31,19 @@ class Uses(dict[Node, int]):
     def __init__(self) -> None:
         super().__init__()
         self.is_changing = False
-        self._youngest: Node | None = None  # of the pending nodes that are counted
+        self._youngest: Node | None = None  # the newest pending node that is counted
 
     def count(self, pending: Iterable[Node], inside: Container[Node]) -> None:
-        """Count what pending nodes, youngest last, and their ancestors have as operands.
+        """Count the operands of pending nodes (newest last) and of their ancestors.
 
-        Those that are `inside` a flush soon are pending no more.
+        Nodes `inside` the flush will soon not be pending any more.
         """
         self.is_changing = True
         stack: list[Node] = []
-        nodes = list(pending)  # finalizers may take nodes out while this runs
+        nodes = list(pending)  # finalizers may remove nodes while this runs
         for node in reversed(nodes):
             if node is self._youngest:
-                break  # it was pending then, and so was all that is older
+                break  # it and all older nodes were counted before
             if node not in self:
                 stack.append(node)
         self._youngest = next((node for node in reversed(nodes) if node not in inside), None)
@@ -58,20 +59,20 @@ class Uses(dict[Node, int]):
         self.is_changing = False
 
     def counted(self, order: Iterable[Node]) -> list[tuple[Node, tuple[Node, ...]]]:
-        """Those of the nodes that were counted, and their operands."""
+        """The nodes among `order` that were counted, and their operands."""
         return [(node, node.inputs) for node in order if node in self] if self else []
 
     def outside(self, order: list[Node]) -> set[int]:
-        """The slots of those nodes of a flush that are operands of counted ones outside."""
+        """The slots of the nodes of a flush that are operands of counted nodes outside it."""
         inside = Counter([x for _, operands in self.counted(order) for x in operands])
         return {slot for slot, node in enumerate(order) if self.get(node, 0) > inside[node]}
 
     def remove(
         self, counted: list[tuple[Node, tuple[Node, ...]]], pending: Mapping[Node, int]
     ) -> None:
-        """Take out what a flush computed, and what was there for nothing else.
+        """Remove the nodes that a flush computed, and those that only they used.
 
-        `counted` is what the method of that name gave for the order of the flush before.
+        `counted` is the result of the method `counted` for the order of the flush, before it ran.
         """
         self.is_changing = True
         for node, operands in reversed(counted):
@@ -93,18 +94,18 @@ def overwritable_leaves(
 ) -> frozenset[int]:
     """Return the large leaves of a request that cannot be read after it.
 
-    A tensor reads what it holds, and so do the views of it that tensors hold: both count as
-    `live`. A pending node reads its operands: those of the flush drop theirs as they are stored,
-    and what is computed in passing is needed no more, unless something outside has it as an
-    operand.
+    A leaf can be read through a tensor that holds it or a view of it; both count as `live`. It can
+    also be read by a pending node that has it as an operand. Nodes of the flush drop their operands
+    when they are stored. Intermediate results of the flush do not need theirs afterwards, unless
+    something outside has such a result as an operand.
 
     Parameters
     ----------
     others : callable
-        Gives whatever may still be computed beside pending nodes: the nodes that the request was
-        made for, and those that others compute now. Nodes of the flush may be among them.
+        Returns nodes that may still be computed besides pending ones: those that the request was
+        made for, and those of other requests in progress. Nodes of the flush may be among them.
     may_overwrite : callable
-        Whether the backend can write over the elements of a stored node.
+        Whether the backend can overwrite the elements of a stored node.
     """
     order, slots, wanted = request.order, request.slots, request.wanted
     leaves = [
@@ -134,10 +135,11 @@ def overwritable_leaves(
 
 
 def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> list[Node]:
-    """Those of the pending nodes outside a flush that need what it computes in passing.
+    """The pending nodes outside a flush that need its intermediate results.
 
-    Without them that would be computed again with each, and in a loop that reads one of several
-    states that depend on each other, the expressions of the others would grow by every round.
+    If they were not computed too, the intermediate results would be recomputed for each of them.
+    Also, in a loop that reads one of several interdependent states, the expressions of the other
+    states would grow in every pass.
     """
     order, slots = request.order, request.slots
     if not _outside(request, pending):
@@ -153,7 +155,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     needed = [node for node in passing if slots[node] in shared]
     if not needed:
         return []
-    # list(): finalizers may take nodes out while this runs.
+    # list(): finalizers may remove nodes while this runs.
     outside = [
         node
         for node in list(pending)
@@ -163,10 +165,10 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
 
 
 def _outside(request: Request, pending: Mapping[Node, int]) -> int:
-    """How many pending nodes are no part of a flush; of few, those alone that have operands."""
+    """The number of pending nodes outside a flush; if there are few, only those with operands."""
     count = len(pending) - sum(map(pending.__contains__, request.live))
     if 0 < count <= FEW:
-        # list(): finalizers may take nodes out while this runs.
+        # list(): finalizers may remove nodes while this runs.
         return sum(bool(node.inputs) and node not in request.slots for node in list(pending))
     return count
 
@@ -177,7 +179,7 @@ def _will_be_stored(request: Request, node: Node) -> bool:
 
 
 def _shared(request: Request, pending: Mapping[Node, int], uses: Uses) -> set[int]:
-    """The slots of those nodes of a flush that are operands of what pending nodes outside need."""
+    """The slots of a flush that pending nodes outside, or their ancestors, have as operands."""
     count = _outside(request, pending)
     if count <= 0:
         return set()
@@ -189,14 +191,14 @@ def _shared(request: Request, pending: Mapping[Node, int], uses: Uses) -> set[in
 
 
 def _reached(slots: dict[Node, int], outside: Iterable[Node]) -> set[int]:
-    """The slots of those nodes of a flush that are operands of nodes outside and their ancestors.
+    """The slots of a flush that nodes outside, or their ancestors, have as operands.
 
-    Goes no further than the flush.
+    The search stops at nodes of the flush.
     """
     found: set[int] = set()
     nodes = list(outside)
     seen = set(nodes)
-    for node in nodes:  # grows on the way
+    for node in nodes:  # grows during the loop
         for operand in node.inputs:
             if operand in slots:
                 found.add(slots[operand])
@@ -207,7 +209,7 @@ def _reached(slots: dict[Node, int], outside: Iterable[Node]) -> set[int]:
 
 
 def _needing(slots: dict[Node, int], needed: Iterable[Node], outside: list[Node]) -> list[Node]:
-    """Those nodes outside a flush that need some of its nodes, by a path with no other of them."""
+    """The nodes of `outside` that reach some of `needed` without passing through the flush."""
     needing = set(needed)
     done: set[Node] = set()
     stack = outside[::-1]

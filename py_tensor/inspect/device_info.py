@@ -14,7 +14,7 @@ VENDORS = {
     "nvidia": "NVIDIA",
     "swiftshader": "SwiftShader",
 }
-"""Those of WebGPU's names, all in lower case, that are not written with one capital."""
+"""The spelling of vendors that are not just capitalized; WebGPU's names are lower-case."""
 
 
 class DeviceInfo(dict[str, Any]):
@@ -41,7 +41,7 @@ class DeviceInfo(dict[str, Any]):
         return ": ".join(part for part in (str(self.get("backend", "device")), name) if part)
 
     def rows(self) -> list[tuple[str, str]]:
-        """What else there is to know, most useful first."""
+        """The labels and texts of the table, most useful first."""
         rows = [
             (label, text)
             for key, (label, words) in WORDS.items()
@@ -52,7 +52,7 @@ class DeviceInfo(dict[str, Any]):
 
 
 def adapter_name(adapter: Mapping[str, Any]) -> str:
-    """What a person calls an adapter; "" where it has no name."""
+    """The readable name of an adapter; "" if it has none."""
     words = (_named(str(adapter.get(key) or "")) for key in ("vendor", "architecture"))
     vendor, architecture = words
     name = str(adapter.get("description") or "") or architecture
@@ -70,7 +70,7 @@ def _features(names: list[str]) -> str:
 
 
 def _limits(limits: Mapping[str, int]) -> str:
-    """Those that a tensor can meet."""
+    """The limits that affect tensors."""
     largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"])
     return (
         f"tensors of {in_bytes(largest)},"
@@ -87,7 +87,7 @@ def _arithmetic(implementations: Mapping[str, str]) -> str:
 
 
 def _self_test(results: Mapping[str, bool]) -> str:
-    """Of NaN, infinities, signed zero and integer overflow."""
+    """The results for NaN, infinities, signed zero and integer overflow."""
     wrong = [name.replace("_", " ") for name, is_right in results.items() if not is_right]
     if wrong:
         return f"not as NumPy: {', '.join(wrong)}"
@@ -95,14 +95,14 @@ def _self_test(results: Mapping[str, bool]) -> str:
 
 
 def _generation(number: int) -> str:
-    """Nothing, unless the device was lost before."""
+    """Empty, unless a device was lost before."""
     if number < 2:
         return ""
     return f"{number}: the device was lost {'once' if number == 2 else f'{number - 1} times'}"
 
 
 def in_bytes(count: int) -> str:
-    """Such as ``1.5 GiB``: at most one decimal place, none where it is 0."""
+    """A size such as ``1.5 GiB``, with at most one decimal, omitted if it is 0."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= size:
             return f"{count / size:.1f}".removesuffix(".0") + f" {unit}"
@@ -110,7 +110,7 @@ def in_bytes(count: int) -> str:
 
 
 SUBNORMALS = {"flushed": "0 to arithmetic, numbers to comparisons"}
-"""In words, where they differ from the value."""
+"""Descriptions of values, if they differ from the value."""
 WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "no_webgpu": ("no WebGPU", str),
     "lost": ("device lost", str),
@@ -124,4 +124,4 @@ WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "choices": ("choices", lambda found: ", ".join(f"{k} {v}" for k, v in found.items())),
     "generation": ("generation", _generation),
 }
-"""For each key the row's label, and its text; "" leaves it out."""
+"""For each key the row's label and a function for its text; "" omits the row."""

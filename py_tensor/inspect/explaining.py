@@ -227,10 +227,7 @@ def _on_cpu(nodes: Iterable[Node]) -> str:
 
 
 def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[Kernel], bool, int]:
-    """The kernels that compute nodes, each shown with its shape, and whether they are planned.
-
-    And the operations of each op by itself.
-    """
+    """The kernels that compute nodes, whether they are planned, and the unfused operations."""
     from py_tensor.backend.webgpu import WebGPU
 
     backend = device.backend
@@ -248,7 +245,7 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
 
 
 class _Description:
-    """Kernels of one request, described in their order; tensors get their names on the way."""
+    """Describes the kernels of one request in order, and names the tensors."""
 
     def __init__(
         self, wanted: Request, asked: dict[int, Shape], notes: Notes, backend: WebGPU
@@ -313,13 +310,13 @@ class _Description:
 
 
 def _family(kernel: graph.Kernel, first: str) -> str:
-    """What a kernel does as a whole; `first` is the family of its first program."""
+    """The family of a kernel as a whole; `first` is that of its first program."""
     own = next((stage.family for stage in kernel.stages if stage.family), "")
     return own or FAMILIES[first]
 
 
 def _ops(kernel: graph.Kernel) -> Iterator[str]:
-    """The names of the ops of a kernel, in the order of running."""
+    """The names of a kernel's ops, in execution order."""
     for stage in kernel.stages:
         for body in stage.bodies():
             yield from _ops_of(body)
@@ -395,7 +392,7 @@ def _cost(x: Kernel | Explanation) -> str:
 
 
 def _count_text(n: int) -> str:
-    """In units of 1000, three digits: "67.1 M"."""
+    """A count with three digits and a decimal prefix: "67.1 M"."""
     value, units = float(n), iter(("", "k", "M", "G", "T", "P"))
     unit = next(units)
     while value >= 999.5:

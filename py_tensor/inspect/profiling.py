@@ -19,7 +19,7 @@ from py_tensor.errors import DeviceError
 if TYPE_CHECKING:
     from py_tensor.backend.webgpu import Timed
 
-COARSE = 1000  # ns; a browser that rounds times rounds to far more
+COARSE = 1000  # ns; browsers that round times use much larger steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ def _written(text: str, path: str | Path | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of numbers; those of higher rank are left out first."""
+    """A column of numbers; columns with a higher rank are omitted first."""
 
     head: str
     width: int
@@ -305,7 +305,7 @@ class _Column:
     cell: Callable[[Kernel], str]
 
 
-NAME_WIDTH = 14  # that a table leaves for the names of kernels, if they are that long
+NAME_WIDTH = 14  # the width that a table reserves for long kernel names
 _COLUMNS = (
     _Column("calls", 6, 1, lambda k: str(k.calls)),
     _Column("time", 9, 0, lambda k: duration(k.time)),
@@ -318,7 +318,7 @@ _COLUMNS = (
 
 
 def _columns_for(width: int) -> list[_Column]:
-    """The columns that tell most, as many as fit, in their order."""
+    """The most important columns that fit, in their order."""
     chosen: list[_Column] = []
     for column in sorted(_COLUMNS, key=lambda c: c.rank):
         if sum(c.width + 1 for c in (*chosen, column)) > width:
@@ -328,7 +328,7 @@ def _columns_for(width: int) -> list[_Column]:
 
 
 def duration(ns: float) -> str:
-    """With three digits, in seconds or a part of them."""
+    """A duration with three digits and a unit."""
     for unit, size in (("s", 1e9), ("ms", 1e6)):
         if ns >= 0.9995 * size:
             return f"{_digits(ns / size)} {unit}"
@@ -336,7 +336,7 @@ def duration(ns: float) -> str:
 
 
 def _bytes_text(n: int) -> str:
-    """Bytes with three digits."""
+    """A number of bytes with three digits."""
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n >= 0.9995 * size:
             return f"{_digits(n / size)} {unit}"
@@ -344,10 +344,10 @@ def _bytes_text(n: int) -> str:
 
 
 def _rate(amount: int, ns: int) -> str:
-    """Per second, in units of 10**9."""
+    """A rate per second in units of 10**9."""
     return _digits(amount / ns) if ns else "-"
 
 
 def _digits(x: float) -> str:
-    """Three digits, or all before the point; of what is below 0.1, two behind it."""
+    """A number with three digits, or all before the point; below 0.1, with two decimals."""
     return f"{x:.0f}" if x >= 99.95 else f"{x:.3g}" if x >= 0.0995 else f"{x:.2f}"

@@ -130,7 +130,7 @@ hypot = binary(
 
 
 def _hypot(np: Any, x: Any, y: Any) -> Any:
-    """Infinite beside an infinite leg; the C library has NaN there for a signaling NaN."""
+    """Infinite if a leg is infinite; the C library returns NaN there for a signaling NaN."""
     return np.where(np.isinf(x) | np.isinf(y), x.dtype.type(np.inf), np.hypot(x, y))
 
 

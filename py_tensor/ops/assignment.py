@@ -194,7 +194,7 @@ def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
 
 
 def _repeated(values: Tensor, size: int) -> Tensor:
-    """The elements over and over, so many in all."""
+    """The elements, repeated to a total number."""
     flat = reshape_copy(values, (values.size,))
     if flat.size == size:
         return flat
@@ -318,7 +318,7 @@ class flatiter:  # noqa: N801 - NumPy's name
         return flatten(self.base)
 
     def _place(self, key: Any) -> tuple[int, ...] | None:
-        """The index of one element in the tensor; None where the key is no int."""
+        """The index of one element in the tensor; None if the key is not an int."""
         if isinstance(key, bool) or not hasattr(key, "__index__") or getattr(key, "ndim", 0):
             return None
         at, n = as_index(key), len(self)

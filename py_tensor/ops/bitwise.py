@@ -31,9 +31,9 @@ SHIFTED = Accepts(
 
 
 def _shifted(np: Any, shift: Any, x: Any, y: Any, beyond: Any) -> Any:
-    """A shift, and what is left of `x` by a count that is negative, or the width or more.
+    """A shift, and its result for counts that are negative, or at least the width.
 
-    NumPy takes a count of 64 bits modulo 2**32 where addresses have 32 bits, as in Pyodide.
+    NumPy takes a 64-bit count modulo 2**32 on platforms with 32-bit addresses, such as Pyodide.
     """
     inside = (y >= 0) & (y < 8 * x.dtype.itemsize)
     shifted = shift(x, np.where(inside, y, 0).astype(y.dtype))
@@ -95,6 +95,6 @@ right_shift = binary(
 )
 install("__invert__", invert)
 
-# The array API's names, and NumPy's other one.
+# Names of the array API, and NumPy's alias.
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 bitwise_invert = bitwise_not = invert

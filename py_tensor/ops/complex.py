@@ -40,12 +40,12 @@ conjugate: Unary = unary(  # annotated, since its derivative is made from it
 
 
 def parts_of(x: Tensor) -> tuple[Tensor, Tensor]:
-    """The real and the imaginary parts of complex numbers, as values."""
+    """The real and the imaginary parts of complex numbers, as new tensors."""
     return apply(REAL_PART, (x,)), apply(IMAG_PART, (x,))
 
 
 def joined(real: Tensor, imag: Tensor) -> Tensor:
-    """Complex numbers of their real and their imaginary parts."""
+    """Complex numbers made from real and imaginary parts."""
     return apply(COMPLEX, (real, imag))
 
 
@@ -133,7 +133,7 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def conjugated(x: Tensor) -> Tensor:
-    """The conjugates; of a real dtype the tensor itself."""
+    """The conjugates; for a real dtype the tensor itself."""
     return conjugate(x) if x.dtype.kind == "c" else x
 
 

@@ -18,7 +18,7 @@ from py_tensor.graph.op import Op
 from py_tensor.ops.operands import node_of
 from py_tensor.tensor import Tensor
 
-# A node: its op, attributes, meta and key, and the places of its operands among all before it.
+# A node: its op, attributes, meta and key, and the positions of its operands among earlier nodes.
 _Made = tuple[Op, Any, Meta, int, tuple[int, ...]]
 
 
@@ -26,7 +26,7 @@ _Made = tuple[Op, Any, Meta, int, tuple[int, ...]]
 class _Recipe:
     """The nodes between operands and a result, the result last.
 
-    `tensors` and `elements` are what a device counts for those that are no tensors here.
+    `tensors` and `elements` are counted by a device for the intermediate nodes without tensors.
     """
 
     made: tuple[_Made, ...]
@@ -35,10 +35,10 @@ class _Recipe:
 
 
 class Composition:
-    """A function of tensors, and of arguments that can be hashed, which records ops.
+    """A function of tensors and hashable arguments that records ops.
 
-    `compose` must be a function of its operands' nodes alone: it reads no elements, and returns
-    neither a view nor an operand. It gets tensors of its own, which nobody can write to meanwhile.
+    `compose` must depend only on its operands' nodes: it must not read elements, nor return a view
+    or an operand. It receives new tensors, which no other code can write to meanwhile.
     """
 
     __slots__ = ("_compose", "_recipes")
@@ -79,10 +79,10 @@ def _follow(made: tuple[_Made, ...], nodes: list[Node]) -> Node:
 
 
 def _recipe_between(result: Node, operands: list[Node]) -> _Recipe | None:
-    """What lies between operands and a result.
+    """The recipe between operands and a result.
 
-    None where that does not follow from the operands' metas: where it holds stored elements, as
-    when a flush came between, or where one operand stands for two.
+    None if it does not follow from the operands' metas: if it contains stored elements, for example
+    after a flush in between, or if the same node is passed as two operands.
     """
     places = {node: place for place, node in enumerate(operands)}
     if len(places) < len(operands) or result in places:

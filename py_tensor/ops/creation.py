@@ -140,7 +140,7 @@ def _has_elements(value: object) -> bool:
 
 
 def _own(given: Any, value: Scalar) -> DType:
-    """The dtype of a number that may have come as one of NumPy's."""
+    """The dtype of a number that may be a NumPy scalar."""
     own = getattr(given, "dtype", None)
     if own is None:
         return dtypes.of_scalar(value)
@@ -345,7 +345,7 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
     return _named(ARANGE, _ramp("arange", count, start, step, target, place))
 
 
-_int_range = Composition(_range)  # of Python's ints, which are equal only where they are alike
+_int_range = Composition(_range)  # only for ints, because equal numbers of other types may differ
 
 
 def _number(op: str, value: Any) -> Real:
@@ -356,7 +356,7 @@ def _number(op: str, value: Any) -> Real:
 
 
 def _whole(value: Real) -> Real:
-    """An integer or bool tensor as the integer: the dtype of a range depends on it."""
+    """Read an integer or bool tensor as a Python int, because the range's dtype depends on it."""
     is_whole = isinstance(value, Tensor) and value.dtype.kind != "f"
     return int(value) if is_whole else value
 
@@ -392,7 +392,7 @@ def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: De
 
 
 def _wrapped(value: Real, dtype: DType) -> Real:
-    """A negative step of an unsigned range counts by wrapping around."""
+    """A negative step of an unsigned range works by wrapping around."""
     return int(value) % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
 
 
@@ -454,7 +454,7 @@ def _between(
     axis: int,
     device: Any,
 ) -> Any:
-    """`linspace` between ends that are tensors, or have axes."""
+    """`linspace` between ends that are tensors or have axes."""
     if device is not None and not any(isinstance(v, Tensor) for v in (start, stop)):
         start = tensor_of(start, "linspace", device=parse(device))
     given = in_common_dtype("linspace", start, stop)

@@ -3,7 +3,7 @@
     exp = unary("exp", FLOATING, "exp_{t}({0})", lambda np, x: np.exp(x), vjp=..., doc="...")
 
 Decisions that depend only on shapes, dtypes and devices are made once for each combination and
-cached as a recipe, so recording an op again costs one look-up.
+cached as a recipe, so recording an op again costs one lookup.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored
 from py_tensor.shapes import broadcast, size_of
 from py_tensor.tensor import Tensor, install
 
-# What definitions make.
+# The types of defined functions.
 Unary = Callable[..., Tensor]
 Binary = Callable[..., Tensor]
 
@@ -62,7 +62,7 @@ class UnaryMethod(Protocol):
 
 
 class BinaryMethod(Protocol):
-    """A method that is the function created by `binary`."""
+    """A method that is the same object as the function created by `binary`."""
 
     def __call__(
         self,
@@ -79,8 +79,8 @@ class BinaryMethod(Protocol):
     ) -> Tensor: ...
 
 
-# What definitions give: numpy(np, *arrays), and vjp(g, y, *operands, None) with a gradient for each
-# operand, or None.
+# The callables in definitions: numpy(np, *arrays), and vjp(g, y, *operands, None), which returns a
+# gradient or None for each operand.
 OnArray = Callable[[Any, Any], Any]
 OnArrays = Callable[[Any, Any, Any], Any]
 UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
@@ -159,13 +159,13 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
     kinds = [*op.leading, *([dtype] * len(rest))]
     nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(given, kinds, strict=True))
-    if all(node.meta.shape != shape for node in nodes):  # constants alone: one of them is expanded
+    if all(node.meta.shape != shape for node in nodes):  # only constants: one of them is expanded
         nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
     return Tensor(bind(op, nodes))
 
 
 class Number(NamedTuple):
-    """How a Python number becomes a constant with tensors: the accepted ints and the dtype."""
+    """The conversion of a Python number beside tensors: the accepted ints and the dtype."""
 
     low: int
     high: int
@@ -180,9 +180,9 @@ class Recorded(NamedTuple):
     Attributes
     ----------
     before : tuple
-        The steps from each operand to what the op's node takes; of a number there are none.
+        The steps from each operand to the op's input; none for a number.
     meta, key
-        Of that node.
+        Those of the op's node.
     number : Number
     """
 
@@ -192,15 +192,15 @@ class Recorded(NamedTuple):
     number: Number
 
 
-# The steps of a tensor, the meta and key of the result, and of the number beside it all that
-# `Number` has. It is flat because unpacking it once is faster than looking at attributes.
+# The steps of a tensor, the meta and key of the result, and the fields of `Number` for the number
+# beside it. It is flat because unpacking it once is faster than reading attributes.
 WithNumber = tuple[tuple[Step, ...], Meta, int, int, int, Callable[[Any], Scalar], Meta, int]
 
 
 def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
-    """What an op records for operands, each a meta, or `float` or `int` for a number.
+    """The recipe of an op for operands, each a meta, or `float` or `int` for a number.
 
-    None where `_apply` does more: of numbers alone, on several devices, without elements.
+    None if `apply` has to do more: for numbers only, several devices, or no elements.
     """
     metas = [kind for kind in kinds if type(kind) is Meta]
     numbers = [kind for kind in kinds if type(kind) is not Meta]
@@ -236,7 +236,7 @@ def _number(dtype: DType, device: Device) -> Number:
     return Number(low, high, dtypes.converter(dtype), meta, key_of(CONST, None, meta))
 
 
-# What `_recorded` gives, by an op and the kinds of its operands.
+# The results of `_recorded`, by op and kinds of operands.
 _applied = Recipes[tuple[Any, ...], Recorded | None](_recorded)
 
 
@@ -245,9 +245,9 @@ def register(
 ) -> None:
     """Register a public function by name, with the op it records, and install it as a method.
 
-    What is known of it becomes attributes: of elementwise ops `ulp`, the largest error of a float32
-    result (None where none is promised), which the docstring and the page's reference tell and the
-    tests hold it to; and `operator`, the name of the method by which Python writes it.
+    An elementwise function gets the attributes `ulp`, the largest error of a float32 result (None
+    without a bound), which the docstring and the page's reference state and the tests check; and
+    `operator`, the name of the method of its Python operator.
     """
     if op is not None:
         function.op = op
@@ -263,13 +263,13 @@ def same_dtype(dtype: DType) -> DType:
 
 
 class Loop(NamedTuple):
-    """What an elementwise function computes in, and the dtype of the result for operands of one."""
+    """The dtypes in which an elementwise function computes, and the result dtype for each."""
 
     accepts: Accepts
     result: Callable[[DType], DType]
 
     def types(self, nin: int, nout: int) -> list[str]:
-        """The dtypes of operands and results that need no conversion, by NumPy's letters."""
+        """The signatures without conversions, in NumPy's type characters."""
         found: list[str] = []
         for dtype in dtypes.ALL:
             if dtype.kind in self.accepts.kinds and self.accepts.compute(dtype) is dtype:
@@ -279,7 +279,7 @@ class Loop(NamedTuple):
 
 
 LOOPS: dict[str, Loop] = {}
-"""Of elementwise functions whose operands have one dtype, by name."""
+"""The loops of elementwise functions whose operands have one dtype, by name."""
 UFUNCS: list[Any] = []
 """Elementwise functions whose methods are not installed yet; `ufuncs` installs them."""
 
@@ -287,7 +287,7 @@ UFUNCS: list[Any] = []
 def count_operands(
     function: Any, nin: int, nout: int = 1, loop: Loop | None = None, signature: str | None = None
 ) -> None:
-    """Give an elementwise function what NumPy's tell of themselves: it is a `ufunc` then."""
+    """Give an elementwise function the attributes of NumPy's ufuncs, so that it is a `ufunc`."""
     function.nin, function.nout, function.nargs = nin, nout, nin + nout
     function.identity = _IDENTITIES.get(function.__name__)
     function.signature = signature
@@ -344,16 +344,16 @@ def check_options(
 ) -> None:
     """Check options of NumPy's elementwise functions that do not change the result.
 
-    `subok` is not among them: results are tensors.
+    `subok` is not checked, because results are always tensors.
 
     Raises
     ------
     TypeError
-        For a `signature`: `dtype` says what to compute in.
+        For a `signature`; use `dtype` instead.
     DTypeError
-        For an operand that `casting` does not let become what is computed in.
+        If `casting` does not allow an operand to be converted to the dtype of the computation.
     ValueError
-        For another `casting` or `order` than NumPy's.
+        For a `casting` or `order` that NumPy does not have.
     """
     if signature is not None:
         raise TypeError(f"{op}: signature is not supported; use dtype")
@@ -370,7 +370,7 @@ def check_options(
     for x in given:
         if isinstance(x, Tensor):
             dtypes.check_cast(op, x.dtype, target, casting)
-        elif casting != "unsafe":  # a number of Python's, of which the kind counts
+        elif casting != "unsafe":  # a Python number: only its kind counts
             own = dtypes.of_scalar(x)
             own = target if own.kind == "i" and target.kind == "u" else own
             check_kind(op, own, target, "there is casting='unsafe'")
@@ -384,12 +384,12 @@ def _asked(
     signature: object,
     order: object,
 ) -> Sequence[Operand]:
-    """The operands, in the dtype that is asked for; of what gives bools it is that of the result.
+    """The operands in the requested dtype; for an op with bool results, that is the result's dtype.
 
     Raises
     ------
     DTypeError
-        For a dtype that the op does not compute in, or to which operands are not to be converted.
+        If the op does not compute in the dtype, or `casting` does not allow the conversion.
     """
     gives = dtypes.bool_ if op.accepts is dtypes.LOGICAL else op.gives
     if isinstance(gives, DType) and dtype is not None:
@@ -500,8 +500,8 @@ def comparison(
 ) -> Binary:
     """Define an elementwise comparison, and its method ``__{operator}__``.
 
-    Integers are compared exactly with Python's numbers. An integer that the tensor's dtype cannot
-    hold lies on one side of all that it can, and a float between two integers.
+    Integers are compared exactly with Python numbers: an integer outside the tensor's dtype is
+    below or above all its values, and a float lies between two integers.
     """
     decide = _deciding(operator)
     op = Elementwise(
@@ -521,7 +521,7 @@ def comparison(
         return apply(op, (first, second)) if decided is None else decided
 
     def apart_by_sign(x: Tensor, y: Tensor) -> Tensor | None:
-        """Of uint64 and signed integers, which no dtype holds both: by bits, and by the sign."""
+        """Compare uint64 and signed integers by bits and sign; None for other dtypes."""
         if not _lack_a_dtype(x.dtype, y.dtype):
             return None
         negative: Any = (x if x.dtype.kind == "i" else y) < 0
@@ -550,7 +550,7 @@ def _deciding(operator: str) -> Callable[[Any, Any], bool]:
 
 
 def _lack_a_dtype(a: DType, b: DType) -> bool:
-    """Whether they are uint64 and a signed integer dtype."""
+    """Whether the dtypes are uint64 and a signed integer dtype."""
     return {a.kind, b.kind} == {"i", "u"} and dtypes.uint64 in (a, b)
 
 
@@ -559,9 +559,9 @@ def _has_integers(x: Tensor | Scalar) -> bool:
 
 
 def _beside_integers(operator: str, number: float) -> Scalar:
-    """What may stand for a float to the right of integers: an integer, or the float itself.
+    """The number to compare integers with instead of a float: an integer, or the float itself.
 
-    It is the float where all integers compare alike with it: infinite, NaN, or equal to none.
+    It is the float if all integers compare alike with it: if it is infinite, NaN or equal to none.
     """
     if not math.isfinite(number) or (operator in ("eq", "ne") and number % 1):
         return number
@@ -571,7 +571,7 @@ def _beside_integers(operator: str, number: float) -> Scalar:
 def _decided(
     decide: Callable[[Scalar, Scalar], bool], x: Tensor | Scalar, y: Tensor | Scalar
 ) -> Tensor | None:
-    """A comparison of integers with what is none of them: for all elements the same as for 0."""
+    """A comparison of integers with a number that is out of range: the result of 0 for all."""
     tensor, scalar = (x, y) if isinstance(x, Tensor) else (y, x)
     if not _has_integers(tensor) or isinstance(scalar, Tensor | complex):
         return None
@@ -593,7 +593,7 @@ def binary_of(
 ) -> Binary:
     """Create the public function of an existing op of two operands, like `binary`.
 
-    `record` stands in for `apply` where the operands are not two tensors.
+    `record` replaces `apply` if the operands are not two tensors.
     """
 
     def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Meta, int] | None:
@@ -623,10 +623,10 @@ def binary_of(
         return apply(op, (x, y))
 
     def recording(other: Callable[[Any, Any], Any]) -> Binary:
-        """The op, which leaves to `other` what is no tensor, and neither tensor nor number beside.
+        """The op for a tensor with a tensor or a number; calls `other` for all other operands.
 
-        Made once for the function and once for the operator: a call within a call would cost as
-        much as a third of all the rest.
+        It is made separately for the function and the operator, because an additional call would
+        increase the overhead by a third.
         """
 
         def function(x: Operand, y: Operand, /) -> Tensor:
@@ -658,9 +658,9 @@ def binary_of(
         return function
 
     def reflected(other: Callable[[Any, Any], Any]) -> Binary:
-        """The op on a tensor and a number before it, which leaves to `other` all else.
+        """The op with a number to the left of a tensor; calls `other` for all other operands.
 
-        Written out, as `recording` is, for the time that a call takes.
+        It is written out, like `recording`, to save the overhead of a call.
         """
 
         def function(x: Tensor, y: Operand, /) -> Tensor:
@@ -719,7 +719,7 @@ def _composed(
     dtype: object,
     casting: str,
 ) -> Tensor:
-    """What `compose` makes of operands in one dtype, which broadcast."""
+    """Call `compose` on operands in one dtype that broadcast."""
     given = coerce(name, operands)
     shape = broadcast(name, *(x.shape for x in given if isinstance(x, Tensor)))
     common = common_dtype(name, given)
@@ -793,7 +793,7 @@ _OF_UNLIKE = {"eq": False, "ne": True}  # what each element gives beside None or
 
 
 def _repeating(multiply: Binary) -> Binary:
-    """`*` as NumPy's scalars have it: of one and a list or a tuple, the sequence repeated."""
+    """`*` as for NumPy scalars: a scalar and a list or a tuple repeat the sequence."""
 
     def product(x: Operand, y: Operand, /) -> Any:
         for scalar, sequence in ((x, y), (y, x)):
@@ -805,7 +805,7 @@ def _repeating(multiply: Binary) -> Binary:
 
 
 def _left_to(other: object, method: str, x: Tensor) -> Any:
-    """What an operand's own operator makes of a scalar, which is read, as of a number."""
+    """Read a scalar and call the other operand's operator with the number."""
     own = getattr(other, method, None) if x.is_scalar and takes_numbers(other) else None
     return NotImplemented if own is None else own(x.item())
 

@@ -205,7 +205,7 @@ def _sigmoid(np: Any, x: Any) -> Any:
 
 
 def _tanh(np: Any, x: Any) -> Any:
-    """At an infinity the imaginary part has the sign of the operand's, as the standard has it."""
+    """At an infinity the imaginary part has the sign of the operand's, as in the standard."""
     found = np.asarray(np.tanh(x))
     if found.dtype.kind == "c":
         at = np.isinf(x.real) & np.isfinite(x.imag)
@@ -468,11 +468,11 @@ def _share(a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
 
 
 def _float_power(np: Any, x: Any, y: Any) -> Any:
-    """`np.power`, which takes the square root where one exponent of 0.5 serves a whole row.
+    """`np.power`, without its use of the square root for rows with the single exponent 0.5.
 
-    That of -inf would be NaN, where IEEE 754 and other exponents have inf, and that of -0 would be
-    -0, where they have 0. A signaling NaN to the power of 0, and 1 to the power of one, would be
-    NaN, where a quiet one gives 1.
+    The square root of -inf is NaN, where IEEE 754 and other exponents give inf, and that of -0 is
+    -0 instead of 0. Also, with NumPy a signaling NaN to the power of 0, and 1 to the power of a
+    signaling NaN, are NaN, where a quiet NaN gives 1.
     """
     rooted = ((x == -np.inf) | (x == 0)) & (y == 0.5)
     powers = np.where(rooted, np.abs(x), np.power(x, y))
@@ -519,7 +519,7 @@ def power(
             y = y if isinstance(y, int | float | complex) else in_dtype("power", y, dtype)
         return stored("power", power(x, y), out, where, casting)
     if isinstance(x, Tensor) and x.dtype.kind == "c" and isinstance(y, int | float):
-        known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # which NumPy takes too
+        known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # NumPy uses these shortcuts too
         if known is not None:
             return known(x)
     if isinstance(y, int) and not isinstance(y, bool) and isinstance(x, Tensor):
@@ -536,7 +536,7 @@ def power(
 
 
 def _refuse_negative(x: Operand, y: Tensor) -> None:
-    """Raise ValueError where integers have negative integer powers."""
+    """Raise ValueError for negative integer powers of integers."""
     if common_dtype("power", coerce("power", (x, y))).kind != "i":
         return
     powers = known(y)

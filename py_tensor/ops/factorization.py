@@ -21,16 +21,16 @@ from py_tensor.shapes import Shape, size_of
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Factor(Op):
-    """What becomes of matrices, whose columns lie along the last axis.
+    """An op on matrices whose columns lie along the last axis.
 
-    Attributes are how many columns are the identity's, the first of each matrix.
+    The node's attribute is the number of columns of an identity, which precede the matrix.
 
     Attributes
     ----------
     numbers : int or None
-        Elements that each matrix gives; None where it gives as many as it has, in their places.
+        The number of elements in each matrix's result; None for a result of the same shape.
     on_arrays : callable
-        ``on_arrays(np, x, beside)`` is the same by NumPy.
+        ``on_arrays(np, x, beside)`` computes the same with NumPy.
     """
 
     numbers: int | None
@@ -111,7 +111,7 @@ def _triangle(np: Any, x: Array, beside: int) -> Array:
 
 
 def _orthogonal(np: Any, x: Array, beside: int) -> Array:
-    """The columns of both factors; below those of the triangle lie zeros."""
+    """The columns of both factors, with zeros below those of the triangle."""
     a = _swapped(np, x[..., beside:, :])
     q, r = np.linalg.qr(a, mode="complete" if beside == x.shape[-1] else "reduced")
     found = np.zeros_like(x)
@@ -126,12 +126,12 @@ def _factor(
     return Factor(name, vjp=NOT_DIFFERENTIABLE, numbers=numbers, on_arrays=on_arrays)
 
 
-# Columns of matrices, and of right sides behind them: these become solutions.
+# Takes the columns of matrices followed by those of right-hand sides, which become the solutions.
 SOLVE = _factor("solve", None, _solved)
 # The determinant; and its sign, or its angle as a number of size 1, and its logarithm.
 DET = _factor("det", 1, _determinant)
 SLOGDET = _factor("slogdet", 2, _sign_and_logarithm)
-# Rows of a positive definite matrix become those of a triangle; what lies above it says nothing.
+# Rows of a positive definite matrix become those of a triangle; elements above it are ignored.
 CHOLESKY = _factor("cholesky", None, _triangle)
-# Columns of the identity, if any, and of a matrix become those of an orthogonal one and a triangle.
+# Columns of an optional identity and a matrix become those of an orthogonal matrix and a triangle.
 QR = _factor("qr", None, _orthogonal)

@@ -2,13 +2,13 @@
 
 A function of two operands is reduced over an axis by calling it on parts of the tensor:
 
-- One in `ASSOCIATIVE` folds halves: the first half of the axis with the second, and so on, in
-  log2(n) steps. Running results take as many steps, each over the whole tensor (W. D. Hillis and G.
-  L. Steele, Data Parallel Algorithms, 1986).
-- Any other goes along the axis in order, as NumPy's does: one that is an op of its own in a kernel
-  of one invocation for each result; one that is made of others is called once for each element.
+- A function in `ASSOCIATIVE` combines halves: the first half of the axis with the second, and so
+  on, in log2(n) steps. `accumulate` takes as many steps, each over the whole tensor (W. D. Hillis
+  and G. L. Steele, Data Parallel Algorithms, 1986).
+- Any other function is applied along the axis in order, as in NumPy: an op in a kernel with one
+  invocation per result; a composition by one call per element.
 
-Sums, products, extremes, bitwise and logical functions, and differences, have kernels of their own.
+Sums, products, extremes, bitwise and logical functions, and differences have dedicated kernels.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ ASSOCIATIVE = {
     "multiply",
 }  # fmt: skip
 
-LEVELS = 3  # of halves, that one kernel folds
+LEVELS = 3  # the number of halvings in one kernel
 
 # -- Kernels ------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ def _numbers(x: Tensor, axis: int) -> Tensor:
 
 
 def _grad_extremes(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
-    """What an extreme gets goes to the element that it was first."""
+    """The gradient of an extreme goes to the first element that attains it."""
     (axis,) = attrs
     numbers = _numbers(x, axis)
     before = gathered(y, (axis,), (maximum(numbers - 1, 0),), axis, "")
@@ -142,12 +142,12 @@ SCANS = {
 
 
 def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
-    """The dtype in which a function is folded, whose results are its operands in turn.
+    """The dtype for reducing with a function, whose results are operands of later calls.
 
     Raises
     ------
     DTypeError
-        Where the function gives another dtype than it takes, as a comparison of numbers does.
+        If the result's dtype differs from that of the operands, as for a comparison of numbers.
     """
     loop = LOOPS.get(function.__name__)
     if loop is None:
@@ -155,7 +155,7 @@ def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
     wanted = None if dtype is None else dtypes.parse(dtype)
     target = loop.accepts.check(name, wanted or given)
     gives = loop.result(target)
-    if gives is dtypes.bool_ is (wanted or given):  # as a comparison of bools, computed in int32
+    if gives is dtypes.bool_ is (wanted or given):  # a comparison of bools, computed in int32
         return gives
     if gives is not target or (wanted is not None and target is not wanted):
         raise DTypeError(f"{name}: returns {gives}, not {wanted or target}")
@@ -167,9 +167,9 @@ def _part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
 
 
 def _halved(function: Any, x: Tensor) -> Tensor:
-    """An associative function folded over axis 0, which has elements; the axis stays.
+    """Reduce over axis 0, which is not empty, with an associative function; keeps the axis.
 
-    A kernel folds few levels: one for all would be as long as the axis.
+    A kernel combines only a few levels, because its code for all would grow with the axis.
     """
     rest: Tensor | None = None
     level = 0
@@ -196,7 +196,7 @@ def reduced_by(
     initial: Scalar | None,
     where: Operand,
 ) -> Tensor:
-    """A function of two operands folded over axes, with NumPy's options; perhaps by a `kernel`."""
+    """Reduce over axes with a function of two operands, or its `kernel`, with NumPy's options."""
     name = f"{function.__name__}.reduce"
     x = tensor_of(array, name)
     x = converted(x, computed_in(function, name, x.dtype, dtype))
@@ -247,9 +247,9 @@ def _folded(
     beginning: Tensor | None,
     begins: bool,
 ) -> Tensor:
-    """A fold of elements that there are.
+    """Reduce a nonempty tensor.
 
-    `beginning` comes before them where it `begins`, or where `chosen` leaves out elements.
+    `beginning` precedes the elements if it `begins`, or if `chosen` omits some of them.
     """
     name = function.__name__
     begin = beginning if begins else None
@@ -285,7 +285,7 @@ def _folded(
 
 
 def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out: Out) -> Tensor:
-    """Each element along an axis folded with all before it."""
+    """Combine each element along an axis with all before it."""
     name = f"{function.__name__}.accumulate"
     x = tensor_of(array, name)
     if not x.ndim:
@@ -324,18 +324,18 @@ def _running(function: Any, name: str, x: Tensor, at: int) -> Tensor:
     return concat(found, at)
 
 
-MOST_IN_ORDER = 1 << 16  # elements that one invocation goes along: a dispatch must end soon
+MOST_IN_ORDER = 1 << 16  # the most elements in an invocation's loop, to limit a dispatch's time
 
 
 def _is_kernel(function: Any, x: Tensor) -> bool:
-    """Whether a dedicated kernel folds a function in order; it has no derivative."""
+    """Whether a dedicated kernel reduces with the function in order; it has no derivative."""
     op = getattr(function, "op", None)
     is_op = isinstance(op, Elementwise) and op.result(x.dtype) is x.dtype
     return is_op and x.dtype.kind != "b" and x.size > 0 and not is_traced()
 
 
 def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
-    """An op folded in order over the middle one of three axes: its last result, or all of them."""
+    """Apply an op in order along the middle one of three axes; return the last result or all."""
     found: list[Tensor] = []
     for start in range(0, x.shape[1], MOST_IN_ORDER):
         part = _part(x, 1, start, start + MOST_IN_ORDER)
@@ -355,7 +355,7 @@ def _columns(shape: Shape) -> int:
 
 @cache
 def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], Tensor]:
-    """The kernel: an invocation goes along the middle axis for one index of the other two."""
+    """The kernel: an invocation loops over the middle axis for one index of the other two."""
 
     def fold(np: Any, x: Any) -> Any:
         on_arrays: Any = op.numpy
@@ -392,9 +392,9 @@ def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], 
 def reduced_at(
     function: Any, array: Operand, indices: Any, axis: int, dtype: object, out: Out
 ) -> Tensor:
-    """Fold the slices along an axis between consecutive indices, and to the end.
+    """Reduce the slices along an axis between consecutive indices, and to the end.
 
-    Slices of one length are folded together.
+    Slices of the same length are reduced together.
     """
     name = f"{function.__name__}.reduceat"
     x = tensor_of(array, name)
@@ -461,7 +461,7 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
 
 
 def _holds(a: Tensor, dtype: DType) -> bool:
-    """Whether the kind of a tensor's dtype has the numbers of another one's."""
+    """Whether the kind of a tensor's dtype includes the numbers of another dtype's kind."""
     return dtypes.KINDS.index(dtype.kind) <= dtypes.KINDS.index(a.dtype.kind)
 
 
@@ -489,8 +489,8 @@ def _apply_once(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
 def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) -> None:
     """Reads the largest count of a repeated index.
 
-    The values of one element are combined first where the order does not matter: in as many steps
-    as the logarithm of that says. Else each round takes one value of each.
+    If the order does not matter, the values for one element are combined first, in as many steps as
+    the logarithm of that count. Otherwise each round applies one value per element.
     """
     places = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
     if not places.size:
@@ -500,7 +500,7 @@ def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
         values = reshape_copy(broadcast_to(given, places.shape), (places.size,))
     places = reshape_copy(places, (places.size,))
     order = argsort(places)
-    places = take(places, order)  # those of one element beside each other, in their order
+    places = take(places, order)  # group those of one element, in order
     numbers = arange(places.size, device=a.device)
     goes_on = concat([numbers[:1] > 0, equal(places[1:], places[:-1])])
     rank = numbers - build(MAXIMA, (choose(goes_on, 0, numbers),), (0,))
@@ -521,10 +521,10 @@ def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
             values = concat([values[:step], combined])
             step *= 2
         result = function(take(y, places), values)
-        setitem(y, places, result)  # of several results for an element the last one stays
+        setitem(y, places, result)  # for repeated elements the last result remains
     else:
         values = () if values is None else (take(values, order),)
-        y = concat([y, y[:1]])  # and one element more, for what is not written in a round
+        y = concat([y, y[:1]])  # one more element, for values that are not written in a round
         for time in range(times):
             result = function(take(y, places), *values)
             setitem(y, choose(equal(rank, time), places, a.size), result)

@@ -26,7 +26,7 @@ from py_tensor.ops.movement import concat, converted, flip, pad, reshape
 from py_tensor.shapes import Shape, check_axes
 from py_tensor.tensor import Tensor
 
-MOST_SQUARED = 46340  # whose square fits int32
+MOST_SQUARED = 46340  # the largest number whose square fits in int32
 
 
 def _grad(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool, float]) -> tuple[Tensor]:
@@ -37,13 +37,13 @@ def _grad(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool, float]) -> tu
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FourierTransform(Op):
-    """The transform of an operand along an axis; the attributes are (axis, is_inverse, scale)."""
+    """The transform along an axis; the node's attributes are (axis, is_inverse, scale)."""
 
     barrier: ClassVar[bool] = True
 
     @property
     def work_buffers(self) -> int:
-        """What passes hand over, and the result."""
+        """The buffers between passes, and the result."""
         return 2
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -97,7 +97,7 @@ def transformed(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
 
 
 def _convolved(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
-    """The transform as a convolution with a chirp, of a length that is a power of two.
+    """The transform as a convolution with a chirp, whose length is a power of two.
 
     L. Bluestein, A linear filtering approach to the computation of discrete Fourier transform,
     1970.
@@ -123,8 +123,8 @@ def _convolved(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
 def _chirp(n: int, x: Tensor) -> Tensor:
     """``exp(-pi i k**2 / n)`` for the numbers k below n.
 
-    The square is taken modulo ``2 n``, and the angle measured from the nearest quarter of a turn,
-    so that it is small, and exact.
+    The square is taken modulo ``2 n``, and the angle is measured from the nearest quarter turn, so
+    that it is small and exact.
     """
     numbers = arange(n, device=x.device)
     numbers = converted(numbers, dtypes.int64) if n > MOST_SQUARED else numbers

@@ -185,10 +185,10 @@ class vectorize:  # noqa: N801 - NumPy's name
     def _types_of(
         self, named: dict[Any, Any], n: int, varied: list[Any], spread: Sequence[Tensor], many: int
     ) -> Sequence[Any]:
-        """The dtypes of what it gives for the first elements, in their own dtypes.
+        """The dtypes of the results for the first elements, in the operands' dtypes.
 
-        None of each where Python's numbers have the dtypes of the operands by themselves, and of a
-        function that takes Python's numbers alone.
+        None for each if Python numbers already have the operands' dtypes, or if the function
+        accepts only Python numbers.
         """
         alone = (dtypes.DEFAULT_INT, dtypes.DEFAULT.floating, dtypes.DEFAULT.complex)
         if all(x.dtype in alone for x in spread):
@@ -410,7 +410,7 @@ def choose(
     elif mode == "clip":
         number = number.clip(0, len(given) - 1)
     elif mode == "raise":
-        number = where(number < 0, len(given), number)  # which is out of range as well
+        number = where(number < 0, len(given), number)  # also out of range
     else:
         raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     every = stack(spread)

@@ -72,7 +72,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     found = tensor_of(indices, op, device=device)
     if not found.size:
         return indices
-    if found.dtype.kind not in "iu" or not n:  # which raises there
+    if found.dtype.kind not in "iu" or not n:  # this raises an error
         return found
     found = widened(found)
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
@@ -160,12 +160,12 @@ def _recipe_of(op: str, metas: tuple[Meta, ...], axes: tuple[int, ...], at: int)
     return recipe(GATHER, ((), *spread.steps), metas, (axes, at, op), *after)
 
 
-# What `gather_nd` does; a meta where it selects nothing.
+# The recipe of `gather_nd`; a meta if it selects nothing.
 _recipes = Recipes[tuple[str, tuple[Meta, ...], tuple[int, ...], int], Recipe | Meta](_recipe_of)
 
 
 def gathered(x: Tensor, axes: Sequence[int], indices: Sequence[Tensor], at: int, op: str) -> Tensor:
-    """The same for indices that have the result's shape already, and may vary along all of it."""
+    """Like `gather_nd`, for indices that have the shape of the result."""
     return checking(build(GATHER, (x, *indices), (tuple(axes), at, op)), op)
 
 
@@ -178,14 +178,14 @@ def checking(result: Tensor, op: str) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How indices are expanded over all of a gather's result.
+    """How indices are expanded to the result of a gather.
 
     Attributes
     ----------
     steps
-        From each index to the walked shape.
+        The steps from each index to the shape `walked`.
     walked, shape
-        The shape that is computed, and that of the result, which has as many elements.
+        The shape that is computed, and that of the result; both have the same size.
     """
 
     steps: tuple[tuple[Step, ...], ...]
@@ -196,9 +196,9 @@ class Spread:
 def spread_over(
     op: str, shape: Shape, axes: Sequence[int], indices: Sequence[Meta], at: int
 ) -> Spread:
-    """Indices along axes of a shape, expanded over the result of a gather.
+    """Expand indices along axes of a shape to the result of a gather.
 
-    Those of one shape are walked as one axis: so few programs serve all.
+    The axes of indices with one shape are merged, so that fewer programs are needed.
     """
     common = broadcast(op, *(index.shape for index in indices))
     rest = tuple(n for a, n in enumerate(shape) if a not in axes)
@@ -219,12 +219,12 @@ def spread_over(
 
 @dataclass(frozen=True, slots=True)
 class Indices:
-    """Indices on the device of what they select from.
+    """Indices on the device of the tensor that they select from.
 
     Attributes
     ----------
     op : str
-        In whose name they are still to be checked; "" where they are.
+        The function for errors of checks that are still to be made; "" if they are checked.
     """
 
     tensor: Tensor
@@ -259,7 +259,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
 
 
 def _flat(given: Any) -> Iterator[Any]:
-    """The scalars in nested lists; a bool is no index."""
+    """The scalars in nested lists; a bool is not an index."""
     if isinstance(given, list | tuple | range):
         for item in cast("list[Any]", given):
             yield from _flat(item)

@@ -132,7 +132,7 @@ def logspace(
 
 
 def _has_axes(value: Operand) -> bool:
-    """Whether it is an operand of `linspace`, and no number of the host's."""
+    """Whether it is an operand with axes or a tensor, rather than a number on the host."""
     return isinstance(value, Tensor | list | tuple) or bool(getattr(value, "ndim", 0))
 
 
@@ -196,7 +196,7 @@ def _between(
     axis: int,
     device: Any,
 ) -> Tensor:
-    """`geomspace` between ends that are tensors, or have axes."""
+    """`geomspace` between ends that are tensors or have axes."""
     if not any(isinstance(v, Tensor) for v in (start, stop)):
         start = tensor_of(start, "geomspace", device=device)
     given = in_common_dtype("geomspace", start, stop)
@@ -265,16 +265,16 @@ def _range_of(key: slice) -> Tensor:
 
 
 def _end(value: Any) -> Any:
-    """A number of a slice of a grid; a tensor without axes is read."""
+    """A number in a slice of a grid; a 0-d tensor is read."""
     if getattr(value, "ndim", 0):
         raise TypeError(f"a slice of a grid takes numbers, not a tensor of shape {value.shape}")
     return value.item() if hasattr(value, "item") else value
 
 
 class _Grid:
-    """``mgrid[0:3, 0:1:5j]``: the numbers along each slice, over the grid of all of them.
+    """``mgrid[0:3, 0:1:5j]``: the coordinates of a grid spanned by slices.
 
-    An imaginary step is the number of points, of which the last is the end of the slice. 0-d
+    An imaginary step is the number of points, the last of which is the end of the slice. 0-d
     tensors in slices are read.
     """
 
@@ -302,9 +302,10 @@ class _Grid:
 class _Joined:
     """``r_[0:3, 7, x]``: slices as ranges, numbers and tensors, joined along the last axis.
 
-    A text first gives numbers, as in ``r_["0,2,0", x, y]``: the axis to join along, the least
-    number of axes, and at which of these the axes of what has fewer begin; without the last of
-    them, and where it is -1, they are the last. ``c_`` is ``r_["-1,2,0"]``: vectors are columns.
+    A leading string gives numbers, as in ``r_["0,2,0", x, y]``: the axis to join along, the least
+    number of axes, and the position at which the axes of an operand with fewer axes begin. If the
+    last number is missing or -1, its axes are the last ones. ``c_`` is ``r_["-1,2,0"]``: vectors
+    are columns.
     """
 
     def __init__(self, name: str, *numbers: int) -> None:
@@ -334,7 +335,7 @@ class _Joined:
 
 
 class _Key:
-    """``s_[1:, ::2]``: what stands in the brackets, for later use as an index."""
+    """``s_[1:, ::2]``: the key in the brackets, for later use as an index."""
 
     def __init__(self, is_tuple: bool) -> None:
         self._is_tuple = is_tuple
@@ -394,7 +395,7 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
 
 
 def _places(op: str, given: Operand) -> Tensor:
-    """Indices as a tensor of 32 bits or more, in which products of them do not wrap around."""
+    """Indices as a tensor of at least 32 bits, so that their products do not wrap around."""
     x = tensor_of(given, op)
     if x.dtype.kind not in "iu":
         raise DTypeError(f"{op}: indices must be integers, not {x.dtype}")
@@ -402,7 +403,7 @@ def _places(op: str, given: Operand) -> Tensor:
 
 
 def _check_range(op: str, given: Operand, n: int) -> None:
-    """Raise ValueError for a number that is not between 0 and `n`, where the host knows it."""
+    """Raise ValueError for a number that is not between 0 and `n`, if it is known on the host."""
     if isinstance(given, Tensor):
         values = known(given)
         wrong: Any = () if values is None else values[(values < 0) | (values >= n)]
@@ -454,7 +455,7 @@ def ravel_multi_index(
 
 
 def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
-    """How far apart neighbours along each axis lie."""
+    """The distance between neighbours along each axis."""
     check_order(op, order, "CF")
     if size_of(shape) >= 2**31:
         raise ShapeError(f"{op}: a flat index into shape {shape} does not fit int32")

@@ -96,9 +96,9 @@ def _edges(
 def _by_rule(
     op: str, x: Tensor, rule: str, limits: Sequence[float] | None, *, whole: bool
 ) -> tuple[int, Sequence[float]]:
-    """How many bins a rule finds for elements, and from where to where they reach; x is read.
+    """The number of bins that a rule gives, and the range of the elements; x is read.
 
-    The rules are those of `numpy.histogram_bin_edges`. Integers have no bins narrower than 1.
+    The rules are those of `numpy.histogram_bin_edges`. Bins of integers are at least 1 wide.
     """
     if rule not in RULES:
         raise ValueError(
@@ -122,7 +122,7 @@ def _by_rule(
 
 
 def _width(x: Tensor, rule: str, spread: float, low: float, high: float) -> float:
-    """How wide the bins are by a rule; 0 where it finds none."""
+    """The bin width by a rule; 0 if it gives none."""
     n = x.size
     if rule == "sqrt":
         return spread / math.sqrt(n)
@@ -158,7 +158,7 @@ def _width(x: Tensor, rule: str, spread: float, low: float, high: float) -> floa
 
 
 def _square_of_counts(x: Tensor, bins: int, low: float, high: float) -> Tensor:
-    """The sum of the squares of the counts in bins of one width, which is exact."""
+    """The sum of the squared counts in bins of equal width, which is exact."""
     edges = _edges("histogram", x, bins, (low, high), weighted=False)
     counts = converted(_counted(_bin_of(x, edges), bins, None), dtypes.int64)
     return sum(counts * counts)
@@ -170,9 +170,9 @@ def _widths(edges: Tensor, dtype: DType) -> Tensor:
 
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
-    """The number of each element's bin, and of no bin where it has none.
+    """The index of each element's bin, or an index beyond all bins if it is in none.
 
-    Integers between integers are found exactly, and all others as floats.
+    Integers among integer edges are found exactly, all others as floats.
     """
     count = edges.size - 1
     if count < 1:
@@ -189,7 +189,7 @@ def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
 
 
 def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
-    """How many elements each bin has, or the sums of their weights."""
+    """The number of elements in each bin, or the sums of their weights."""
     dtype = dtypes.int32 if weights is None else weights.dtype
     none = zeros(count, dtype, device=number.device)
     if not count:
@@ -344,7 +344,7 @@ def _of_points(
     density: bool | None,
     weights: Operand | None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The counts of a grid with an axis for each vector, and its edges."""
+    """The counts in a grid with one axis per vector, and its edges."""
     first = vectors[0]
     given = None if weights is None else _weights(op, weights, first)
     ranges = [None] * len(vectors) if limits is None else limits

@@ -12,11 +12,11 @@ from py_tensor.graph.node import Node
 from py_tensor.tensor import Tensor, tensor_of
 
 _functions: WeakKeyDictionary[Storage, str] = WeakKeyDictionary()
-"""By which function the elements in a buffer were computed."""
+"""The function that computed the elements in a buffer."""
 
 
 def from_host(op: str, found: Any, dtype: DType, device: Device) -> Tensor:
-    """What NumPy found for the function `op`, as a tensor."""
+    """NumPy's result of the function `op`, as a tensor."""
     x = tensor_of(found, op, dtype=dtype, device=device)
     storage = x._node.storage  # pyright: ignore[reportPrivateUsage]
     if isinstance(storage, Storage):
@@ -25,6 +25,6 @@ def from_host(op: str, found: Any, dtype: DType, device: Device) -> Tensor:
 
 
 def computed_by(node: Node) -> str | None:
-    """The function that had a node's elements computed on the host, if one had."""
+    """The function that computed a node's elements on the host, if any."""
     storage = node.storage
     return _functions.get(storage) if isinstance(storage, Storage) else None

@@ -1,8 +1,8 @@
 """Indexing: ``x[key]`` and ``x[key] = value``, by all of NumPy's rules.
 
-A key is basic (ints, slices, ``...``, ``None``), and then selects a view; or it holds masks or
-tensors of integers, and selects elements: a copy where it is read. NumPy's "Indexing on ndarrays"
-has the rules for mixtures.
+A basic key (ints, slices, ``...``, ``None``) selects a view. A key with masks or integer tensors
+selects elements, and reading gives a copy. NumPy's "Indexing on ndarrays" has the rules for mixed
+keys.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
 from py_tensor.tensor import Tensor, install, tensor_of
 
 _ALL = slice(None)
-# What writes by indices in each mode of a scatter, for errors.
+# The function that writes by indices in each mode of a scatter, for errors.
 _WRITTEN_BY = {
     "set": "setitem",
     **dict.fromkeys(("add", "add_atomic"), "add.at"),
@@ -118,7 +118,7 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
 def combine(x: Tensor, key: Any, value: Operand, mode: str, plain: Binary) -> None:
     """Combine a value with the selected elements, once for each occurrence of an index.
 
-    `mode` is that of `scatter`; `plain` the op that it stands for, where no element is named twice.
+    `mode` is that of `scatter`; `plain` is the equivalent op if no element is selected twice.
     """
     x._check_writeable("at")  # pyright: ignore[reportPrivateUsage]
     keys = _parsed(key)
@@ -135,7 +135,7 @@ def names_once(key: Any) -> bool:
 
 def write(x: Tensor, selected: Layout, value: Operand) -> None:
     """Assign to the elements of x's memory that a layout selects."""
-    # Python ends x[key] += 1 by x[key] = the view to which it was added.
+    # Python finishes x[key] += 1 with x[key] = the view that was added to.
     if isinstance(value, Tensor) and value._is_at(x, selected):  # pyright: ignore[reportPrivateUsage]
         return
     node = _value_node(x, value, selected.shape)
@@ -178,7 +178,7 @@ def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setit
 
 
 def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
-    """A value as a tensor: a number in the dtype of `x`, and what is none on its device."""
+    """A value as a tensor: a number in the dtype of `x`, any other operand on its device."""
     if isinstance(value, Tensor):
         return value
     number = number_like(value)
@@ -186,7 +186,7 @@ def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
         return Tensor(constant(op, number, x.dtype, x.device))
     try:
         given = tensor_of(value, op, device=x.device)
-    except OverflowError:  # ints that the dtype of `x` may hold
+    except OverflowError:  # ints that the dtype of `x` may be able to hold
         return tensor_of(value, op, dtype=x.dtype, device=x.device)
     if isinstance(value, list | tuple) and given.dtype.kind + x.dtype.kind in ("iu", "ii"):
         return tensor_of(value, op, dtype=x.dtype, device=x.device)  # each of them must fit
@@ -207,7 +207,7 @@ _selections = Recipes[tuple[Any, ...], Layout]()
 
 
 def _plain(key: Any) -> tuple[Any, ...] | None:
-    """A key of Python's ints, None, ... and slices of ints, by which `_selections` finds it."""
+    """A key of Python ints, None, ... and slices of ints in hashable form, for `_selections`."""
     found: list[Any] = []
     parts: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
     for part in parts:
@@ -227,9 +227,10 @@ _ENDS = {int, NoneType}  # the types of a slice's, which are hashed alike if the
 
 
 def _place(x: Tensor, key: Any) -> int | None:
-    """Where the element that Python's ints name lies in a tensor's memory; None for other keys.
+    """The place in a tensor's memory of the element selected by Python ints.
 
-    Also for ints out of range. Nothing is kept, so that the first of many elements is not slower.
+    None for other keys, and for ints out of range. Nothing is cached, so that the first access to
+    each of many elements is not slower.
     """
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
     if type(key) is int:
@@ -250,7 +251,7 @@ def _place(x: Tensor, key: Any) -> int | None:
 
 
 def _layout_by_key(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
-    """What a key selects of a tensor's memory, which `_plain` made hashable."""
+    """The part of a tensor's memory selected by a key that `_plain` made hashable."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
     place = layout.shape, layout.strides, layout.offset, plain
     selected = _selections.get(place)
@@ -261,7 +262,7 @@ def _layout_by_key(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
 
 
 def _parsed(key: Any) -> tuple[Any, ...] | None:
-    """The parts of a key that holds masks or tensors of integers; None for a basic key."""
+    """The parts of a key with masks or integer tensors; None for a basic key."""
     parts = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
     for part in parts:
         if part is None or part is Ellipsis or isinstance(part, slice):
@@ -282,7 +283,7 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
 
 
 def _is_array(part: Any) -> bool:
-    """Whether it is an array, and no scalar of NumPy's."""
+    """Whether it is an array and not a NumPy scalar."""
     return hasattr(part, "dtype") and hasattr(part, "__len__")
 
 
@@ -291,14 +292,14 @@ def _described(part: Any) -> str:
 
 
 def _is_basic(part: Any) -> bool:
-    """Whether it selects a view: a result such as ``x.argmax()`` is an int, as in NumPy."""
+    """Whether it selects a view. A result such as ``x.argmax()`` counts as an int, as in NumPy."""
     if isinstance(part, Tensor):
         return part.is_scalar and part.dtype.kind != "b"
     return not (_selects_many(part) or _is_flag(part))
 
 
 def _viewed(x: Tensor, keys: tuple[Any, ...], found: Callable[[], Tensor]) -> Tensor:
-    """What is found by a key with scalars, as a view: a write to it or its base reads them."""
+    """The result of a key with scalars, as a view: a write to it or its base reads them."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
 
     def find() -> Layout:
@@ -313,12 +314,12 @@ def _select(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
 
 
 def _selected(x: Tensor, keys: tuple[Any, ...]) -> Layout:
-    """The places of x's memory that a basic key selects."""
+    """The layout in x's memory that a basic key selects."""
     return _layout_of(x._layout, keys)  # pyright: ignore[reportPrivateUsage]
 
 
 def _layout_of(layout: Layout, keys: tuple[Any, ...]) -> Layout:
-    """The places that a basic key selects of those of a layout."""
+    """The layout that a basic key selects from a layout."""
     sizes = layout.shape
     rank = len(sizes)
     keys = _without_ellipsis(keys, rank)
@@ -378,24 +379,24 @@ def _without_ellipsis(keys: tuple[Any, ...], rank: int) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """What a key with masks or tensors of integers selects.
+    """The selection of a key with masks or integer tensors.
 
     Attributes
     ----------
     window : Tensor
-        What is left when the ints, slices and None of the key are applied: a view.
+        The view after applying the key's ints, slices and None.
     mask : Tensor, optional
-        The one mask of the key...
+        The mask, if the key has exactly one and no integer tensors.
     start : int
-        ... and the first axis of the window that it covers.
+        The first axis of the window that the mask covers.
     parts : list of Tensor
-        Where there is no such mask: tensors of integers, or of bools, ...
+        Without such a mask, the tensors of integers or bools.
     places : list of int
-        ... the first axis of the window that each selects from, ...
+        The first axis of the window that each part selects from.
     at : int
-        ... and the axis of the result at which the selected ones stand.
+        The position of the selected axes in the result.
     op : str
-        In whose name an index out of range raises; "" where all are known to be in range.
+        The function for errors about indices out of range; "" if all are known to be in range.
     """
 
     window: Tensor
@@ -415,8 +416,8 @@ class _Selection:
         basic: list[Any] = []
         parts: list[Tensor] = []
         places: list[int] = []
-        positions: list[int] = []  # in the key, of all that selects elements, ints included
-        before: list[int] = []  # the axes of the window in front of each
+        positions: list[int] = []  # of all parts that select elements, including ints
+        before: list[int] = []  # the number of window axes before each
         axis = kept = 0
         op = ""
         for position, k in enumerate(keys):
@@ -425,10 +426,10 @@ class _Selection:
                 axis += k is not None
                 kept += 1
                 continue
-            # An ellipsis parts what stands around it, even where it covers no axis.
+            # An ellipsis separates the parts around it, even if it covers no axis.
             positions.append(position + (bool(dots) and position >= dots[0]))
             before.append(kept)
-            if _is_flag(k):  # an axis of its own, of which it selects 1 or 0
+            if _is_flag(k):  # a new axis, of which it selects 1 or 0 elements
                 basic.append(None)
                 parts.append(_flag(k, x))
                 places.append(kept)
@@ -463,7 +464,7 @@ class _Selection:
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
 
     def write(self, value: Operand, mode: str = "set") -> None:
-        """Assign a value; or combine it with what is there, as `scatter` does in other modes."""
+        """Assign a value, or combine it with the elements by another mode of `scatter`."""
         window = self.window
         written = None
         if self.mask is not None and mode == "set":
@@ -480,7 +481,7 @@ class _Selection:
         window._assign(layout, written._node)  # pyright: ignore[reportPrivateUsage]
 
     def _indices(self) -> tuple[list[Tensor], list[int]]:
-        """A tensor of integers for each axis that is selected from."""
+        """An integer tensor for each axis that is selected from."""
         indices: list[Tensor] = []
         axes: list[int] = []
         for part, place in zip(self.parts, self.places, strict=True):
@@ -494,7 +495,7 @@ class _Selection:
         return indices, axes
 
     def _masked(self, mask: Tensor, value: Operand) -> Tensor | None:
-        """The window with a value where a mask holds, if the value takes no count of the places."""
+        """The window with a value where a mask is true, if this does not need their number."""
         window, start = self.window, self.start
         rest = window.shape[start + mask.ndim :]
         number = number_like(value)
@@ -512,7 +513,7 @@ class _Selection:
         return where(mask, given, window)
 
     def _placed(self, mask: Tensor, value: Tensor, rest: Shape) -> Tensor:
-        """The window with the n-th of some values at the n-th place where a mask holds."""
+        """The window with the n-th of some values at the n-th place where a mask is true."""
         window = self.window
         found = nonzero(mask)[0].size
         values = cast_and_broadcast(window, value, (found, *rest))
@@ -528,7 +529,7 @@ def _is_mask(key: Any) -> bool:
 
 
 def holds_masks(key: Any) -> bool:
-    """Whether it is a bool or a mask, or lists of these."""
+    """Whether it is a bool, a mask, or nested lists of these."""
     if isinstance(key, list):
         members = cast("list[Any]", key)
         return bool(members) and all(map(holds_masks, members))
@@ -536,12 +537,12 @@ def holds_masks(key: Any) -> bool:
 
 
 def _selects_many(key: Any) -> bool:
-    """Whether it is a tensor, an array or a list, and no int."""
+    """Whether it is a tensor, an array or a list rather than an int."""
     return isinstance(key, Tensor | list | tuple | range) or bool(getattr(key, "ndim", 0))
 
 
 def _flag(key: Any, x: Tensor) -> Tensor:
-    """A single bool as a mask of one place."""
+    """A single bool as a mask with one element."""
     if isinstance(key, Tensor):
         return reshape_copy(key, (1,))
     return full((1,), bool(key), dtype=dtypes.bool_, device=x.device)
@@ -569,14 +570,14 @@ def _as_ints(given: Any) -> Any:
 
 
 def _holds_tensors(given: Any) -> bool:
-    """Whether it is a sequence of tensors with axes, as `where(condition)` gives."""
+    """Whether it is a sequence of tensors with axes, such as the result of `where(condition)`."""
     if not isinstance(given, list | tuple):
         return False
     return any(isinstance(k, Tensor) and k.ndim for k in cast("list[Any]", given))
 
 
 def _selects_nothing(key: Any) -> bool:
-    """Whether nothing is selected, whatever the other parts of the index are."""
+    """Whether the part selects nothing, whatever the other parts of the index are."""
     if isinstance(key, list | tuple):
         return not key
     if isinstance(key, bool) or _is_mask(key):
@@ -590,14 +591,14 @@ def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Ind
         return indices_of("index", key, x, axis)
     except DTypeError as error:
         raise IndexError(str(error)) from None
-    except IndexError:  # which NumPy does not raise where nothing is selected
+    except IndexError:  # NumPy does not raise this if nothing is selected
         if not any(map(_selects_nothing, keys)):
             raise
     return Indices(tensor_of(key, "index", dtype=dtypes.int32, device=x.device), "")
 
 
 def _fitting_mask(mask: Tensor, x: Tensor, axis: int) -> Tensor:
-    """A mask for axes of `x`. One that has no elements along an axis selects nothing."""
+    """A mask checked against axes of `x`. A mask without elements selects nothing."""
     covered = x.shape[axis : axis + mask.ndim]
     if mask.shape == covered:
         return mask

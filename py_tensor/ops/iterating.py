@@ -192,7 +192,7 @@ class nditer:  # noqa: N801 - NumPy's name
         ]
         return sorted(axes, key=lambda a: -abs(strides[a])), turned
 
-    # -- Walking --------------------------------------------------------------------------------
+    # -- Iteration ------------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Reset to the first element."""
@@ -244,7 +244,7 @@ class nditer:  # noqa: N801 - NumPy's name
         return self.value
 
     def _whole(self) -> Any:
-        """Each operand as one vector; of those that are written to, a view."""
+        """Each operand as a vector, which is a view for operands that are written to."""
         found: list[Tensor] = []
         for x, writable in zip(self._seen, self._writable, strict=True):
             spread = x if x.shape == self.shape else broadcast_to(x, self.shape)
@@ -256,7 +256,7 @@ class nditer:  # noqa: N801 - NumPy's name
             found.append(vector)
         return found[0] if self._single else tuple(found)
 
-    # -- The present element --------------------------------------------------------------------
+    # -- The current element --------------------------------------------------------------------
 
     def __getitem__(self, number: int) -> Tensor:
         if self.finished:
@@ -307,7 +307,7 @@ class nditer:  # noqa: N801 - NumPy's name
 
 
 def _along(x: Tensor, axes: Axes) -> Tensor:
-    """A view of an operand with its axes as the iteration has them."""
+    """A view of an operand with its axes in the order of the iteration."""
     if axes is None:
         return x
     named = [normalize_axis("nditer", a, x.ndim) for a in axes if a is not None and a >= 0]
@@ -319,7 +319,7 @@ def _along(x: Tensor, axes: Axes) -> Tensor:
 
 
 def _sizes(shape: Sequence[int], axes: Sequence[int | None]) -> tuple[int, ...]:
-    """The shape of a new operand whose axes lie so along those of the iteration."""
+    """The shape of a new operand with its axes mapped to those of the iteration."""
     sizes = {a: n for a, n in zip(axes, shape, strict=True) if a is not None and a >= 0}
     if sorted(sizes) != [*range(len(sizes))]:
         raise ValueError(f"nditer: op_axes {[*axes]} leave out an axis of an allocated operand")
@@ -334,7 +334,7 @@ def _flat(index: Sequence[int], shape: Sequence[int]) -> int:
 
 
 def _access(op_flags: Any, operands: list[Any]) -> list[bool]:
-    """Which operands may be written to."""
+    """Whether each operand may be written to."""
     flags = [*op_flags] if op_flags is not None else []
     if not flags or isinstance(flags[0], str):
         flags = [flags] * len(operands)

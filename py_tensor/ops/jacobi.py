@@ -23,11 +23,11 @@ from py_tensor.tensor import Tensor
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rotation(Op):
-    """Matrices, in the last two axes, whose columns are rotated; their elements are about 1.
+    """Rotates the columns of matrices in the last two axes; magnitudes should be about 1.
 
-    The attributes are the number of the first rows in which the columns are made orthogonal. They
-    are None for Hermitian matrices, of which the lower triangle is read: the result has their
-    eigenvectors as columns, and one row more, with the eigenvalues in rising order.
+    The node's attribute is the number of leading rows in which the columns become orthogonal. It is
+    None for Hermitian matrices, whose lower triangle is read: the result has their eigenvectors as
+    columns, and one more row with the eigenvalues in ascending order.
     """
 
     barrier: ClassVar[bool] = True
@@ -68,14 +68,14 @@ ROTATION = Rotation("rotation", vjp=NOT_DIFFERENTIABLE)
 
 
 def diagonalised(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvectors of Hermitian matrices, and eigenvalues in their dtype, by the lower triangle.
+    """Eigenvectors of Hermitian matrices, and eigenvalues in their dtype, from the lower triangle.
 
-    On a GPU the matrices have up to `SIDES` rows.
+    On a GPU the matrices may have at most `SIDES` rows.
     """
     found = build(ROTATION, (x,), None)
     return found[..., :-1, :], found[..., -1, :]
 
 
 def orthogonalised(x: Tensor, length: int) -> Tensor:
-    """The matrices times orthogonal ones that make columns of the first rows orthogonal."""
+    """Multiply matrices by orthogonal ones that make the columns of the first rows orthogonal."""
     return build(ROTATION, (x,), length)

@@ -48,7 +48,7 @@ __all__ = [
 
 
 def _each(function: Callable[[Operand], Tensor], tensors: Sequence[Operand]) -> Any:
-    """The result of one operand, or a tuple of those of several."""
+    """The result for one operand, or a tuple of results for several."""
     found = tuple(map(function, tensors))
     return found[0] if len(found) == 1 else found
 
@@ -318,18 +318,18 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
     n = x.shape[at]
     places = _insertion_places(obj, n, x.device)
     given = as_given(x, values, "insert")
-    if places.size == 1:  # before which all values go
+    if places.size == 1:  # all values are inserted before one place
         given = reshape_copy(given, (1,) * (x.ndim - given.ndim) + given.shape)
         given = given if places.ndim else moveaxis(given, 0, at)
         places = broadcast_to(places, (given.shape[at],))
     shape = (*x.shape[:at], places.size, *x.shape[at + 1 :])
     new = cast_and_broadcast(x, given, shape, "insert")
-    order = argsort(concat([places, arange(n, device=x.device)]))  # equal ones stay: new first
+    order = argsort(concat([places, arange(n, device=x.device)]))  # stable: new elements first
     return gather_nd(concat([new, x], at), (at,), (order,), at, op="")
 
 
 def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
-    """Places along an axis of n, from 0 to n itself."""
+    """Insertion positions along an axis of length n, from 0 to n."""
     if isinstance(obj, slice):
         return arange(*obj.indices(n), device=device)
     is_mask = holds_masks(obj)
@@ -356,7 +356,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         return found
     found = converted(found, dtypes.int32)
     found = where(found < 0, found + n, found)
-    found = where(found < 0, n + 1, found)  # which is out of range as well
+    found = where(found < 0, n + 1, found)  # also out of range
     return gather_nd(arange(n + 1, device=device), (0,), (found,), 0, op="insert")
 
 

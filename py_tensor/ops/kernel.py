@@ -28,8 +28,8 @@ from py_tensor.tensor import Tensor
 
 __all__ = ["kernel"]
 
-MOST_BUFFERS = 8  # that every device lets a kernel bind
-MOST_INVOCATIONS = 256  # of a workgroup, likewise
+MOST_BUFFERS = 8  # the limit that every device supports
+MOST_INVOCATIONS = 256  # per workgroup, likewise
 
 ShapeRule = str | Callable[..., Shape]
 Rule = tuple[ShapeRule, str | DType]
@@ -39,9 +39,9 @@ _TAKEN = {"group", "groups", "index", "invocation", "main", "params", "WORKGROUP
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Custom(Op):
-    """(x1, ..., xk, p1, ..., pn): what a user's kernel computes of tensors and numbers.
+    """A user's kernel on tensors and numbers (x1, ..., xk, p1, ..., pn).
 
-    The attributes are the number of the output. A node for another output is another run.
+    The node's attribute is the number of the output. The node of another output is another run.
     """
 
     body: str
@@ -100,14 +100,14 @@ class Custom(Op):
 
 
 def _read_only(x: Array) -> Array:
-    """A view of an array to hand out: others may hold what it shows."""
+    """A read-only view of an array, whose memory may be shared."""
     view = x.view()
     view.flags.writeable = False
     return view
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:
-    """One kernel over the indices that the body runs for."""
+    """One kernel over the indices for which the body runs."""
     op = cast("Custom", node.op)
     k = len(op.inputs)
     metas = tuple(x.meta for x in node.inputs)
@@ -276,7 +276,7 @@ def kernel(
 
 
 def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, object]) -> Rule:
-    """What an output is like, with the dtype itself where one is named."""
+    """The specification of an output, with dtype names converted to dtypes."""
     where, kind = (rule, rule) if isinstance(rule, str) else rule
     if isinstance(where, str) and where not in inputs:
         raise ValueError(f"{name}: an output refers to {where!r}, but the inputs are {[*inputs]}")
@@ -284,7 +284,7 @@ def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, 
 
 
 def _number(name: str, word: str, given: object, dtype: DType) -> Real:
-    """A parameter, which an integer dtype takes only if it is whole."""
+    """A parameter; an integer dtype accepts only whole numbers."""
     number = real_number_of(name, word, given)
     if dtype.kind in "iu" and number != int(number):
         raise DTypeError(f"{name}: {word} must be {dtype}, not {number}")

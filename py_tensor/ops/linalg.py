@@ -116,7 +116,7 @@ def matmul(
 
 
 def _of_parts(x: Tensor, y: Tensor) -> Tensor:
-    """A product of complex matrices, by products of their parts, which have a kernel in tiles."""
+    """A product of complex matrices from products of their parts, which have a tiled kernel."""
     dtype = dtypes.real_of(dtypes.promote(x.dtype, y.dtype))
     if x.dtype.kind != "c":
         return joined(*(matmul(converted(x, dtype), part) for part in parts_of(y)))
@@ -128,7 +128,7 @@ def _of_parts(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
-    """The recipe of a product; vectors are matrices of one row, or of one column."""
+    """The recipe of a product; a vector is a matrix with one row or one column."""
     dtype = dtypes.promote(a.dtype, b.dtype)
     batch, m, k, n = _sizes(a.shape, b.shape)
     inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
@@ -149,7 +149,7 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     return recipe(CONTRACT, (left, right), (a, b), (len(shape) - 2,), (RESHAPE, kept), *after)
 
 
-# What `matmul` does; a meta where there is nothing to multiply: zeros, if anything, of that.
+# The recipe of `matmul`; a meta if there is nothing to multiply: the result is zeros, if not empty.
 _recipes = Recipes[tuple[Meta, Meta], Recipe | Meta](_recipe_of)
 
 
@@ -159,7 +159,7 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
     Raises
     ------
     ShapeError
-        If there is no such product.
+        If the shapes do not match.
     """
     if not a or not b:
         raise ShapeError(f"matmul: operands must have at least one axis, not shapes {a} and {b}")
@@ -178,13 +178,13 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
 
 
 def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
-    """The steps from an operand to what a product reads: cast, and with the axes of all."""
+    """The steps from an operand to the input of a product: a cast, and the axes of the product."""
     source = meta_of(x.shape, dtype, x.device)
     return (*steps_to(x, x.shape, dtype), step(BROADCAST, source, (inner, shape)))
 
 
 def _flat_steps(x: Meta, full: Shape, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
-    """The same for a product whose batch has too many axes, as one of a single axis."""
+    """Like `_operand_steps`, for a batch with too many axes, which are merged into one."""
     matrix = (*x.shape[:-2], *full[-2:])
     applied: list[tuple[Op, Any]] = [] if x.dtype is dtype else [(CAST, dtype)]
     flat = (inner[0], *full[-2:])

@@ -8,7 +8,7 @@ from py_tensor.ops.operands import Operand
 from py_tensor.ops.out import Out
 from py_tensor.tensor import Tensor, install
 
-__all__: list[str] = []  # what it defines are methods
+__all__: list[str] = []  # this module only defines methods
 
 
 def _argpartition(

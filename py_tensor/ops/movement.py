@@ -88,7 +88,7 @@ def _ints(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _given(op: str, name: str, by_place: Sequence[Any], by_name: Any) -> Sequence[Any]:
-    """A shape or axes, which stand in the call by themselves or by name."""
+    """A shape or axes, passed by position or by name."""
     if by_name is None:
         return _ints(by_place)
     if by_place:
@@ -142,7 +142,7 @@ def _astype(
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
-    """The elements in a dtype; the tensor itself if it has it."""
+    """The elements in a dtype; the tensor itself if it has that dtype."""
     if x.dtype is dtype:
         return x
     dtypes.warn_of_loss(x.dtype, dtype)
@@ -185,14 +185,14 @@ def _transposed(shape: Shape, strides: tuple[int, ...], offset: int) -> Layout:
     return Layout(shape[::-1], strides[::-1], offset)
 
 
-# By shape, strides and offset of a layout: that in a shape of Python's ints, None where it takes a
-# copy; and that with the axes reversed.
+# Cached by the shape, strides and offset of a layout: the layout reshaped to a shape of ints, None
+# if that takes a copy; and the layout with the axes reversed.
 _reshapes = Recipes[tuple[Shape, tuple[int, ...], int, tuple[Any, ...]], Layout | None](_reshaped)
 _transposes = Recipes[tuple[Shape, tuple[int, ...], int], Layout](_transposed)
 
 
 def _are_ints(sizes: tuple[Any, ...]) -> bool:
-    """Whether sizes are one tuple, or several, of Python's own ints."""
+    """Whether sizes are a tuple of Python ints, or separate Python ints."""
     if len(sizes) == 1 and type(sizes[0]) is tuple:
         sizes = cast("tuple[Any, ...]", sizes[0])
     return set(map(type, sizes)) == {int}
@@ -277,7 +277,7 @@ def ravel(a: Operand, order: str = "C") -> Tensor:
 
 
 def along_axis(op: str, x: Operand, axis: int | None) -> tuple[Tensor, int]:
-    """The tensor and the axis, counted from 0; of an axis of None, the flattened tensor and 0."""
+    """The tensor and a nonnegative axis; for an axis of None, the flattened tensor and 0."""
     x = tensor_of(x, op)
     if axis is None:
         x, axis = x if x.ndim == 1 else ravel(x), 0
@@ -383,7 +383,7 @@ def squeeze(a: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
         If a given axis does not have length 1.
     """
     x = tensor_of(a, "squeeze")
-    # As NumPy has it, a 0-d tensor has an axis 0 for squeeze to drop.
+    # As in NumPy, squeeze accepts axis 0 of a 0-d tensor.
     axes = () if not x.ndim and axis in (0, -1) else normalize_axes("squeeze", axis, x.ndim)
     if axis is None:
         axes = tuple(a for a in axes if x.shape[a] == 1)
@@ -422,8 +422,8 @@ def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
     return view_by(x, _layout(x).sliced(tuple((a, b - a, 1) for a, b in pairs)))
 
 
-# The widths of all sides, the meta and the key of the result, for a tensor of floats of this meta
-# and one width.
+# The widths of all sides, and the meta and key of the result, for a float tensor with this meta and
+# one width.
 _padded = Recipes[tuple[Meta, int], tuple[tuple[tuple[int, int], ...], Meta, int, Meta, int]]()
 
 
@@ -511,7 +511,7 @@ def pad(
 
 
 def sides_of(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
-    """A pair for each axis, from one value, a pair, or pairs; those in a tensor stay in it."""
+    """A pair for each axis, from one value, a pair, or pairs; a tensor of them is not read."""
     if isinstance(given, Tensor):
         values, shape = [*given.reshape(-1)], given.shape
     else:
@@ -558,13 +558,13 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
 
 
 def widened(x: Tensor) -> Tensor:
-    """Bools and integers of 8 and 16 bits as int32, where results of them need more bits."""
+    """Convert bools and 8- and 16-bit integers to int32, because results need more bits."""
     is_small = x.dtype.kind in "biu" and x.dtype.itemsize < 4
     return converted(x, dtypes.int32) if is_small else x
 
 
 def members_of(op: str, given: Any) -> list[Any]:
-    """The members of a list or a tuple, or the slices of a tensor along its first axis."""
+    """The items of a list or a tuple, or the slices of a tensor along its first axis."""
     return [*cast("list[Any]", given if isinstance(given, list | tuple) else tensor_of(given, op))]
 
 
@@ -573,10 +573,10 @@ def _is_int(value: object) -> bool:
 
 
 def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors on one device, in their common dtype; Python's numbers are weak.
+    """Two operands as tensors on one device, in their common dtype; Python numbers are weak.
 
-    But an int beside integers of 8 and 16 bits is an int32: NumPy's functions that use this make an
-    array of it first.
+    Except that an int beside 8- and 16-bit integers is an int32, because NumPy's functions that use
+    this convert it to an array first.
     """
     given = coerce(op, (x, y))
     device = device_of(given)
@@ -710,7 +710,7 @@ def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
 
 
 def _parts(op: str, given: Any) -> int | None:
-    """A number of parts; None where it is a sequence of indices."""
+    """A number of parts; None for a sequence of indices."""
     if isinstance(given, Sequence) or getattr(given, "ndim", 0):
         return None
     try:
@@ -770,9 +770,9 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
 
 
 def laid_out(x: Tensor, order: str | None) -> Tensor:
-    """A new tensor in an order of memory: of "F" a view of one with the axes reversed.
+    """A new tensor in an order of memory: for "F", a view of one with the axes reversed.
 
-    Of all others it is row-major, as new tensors are.
+    For all other orders it is row-major, like all new tensors.
     """
     return transpose(transpose(x).copy()) if order in ("F", "f") and x.ndim > 1 else x
 
@@ -801,8 +801,8 @@ def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
     parts = [getattr(v._alias, "part", None) for v in (a, b)]  # pyright: ignore[reportPrivateUsage]
     if None not in parts and parts[0] is not parts[1]:
         return False
-    # A place in both: one sum of multiples of strides is the other, each multiple within its axis.
-    # A stride that is taken away, counted from the other end of its axis, is one that is added.
+    # A shared place: the two sums of multiples of strides are equal, each multiple within its axis.
+    # A subtracted stride, counted from the other end of its axis, becomes an added one.
     bounds: dict[int, int] = {}
     total = 0
     for sign, layout in ((1, _layout(a)), (-1, _layout(b))):
@@ -816,10 +816,10 @@ def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
 
 
 def _has_sum(terms: list[tuple[int, int]], total: int) -> bool:
-    """Whether some multiples of numbers sum up to `total`; each number has its largest multiple.
+    """Whether multiples of numbers, each up to a limit, can add up to `total`.
 
-    The largest number first, and only those multiples of it that leave what the others can reach,
-    and what their greatest common divisor divides. That decides by itself where two are left.
+    It tries multiples of the largest number first, and only those that leave a rest that the others
+    can reach and that their greatest common divisor divides. For two numbers this is sufficient.
     """
     if not terms:
         return not total

@@ -97,7 +97,7 @@ _normalized = Composition(_normalize)
 
 
 def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """A weight of the shape of some axes, where it broadcasts along the others."""
+    """A weight with the shape of some axes, reshaped to broadcast along the others."""
     expected = tuple(x.shape[a] for a in axes)
     if v.shape != expected:
         raise ShapeError(

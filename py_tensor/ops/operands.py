@@ -20,7 +20,7 @@ from py_tensor.tensor import Tensor, tensor_of
 
 Real = bool | int | float
 Scalar = Real | complex
-Operand = Any  # a Tensor, a Python scalar, or what `asarray` takes
+Operand = Any  # a Tensor, a Python scalar, or anything that `asarray` accepts
 
 
 def node_of(x: Tensor) -> Node:
@@ -28,7 +28,7 @@ def node_of(x: Tensor) -> Node:
 
 
 def as_ndarray(x: Tensor) -> Tensor:
-    """Return the tensor as an array: a 0-d tensor is no longer a scalar."""
+    """Mark the tensor as an array: a 0-d tensor is then not a scalar."""
     if not node_of(x).meta.shape:
         x._owner()  # pyright: ignore[reportPrivateUsage]
     return x
@@ -40,7 +40,7 @@ def copy_or_scalar(x: Tensor) -> Tensor:
 
 
 def takes(y: object) -> bool:
-    """Whether an operator accepts the other operand, or leaves it to that operand's own."""
+    """Whether an operator accepts the other operand, instead of deferring to its operator."""
     return (
         isinstance(y, Tensor | Scalar | list | tuple)
         or hasattr(y, "__buffer__")
@@ -86,7 +86,7 @@ def whole_number(op: str, name: str, value: Any) -> int:
 
 
 def number_like(value: object) -> Scalar | None:
-    """A Python number, also where it comes as one of NumPy's; None for anything else."""
+    """A Python number, also from a NumPy scalar; None for anything else."""
     if isinstance(value, Scalar):
         return value
     if not isinstance(value, Tensor) and _is_number(value):
@@ -97,7 +97,7 @@ def number_like(value: object) -> Scalar | None:
 
 
 def int_like(value: Any) -> int | None:
-    """A Python int, also where it comes as one of NumPy's; None for anything else."""
+    """A Python int, also from a NumPy scalar; None for anything else."""
     is_int = hasattr(value, "__index__") and not getattr(value, "ndim", 0)
     return as_index(value) if is_int else None
 
@@ -143,11 +143,11 @@ def _is_number(x: object) -> bool:
 
 
 def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
-    """Operands as tensors and Python scalars, at least one of them a tensor; on one device.
+    """Convert operands to Python scalars and at least one tensor, all on one device.
 
-    NumPy's scalars beside tensors are as weak as Python's, but for integers beside tensors of
-    integers of fewer bits, 8 or 16. Arrays come in at the default precision, but beside a tensor of
-    64 bits in their own.
+    NumPy scalars beside tensors are as weak as Python's, except integers beside tensors of 8- or
+    16-bit integers with fewer bits. Arrays are converted to the default precision, but keep their
+    own beside a 64-bit tensor.
     """
     result: list[Tensor | Scalar] = []
     device: Device | None = None
@@ -175,15 +175,15 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
 
 
 def widest(operands: Sequence[Operand]) -> DType | None:
-    """The dtype of a tensor among them that has 64 bits, in each part if it is complex."""
+    """The dtype of a 64-bit tensor among the operands (complex: 64 bits per part)."""
     given = (x.dtype for x in operands if isinstance(x, Tensor))
     return next((dtype for dtype in given if dtypes.real_of(dtype).itemsize == 8), None)
 
 
 def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Tensor:
-    """An array or a list as a tensor; `wide` is the dtype of a tensor of 64 bits beside it.
+    """Convert an array or a list to a tensor; `wide` is the dtype of a 64-bit tensor beside it.
 
-    An array keeps its own dtype there. Integers of a list take the tensor's, if it holds them.
+    Beside one, an array keeps its dtype, and integers in a list get the tensor's if it holds them.
     """
     own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
     if wide is None or wide.kind in "fc" or own is not None:
@@ -201,7 +201,7 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
 
 
 def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:
-    """Whether one of NumPy's integers has more bits than integers of 8 and 16 bits beside it."""
+    """Whether a NumPy integer has more bits than the 8- or 16-bit integers beside it."""
     given = [x.dtype for x in operands if isinstance(x, Tensor)]
     return (
         number.dtype.kind in "iu"
@@ -212,7 +212,7 @@ def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:
 
 
 def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
-    """The promoted dtype: tensors among themselves, then scalars, which are weak."""
+    """The promoted dtype of the tensors, then of the scalars, which are weak."""
     tensors = [x.dtype for x in operands if isinstance(x, Tensor)]
     dtype = tensors[0]
     for other in tensors[1:]:
@@ -228,7 +228,7 @@ def device_of(operands: Sequence[Tensor | Scalar]) -> Device:
 
 
 def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
-    """An operand converted to a dtype that the caller asked to compute in."""
+    """An operand converted to the dtype in which the caller wants to compute."""
     given = tensor_of(x, op)
     target = dtypes.parse(dtype)
     if given.dtype is target:
@@ -240,7 +240,7 @@ def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
 
 
 def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
-    """The cast and the expansion that lead from `meta` to a shape and a dtype."""
+    """The cast and the expansion from `meta` to a shape and a dtype."""
     applied: list[tuple[Op, Any]] = []
     if meta.dtype is not dtype:
         applied.append((CAST, dtype))
@@ -250,7 +250,7 @@ def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
 
 
 def lift(op: str, x: Tensor | Scalar, shape: Shape, dtype: DType, device: Device) -> Node:
-    """An operand as the node an elementwise op takes: a constant stays 0-d."""
+    """An operand as the input node of an elementwise op: a constant stays 0-d."""
     if isinstance(x, Tensor):
         node = node_of(x)
         return follow(node, steps_to(node.meta, shape, dtype))

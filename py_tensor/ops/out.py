@@ -12,8 +12,8 @@ from py_tensor.ops.operands import Operand, node_of, steps_to
 from py_tensor.shapes import broadcast
 from py_tensor.tensor import Tensor, tensor_of
 
-SAME_KIND = "same_kind"  # the rule of NumPy's by which results are stored, if no other is named
-Out = Any  # where a result is to be written: a Tensor, a NumPy array, a tuple of one, or None
+SAME_KIND = "same_kind"  # NumPy's default rule for storing results
+Out = Any  # the target of a result: a Tensor, a NumPy array, a tuple of one, or None
 
 _SYMBOLS = {
     "iadd": "+", "isub": "-", "imul": "*", "itruediv": "/", "ifloordiv": "//", "imod": "%",
@@ -23,21 +23,21 @@ _SYMBOLS = {
 
 
 def check_kind(op: str, given: DType, target: DType, instead: str) -> None:
-    """Raise DTypeError where a dtype's kind is beyond that of where it is to be stored."""
+    """Raise DTypeError if the target's kind cannot hold the kind of a dtype."""
     if KINDS.index(given.kind) > KINDS.index(target.kind):
         raise DTypeError(f"{op}: {given} cannot be stored in {target}; {instead}")
 
 
 def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> Tensor:
-    """Write the result of an op to a tensor, which is returned: what `out` and ``+=`` do.
+    """Write the result of an op to a tensor, and return the tensor, for `out` and ``+=``.
 
     Raises
     ------
     ValueError
         If the target is read-only, or the result does not broadcast to its shape.
     DTypeError
-        If `casting` does not allow it: by default where the result's kind of dtype is beyond the
-        target's, as a float for an integer tensor.
+        If `casting` does not allow it: by default, if the target's kind of dtype cannot hold the
+        result's, such as a float for an integer tensor.
     """
     target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
     if node_of(result).meta is node_of(target).meta:
@@ -60,7 +60,7 @@ def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> 
 
 
 def _written(target: Tensor, result: Tensor) -> Tensor:
-    """A tensor with a result in it, which broadcasts to its shape and is converted."""
+    """A tensor overwritten by a result, which is broadcast and converted."""
     node = node_of(result)
     warn_of_loss(node.meta.dtype, target.dtype)
     if node.meta is not node_of(target).meta:
@@ -83,8 +83,8 @@ def stored(
 ) -> Tensor:
     """Apply `out` and `where` to a result.
 
-    Where `condition` is false, `out` keeps its elements; without `out` there is 0. For an array of
-    NumPy's as `out`, the result is read.
+    Where `condition` is false, `out` keeps its elements; without `out` they are 0. If `out` is a
+    NumPy array, the result is read.
     """
     given = _target(op, out)
     if given is not None and not isinstance(given, Tensor):
@@ -100,7 +100,7 @@ def stored(
 def stored_both(
     op: str, results: tuple[Tensor, Tensor], out: Any, condition: Operand, casting: str
 ) -> tuple[Tensor, Tensor]:
-    """`stored` of a function of two results, whose `out` is a tuple of two."""
+    """Apply `out` and `where` to two results; `out` is a tuple of two."""
     targets: Any = out
     if not isinstance(out, tuple) or len(targets) != 2:
         raise TypeError(f"{op}: out must be a tuple of two, one for each result")
@@ -140,7 +140,7 @@ def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> 
 
 
 def _target(op: str, out: Out) -> Any:
-    """What is to be written to: a tensor, an array of NumPy's, or None."""
+    """The target to write to: a tensor, a NumPy array, or None."""
     given: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
     if given is None or isinstance(given, Tensor) or hasattr(given, "__array_interface__"):
         return given

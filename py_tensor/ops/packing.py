@@ -20,7 +20,7 @@ __all__ = ["packbits", "unpackbits"]
 
 
 def _places(op: str, bitorder: str, device: object) -> Tensor:
-    """Which bit of a byte, counted from the least, each of eight elements stands for."""
+    """The bit of a byte, from the least significant, for each of eight elements."""
     if bitorder not in ("big", "little"):
         raise ValueError(f"{op}: bitorder must be 'big' or 'little', not {bitorder!r}")
     ends = (7, -1, -1) if bitorder == "big" else (0, 8, 1)

@@ -92,7 +92,7 @@ def padded(
 
 
 def _cast(side: Tensor, x: Tensor) -> Tensor:
-    """In the dtype of the elements; complex numbers lose their imaginary parts."""
+    """Convert values to the dtype of the elements; complex ones lose their imaginary parts."""
     if side.dtype.kind == "c" and x.dtype.kind != "c":
         side = side.real
     return converted(side, x.dtype)
@@ -101,7 +101,7 @@ def _cast(side: Tensor, x: Tensor) -> Tensor:
 def _padded_by_function(
     x: Tensor, widths: Widths, function: Callable[..., None], options: dict[str, Any]
 ) -> Tensor:
-    """Zeros around the elements; a function writes to each vector along each axis, a view."""
+    """Pad with zeros, then call a function that writes to each vector (a view) along each axis."""
     made = pad(x, widths).copy()
     for axis, width in enumerate(widths):
         rows = moveaxis(made, axis, -1)
@@ -111,7 +111,7 @@ def _padded_by_function(
 
 
 def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
-    """Elements of `x` repeated, whose places are known from the mode."""
+    """Repeat elements of `x` at positions that follow from the mode."""
     for axis, (before, after) in enumerate(widths):
         n = x.shape[axis]
         if not before and not after:
@@ -121,7 +121,7 @@ def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
             place = place.clip(0, n - 1)
         elif mode == "wrap":
             place = place % n
-        else:  # from a mirror on the last element, or beside it
+        else:  # mirrored at the last element, or next to it
             turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
             place = place % builtins.max(turn, 1)
             place = where(place >= n, most - place, place)
@@ -130,7 +130,7 @@ def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
 
 
 def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edge: bool) -> Tensor:
-    """Twice the edge less the reflected elements, from what is there, until there are enough."""
+    """Twice the edge minus the reflected elements, repeated until there are enough."""
     n = x.shape[axis]
     if n == 1:
         return _continued(x, [(0, 0)] * axis + [(before, after)], "edge")
@@ -153,7 +153,7 @@ def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edg
 
 
 def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> list[Tensor]:
-    """One value for each side, of the elements nearest to it; rounded where they are integers."""
+    """A statistic of the elements nearest to each side; rounded for integers."""
     n = x.shape[axis]
     found: list[Tensor] = []
     for side, given in enumerate(lengths):
@@ -167,7 +167,7 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
 
 
 def _ramps(x: Tensor, axis: int, width: tuple[int, int], ends: tuple[Any, Any]) -> list[Tensor]:
-    """Numbers from the ends, which are among them, towards the elements at the edges."""
+    """Ramps from the end values, inclusive, to the elements at the edges."""
     before, after = width
     last = x.shape[axis] - 1
     edges = [x[(slice(None),) * axis + (place,)] for place in (0, last)]

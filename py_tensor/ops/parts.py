@@ -89,7 +89,7 @@ LDEXP = Elementwise(
     accepts=REAL_FLOATING,
     vjp=_grad_ldexp,
 )
-MOST_EXPONENT = 2100  # which takes every float64 to 0 or to infinity
+MOST_EXPONENT = 2100  # turns every float64 into 0 or infinity
 
 
 def frexp(

@@ -240,7 +240,7 @@ def _computed_in(
     signature: None,
     order: str,
 ) -> tuple[Tensor, Tensor]:
-    """Two operands in the dtype to compute in."""
+    """Convert two operands to the dtype of the computation."""
     check_options(op, dtypes.ANY, (x, y), dtype, casting, signature, order)
     if dtype is None:
         return in_common_dtype(op, x, y)
@@ -377,7 +377,7 @@ def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
 
 
 def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
-    """The products of `b` with the parts of `a`, which is at least as long."""
+    """The products of `b` with the windows of `a`, which is at least as long."""
     if a.ndim != 1 or b.ndim != 1 or not b.size:
         raise ShapeError(f"{op}: takes vectors with elements, not shapes {a.shape}, {b.shape}")
     n = b.size - 1
@@ -394,7 +394,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
         part, factors = windows[:, start : start + step], b[start : start + step]
         if mode == "valid":
             found = matmul(part, factors)
-        else:  # what lies beside is no 0: 0 * inf is NaN
+        else:  # do not pad with 0: 0 * inf is NaN
             place = first + (arange(factors.size, device=a.device) + start)
             inside = (place >= 0) & (place < a.size)
             found = sum(where(inside, part * factors, 0), 1, a.dtype)
@@ -404,10 +404,10 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
 
 
 _AT_ONCE = 2**23
-"""The number of products computed at a time, as the cpu device holds them in memory."""
+"""The number of products computed at a time, because the cpu device holds them in memory."""
 
 
-# -- Sums in Einstein's notation ----------------------------------------------------------------
+# -- Einstein summation -------------------------------------------------------------------------
 
 Labels = tuple[Any, ...]
 
@@ -518,7 +518,7 @@ def einsum_path(
 
 
 def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[int, ...]]:
-    """The places of the operands to take next, where a path is given, or asked of NumPy."""
+    """The contraction path: the positions of the operands to combine next, given or from NumPy."""
     is_one = not isinstance(optimize, list | tuple)
     name, *path = [optimize] if is_one else cast("list[Any]", optimize)
     if name == "einsum_path":
@@ -533,7 +533,7 @@ def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[i
 
 
 def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """The text and the operands, also of those that come with lists of numbers."""
+    """The subscripts as text, and the operands; subscripts may also be lists of numbers."""
     if len(operands) < 2:
         raise ValueError("einsum: takes subscripts and at least one operand")
     if isinstance(operands[0], str):
@@ -603,7 +603,7 @@ def _summed(x: Tensor, labels: Labels, needed: set[Any]) -> tuple[Tensor, Labels
 def _product(
     a: Tensor, of_a: Labels, b: Tensor, of_b: Labels, needed: set[Any]
 ) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over what nobody needs afterwards."""
+    """The product of two operands, summed over labels that are not needed afterwards."""
     a, of_a = _summed(a, of_a, needed | set(of_b))
     b, of_b = _summed(b, of_b, needed | set(of_a))
     both = [c for c in of_a if c in of_b]
@@ -612,7 +612,7 @@ def _product(
     size = {**dict(zip(of_a, a.shape, strict=True)), **dict(zip(of_b, b.shape, strict=True))}
 
     def shaped(x: Tensor, own: Labels, *groups: list[Any]) -> Tensor:
-        """Axes in the order of the groups, of which each becomes one axis."""
+        """Order the axes by groups, and merge each group into one axis."""
         order = tuple(own.index(c) for group in (batch, *groups) for c in group)
         merged = (math.prod(size[c] for c in group) for group in groups)
         return reshape_copy(permute(x, order), (*(size[c] for c in batch), *merged))

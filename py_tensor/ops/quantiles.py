@@ -35,11 +35,11 @@ _BETWEEN = {
     "normal_unbiased": (3 / 8, 3 / 8),
     "interpolated_inverted_cdf": (0.0, 1.0),
 }
-"""Methods that draw lines between elements: what they leave off the two ends."""
+"""Methods that interpolate linearly between elements, with their offsets at the two ends."""
 _EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 _AT = (*_EXACT, "midpoint", "averaged_inverted_cdf")
 _STEPS = {"inverted_cdf": -1.0, "averaged_inverted_cdf": -1.0, "closest_observation": -1.5}
-"""Methods that follow the steps of the distribution: what they add to ``n * share``."""
+"""Methods that follow the steps of the distribution, with their offset to ``n * share``."""
 
 MULTIPLY_HIGH = Elementwise(
     "multiply_high",
@@ -49,7 +49,7 @@ MULTIPLY_HIGH = Elementwise(
     cost=12,
     vjp=NOT_DIFFERENTIABLE,
 )
-"""The upper words of products of uint32."""
+"""The upper words of uint32 products."""
 
 
 def _quantiles(
@@ -113,7 +113,7 @@ def _quantiles(
 def _weighted(
     op: str, rows: Tensor, weights: Tensor, without_nan: bool
 ) -> Callable[[float], Tensor]:
-    """What gives a quantile of each row, whose elements count by weights; those are looked at."""
+    """Prepare weighted quantiles of rows; the weights are read and checked."""
     has_nan = rows.dtype.kind == "f"
     if without_nan and has_nan:
         weights = choose(isnan(rows), 0, weights)
@@ -123,7 +123,7 @@ def _weighted(
     total = sums[..., -1:]
     wrong = ~((total > 0) & isfinite(total))
     if without_nan and has_nan:
-        wrong = wrong & ~isnan(ordered[..., :1])  # of NaN alone, there is nothing to weigh
+        wrong = wrong & ~isnan(ordered[..., :1])  # rows with only NaN need no weights
     if (any(wrong) | any(weights < 0)).item():
         raise ValueError(f"{op}: weights must be nonnegative and have a positive sum")
     reached = sums / total
@@ -139,7 +139,7 @@ def _weighted(
 
 
 def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
-    """A quantile of each sorted row; NaN where there is one, which comes last."""
+    """A quantile of each sorted row; NaN if the row has a NaN, which is last."""
     n = ordered.shape[-1]
     off = _offset(share, method)
     place = (n - 1) * share if off is None else n * share + off
@@ -153,7 +153,7 @@ def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
 
 
 def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
-    """A quantile of what is not NaN in each sorted row."""
+    """A quantile of the elements in each sorted row that are not NaN."""
     count = sum(~isnan(ordered), -1, keepdims=True)
     last = maximum(count - 1, 0)
     off = _offset(share, method)
@@ -167,7 +167,7 @@ def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
 
 
 def _offset(share: float, method: str) -> float | None:
-    """What a method adds to ``n * share`` for the place among n; None of ``(n - 1) * share``."""
+    """A method's offset to ``n * share`` for the position; None means ``(n - 1) * share``."""
     if method in _STEPS:
         return _STEPS[method]
     if method not in _BETWEEN or method == "linear":
@@ -177,10 +177,10 @@ def _offset(share: float, method: str) -> float | None:
 
 
 def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor, Tensor]:
-    """Counts times a share, as whole numbers and what is above them, in `dtype`.
+    """Counts times a share, as integer and fractional parts, in `dtype`.
 
-    Unless `dtype` is float64, the latter is a multiple of 2**-24. To that the product of integers,
-    of 95 bits, is rounded, as NumPy's is to float64, so that 0.3 of 10 is 3.
+    Unless `dtype` is float64, the fraction is a multiple of 2**-24. The 95-bit product of integers
+    is rounded to that, as NumPy's is to float64, so that 0.3 of 10 is 3.
     """
     if dtype is dtypes.float64:
         product = converted(counts, dtype) * share
@@ -195,9 +195,9 @@ def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor,
 
 
 def _neighbours(whole: Any, part: Any, method: str) -> tuple[Any, Any, Any]:
-    """The places beside one between them, and how far it is from the first to the second.
+    """The two positions around a fractional one, and its distance from the first.
 
-    NumPy's "linear" has two places even where one of them is exact: of infinities that is NaN.
+    NumPy's "linear" uses two positions even if one is exact, which gives NaN for infinities.
     """
     if method in _EXACT:
         if method == "nearest":

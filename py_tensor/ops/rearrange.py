@@ -152,7 +152,7 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
 
 
 def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int]) -> tuple[int, ...]:
-    """How far elements of a shape move along each axis, to the front."""
+    """The distance by which elements of a shape move to the front along each axis."""
     axes, shifts = _sequence(axis), _sequence(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1

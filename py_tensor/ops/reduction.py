@@ -57,7 +57,7 @@ def _highest(dtype: DType) -> complex:
 
 
 def _rank_of_lowest(dtype: DType) -> tuple[int]:
-    """The rank of -inf, as `rank_f32` of `shaders/lib/order.wgsl` has it."""
+    """The rank of -inf, as in `rank_f32` of `shaders/lib/order.wgsl`."""
     return (0x7F800000 ^ -0x80000000 ^ 0x7FFFFFFF,)
 
 
@@ -72,7 +72,7 @@ def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tup
 
 
 def _grad_prod(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
-    """Right where no element is 0; where one is, the product of the others is taken anew."""
+    """If an element is 0, the product of the others is computed separately."""
     zero = equal(x, 0)
     zeros = sum(zero, axes, keepdims=True)
     others = prod(choose(zero, 1.0, x), axes, keepdims=True)
@@ -130,7 +130,7 @@ MIN = Reduction(
     numpy=lambda np, x, axes: np.minimum.reduce(x, axis=axes, keepdims=True),
     vjp=_grad_extreme,
 )
-# Of floats, the ranks are compared: one instruction, where NaN and signs of zero would take ten.
+# Floats are compared by rank: one instruction, instead of ten for NaN and signed zeros.
 MAX_OF_FLOATS = replace(
     MAX,
     parts=("i32",),
@@ -226,7 +226,7 @@ def _reduce(
     *,
     empty: Scalar | None,
 ) -> Tensor:
-    """Record a reduction. `empty` is what no elements at all reduce to; None raises."""
+    """Record a reduction. `empty` is the result for no elements; None raises an error."""
     axes = normalize_axes(op.name, axis, x.ndim)
     node = node_of(x)
     found = _recipes[op, node.meta, axes, bool(keepdims)]
@@ -235,12 +235,12 @@ def _reduce(
     shape = reduced(x.shape, axes)
     dtype = op.gives or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
-        if empty is None:  # as in NumPy, also where there are no results
+        if empty is None:  # as in NumPy, even if the result is empty
             raise _nothing_to_choose(op.name, axis, x.shape)
         y = full(shape, empty, dtype=dtype, device=x.device)
     elif not axes:
         y = copy_or_scalar(converted(x, dtype))
-    else:  # no results
+    else:  # the result is empty
         y = build(op, (x,), axes)
     return y if keepdims else y.reshape(dropped(shape, axes))
 
@@ -248,7 +248,7 @@ def _reduce(
 def _steps_of(
     op: Reduction, meta: Meta, axes: tuple[int, ...], keepdims: bool
 ) -> tuple[Step, ...] | None:
-    """The nodes from an operand to its reduction; None where nothing is reduced."""
+    """The nodes from an operand to its reduction; None if nothing is reduced."""
     if not axes or not meta.size:
         return None
     if keepdims:
@@ -261,7 +261,7 @@ _recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
 
 
 def _by_axis(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
-    """A reduction of a tensor over one axis or all, by one look-up; None for all else."""
+    """A reduction of a tensor over one axis or all, by one lookup; None in other cases."""
     if type(x) is not Tensor or not (axis is None or type(axis) is int):
         return None
     node = node_of(x)
@@ -272,7 +272,7 @@ def _by_axis(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | 
 def _steps_along(
     op: Reduction, meta: Meta, axis: int | None, keepdims: bool
 ) -> tuple[Step, ...] | None:
-    """The nodes from an operand of any dtype to its reduction; None where there are no such."""
+    """The nodes from an operand of any dtype to its reduction; None if there is no such recipe."""
     dtype = _CONVERTED.get(op.name, op.accepts).check(op.name, meta.dtype)
     axes = normalize_axes(op.name, axis, len(meta.shape))
     if not axes or not meta.size or size_of(tuple(meta.shape[a] for a in axes)) > MOST_PLACES:
@@ -289,7 +289,7 @@ _steps_by_axis = Recipes[tuple[Reduction, Meta, int | None, bool], tuple[Step, .
 
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
-    """The operand in the dtype that the reduction computes in."""
+    """The operand in the dtype in which the reduction computes."""
     x = tensor_of(x, op)
     target = dtypes.parse(dtype) if dtype is not None else accepts.check(op, x.dtype)
     return converted(x, target)
@@ -308,7 +308,7 @@ def _fold(
     where: Operand = True,
     empty: Scalar | None,
 ) -> Tensor:
-    """A reduction with NumPy's options, of which few are given at a time."""
+    """A reduction with NumPy's options."""
     if out is None and initial is None and where is True and dtype is None:
         found = _by_axis(op, x, axis, keepdims)
         if found is not None:
@@ -320,7 +320,7 @@ def _fold(
     if initial is not None:
         initial = _start(name, initial, x.dtype)
     if where is not True:
-        # What is left out changes nothing: an identity of the op, or what it starts from.
+        # Omitted elements are replaced by the identity of the op, or its initial value.
         least = initial if empty is None else empty
         if least is None:
             raise ValueError(f"{name}: has no identity, so where needs initial")
@@ -334,7 +334,9 @@ def _fold(
 
 
 def _start(op: str, initial: Any, dtype: DType) -> Any:
-    """What a reduction starts from, as a number of its dtype, as in NumPy; a tensor is converted.
+    """The initial value of a reduction as a number of its dtype, as in NumPy.
+
+    A tensor is converted.
 
     Raises
     ------
@@ -453,7 +455,7 @@ _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
 _PLACED = Accepts(
     "biufc", lambda dtype: dtypes.uint32 if dtype is dtypes.bool_ else dtype, ARGMAX.accepts.words
 )
-# What these take, and what they convert it to.
+# The dtypes that these accept, and the dtype that they convert to.
 _CONVERTED = {"sum": SUMMED, "prod": SUMMED, "argmax": _PLACED, "argmin": _PLACED}
 _WITH_INITIAL: dict[str, Callable[..., Tensor]] = {
     "sum": add, "prod": multiply, "max": maximum, "min": minimum,
@@ -511,7 +513,7 @@ def mean(
     if where is True and dtype is None and (axis is None or type(axis) is int):
         return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
     x = _through(FLOATING, a, "mean", dtype)
-    if x.dtype.kind in "biu":  # the quotients without their fractions
+    if x.dtype.kind in "biu":  # truncate the quotients
         found = mean(x, axis, None, None, keepdims, where=where)
         return stored_whole("mean", converted(found, x.dtype), out)
     if where is True:
@@ -530,12 +532,12 @@ def _mean(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
 
 
 def _summable(x: Tensor) -> Tensor:
-    """Halves as float32, as NumPy adds them for a mean: their sum may be past the largest half."""
+    """float16 as float32, as in NumPy's mean, because their sum may overflow float16."""
     return converted(x, dtypes.float32) if x.dtype is dtypes.float16 else x
 
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
-    """How many elements a mean is of."""
+    """The number of elements in a mean."""
     count = _count(x, axis, op)
     if where is True:
         return float(count)

@@ -55,7 +55,7 @@ def _bits(x: Tensor, target: DType) -> Tensor:
 
 
 def _parted(x: Tensor, target: DType) -> Tensor:
-    """Each element as several smaller ones, the lowest bits first."""
+    """Split each element into several smaller ones, the lowest bits first."""
     shape = (*x.shape[:-1], x.shape[-1] * x.itemsize // target.itemsize)
     if x.dtype.kind == "c":
         parts = stack(parts_of(x), -1)
@@ -67,7 +67,7 @@ def _parted(x: Tensor, target: DType) -> Tensor:
 
 
 def _joined(x: Tensor, target: DType) -> Tensor:
-    """Each several elements as one larger one."""
+    """Join groups of elements into larger ones."""
     if target.kind == "c":
         part = dtypes.real_of(target)
         pairs = _bits(x, part) if x.itemsize == part.itemsize else _joined(x, part)
@@ -79,7 +79,7 @@ def _joined(x: Tensor, target: DType) -> Tensor:
 
 
 def _shifts(x: Tensor, whole: DType, size: int) -> Tensor:
-    """By how many bits each part of an element is higher than the first."""
+    """The shift of each part of an element relative to the first, in bits."""
     return arange(0, 8 * whole.itemsize, 8 * size, dtype=whole, device=x.device)
 
 

@@ -86,14 +86,14 @@ def _places(decimals: Any) -> int:
 
 
 def _round_integers(x: Tensor, unit: int) -> Tensor:
-    """Integers rounded to multiples of `unit`; those below half of it, however large, to 0."""
-    if x.dtype.is_small:  # where twice the rest may not fit
+    """Round integers to multiples of `unit`, or to 0 if the dtype does not hold it."""
+    if x.dtype.is_small:  # twice the rest may not fit
         return _round_integers(x.astype(dtypes.int32), unit).astype(x.dtype)
     if not dtypes.holds(x.dtype, unit) or x.dtype is dtypes.bool_:
         return multiply(x, False)
     multiples, rest = divmod(x, unit)
     twice, odd = multiply(rest, 2), remainder(multiples, 2)
-    up = greater(add(twice, odd), unit)  # twice is even, and so is unit
+    up = greater(add(twice, odd), unit)  # both twice and unit are even
     return multiply(add(multiples, up), unit)
 
 
@@ -127,7 +127,7 @@ def _reflected_divmod(self: Tensor, other: Operand) -> Any:
 
 
 def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
-    """Python's `round`, which makes an int of a scalar where no places are named."""
+    """Python's `round`, which converts a scalar to an int if no digits are given."""
     if ndigits is None and self.is_scalar:
         return int(round(self))
     return round(self, ndigits or 0)

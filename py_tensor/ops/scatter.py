@@ -81,7 +81,7 @@ def scattered(
     unique: bool,
     op: str,
 ) -> Tensor:
-    """The same for indices that have the shape of `values`, and may vary along all of it."""
+    """Like `scatter_nd`, for indices that have the shape of `values`."""
     if not values.size:
         return x
     attrs = tuple(axes), at, op, mode, unique
@@ -99,7 +99,7 @@ def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:
 
 
 def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") -> Tensor:
-    """`x` with values at indices into its elements in row-major order, repeated where too few."""
+    """`x` with values at flat indices in row-major order, repeated if there are too few."""
     flat = ravel(x)
     found = indices_of("put", in_mode("put", indices, x.size, mode, x.device), flat, 0)
     index = ravel(found.tensor)
@@ -113,7 +113,7 @@ def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") 
 
 
 def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int | None) -> Tensor:
-    """`x` with values where `take_along_axis` with the same indices would take them."""
+    """`x` with values at the places that `take_along_axis` reads with the same indices."""
     if axis is None:
         return reshape_copy(with_put_along_axis(ravel(x), indices, values, 0), x.shape)
     at = normalize_axis("put_along_axis", axis, x.ndim)
@@ -145,7 +145,7 @@ def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
 
 
 def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tensor:
-    """The values where a mask holds, both flat; how many there are is read unless given."""
+    """The values where a mask is true, both flat; their number is read unless given."""
     if not mask.size:
         return zeros((0,), values.dtype, device=mask.device)
     counts = cumsum(mask)
@@ -234,7 +234,7 @@ def _beside(op: str, condition: Operand, x: Tensor) -> Tensor:
 
 
 def _compress(self: Tensor, condition: Operand, axis: int | None = None, out: Out = None) -> Tensor:
-    """The slices along `axis` where `condition` is nonzero: `pt.compress` of `condition` and it."""
+    """The slices along `axis` where `condition` is nonzero; see `pt.compress`."""
     return compress(condition, self, axis, out)
 
 

@@ -162,7 +162,7 @@ def interp(
     at, places = in_common_dtype("interp", xp, x)
     dtypes.REAL.check("interp", at.dtype)
     at, values = in_common_dtype("interp", at, fp)
-    if at.dtype is dtypes.float16:  # in which neighbouring places may be equal
+    if at.dtype is dtypes.float16:  # neighbouring positions may be equal in float16
         at = converted(at, dtypes.float32)
     at, values = in_common_dtype("interp", at, values)
     at, values = (converted(v, dtypes.floating(v.dtype)) for v in (at.real, values))

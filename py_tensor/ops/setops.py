@@ -35,7 +35,7 @@ __all__ = [
     "unique_inverse", "unique_values",
 ]  # fmt: skip
 
-LEAST_COUNTED = 2**14  # elements; fewer are sorted within a dispatch or few, without a read
+LEAST_COUNTED = 2**14  # elements; fewer are sorted in few dispatches, without a read
 
 
 def unique(
@@ -102,9 +102,9 @@ def unique(
 def _order_of_rows(x: Tensor) -> Tensor:
     """Return the indices that sort the rows of a matrix lexicographically.
 
-    Elements become their ranks within their columns, which one sort finds for all columns, and two
-    ranks that stand side by side one number: of k columns there are as many sorts as k has bits,
-    as by the doubling of prefixes (Karp, Miller and Rosenberg, 1972).
+    One sort replaces elements by their ranks within their columns; then two adjacent ranks become
+    one number, and so on: k columns take as many sorts as k has bits, as in prefix doubling (Karp,
+    Miller and Rosenberg, 1972).
     """
     n = x.shape[0]
     dtype = dtypes.int32 if n * n < 2**31 else dtypes.int64
@@ -117,7 +117,7 @@ def _order_of_rows(x: Tensor) -> Tensor:
 
 
 def _ranks(x: Tensor) -> Tensor:
-    """How many different elements of its column are below each; all NaN are alike."""
+    """The number of distinct smaller elements in each element's column; all NaN are equal."""
     order = argsort(x, 0)
     rows = take_along_axis(x, order, 0)
     same = equal(rows[1:], rows[:-1]) | (isnan(rows[1:]) & isnan(rows[:-1]))
@@ -131,10 +131,10 @@ def _ranks(x: Tensor) -> Tensor:
 def _counted(
     x: Tensor, shape: Shape, has_index: bool, has_inverse: bool, has_counts: bool
 ) -> list[Tensor] | None:
-    """What `unique` gives of integers, by counting each that can occur; None where these are many.
+    """`unique` for integers, by counting each possible value; None if there are many of these.
 
-    A sort takes longer, even after the read of the smallest and the largest, which those of up to
-    16 bits do without.
+    This is faster than a sort, even though it reads the smallest and the largest element first,
+    except for integers of up to 16 bits.
     """
     if x.dtype.itemsize <= 2:
         bounds = dtypes.integer_range(x.dtype)
@@ -145,11 +145,11 @@ def _counted(
         return None
     narrow = converted(x, dtypes.int32) if x.dtype.itemsize <= 2 else x
 
-    def bins() -> Tensor:  # a tensor that is held would be stored
+    def bins() -> Tensor:  # a function, because a tensor in a variable would be stored
         return converted(narrow - bounds[0], dtypes.int32)
 
     none = zeros(span, dtypes.int32, device=x.device)
-    mode = "add" if has_counts else "set"  # where only whether one occurs is asked, all write 1
+    mode = "add" if has_counts else "set"  # if only occurrence matters, all write 1
     counts = scatter(none, (0,), (bins(),), 0, 1, mode, unique=not has_counts, op="")
     occurs = counts > 0
     has_places = has_index or has_counts

@@ -17,7 +17,7 @@ __all__ = ["argsort", "sort"]
 
 
 def _grad_sort(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool]) -> tuple[Tensor]:
-    """Each element's gradient is that of the place where it went."""
+    """Each element's gradient is that of its place in the result."""
     axis, descending = attrs
     went = argsort(argsort(x, axis, descending=descending), axis)
     return (take_along_axis(g, went, axis),)

@@ -20,7 +20,7 @@ i0 = unary(
     "i0",
     REAL_FLOATING,
     "i0_f32({0})",
-    lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),  # which NumPy has NaN of
+    lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),  # NumPy returns NaN there
     vjp=NOT_DIFFERENTIABLE,
     cost=60,
     ulp=4,
@@ -30,7 +30,7 @@ i0 = unary(
 
 
 def _numbers(M: Real, device: Any) -> Tensor:  # noqa: N803 - NumPy's name
-    """Numbers from -1 to 1, one for each place of a window of `M`; 0 for one of a single place."""
+    """`M` numbers from -1 to 1, one for each point of a window; 0 for a single point."""
     places = arange(1 - M, M, 2, dtype=dtypes.DEFAULT.floating, device=device)
     return places / (M - 1) if M > 1 else places * 0
 

@@ -190,12 +190,12 @@ erf = unary(
 
 
 def _acosh(np: Any, x: Any) -> Any:
-    """NaN below 1, where Pyodide's library of C has a number."""
+    """NaN below 1, where Pyodide's C library returns a number."""
     return np.arccosh(np.where(x < 1, x.dtype.type(np.nan), x))
 
 
 def _expm1_complex(np: Any, x: Any) -> Any:
-    """NumPy's is NaN at infinities where exp(x) has a value; that of 0 is +0, as the standard's."""
+    """NumPy's is NaN at infinities where exp(x) has a value; at 0 it is +0, as in the standard."""
     found = np.asarray(np.exp(x) - x.dtype.type(1))
     is_small = np.abs(x.real) <= 1
     half = np.sin(x.imag / 2)
@@ -207,7 +207,7 @@ def _expm1_complex(np: Any, x: Any) -> Any:
 
 
 def _log1p_complex(np: Any, x: Any) -> Any:
-    """NumPy's is log(1 + x), which loses the digits of a small x."""
+    """NumPy computes log(1 + x), which loses the digits of a small x."""
     found = np.asarray(np.log1p(x))
     is_small = np.maximum(np.abs(x.real), np.abs(x.imag)) <= 0.5
     small = np.where(is_small, x, 0)
@@ -216,7 +216,7 @@ def _log1p_complex(np: Any, x: Any) -> Any:
 
 
 def _erf(np: Any, x: Any) -> Any:
-    """NumPy has none; Python's, element by element."""
+    """Python's function on each element, because NumPy has none."""
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), x.dtype)
 
 

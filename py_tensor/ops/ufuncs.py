@@ -16,7 +16,7 @@ from py_tensor.ops.reduction import Axes, all, any, max, min, prod, sum
 from py_tensor.ops.scan import cumprod, cumsum
 from py_tensor.tensor import Tensor, tensor_of
 
-__all__ = ["ufunc"]  # all else that it defines are attributes of functions
+__all__ = ["ufunc"]  # all other definitions become attributes of functions
 
 
 class _Ufuncs(type):
@@ -200,7 +200,7 @@ _MAKERS = (_reduce_of, _accumulate_of, _reduceat_of, _outer_of, _at_of)
 
 
 def _refusing(function: Any, method: str) -> Callable[..., NoReturn]:
-    """What stands for a method that a function has not."""
+    """A stand-in that raises an error, for a method that a function lacks."""
 
     def refused(*operands: Any, **options: Any) -> NoReturn:
         what = "of two operands and one result" if method != "outer" else "of two operands"

@@ -82,7 +82,7 @@ def set_bit_generator(bitgen: BitGenerator) -> None:
 
 
 def _of_default(method: Any) -> Any:
-    """A method of the generator behind the functions of this module, as a function."""
+    """A function that calls a method of the generator behind this module's functions."""
 
     @wraps(method)
     def function(*args: Any, **options: Any) -> Any:
@@ -161,7 +161,7 @@ else:
     _METHODS = {n for n in dir(Generator) if n.islower() and not n.startswith("_")} - {"spawn"}
 
     def __getattr__(name: str) -> Any:
-        """A method of the default generator, or what is imported on first use."""
+        """A method of the default generator, or a name that is imported on first use."""
         if name in _SEEDING:
             from py_tensor.random import seeding as module
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MASK = 0xFFFFFFFF
 BLOCK = 2**32  # of counters, which share a key
-_GOLDEN = 0x9E3779B97F4A7C15  # 2**64 by the golden ratio: keys so far apart differ
+_GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: the distance between keys
 
 Seed = Any  # an int, ints, a SeedSequence, or None
 

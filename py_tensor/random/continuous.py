@@ -39,7 +39,7 @@ from py_tensor.random.parameters import (
 from py_tensor.random.rejection import GAMMA, POISSON, VONMISES
 from py_tensor.tensor import Tensor
 
-_LEAST = 1e-30  # below it, shapes of gamma variates are all as 0
+_LEAST = 1e-30  # smaller shapes of gamma variates are equivalent to 0
 
 
 class Continuous(Core):
@@ -255,10 +255,10 @@ class Continuous(Core):
         return _scaled(*self._gammas_and_powers(draw, shape))
 
     def _gammas_and_powers(self, draw: Draw, shape: Any) -> tuple[Tensor, Tensor | None]:
-        """Gamma variates, and powers of e that they are to be multiplied by.
+        """Gamma variates, and the logarithms of factors that they must be multiplied by.
 
-        Those of a shape a below 1 are variates of 1 + a by u**(1/a), of which the product may be
-        less than any float. Without a power, all factors are 1.
+        For a shape a below 1 they are variates of shape 1 + a, times u**(1/a), which may underflow.
+        None instead of logarithms means that all factors are 1.
         """
         if not isinstance(shape, Tensor):
             if shape >= 1:
@@ -270,7 +270,7 @@ class Continuous(Core):
         return drawn, where(is_small, -self._exponentials(draw) / maximum(shape, _LEAST), 0)
 
     def _quotients(self, draw: Draw, a: Any, b: Any) -> tuple[Tensor, Tensor | None]:
-        """The quotient of gamma variates of two shapes: of floats, and a power of e."""
+        """The quotient of gamma variates of two shapes, and the logarithm of its factor."""
         above, power = self._gammas_and_powers(draw, a)
         below, less = self._gammas_and_powers(draw, b)
         if less is not None:
@@ -427,5 +427,5 @@ class Continuous(Core):
 
 
 def _scaled(x: Tensor, power: Tensor | None) -> Tensor:
-    """The product with a power of e."""
+    """A value times e to a power."""
     return x if power is None else x * exp(power)

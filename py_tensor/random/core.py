@@ -36,7 +36,7 @@ from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor
 
 _FLOATS = (dtypes.float32, dtypes.float64)
-_MOST = 3.4028234663852886e38  # of float32
+_MOST = 3.4028234663852886e38  # the largest float32
 
 
 class Core:
@@ -58,21 +58,21 @@ class Core:
     # -- Words ------------------------------------------------------------------------------------
 
     def _numbered(self, shape: Shape, device: Device) -> tuple[Node, ...]:
-        """The counter of each element, of which no other is drawn, and the key."""
+        """A unique counter for each element, and the key."""
         low, *keys = self.bit_generator.take(size_of(shape))
         numbers = index(shape, device, dtypes.uint32)
         counter = bind(threefry.OFFSET, (numbers, const(low, dtypes.uint32, device)))
         return counter, *(const(key, dtypes.uint32, device) for key in keys)
 
     def _bits(self, shape: Shape, device: Device) -> Node:
-        """Fresh words, one per element."""
+        """New words, one per element."""
         return bind(threefry.BITS, self._numbered(shape, device))
 
     def _words(self, shape: Shape, device: Device) -> Tensor:
         return Tensor(self._bits(shape, device))
 
     def _draw(self, op: Elementwise, shape: Shape, dtype: DType, device: Any, *more: int) -> Tensor:
-        """What an op makes of a word of each element; `NORMAL` takes their numbers and the key."""
+        """Apply an op to one word per element; `NORMAL` takes the counters and the key."""
         place = parse(device)
         meta = meta_of(shape, dtype, place)
         place.backend.check(op.name, meta_of((), dtype, place))
@@ -84,7 +84,7 @@ class Core:
         return Tensor(bind(op, (*drawn, *constants)))
 
     def _drawn_by(self, op: Elementwise, draw: Draw, *parameters: Operand) -> Tensor:
-        """What an op that takes each element's number makes of parameters."""
+        """Apply an op that takes each element's counter to parameters."""
         result = meta_of(draw.shape, op.result(draw.dtype), draw.device)
         draw.device.backend.check(op.name, result)
         if not result.size:
@@ -98,7 +98,7 @@ class Core:
         return Tensor(bind(op, (*numbered, *given)))
 
     def _uniforms(self, draw: Draw) -> Tensor:
-        """From [0, 1): multiples of 2**-24, in float64 of 2**-53."""
+        """Uniform numbers in [0, 1): multiples of 2**-24, or of 2**-53 in float64."""
         if draw.dtype is dtypes.float32:
             return self._draw(threefry.UNIFORM, draw.shape, draw.dtype, draw.device)
         draw.device.backend.check("random", meta_of((), draw.dtype, draw.device))
@@ -121,7 +121,7 @@ class Core:
         return -log1p(-self._uniforms(draw))
 
     def _centered(self, draw: Draw) -> Tensor:
-        """From (-1/2, 1/2), without 0; in float64 odd multiples of 2**-54."""
+        """Uniform numbers in (-1/2, 1/2) without 0; in float64 odd multiples of 2**-54."""
         if draw.dtype is dtypes.float32:
             return self._draw(threefry.CENTERED, draw.shape, draw.dtype, draw.device)
         return self._uniforms(draw) - (0.5 - 2.0**-54)
@@ -129,12 +129,12 @@ class Core:
     def _filled(
         self, op: str, fill: Any, size: Size, dtype: object, out: Any, *given: Given
     ) -> Tensor:
-        """What `fill(draw)` gives, in a floating dtype, and in `out`.
+        """The result of `fill(draw)` in a floating dtype, stored in `out` if given.
 
         Raises
         ------
         TypeError
-            For a dtype that is neither float32 nor float64, or is not that of `out`.
+            For a dtype other than float32 and float64, or other than that of `out`.
         ValueError
             If the size is not the shape of `out`.
         """
@@ -233,7 +233,7 @@ class Core:
     def _between(
         self, op: str, low: Operand, high: Operand, size: Size, kind: DType, endpoint: bool
     ) -> Tensor:
-        """Integers between bounds of which one is an array."""
+        """Integers between bounds, at least one of which is an array."""
         least, most = _held(kind)
         stop = most + (not endpoint)
         arrays = dtypes.int64 if kind is dtypes.uint32 else kind if kind.is_wide else None
@@ -266,7 +266,7 @@ class Core:
         return converted(Tensor(bind(threefry.RANDINT, (bits, *given))), kind)
 
     def _of_64_bits(self, shape: Shape, device: Device, low: Any, span: Any) -> Tensor:
-        """uint64: so many integers from `low` on, modulo 2**64."""
+        """Random uint64 in a range that starts at `low` and has a given length, modulo 2**64."""
         if not size_of(shape):
             return Tensor(empty_node(meta_of(shape, dtypes.uint64, device)))
         above, below = (converted(self._words(shape, device), dtypes.uint64) for _ in range(2))
@@ -456,7 +456,7 @@ class Core:
 
 
 def _shape(op: str, given: tuple[Any, ...]) -> Shape:
-    """``rand(2, 3)`` and ``rand((2, 3))`` alike."""
+    """The shape for both ``rand(2, 3)`` and ``rand((2, 3))``."""
     return parse_shape(op, given[0] if len(given) == 1 else given)
 
 
@@ -466,12 +466,12 @@ def _plain_draw(op: str, given: tuple[Any, ...], device: str | Device | None) ->
 
 
 def _is_array(bound: object) -> bool:
-    """Whether it is a tensor, an array or a list, of any number of elements."""
+    """Whether it is a tensor, an array or a list, of any size."""
     return isinstance(bound, Tensor | list) or getattr(bound, "ndim", 0) > 0
 
 
 def _whole(bound: Any) -> int:
-    """A bound of integers, which may be a float without a fraction."""
+    """A bound for integers, which may be a float that is a whole number."""
     number = number_like(bound)
     is_whole = isinstance(number, float) and number.is_integer()
     return int(bound) if is_whole else as_index(bound)

@@ -79,7 +79,7 @@ class Discrete(Continuous):
         return self._binomials(draw, as_int(n), p)
 
     def _binomials(self, draw: Draw, n: Any, p: Any) -> Tensor:
-        """Of the rarer of both outcomes, for which the kernel is made."""
+        """Counts of the rarer outcome, for which the kernel is designed."""
         if not isinstance(p, Tensor):
             found = self._drawn_by(BINOMIAL, draw, n, min(p, 1 - p))
             return found if p <= 0.5 else n - found
@@ -122,7 +122,7 @@ class Discrete(Continuous):
         (p,) = draw.values
         rate = log1p(-p) if isinstance(p, Tensor) else math.log1p(-p)
         power = self._uniforms(draw) * rate
-        # Which of 1 - e**power and of e**power is small decides how the logarithm keeps its digits.
+        # The formula for the logarithm depends on whether 1 - e**power or e**power is small.
         below = where(power > -0.6931472, log(-expm1(power)), log1p(-exp(power)))
         drawn = floor(self._exponentials(draw) / -below) + 1
         return converted(minimum(drawn, _LARGEST), dtypes.int32)
@@ -193,7 +193,7 @@ class Discrete(Continuous):
         return self._hypergeometrics(draw, *map(as_int, draw.values))
 
     def _hypergeometrics(self, draw: Draw, good: Any, bad: Any, sample: Any) -> Tensor:
-        """Of the rarer kind, and of the fewer that are taken or left."""
+        """Counts of the rarer kind, among the smaller of the sample and the rest."""
         total = good + bad
         kind, taken = _least(good, bad), _least(sample, total - sample)
         if isinstance(kind, Tensor) or isinstance(taken, Tensor):
@@ -232,5 +232,5 @@ def _least_one(a: Any) -> Any:
 
 
 def _choose(condition: Any, x: Any, y: Any) -> Any:
-    """`where`, which decides on the host where that knows the condition."""
+    """`where`, which decides on the host if the condition is known there."""
     return where(condition, x, y) if isinstance(condition, Tensor) else x if condition else y

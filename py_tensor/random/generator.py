@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
 
     class _Later:
-        """A method that its module defines, which is imported when the method is first used."""
+        """A method whose module is imported when the method is first used."""
 
         def __init__(self, module: str, name: str) -> None:
             self.module, self.name = module, name

@@ -30,7 +30,7 @@ from py_tensor.random.parameters import (
 from py_tensor.shapes import broadcast, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
-_NEAR = 1e-5  # float32 numbers whose sum is 1 may differ so far from it
+_NEAR = 1e-5  # the largest error of a sum of float32 numbers that should be 1
 
 
 class Multivariate(Discrete):
@@ -98,8 +98,8 @@ class Multivariate(Discrete):
         left = as_int(left)
         shape = sized(op, size, broadcast(op, getattr(left, "shape", ()), chances.shape[:-1]))
         draw = Draw((), shape, device, dtype)
-        # What is the share of an outcome among those that are left: sums from the end keep digits,
-        # from the given last one unless the sum is not 1.
+        # The share of an outcome among the remaining ones: sums from the end lose no digits; they
+        # begin with the given last one unless the sum is not 1.
         first, last = chances[..., :-1], chances[..., -1:]
         rest = 1 - sum(first, -1, keepdims=True)
         last = where(abs(rest - last) < _NEAR, last, maximum(rest, 0))
@@ -238,7 +238,7 @@ def _size(op: str, size: Size) -> Any:
 
 
 def _check_sums(pvals: Operand) -> None:
-    """Raise ValueError where probabilities of all outcomes but the last are more than 1."""
+    """Raise ValueError if the probabilities of all outcomes but the last add up to more than 1."""
     numbers, shape = numbers_of("multinomial", pvals)
     for start in range(0, len(numbers), shape[-1] or 1):
         total = 0.0
@@ -255,7 +255,7 @@ def _cpu() -> Any:
 
 
 def _root(matrix: Tensor, method: str) -> Tensor:
-    """A matrix whose product with its transpose is this one."""
+    """A matrix whose product with its transpose is the given matrix."""
     from py_tensor import linalg
 
     if method == "cholesky":
@@ -268,7 +268,7 @@ def _root(matrix: Tensor, method: str) -> Tensor:
 
 
 def _check_covariance(matrix: Tensor, root: Tensor, tol: float, check_valid: str) -> None:
-    """Raise, or warn, unless a matrix is the product of a root with its transpose."""
+    """Raise an error or warn unless a matrix is the product of a root and its transpose."""
     off = abs(matmul(root, swapaxes(root, 0, 1)) - matrix)
     if not bool(all(off <= tol + tol * abs(matrix))):
         words = "multivariate_normal: cov is not symmetric positive-semidefinite"

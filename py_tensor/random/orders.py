@@ -182,14 +182,14 @@ class Orders(Core):
         return take(pool, places, at)
 
     def _weighted(self, chances: Tensor, shape: Shape) -> Tensor:
-        """Places, each as probable as its share of the sum."""
+        """Indices drawn with probabilities proportional to weights."""
         order = argsort(equal(chances, 0))  # those of 0 last, where no rounding reaches them
         sums = cumsum(take(chances, order))
         drawn = searchsorted(sums, self.rand(shape, device=chances.device) * sums[-1], "right")
         return take(order, minimum(drawn, sum(chances > 0) - 1))
 
     def _race(self, n: int, chances: Tensor | None, count: int, device: Device) -> Tensor:
-        """The places of those that come soonest, in a race of exponential times."""
+        """The indices of the smallest exponential times, for a draw without replacement."""
         if chances is None:
             return self._order((n,), 0, device)[:count]
         if (others := int(sum(chances > 0))) < count:
@@ -222,7 +222,7 @@ class Orders(Core):
 
 
 def _chances(p: Operand, n: int, device: Device) -> Tensor:
-    """How probable each of n slices is."""
+    """The probability of each of n slices."""
     found = tensor_of(p, "choice", device=device)
     if found.shape != (n,):
         raise ShapeError(f"choice: p of shape {found.shape} does not match {n} elements")

@@ -1,4 +1,4 @@
-"""Parameters of distributions: what a caller gives, checked, on one device."""
+"""Parameters of distributions, checked and moved to one device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Method = TypeVar("Method", bound=Callable[..., Tensor])
 
 @dataclass(frozen=True)
 class Rule:
-    """What a parameter must be, in words, and whether a number or an array's elements are not."""
+    """A condition on a parameter, in words, and the test for a number or an array's elements."""
 
     words: str
     is_broken: Callable[[Any], Any]
@@ -38,16 +38,16 @@ Given = tuple[str, Operand, Rule]
 
 
 class Draw(NamedTuple):
-    """What is to be drawn.
+    """The description of a draw.
 
     Attributes
     ----------
     values : tuple
         The parameters: numbers, and tensors on the device.
     shape, device
-        Of the result.
+        Those of the result.
     dtype : DType
-        That of the random numbers: float64 where a parameter is.
+        The dtype of the random numbers: float64 if a parameter is.
     """
 
     values: tuple[Any, ...]
@@ -74,7 +74,7 @@ TypeError
 
 
 def distribution(gives: str) -> Callable[[Method], Method]:
-    """Completes the docstring of a method: what it ends with is particular, its parameters."""
+    """Complete the docstring of a method, which ends with its particular parameters."""
 
     def completed(method: Method) -> Method:
         if method.__doc__:  # which an interpreter may leave out
@@ -90,10 +90,10 @@ def draw_of(op: str, size: Size, *given: Given) -> Draw:
     Raises
     ------
     ValueError
-        For a number, or one of a list or of NumPy's array, that is against its rule; for a size
-        to which the parameters do not broadcast.
+        If a number, or an element of a list or a NumPy array, breaks its rule, or if the parameters
+        do not broadcast to the size.
     TypeError
-        For what is no real number.
+        For a parameter that is not real.
     """
     values, device, dtype = checked(op, *given)
     shape = broadcast(op, *(x.shape for x in values if isinstance(x, Tensor)))
@@ -109,7 +109,7 @@ def checked(op: str, *given: Given) -> tuple[tuple[Any, ...], Device, DType]:
 
 
 def sized(op: str, size: Size, shape: Shape) -> Shape:
-    """The shape of a draw: a size to which parameters broadcast, or by default their shape."""
+    """The shape of a draw: a size to which the parameters broadcast, by default their shape."""
     if size is None:
         return shape
     asked = parse_shape(op, size)
@@ -153,7 +153,7 @@ def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> 
 
 
 def count_of(op: str, name: str, value: Any) -> int:
-    """An int of the host from 0 on."""
+    """A nonnegative int on the host."""
     count = whole_number(op, name, value)
     if count < 0:
         raise ValueError(f"{op}: {name} must be at least 0, not {count}")

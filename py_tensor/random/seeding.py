@@ -21,7 +21,7 @@ _POOL = 4
 
 
 def _words(entropy: Any) -> list[int]:
-    """Integers as words, the lowest of each first."""
+    """Integers as words, the lowest word of each first."""
     number = int_like(entropy)
     if number is not None:
         if number < 0:
@@ -34,7 +34,7 @@ def _words(entropy: Any) -> list[int]:
 
 
 def _multipliers(first: int, factor: int) -> Iterator[tuple[int, int]]:
-    """What one word is hashed with, and then the next: (to be xored, factor)."""
+    """The (xor, factor) pairs with which successive words are hashed."""
     while True:
         second = first * factor & MASK
         yield first, second
@@ -156,7 +156,7 @@ class SeedSequence:
 
 
 def key_of(sequence: SeedSequence) -> int:
-    """The key of a generator: the entropy itself where that is such a number."""
+    """The key of a generator: the entropy itself if it is a valid key."""
     number = int_like(getattr(sequence, "entropy", None))
     if not getattr(sequence, "spawn_key", ()) and number is not None and number < 2**64:
         return number

@@ -1,4 +1,4 @@
-"""Threefry2x32 with 20 rounds, as JAX uses, and what one or two of its words give.
+"""Threefry2x32 with 20 rounds, as used by JAX, and the draws from one or two of its words.
 
 John K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The WGSL is that of
 `shaders/lib/rng.wgsl`, with the same bits.
@@ -30,7 +30,7 @@ def threefry(np: Any, index: Any, t: Any, key0: Any, key1: Any) -> tuple[Any, An
 
 
 def fraction(np: Any, bits: Any) -> Any:
-    """(bits + 1/2) / 2**32, as float32 has it."""
+    """(bits + 1/2) / 2**32, rounded to float32."""
     return ((bits + 0.5) * 2.0**-32).astype(np.float32).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-// A kernel of the user's: each invocation runs the body for one index.
+// A user-defined kernel: each invocation runs the body for one index.
 
 // <interface>
 const WORKGROUP = 64u;

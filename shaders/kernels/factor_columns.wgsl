@@ -1,7 +1,7 @@
-// A panel of columns of Cholesky decompositions. Each workgroup factors the block on the diagonal, and `SIDES` rows
-// below it along with that; the first of a matrix stores the block. An invocation holds `EACH` elements of one column. In
-// a step the invocations of a column show it to the others, which subtract its products from theirs; columns are
-// divided by the roots of their diagonal elements at the end.
+// A panel of a Cholesky decomposition. Each workgroup factors the diagonal block together with `SIDES` rows below it;
+// the first workgroup of a matrix stores the block. An invocation holds `EACH` elements of one column. In each step,
+// the invocations of one column share it through workgroup memory, and the others subtract its products from their
+// columns. At the end, each column is divided by the square root of its diagonal element.
 
 // <interface>
 const WORKGROUP = 256u;
@@ -19,7 +19,7 @@ fn real(x: f32) -> Number { return x; }
 @group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
 // </interface>
 
-const ABREAST = WORKGROUP / PANEL;  // rows that are loaded at a time
+const ABREAST = WORKGROUP / PANEL;  // rows loaded at a time
 const ROWS = ABREAST * EACH;
 const SIDES = ROWS - PANEL;
 var<workgroup> shown: array<Number, 2u * ROWS>;  // the columns of this step and of the next
@@ -42,7 +42,7 @@ fn main(
   let column = invocation % PANEL;
   let row = invocation / PANEL;
   let base = matrix * params[0].z + start * (length + 1u) + column;
-  // The rows of the block come first, and then the others.
+  // The rows of the block come first, then the rows below.
   let others = base + (width + first) * length - PANEL * length;
   let end = PANEL + min(SIDES, below - first);
   // <load>

@@ -1,5 +1,5 @@
-// Determinants from LU decompositions whose columns lie one after the other: an invocation for each. The product of the
-// pivots has its exponent apart, so that no part of it overflows.
+// Determinants from LU decompositions, column-major, with one invocation per matrix. The exponent of the product of the
+// pivots is kept separately, so that intermediate products do not overflow.
 
 // <interface>
 const WORKGROUP = 64u;
@@ -46,7 +46,7 @@ fn main(
   }
 }
 
-// The exponent of a number, or near it; 0 for 0, infinities and NaN.
+// The approximate exponent of a number; 0 for 0, infinities and NaN.
 fn exponent_of(x: f32) -> i32 {
   let exponent = i32(bitcast<u32>(x) >> 23u);
   return select(clamp(exponent - 127, -120, 120), 0, exponent == 0 || exponent == 255);

@@ -1,7 +1,7 @@
-// A panel of an LU decomposition with row exchanges: one workgroup for each matrix of a batch, whose columns lie one
-// after the other. The panel is its columns from `start` on, below that row. A column takes the products of the columns
-// before it when its turn comes, so that each is written few times. An invocation keeps its rows, and has `ROWS` of them
-// in hand at a time.
+// A panel of an LU decomposition with row exchanges: one workgroup for each matrix of a batch, column-major. The panel
+// has the columns from `start` on, from row `start` down. A column is updated with the products of all earlier columns
+// only when its turn comes, so that it is written few times. Each invocation always processes the same rows, `ROWS` at
+// a time.
 
 // <interface>
 const WORKGROUP = 256u;
@@ -18,14 +18,14 @@ fn real(x: f32) -> Number { return x; }
 @group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
 // </interface>
 
-const LANES = 16u;  // invocations that compare what all have found
+const LANES = 16u;  // invocations that compare the candidates of all
 const UNUSED = 0xffffffffu;
 var<workgroup> keys: array<u32, WORKGROUP>;
 var<workgroup> rows: array<u32, WORKGROUP>;
-var<workgroup> corner: array<Number, PANEL * PANEL>;  // the rows of pivots, by row
+var<workgroup> corner: array<Number, PANEL * PANEL>;  // the pivot rows, row-major
 var<workgroup> pivots: array<u32, PANEL>;
-var<workgroup> places: array<u32, 2u * PANEL>;  // of the rows of the panel's top and of the pivots: where they came from
-var<workgroup> slots: array<u32, PANEL>;  // the place of each pivot among these
+var<workgroup> places: array<u32, 2u * PANEL>;  // the origins of the panel's top rows and of the rows of pivots
+var<workgroup> slots: array<u32, PANEL>;  // the position of each pivot in `places`
 var<workgroup> inverse: Number;
 
 @compute @workgroup_size(WORKGROUP)
@@ -67,7 +67,7 @@ fn main(
       // <last>
       if (i >= j) {
         if (j > 0u) { x0 = finished(x0, at + i, column + i, c * PANEL + j); }
-        let key = bitcast<u32>(size(x0));  // NaN above all
+        let key = bitcast<u32>(size(x0));  // NaN is the largest
         if (key > best) {
           best = key;
           row = i;
@@ -109,7 +109,7 @@ fn main(
     workgroupBarrier();
     if (invocation == j) {
       let pivot = corner[j * PANEL + j];
-      inverse = Number();  // of a column of zeros
+      inverse = Number();  // for a column of zeros
       if (best != 0u) { inverse = quotient(real(1.0), pivot); }
     } else if (invocation > j && invocation < width) {
       var x = corner[j * PANEL + invocation];
@@ -128,7 +128,7 @@ fn main(
     b0[at] = product(b0[at], inverse);
   }
 
-  // What other columns exchange: rows that end up at the top, and what the rows of pivots get.
+  // The row exchanges for the other columns: the origins of the top rows, and of the rows where pivots were.
   if (invocation < width) {
     let row = pivots[invocation];
     var slot = row;
@@ -161,7 +161,7 @@ fn main(
   }
 }
 
-// An element without the products of four of its row with those of a column above it.
+// Subtract from an element the products of four elements of its row with four elements of its column.
 fn reduced(x: Number, at: u32, length: u32, above: u32) -> Number {
   let x0 = b0[at];
   let x1 = b0[at + length];
@@ -171,7 +171,7 @@ fn reduced(x: Number, at: u32, length: u32, above: u32) -> Number {
   return minus_product(minus_product(first, x2, corner[above + 2u * PANEL]), x3, corner[above + 3u * PANEL]);
 }
 
-// An element without the last of these products, whose own factor is scaled now that its pivot is known.
+// Subtract the last of these products; its left factor is first scaled, because its pivot is known by now.
 fn finished(x: Number, at: u32, place: u32, above: u32) -> Number {
   let last = product(b0[at], inverse);
   b0[at] = last;
@@ -180,7 +180,7 @@ fn finished(x: Number, at: u32, place: u32, above: u32) -> Number {
   return found;
 }
 
-// The row, from the panel's top on, that was in a place.
+// The row, counted from the panel's top, for an entry of `places`.
 fn row_at(place: u32, width: u32) -> u32 {
   if (place < PANEL) { return place; }
   return pivots[place - PANEL];

@@ -1,5 +1,5 @@
-// Subtracts a product of matrices, or stores it: a tile of 64 rows and columns for each workgroup. The result's columns
-// lie one after the other, and so do those of the right operand. Rows and columns of the left one lie anyhow.
+// Subtracts a matrix product from the result, or stores it; each workgroup computes a tile of 64 rows and columns. The
+// result and the right operand are column-major. The left operand has arbitrary strides.
 
 // <interface>
 const STEP = 16u;
@@ -19,7 +19,7 @@ fn put(at: u32, x: Number) {
 
 const TILE = 64u;
 const SIDE = 16u;  // invocations along each side of a tile
-const PITCH = STEP + 1u;  // so that neighbours in a tile lie in different banks
+const PITCH = STEP + 1u;  // neighbours in a tile are in different banks
 var<workgroup> lefts: array<Number, TILE * PITCH>;
 var<workgroup> rights: array<Number, TILE * PITCH>;
 

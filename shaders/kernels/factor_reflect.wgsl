@@ -1,7 +1,7 @@
-// Householder's reflections for a panel of a QR decomposition: one workgroup for each matrix of a batch, whose columns
-// lie one after the other. Stores vectors v, and the triangle S for which the product of all reflections is
-// I - V S^-1 V^H: the products of the vectors, and on the diagonal half their squared lengths (Joffrain et al.,
-// Accumulating Householder transformations, revisited, 2006). A group of invocations has each column of the panel.
+// Householder reflections for a panel of a QR decomposition: one workgroup for each matrix of a batch, column-major.
+// Stores the vectors v, and the triangle S for which the product of all reflections is I - V S^-1 V^H. S has the inner
+// products of the vectors, and on the diagonal half their squared lengths (Joffrain et al., Accumulating Householder
+// transformations, revisited, 2006). A group of invocations processes each column of the panel.
 
 // <interface>
 const WORKGROUP = 256u;
@@ -22,7 +22,7 @@ fn real(x: f32) -> Number { return x; }
 // </interface>
 
 const GROUP = WORKGROUP / PANEL;  // invocations for each column
-const LANES = 16u;  // that sum up what all have found
+const LANES = 16u;  // invocations that add up the results of all
 var<workgroup> keys: array<u32, WORKGROUP>;
 var<workgroup> sums: array<f32, WORKGROUP>;
 var<workgroup> products: array<Number, WORKGROUP>;
@@ -57,7 +57,7 @@ fn main(
     workgroupBarrier();
     largest = keys[0];
     for (var k = 1u; k < LANES; k++) { largest = max(largest, keys[k]); }
-    // Lengths are those of numbers near 1, so that no square overflows.
+    // Elements are scaled to be near 1 before squaring, so that no square overflows.
     let exponent = clamp(i32(largest >> 23u), 2, 252);
     let scale = bitcast<f32>(u32(254 - exponent) << 23u);
     var sum = 0.0;

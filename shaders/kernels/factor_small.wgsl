@@ -1,7 +1,7 @@
-// Elimination with row exchanges in matrices that fit workgroup memory: `UNITS` of them to a workgroup, and `TEAM`
-// invocations to a matrix, each with a row. Rows stay where they are: each invocation finds the pivot of a column by
-// itself, among the rows that have had none. Then right sides become solutions (`SOLVES`), or the pivots are stored, and
-// how many rows changed places.
+// Elimination with row exchanges for matrices that fit in workgroup memory: `UNITS` matrices per workgroup and `TEAM`
+// invocations per matrix, each with one row. Rows are not moved: each invocation finds the pivot of a column itself,
+// among the rows not used yet. Then the right-hand sides become solutions (`SOLVES`), or the pivots and the number of
+// row exchanges are stored.
 
 // <interface>
 const TEAM = 16u;
@@ -22,8 +22,8 @@ fn real(x: f32) -> Number { return x; }
 fn note_exchanges(at: u32, count: u32) { b2[at] = count; }
 // </interface>
 
-var<workgroup> cells: array<Number, UNITS * ROOM>;  // of each matrix, column after column
-var<workgroup> pivots: array<u32, UNITS * TEAM>;  // the row of each
+var<workgroup> cells: array<Number, UNITS * ROOM>;  // the matrices, column-major
+var<workgroup> pivots: array<u32, UNITS * TEAM>;  // the row of each pivot
 
 @compute @workgroup_size(UNITS * TEAM)
 fn main(
@@ -44,7 +44,7 @@ fn main(
   }
   workgroupBarrier();
 
-  var left = 0xffffffffu >> (32u - n);  // a bit for each row that has had no pivot
+  var left = 0xffffffffu >> (32u - n);  // a bit for each row that was not a pivot row yet
   var turn = n;
   var exchanges = 0u;
   for (var k = 0u; k < n; k++) {
@@ -53,7 +53,7 @@ fn main(
     var best = 0u;
     for (var rest = left; rest != 0u; rest &= rest - 1u) {
       let r = firstTrailingBit(rest);
-      let key = bitcast<u32>(size(cells[column + r]));  // NaN above all
+      let key = bitcast<u32>(size(cells[column + r]));  // NaN is the largest
       if (key > best) {
         best = key;
         pivot = r;

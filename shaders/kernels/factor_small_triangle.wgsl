@@ -1,5 +1,6 @@
-// Cholesky decompositions of matrices that fit workgroup memory: `UNITS` of them to a workgroup, and `TEAM` invocations to
-// a matrix, each with a row. In a step each finds its element of one column; that of the diagonal they find all.
+// Cholesky decompositions of matrices that fit in workgroup memory: `UNITS` matrices per workgroup and `TEAM`
+// invocations per matrix, each with one row. In each step, every invocation computes its element of one column, and all
+// of them compute the diagonal element.
 
 // <interface>
 const TEAM = 16u;
@@ -17,7 +18,7 @@ fn real(x: f32) -> Number { return x; }
 // </interface>
 
 const PITCH = TEAM + 1u;
-var<workgroup> cells: array<Number, UNITS * TEAM * PITCH>;  // of each matrix, row after row
+var<workgroup> cells: array<Number, UNITS * TEAM * PITCH>;  // the matrices, row-major
 
 @compute @workgroup_size(UNITS * TEAM)
 fn main(
@@ -38,7 +39,7 @@ fn main(
   workgroupBarrier();
 
   let own_row = first + row * PITCH;
-  var root = 0.0;  // on the diagonal
+  var root = 0.0;  // the diagonal element of this row
   for (var k = 0u; k < n; k++) {
     if (row >= k) {
       let top = first + k * PITCH;

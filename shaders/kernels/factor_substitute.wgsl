@@ -1,6 +1,6 @@
-// Solves triangular systems of up to `PANEL` equations: some invocations have a right side each, and all of them load and
-// store. Right sides lie one after the other, `step` apart, and so do the triangle's columns, or its rows. Of a
-// decomposition with row exchanges these are made before.
+// Solves triangular systems of up to `PANEL` equations: some invocations solve one right-hand side each, and all of
+// them load and store. Right-hand sides are `step` elements apart; the columns or rows of the triangle are a pitch
+// apart. Row exchanges of the decomposition are applied first.
 
 // <interface>
 const WORKGROUP = 128u;
@@ -18,14 +18,14 @@ fn place(at: u32) -> u32 { return b1[at]; }
 @group(0) @binding(2) var<uniform> params: array<vec4u, 3>;
 // </interface>
 
-const SPAN = 32u;  // right sides
-const ABREAST = WORKGROUP / PANEL;  // that are loaded at a time
+const SPAN = 32u;  // right-hand sides of a workgroup
+const ABREAST = WORKGROUP / PANEL;  // right-hand sides loaded at a time
 const UNUSED = 0xffffffffu;
 var<workgroup> factor: array<Number, PANEL * PANEL>;
 var<workgroup> sides: array<Number, PANEL * SPAN>;
 var<workgroup> others: array<Number, PANEL * SPAN>;
 
-// Where an equation of a side lies: no two of a row or a column share a bank.
+// The position of one equation of a right-hand side. No two elements of a row or a column share a bank.
 fn spot(equation: u32, side: u32) -> u32 { return equation * SPAN + ((side ^ equation) % SPAN); }
 
 @compute @workgroup_size(WORKGROUP)
@@ -35,7 +35,7 @@ fn main(
   @builtin(local_invocation_index) invocation: u32,
 ) {
   let block = group.y * groups.x + group.x + params[0].x;
-  let count = params[0].z;  // right sides
+  let count = params[0].z;  // right-hand sides
   let strips = (count + SPAN - 1u) / SPAN;
   let matrix = block / strips;
   if (matrix >= params[0].y) { return; }

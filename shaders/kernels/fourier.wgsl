@@ -1,7 +1,7 @@
-// One pass of a discrete Fourier transform (Stockham's autosort form of Cooley and Tukey's algorithm): a workgroup
-// takes `COLUMNS` neighbouring columns, transforms the `LENGTH` elements of each, which lie far apart, and stores them
-// in the order that the next pass wants. Stages between which invocations exchange elements share memory, first for
-// the real parts and then for the imaginary ones.
+// One pass of a discrete Fourier transform (Stockham's autosort form of the Cooley-Tukey algorithm). A workgroup takes
+// `COLUMNS` neighbouring columns, transforms the `LENGTH` strided elements of each, and stores them in the order that
+// the next pass reads. Between stages, invocations exchange elements through workgroup memory: first the real parts,
+// then the imaginary parts.
 
 // <interface>
 const COLUMNS = 64u;
@@ -14,10 +14,10 @@ fn load(place: Column, j: u32) -> vec2f { return b0[(place.outer * params[1].x +
 fn put(place: Column, j: u32, value: vec2f) { b1[(place.outer * params[1].x + j) * params[0].z + place.inner] = value; }
 // </interface>
 
-// Where a column lies: its numbers among outer and inner dimensions, and its first element along the axis.
+// The position of a column: its outer and inner index, and its first element along the axis.
 struct Column { outer: u32, inner: u32, first: u32, is_inside: bool }
 
-// Column `number` of all `params[0].y`, `params[0].w` of them to a row of `params[0].z` inner elements each.
+// Column `number` of all `params[0].y`: each outer index has `params[0].w` rows of `params[0].z` inner elements.
 fn column(number: u32) -> Column {
   let row = number / params[0].z;
   let outer = row / params[0].w;

@@ -1,9 +1,10 @@
-// Jacobi's rotations of Hermitian matrices of up to `SIDE` rows, in workgroup memory. In a round all pairs of columns
-// are rotated at once; after SIDE - 1 rounds, a sweep, each has met each. py_tensor/codegen/jacobi.py says for what.
+// Jacobi rotations of Hermitian matrices of up to `SIDE` rows, in workgroup memory. A round rotates disjoint pairs of
+// columns in parallel; after SIDE - 1 rounds, which are a sweep, every pair has been rotated. See
+// py_tensor/codegen/jacobi.py for the method.
 //
-// Either the matrices come from a buffer, and their eigenvectors are stored, the eigenvalues as one more row
-// (`IS_HERMITIAN`); or they are the products of the columns of two blocks, and these blocks are multiplied by their
-// eigenvectors, in place. A workgroup has `UNITS` of them, each with `HALF` by `HALF` invocations.
+// With `IS_HERMITIAN`, the matrices come from a buffer, and their eigenvectors are stored with the eigenvalues as an
+// additional row. Otherwise the matrix is the Gram matrix of two blocks of columns, and these blocks are multiplied by
+// its eigenvectors in place. A workgroup processes `UNITS` matrices with `HALF` by `HALF` invocations each.
 
 // <interface>
 const SIDE = 32u;
@@ -27,34 +28,34 @@ fn note_sweep(item: u32, sweep: u32) { atomicMax(&b1[item], sweep); }
 const HALF = SIDE / 2u;
 const STRIDE = SIDE + 1u;
 const AREA = SIDE * STRIDE;
-var<workgroup> square: array<number, UNITS * AREA>;  // what is rotated; or rows of the blocks
+var<workgroup> square: array<number, UNITS * AREA>;  // the rotated matrix; or rows of the blocks
 var<workgroup> vectors: array<number, UNITS * AREA>;  // the product of all rotations; or rows of the blocks
 var<workgroup> cosines: array<f32, UNITS * HALF>;
 var<workgroup> sines: array<number, UNITS * HALF>;
-var<workgroup> places: array<u32, UNITS * SIDE>;  // of the eigenvectors in order
-var<workgroup> scales: array<f32, UNITS * SIDE>;  // that make the length of each 1, which roundings have changed
+var<workgroup> places: array<u32, UNITS * SIDE>;  // the positions of the eigenvectors in order
+var<workgroup> scales: array<f32, UNITS * SIDE>;  // factors that normalize the eigenvectors after rounding errors
 var<workgroup> apart: atomic<u32>;
 var<workgroup> answer: u32;
 
-var<private> is_first: bool;  // of the workgroup
-var<private> own: u32;  // which of the workgroup's matrices
-var<private> inside: u32;  // which of its invocations, row and column among them
+var<private> is_first: bool;  // the first invocation of the workgroup
+var<private> own: u32;  // the number of the matrix in the workgroup
+var<private> inside: u32;  // the number of the invocation for this matrix; i and j are its row and column
 var<private> i: u32;
 var<private> j: u32;
 var<private> is_used: bool;
-var<private> start: u32;  // of the whole matrix in the buffer
+var<private> start: u32;  // the start of the whole matrix in the buffer
 var<private> blocks: vec2u;
 
 fn at(row: u32, column: u32) -> u32 { return own * AREA + row * STRIDE + column; }
 
-// Where one of four elements of an invocation is.
+// The row and the column of each of an invocation's four elements.
 fn row_of(k: u32) -> u32 { return i + k / 2u * HALF; }
 fn column_of(k: u32) -> u32 { return j + k % 2u * HALF; }
 
 // The column of the whole matrix.
 fn whole_column(column: u32) -> u32 { return select(blocks.x, blocks.y, column >= HALF) * HALF + column % HALF; }
 
-// Two of `count` players, an even number, that meet in a round of a tournament.
+// Two of `count` players that meet in a round of a tournament; `count` is even.
 fn players(count: u32, round: u32, pair: u32) -> vec2u {
   let last = count - 1u;
   let one = select((round + pair) % last, last, pair == 0u);
@@ -77,7 +78,7 @@ fn load_square() {
   }
 }
 
-// Rows of the blocks, as many as there are columns.
+// An element of `SIDE` rows of the blocks.
 fn loaded_element(first: u32, end: u32, k: u32) -> number {
   let n = params[0].z;
   let row = first + row_of(k);
@@ -108,13 +109,13 @@ fn multiply_columns() {
   for (var k = 0u; k < 4u; k++) { square[at(row_of(k), column_of(k))] = sums[k]; }
 }
 
-// The size below which an element counts as 0, by those of the diagonal.
+// The size up to which an off-diagonal element counts as 0, relative to two diagonal elements.
 fn limit_of(x: f32, y: f32) -> f32 {
   let least = bitcast<f32>(params[2].w);
   return bitcast<f32>(params[2].z) * sqrt(max(abs(x), least)) * sqrt(max(abs(y), least));
 }
 
-// Whether some element off the diagonal of some matrix is more than 0.
+// Whether any off-diagonal element of any matrix of the workgroup does not count as 0.
 fn is_any_apart() -> bool {
   if (is_first) { atomicStore(&apart, 0u); }
   workgroupBarrier();
@@ -129,8 +130,8 @@ fn is_any_apart() -> bool {
   return workgroupUniformLoad(&answer) == 1u;
 }
 
-// The cosine and the sine that make two rows diagonal; the sine has the angle of the element across (Golub and Van
-// Loan, Matrix Computations, 8.5). Their squares have to add up to 1 as exactly as can be.
+// The cosine and the sine of the rotation that zeroes an off-diagonal element; the sine has the complex phase of that
+// element (Golub and Van Loan, Matrix Computations, 8.5). Their squares must add up to 1 as exactly as possible.
 fn choose_rotation(round: u32) {
   let pair = players(SIDE, round, inside);
   let across = square[at(pair.x, pair.y)];
@@ -182,7 +183,7 @@ fn rotate(round: u32) {
   workgroupBarrier();
 }
 
-// Where the eigenvectors go: by eigenvalues, rising or falling; columns that there are not come last.
+// The order of the eigenvectors, by ascending (Hermitian) or descending eigenvalues. Columns of padding come last.
 fn find_order() {
   if (inside < SIDE) {
     let n = params[0].z;
@@ -209,7 +210,7 @@ fn find_order() {
 
 fn store_vectors() {
   let n = params[0].z;
-  let result = start + start / n;  // a row more for each matrix
+  let result = start + start / n;  // each matrix has an additional row
   for (var k = 0u; k < 4u; k++) {
     let r = row_of(k);
     let c = column_of(k);

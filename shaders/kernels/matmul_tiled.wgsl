@@ -1,8 +1,7 @@
-// Matrix product by tiles in workgroup memory: a workgroup computes `BM` x `BN` results, each
-// invocation `TM` x `TN` of them in registers. `WK` invocations share each of these, and each adds
-// up its part of every slice. Both tiles lie with their own index contiguous, whichever way the
-// matrices lie in memory. While a slice of `BK` is multiplied, the next one is on its way into
-// registers.
+// Tiled matrix product: a workgroup computes `BM` x `BN` results, and each invocation computes
+// `TM` x `TN` of them in registers. `WK` invocations share each result, and each adds up its part of
+// every slice. In workgroup memory, both tiles have their own index contiguous, whatever the layout
+// of the matrices. While a slice of depth `BK` is multiplied, the next one is loaded into registers.
 
 // <interface>
 const BM = 8u;
@@ -38,17 +37,17 @@ fn main(
   let block = group.y * groups.x + group.x + params[1].x;
   let batch = block / (tiles_m * tiles_n);
   if (batch >= params[0].w) { return; }
-  // The part of k that is summed here: all of it where there is one part.
+  // The part of k that is summed here; all of k if there is one part.
   let start = batch / params[1].z * params[1].y;
   let end = min(start + params[1].y, K);
-  // Eight rows of tiles at a time: neighbours in time share columns of B in the cache.
+  // Eight rows of tiles at a time, so that workgroups that run together share columns of B in the cache.
   let tile = block % (tiles_m * tiles_n);
   let band = tile / (GROUPED * tiles_n);
   let height = min(tiles_m - band * GROUPED, GROUPED);
   let place = tile % (GROUPED * tiles_n);
   let m0 = (band * GROUPED + place % height) * BM;
   let n0 = (place / height) * BN;
-  // Invocations in blocks of `ACROSS` columns: those that run together read few rows of either tile.
+  // Invocations in blocks of `ACROSS` columns, so that those that run together read few rows of either tile.
   let part = invocation % (ACROSS * WY);
   let tx = (invocation % (WX * WY) / (ACROSS * WY)) * ACROSS + part % ACROSS;
   let ty = part / ACROSS;
@@ -90,8 +89,8 @@ fn main(
     // </multiply>
     workgroupBarrier();
   }
-  // A loop over results, not a call for each: some compilers take exponential time over many
-  // guarded stores.
+  // A loop over results rather than a call for each, because some compilers take exponential time
+  // for many guarded stores.
   // <results>
   const COLUMNS = 1u;
   var results = array<vec4<f32>, 1>(c0_0);

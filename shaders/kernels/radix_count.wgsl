@@ -1,5 +1,5 @@
-// Radix sort, counting: how often each digit of the keys occurs in each tile of a row. A workgroup
-// counts one tile, in 16 copies of every counter that seldom meet.
+// Radix sort, counting: count each digit of the keys in each tile of a row. A workgroup counts one
+// tile, with 16 copies of every counter to reduce contention.
 
 // <interface>
 const WORKGROUP = 256u;

@@ -1,6 +1,6 @@
-// Radix sort, moving: each workgroup sorts a tile of a row by one digit of the keys in workgroup
-// memory, keeping the order of equal digits, and stores what has one digit as a run of neighbours.
-// Where a run ends tell the counts of all tiles up to it, added up.
+// Radix sort, moving: each workgroup stably sorts a tile of a row by one digit of the keys in
+// workgroup memory, and stores the elements of each digit as a contiguous run. The end of a run is
+// the sum of the counts up to it, over all tiles.
 
 // <interface>
 const WORKGROUP = 256u;
@@ -20,9 +20,9 @@ const MOVES_PLACES = false;
 
 const DIGITS = 16u;
 const EACH = TILE / WORKGROUP;
-// Counters of 16 bits, those of digits d and d + 8 in one word: words of one digit lie together,
-// one for each invocation. Every eighth is followed by a gap, so that invocations that read eight in
-// a row meet different banks.
+// Counters of 16 bits, with those of digits d and d + 8 in one word. Words of one digit are
+// contiguous, one for each invocation. A gap follows every eighth word, so that invocations that read
+// eight consecutive words use different banks.
 const WORDS = DIGITS / 2u * WORKGROUP;
 const CELLS = WORDS + WORDS / 8u;
 var<workgroup> cells: array<u32, CELLS>;
@@ -48,7 +48,7 @@ fn main(
   let held = select(0u, min(TILE, length - first), inside);
 
   for (var d = 0u; d < DIGITS / 2u; d++) { cells[cell_of(d * WORKGROUP + invocation)] = 0u; }
-  // Each invocation counts its own eight neighbours: no other touches its counters.
+  // Each invocation counts its own eight neighbours in its own counters.
   var raws: array<u32, EACH>;
   var places: array<u32, EACH>;
   var digits: array<u32, EACH>;
@@ -69,10 +69,10 @@ fn main(
   }
   workgroupBarrier();
 
-  // The counters, added up in the order of digits and invocations: eight by each invocation...
+  // Add up the counters in the order of digits and invocations. First, each invocation adds up eight.
   var sum = 0u;
   for (var k = 0u; k < 8u; k++) { sum += cells[cell_of(invocation * 8u + k)]; }
-  // ... and these over all of them (Hillis and Steele, Data parallel algorithms, 1986).
+  // Then scan these sums over all invocations (Hillis and Steele, Data parallel algorithms, 1986).
   sums[invocation] = sum;
   workgroupBarrier();
   var from_half = 0u;
@@ -85,7 +85,7 @@ fn main(
   let all = sums[(from_half + WORKGROUP - 1u) % (2u * WORKGROUP)];
   var before = 0u;
   if (invocation > 0u) { before = sums[(from_half + invocation - 1u) % (2u * WORKGROUP)]; }
-  before += all << 16u;  // digits of 8 and more come after all the others
+  before += all << 16u;  // digits from 8 on come after all others
   for (var k = 0u; k < 8u; k++) {
     let cell = cell_of(invocation * 8u + k);
     let count = cells[cell];
@@ -94,7 +94,7 @@ fn main(
   }
   workgroupBarrier();
 
-  // Where each element stands in the tile, and where the tile's first of each digit goes.
+  // The position of each element in the sorted tile, and the target of the tile's first element of each digit.
   for (var k = 0u; k < EACH; k++) {
     let word = cells[cell_of((digits[k] % 8u) * WORKGROUP + invocation)];
     ranks[k] += (word >> ((digits[k] / 8u) * 16u)) % 65536u;

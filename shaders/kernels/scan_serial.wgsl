@@ -1,6 +1,6 @@
-// Running folds, each by one invocation: it goes along a slice of a row, or of `WIDTH` neighbouring
-// rows, and stores what the elements up to each one fold to. A row may be cut into slices; what the
-// slices before fold to is then computed by other kernels, and an invocation goes on from there.
+// Serial scan: an invocation scans a slice of a row, or of several neighbouring rows. If rows are cut
+// into slices, other kernels have computed the fold of all slices before, and an invocation starts
+// from that value.
 
 // <interface>
 const WORKGROUP = 256u;

@@ -1,8 +1,8 @@
-// Running folds by tiles: `lanes` invocations share a row, 2 to the `row_at` of them. They
-// load `lanes` neighbours of one or four elements at a time, four times, fold their own elements, and
-// exchange the results: a tree over the lanes for all four at once, then the four one after the other.
-// A row may be cut into slices of several tiles, each with a workgroup of its own; what the slices
-// before fold to is then computed by other kernels, and a workgroup goes on from there.
+// Scan by tiles: `lanes` = 2 to the power `row_at` invocations share a row. In a tile, each of them
+// makes four loads of one or four elements, with neighbouring lanes side by side. It scans its own
+// elements of each load. Then the results are scanned over the lanes, for all four loads at once, and
+// then over the four loads. If rows are cut into slices of several tiles, other kernels have computed
+// the fold of all slices before, and a workgroup starts from that value.
 
 // <interface>
 const WORKGROUP = 256u;

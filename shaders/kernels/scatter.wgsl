@@ -1,5 +1,5 @@
-// Scatter: each invocation puts one value at the address that the indices say. How it is combined with
-// what stands there, or with other values for the same address, is the function `put`.
+// Scatter: each invocation writes one value at the address given by its indices. The function `put`
+// combines it with the element there and with other values for the same address.
 
 // <interface>
 const WORKGROUP = 256u;

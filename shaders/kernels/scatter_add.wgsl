@@ -1,6 +1,6 @@
-// Scatter, combining in order, second part: each invocation combines the runs of equal addresses
-// that begin in its chunk with their elements, and the heads of the chunks behind it that the last run reaches, or of whole
-// groups of them.
+// Scatter, combining in order, second part: each invocation combines the runs of equal addresses that
+// begin in its chunk with their elements. If the last run continues in later chunks, it also combines
+// the heads of those chunks, or of whole groups of chunks.
 
 // <interface>
 const WORKGROUP = 256u;

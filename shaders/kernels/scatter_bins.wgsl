@@ -1,5 +1,5 @@
-// Scatter into few elements: each workgroup combines a chunk of the values in its own memory, and combines the result
-// with the elements once.
+// Scatter into few elements: each workgroup combines a chunk of the values in workgroup memory, and then combines the
+// results with the elements once.
 
 // <interface>
 const WORKGROUP = 256u;

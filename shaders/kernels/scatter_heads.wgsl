@@ -1,5 +1,5 @@
-// Scatter, combining in order, first part: values lie sorted by address, in chunks of `params[0].w`.
-// Each invocation combines what its chunk begins with, of one address.
+// Scatter, combining in order, first part: the values are sorted by address and cut into chunks of
+// `params[0].w`. Each invocation combines the leading values of its chunk that have one address.
 
 // <interface>
 const WORKGROUP = 256u;

@@ -1,6 +1,6 @@
-// Sorting rows of up to `TILE` elements in workgroup memory (Batcher's bitonic sort): a workgroup
-// holds as many rows as fit, each padded to a power of two, `width`. Equal keys are told apart by
-// their places, so that they stay in their order and the padding comes last.
+// Sort rows of up to `TILE` elements in workgroup memory (Batcher's bitonic sort). A workgroup holds
+// as many rows as fit, each padded to a power of two, `width`. Equal keys are ordered by their
+// positions, which makes the sort stable and puts the padding last.
 
 // <interface>
 const WORKGROUP = 256u;

@@ -1,8 +1,8 @@
 // needs: bits.wgsl
 // Exact f32 arithmetic: division, square root, NumPy's floor division and remainder, rounding, order.
 //
-// What WGSL leaves to the device (2.5 ulp for x / y, more for sqrt, "indeterminate" for NaN and infinity, lost signs
-// of zero) is settled here in integers: the device's own result is only an estimate, whose residual is exact.
+// WGSL leaves much to the device: 2.5 ulp for x / y, more for sqrt, "indeterminate" results for NaN and infinity, lost
+// signs of zero. Here, the device's result is only an estimate, which is corrected by its exact residual in integers.
 
 // -x: flips the sign bit, so -0, infinities and NaN are right. Exact.
 fn neg_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u); }
@@ -49,7 +49,7 @@ fn lt_f32(x: f32, y: f32) -> bool { return are_ordered_f32(x, y) & (ordered_i32(
 // x <= y by IEEE 754: false for NaN. Exact, subnormals included.
 fn le_f32(x: f32, y: f32) -> bool { return are_ordered_f32(x, y) & (ordered_i32(x) <= ordered_i32(y)); }
 
-// x, or `rounded` with the sign bit of x where |x| < 2^23: from there on every f32 is an integer, infinite or NaN.
+// `rounded` with the sign bit of x if |x| < 2^23, else x: from 2^23 on every f32 is an integer, infinite or NaN.
 fn keep_integral_f32(x: f32, rounded: f32) -> f32 {
   let b = bitcast<u32>(x);
   return select(copysign_f32(rounded, x), x, (b & 0x7fffffffu) >= 0x4b000000u);
@@ -70,7 +70,8 @@ fn round_f32(x: f32) -> f32 { return keep_integral_f32(x, round(x)); }
 // The square root, correctly rounded (0.5 ulp), so that perfect squares are exact; -0 gives -0, x < 0 gives NaN.
 fn sqrt_f32(x: f32) -> f32 { return sqrt_by_integers_f32(x); }
 
-// The same: the device's sqrt of a value in [1, 4) is corrected by its residual in integers (WGSL promises about 4 ulp).
+// The same: the device's sqrt of a value in [1, 4) is corrected by its residual in integers (WGSL promises about 4
+// ulp).
 fn sqrt_by_integers_f32(x: f32) -> f32 {
   let b = bitcast<u32>(x);
   if (b - 1u >= 0x7f7fffffu) {  // +0, inf, any NaN, anything negative
@@ -81,8 +82,8 @@ fn sqrt_by_integers_f32(x: f32) -> f32 {
   let mantissa = parts.mantissa << u32(exponent & 1);  // [2^23, 2^25), for an even exponent
   let estimate = sqrt(f32(i32(mantissa)) * 0x1p-23f);
   var root = u32(i32(estimate * 0x1p23f));
-  // The residual mantissa * 2^23 - root^2 is small, so its lowest 32 bits are all of it. A Newton step in whole ulps
-  // comes within one of the right root, which leaves a residual in (-root, root].
+  // The residual mantissa * 2^23 - root^2 is small, so 32 bits hold it. A Newton step in whole ulps comes within one
+  // ulp of the correct root, which has a residual in (-root, root].
   var residual = i32((mantissa << 23u) - root * root);
   let step = i32(round(f32(residual) * 0x1p-24f / estimate));
   residual -= step * (2 * i32(root) + step);
@@ -107,8 +108,8 @@ fn divide_by_integers_f32(x: f32, y: f32) -> f32 {
   let divisor = i32(py.mantissa);
   let inverse = 1.0 / f32(divisor);
   var quotient = i32(f32(i32(numerator)) * inverse * 0x1p23f);
-  // numerator * 2^23 - quotient * divisor is small, so its lowest 32 bits are all of it. A step in whole ulps comes
-  // within one of the right quotient, which leaves a residual of at most half the divisor.
+  // numerator * 2^23 - quotient * divisor is small, so 32 bits hold it. A step in whole ulps comes within one ulp of
+  // the correct quotient, which has a residual of at most half the divisor.
   var residual = i32(numerator << 23u) - quotient * divisor;
   let step = i32(round(f32(residual) * inverse));
   residual -= step * divisor;
@@ -143,7 +144,7 @@ fn fmod_finite_f32(x: f32, y: f32) -> f32 {
     rest = rest << step;
     left -= step;
   }
-  // rest * 2^(ey - 150), put together in integers so that subnormal results survive
+  // rest * 2^(ey - 150), assembled in integers so that subnormal results are not flushed
   let b = bitcast<u32>(f32(i32(rest)));
   let normal = rest != 0u && (b >> 23u) + ey > 150u;
   let magnitude = select(rest << ((ey - 1u) & 31u), b + ((ey - 150u) << 23u), normal);
@@ -155,7 +156,7 @@ fn fmod_f32(x: f32, y: f32) -> f32 {
   let ax = bitcast<u32>(x) & 0x7fffffffu;
   let ay = bitcast<u32>(y) & 0x7fffffffu;
   if (ax >= 0x7f800000u || ay == 0u || ay > 0x7f800000u) { return f32_nan(); }
-  return fmod_finite_f32(x, y);  // an infinite y exceeds every finite x: x comes back
+  return fmod_finite_f32(x, y);  // an infinite y exceeds every finite x, so the result is x
 }
 
 // x * 2^64 for a finite x below 2^63, by bits: exact for subnormals, even where the device flushes them.
@@ -201,6 +202,6 @@ fn floor_divide_f32(x: f32, y: f32) -> f32 {
   return select(floored, floored + 1.0, quotient - floored > 0.5);
 }
 
-// x - y, 0.5 ulp. A compiler that takes NaN and infinity not to occur makes 0 of x - x, which is NaN for an infinite x
-// (seen on NVIDIA's); it does not see through a sign that is changed in the bits.
+// x - y, 0.5 ulp. A compiler that assumes that NaN and infinity do not occur folds x - x to 0, but it is NaN for an
+// infinite x (seen on NVIDIA). Changing the sign in the bits prevents that.
 fn subtract_f32(x: f32, y: f32) -> f32 { return x + neg_f32(y); }

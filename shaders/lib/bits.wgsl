@@ -1,9 +1,10 @@
 // Floats seen as their bits, and the 64-bit integer arithmetic that WGSL lacks.
 //
-// WGSL implementations may assume that NaN and infinity do not occur ("Floating Point Evaluation"), so that
-// `x != x` may fold to false: every test here looks at the bits, which no float rule can rewrite.
+// WGSL implementations may assume that NaN and infinity do not occur ("Floating Point Evaluation"), so `x != x` may
+// fold to false. Every test here uses the bits, which no float rule can rewrite.
 
-// Whether x is a NaN of any sign and payload. Exact. Vectors of a CPU compare signed integers only.
+// Whether x is a NaN of any sign and payload. Exact. Signed, because SIMD instructions of CPUs only compare signed
+// integers.
 fn is_nan(x: f32) -> bool { return (bitcast<i32>(x) & 0x7fffffff) > 0x7f800000; }
 
 // Whether x is +inf or -inf. Exact.
@@ -12,7 +13,7 @@ fn is_inf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000
 // Whether x is neither NaN nor infinite. Exact.
 fn is_finite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }
 
-// Whether the sign bit is set, that of -0 and of NaN included. Exact.
+// Whether the sign bit is set, also for -0 and NaN. Exact.
 fn sign_bit(x: f32) -> bool { return (bitcast<u32>(x) >> 31u) != 0u; }
 
 // +inf. The `let` keeps it out of constant evaluation, where it would be a shader-creation error.
@@ -29,14 +30,15 @@ fn copysign_f32(x: f32, sign: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(sign) & 0x80000000u));
 }
 
-// An integer that orders like x, with NaN (any) above everything, -0 equal to +0 and subnormals kept apart. Exact.
+// An integer that orders like x, with NaN (any) above everything, -0 equal to +0, and subnormals distinct. Exact.
 fn ordered_i32(x: f32) -> i32 {
   let b = bitcast<i32>(x);
   let magnitude = b & 0x7fffffff;
   return select(magnitude, -magnitude, b < -8388607);  // -0 to -inf
 }
 
-// The next number from x towards y: y where they are equal, and -0 from below towards 0. Exact, subnormals included.
+// The next number after x towards y: y if they are equal, and -0 when reaching 0 from below. Exact, subnormals
+// included.
 fn nextafter_f32(x: f32, y: f32) -> f32 {
   if (is_nan(x) | is_nan(y)) { return f32_nan(); }
   let from_x = ordered_i32(x);
@@ -47,10 +49,10 @@ fn nextafter_f32(x: f32, y: f32) -> f32 {
   return copysign_f32(magnitude, select(f32(next), x, next == 0));
 }
 
-// A magnitude taken apart: |x| = mantissa * 2^(exponent - 150), mantissa in [2^23, 2^24).
+// The parts of a magnitude: |x| = mantissa * 2^(exponent - 150), mantissa in [2^23, 2^24).
 struct Float32Parts { mantissa: u32, exponent: i32 }
 
-// The parts of the finite positive f32 with these bits, subnormal or not; of 0, mantissa 2^23. Exact. A subnormal is
+// The parts of the finite positive f32 with these bits, subnormal or not; for 0, mantissa 2^23. Exact. A subnormal is
 // normalized by converting its integer mantissa, which is cheaper than counting leading zeros.
 fn split_f32(bits: u32) -> Float32Parts {
   let subnormal = bits < 0x00800000u;
@@ -58,20 +60,20 @@ fn split_f32(bits: u32) -> Float32Parts {
   return Float32Parts((normal & 0x007fffffu) | 0x00800000u, i32(normal >> 23u) - select(0, 149, subnormal));
 }
 
-// The fraction of x: its mantissa in [0.5, 1), with its sign; zeros, infinities and NaN as they are. Exact.
+// The fraction of x: its mantissa in [0.5, 1) with its sign; zeros, infinities and NaN are unchanged. Exact.
 fn frexp_fraction_f32(x: f32) -> f32 {
   let magnitude = bitcast<u32>(x) & 0x7fffffffu;
   let fraction = bitcast<f32>((split_f32(magnitude).mantissa & 0x007fffffu) | 0x3f000000u);
   return select(copysign_f32(fraction, x), x, (magnitude == 0u) | (magnitude >= 0x7f800000u));
 }
 
-// The power of 2 by which that fraction gives x; 0 of zeros, infinities and NaN. Exact.
+// The exponent e for which that fraction times 2^e is x; 0 for zeros, infinities and NaN. Exact.
 fn frexp_exponent_f32(x: f32) -> i32 {
   let magnitude = bitcast<u32>(x) & 0x7fffffffu;
   return select(split_f32(magnitude).exponent - 126, 0, (magnitude == 0u) | (magnitude >= 0x7f800000u));
 }
 
-// The distance to the next number away from 0, with the sign of x; NaN of infinities. Exact.
+// The distance to the next number away from 0, with the sign of x; NaN for infinities. Exact.
 fn spacing_f32(x: f32) -> f32 {
   let magnitude = bitcast<u32>(x) & 0x7fffffffu;
   if (magnitude >= 0x7f800000u) { return f32_nan(); }

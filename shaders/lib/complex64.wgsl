@@ -1,14 +1,14 @@
 // needs: bits.wgsl arithmetic.wgsl convert.wgsl int64.wgsl math.wgsl order.wgsl pow.wgsl
-// Complex numbers as vectors of a real and an imaginary part. Branch cuts are those of C99's Annex G and NumPy's, and
-// the sign of a zero says on which side of a cut a number lies. Errors are within 4 ulp of the result's absolute value
-// unless a function says more. Order is lexicographic: by the real parts, and by the imaginary parts of equal ones.
+// Complex numbers as vectors of a real and an imaginary part. Branch cuts are those of C99's Annex G and NumPy, and the
+// sign of a zero determines the side of a cut. Errors are within 4 ulp of the result's absolute value unless a function
+// says otherwise. Order is lexicographic: by the real parts, then by the imaginary parts.
 
 alias complex64 = vec2<f32>;
 
 // Whether a part is NaN.
 fn is_nan_complex64(x: vec2f) -> bool { return is_nan(x.x) | is_nan(x.y); }
 
-// -x, and the product with i and with -i.
+// -x, i * x and -i * x.
 fn neg_complex64(x: vec2f) -> vec2f { return vec2f(neg_f32(x.x), neg_f32(x.y)); }
 fn times_i(x: vec2f) -> vec2f { return vec2f(neg_f32(x.y), x.x); }
 fn times_minus_i(x: vec2f) -> vec2f { return vec2f(x.y, neg_f32(x.x)); }
@@ -39,7 +39,7 @@ fn reciprocal_complex64(x: vec2f) -> vec2f {
   return select(vec2f(f32_nan()), divide_complex64(vec2f(1.0, 0.0), x), bool_from_complex64(x));
 }
 
-// |x|, without overflow in between.
+// |x|, without intermediate overflow.
 fn abs_complex64(x: vec2f) -> f32 { return hypot_f32(x.x, x.y); }
 
 // The number of absolute value 1 with the angle of x, or 0 for 0.
@@ -48,14 +48,14 @@ fn sign_complex64(x: vec2f) -> vec2f {
   if (is_inf(x.x) != is_inf(x.y)) {
     return select(vec2f(0.0, copysign_f32(1.0, x.y)), vec2f(copysign_f32(1.0, x.x), 0.0), is_inf(x.x));
   }
-  let half = x * 0.5;  // whose length does not overflow
+  let half = x * 0.5;  // its length does not overflow
   let is_small = max(abs_f32(x.x), abs_f32(x.y)) < 1e-37;
   let y = select(half, x, is_small);
   let length = select(hypot_f32(y.x, y.y), f32_nan(), is_inf(x.x));
   return vec2f(divide_f32(y.x, length), divide_f32(y.y, length));
 }
 
-// Whether x == y; and x < y, x <= y, where a NaN makes neither true.
+// Whether x == y, x < y and x <= y. With a NaN, the comparisons < and <= are false.
 fn eq_complex64(x: vec2f, y: vec2f) -> bool { return eq_f32(x.x, y.x) & eq_f32(x.y, y.y); }
 fn less_complex64(x: vec2f, y: vec2f) -> bool {
   let whole = !is_nan(x.y) & !is_nan(y.y);
@@ -63,11 +63,11 @@ fn less_complex64(x: vec2f, y: vec2f) -> bool {
 }
 fn less_equal_complex64(x: vec2f, y: vec2f) -> bool { return less_complex64(x, y) | eq_complex64(x, y); }
 
-// The larger, and the smaller one; a NaN where there is one, the first of two.
+// The larger and the smaller of two numbers; a NaN if there is one, and the first of two NaN.
 fn max_complex64(x: vec2f, y: vec2f) -> vec2f { return select(y, x, is_nan_complex64(x) | less_equal_complex64(y, x)); }
 fn min_complex64(x: vec2f, y: vec2f) -> vec2f { return select(y, x, is_nan_complex64(x) | less_equal_complex64(x, y)); }
 
-// Keys for a maximum and for a minimum, as integers of 64 bits: what holds a NaN has the largest.
+// Keys for a maximum and for a minimum, as integers of 64 bits; numbers with a NaN have the largest key.
 fn order_key_complex64(x: vec2f) -> vec2u {
   return select(vec2u(order_key_f32(x.y), order_key_f32(x.x)), vec2u(0xffffffffu), is_nan_complex64(x));
 }
@@ -75,8 +75,8 @@ fn order_key_min_complex64(x: vec2f) -> vec2u {
   return select(vec2u(order_key_min_f32(x.y), order_key_min_f32(x.x)), vec2u(0xffffffffu), is_nan_complex64(x));
 }
 
-// The key to sort by: numbers with a NaN come last, those whose imaginary part alone is NaN before the others, and each
-// of these kinds by its other part.
+// The sort key. Numbers with a NaN come last: first those whose imaginary part is NaN, then those whose real part is
+// NaN, then those with both; each kind is sorted by its other part.
 fn sort_key_complex64(x: vec2f) -> vec2u {
   let kind = select(0u, 1u, is_nan(x.y)) + select(0u, 2u, is_nan(x.x));
   let lower = order_key_f32(select(x.y, x.x, kind == 1u));
@@ -96,7 +96,7 @@ fn uint64_from_complex64(x: vec2f) -> vec2u { return uint64_from_f32(x.x); }
 // x * y, but 0 where x is 0 and y infinite or NaN.
 fn zero_or_product(x: f32, y: f32) -> f32 { return select(x * y, x, !bool_from_f32(x) & !is_finite(y)); }
 
-// exp(x.x) times these factors; the power alone may overflow where the product does not.
+// exp(x) times these factors; the exponential alone may overflow where the product does not.
 fn exp_times(x: f32, factors: vec2f) -> vec2f {
   let half = exp_f32(0.5 * x);
   let large = vec2f(zero_or_product(factors.x, half), zero_or_product(factors.y, half));
@@ -112,7 +112,7 @@ fn circle(angle: f32) -> vec2f { return vec2f(cos_f32(angle), sin_f32(angle)); }
 // e to the power x.
 fn exp_complex64(x: vec2f) -> vec2f {
   if (!bool_from_f32(x.y)) { return vec2f(exp_f32(x.x), x.y); }
-  if (is_inf(x.x) & !is_finite(x.y)) {  // 0, or an infinity at no angle
+  if (is_inf(x.x) & !is_finite(x.y)) {  // 0, or an infinity with an undefined angle
     return select(vec2f(x.x, f32_nan()), vec2f(0.0), sign_bit(x.x));
   }
   return exp_times(x.x, circle(x.y));
@@ -125,7 +125,7 @@ fn exp2_complex64(x: vec2f) -> vec2f {
   return exp_complex64(vec2f(x.x * 0.6931472, angle));
 }
 
-// exp(x) - 1, accurate near 0. Of a 0 it is +0, as the array API standard has it.
+// exp(x) - 1, accurate near 0. For a zero it is +0, as the array API standard requires.
 fn expm1_complex64(x: vec2f) -> vec2f {
   if (!bool_from_f32(x.y)) { return vec2f(select(0.0, expm1_f32(x.x), bool_from_f32(x.x)), x.y); }
   if (abs_f32(x.x) > 1.0 || !is_finite(x.x) || !is_finite(x.y)) { return exp_complex64(x) - vec2f(1.0, 0.0); }
@@ -133,7 +133,7 @@ fn expm1_complex64(x: vec2f) -> vec2f {
   return vec2f(expm1_f32(x.x) * cos_f32(x.y) - 2.0 * half * half, exp_f32(x.x) * sin_f32(x.y));
 }
 
-// Logarithm of the absolute value. Near 1 by what the square of it differs from 1.
+// The logarithm of the absolute value. Near 1 it is computed from the difference of the squared value from 1.
 fn log_abs(x: vec2f) -> f32 {
   let a = abs_f32(x.x);
   let b = abs_f32(x.y);
@@ -158,7 +158,7 @@ fn log1p_complex64(x: vec2f) -> vec2f {
   return vec2f(0.5 * log1p_f32(x.x * (2.0 + x.x) + x.y * x.y), angle);
 }
 
-// The root with a real part that is not negative (NumPy's; the cut is the negative real axis).
+// The square root with a nonnegative real part, as in NumPy; the cut is the negative real axis.
 fn sqrt_complex64(x: vec2f) -> vec2f {
   if (is_inf(x.y)) { return vec2f(f32_inf(), x.y); }
   if (is_nan(x.x)) { return vec2f(f32_nan()); }
@@ -178,8 +178,8 @@ fn sqrt_complex64(x: vec2f) -> vec2f {
   return vec2f(real * back, copysign_f32(select(other, root, sign_bit(x.x)) * back, x.y));
 }
 
-// x to the power y: by products for a small integer, else by the logarithm, whose error grows with the absolute value of
-// y * log(x). 0 to a power with a positive real part is 0.
+// x to the power y: by products for a small integer y, otherwise by the logarithm, with an error that grows with the
+// absolute value of y * log(x). 0 to a power with a positive real part is 0.
 fn pow_complex64(x: vec2f, y: vec2f) -> vec2f {
   if (!bool_from_complex64(y)) { return vec2f(1.0, 0.0); }
   if (!bool_from_complex64(x)) {
@@ -224,7 +224,7 @@ fn cosh_complex64(x: vec2f) -> vec2f {
   return vec2f(cosh_f32(x.x) * turn.x, zero_or_product(sinh_f32(x.x), turn.y));
 }
 
-// W. Kahan, Branch cuts for complex elementary functions, 1987. The sign of the imaginary part at an infinity is that of
+// W. Kahan, Branch cuts for complex elementary functions, 1987. The sign of the imaginary part at an infinity follows
 // the array API standard.
 fn tanh_complex64(x: vec2f) -> vec2f {
   if (!bool_from_f32(x.y)) { return vec2f(tanh_f32(x.x), x.y); }
@@ -244,12 +244,12 @@ fn tanh_complex64(x: vec2f) -> vec2f {
   return vec2f(divide_f32(beta * rho * s, divisor), divide_f32(tangent, divisor));
 }
 
-// The functions of an angle, by the hyperbolic ones.
+// The trigonometric functions, by the hyperbolic ones.
 fn sin_complex64(x: vec2f) -> vec2f { return times_minus_i(sinh_complex64(times_i(x))); }
 fn cos_complex64(x: vec2f) -> vec2f { return cosh_complex64(times_i(x)); }
 fn tan_complex64(x: vec2f) -> vec2f { return times_minus_i(tanh_complex64(times_i(x))); }
 
-// The inverse functions are Kahan's too, with the roots of 1 - x and 1 + x.
+// The inverse functions are also Kahan's, with the roots of 1 - x and 1 + x.
 fn asin_complex64(x: vec2f) -> vec2f {
   if (!is_finite(x.x) || !is_finite(x.y)) { return asin_of_infinite(x); }
   if (max(abs_f32(x.x), abs_f32(x.y)) > 1e9) { return asin_of_large(x); }
@@ -271,7 +271,7 @@ fn acos_complex64(x: vec2f) -> vec2f {
   let imaginary = asinh_f32(mul_complex64(conj_complex64(above), below).y);
   return vec2f(2.0 * atan2_f32(below.x, above.x), copysign_f32(imaginary, neg_f32(x.y)));
 }
-// The arc sine where a part is infinite or NaN.
+// The arc sine if a part is infinite or NaN.
 fn asin_of_infinite(x: vec2f) -> vec2f {
   if (is_inf(x.y)) { return vec2f(select(atan2_f32(x.x, f32_inf()), x.x, is_nan(x.x)), x.y); }
   if (is_inf(x.x)) { return vec2f(select(copysign_f32(1.5707964, x.x), x.y, is_nan(x.y)), copysign_f32(f32_inf(), x.y)); }

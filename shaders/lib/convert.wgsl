@@ -1,7 +1,8 @@
-// Conversions between bool, i32, u32 and f32, one function per ordered pair, as NumPy's astype on x86-64.
+// Conversions between bool, i32, u32 and f32, one function per ordered pair, with the results of NumPy's astype on
+// x86-64.
 //
-// WGSL clamps a float that does not fit an integer, and leaves the rounding of large integers to f32 open: where that
-// shows, the result is put together from bits.
+// WGSL clamps a float that does not fit an integer, and does not define how large integers round to f32. In these cases
+// the result is assembled from bits.
 
 // Whether x is not 0. Exact.
 fn bool_from_i32(x: i32) -> bool { return x != 0; }
@@ -18,7 +19,7 @@ fn i32_from_bool(x: bool) -> i32 { return select(0, 1, x); }
 // The same 32 bits: modulo 2^32. Exact.
 fn i32_from_u32(x: u32) -> i32 { return bitcast<i32>(x); }
 
-// Truncation towards 0; NaN and whatever does not fit give -2^31, as x86's conversion instruction. Exact.
+// Truncation towards 0; NaN and values that do not fit give -2^31, like x86's conversion instruction. Exact.
 fn i32_from_f32(x: f32) -> i32 {
   return select(i32(x), i32(-2147483648), (bitcast<u32>(x) & 0x7fffffffu) >= 0x4f000000u);
 }
@@ -29,7 +30,7 @@ fn u32_from_bool(x: bool) -> u32 { return select(0u, 1u, x); }
 // The same 32 bits: modulo 2^32. Exact.
 fn u32_from_i32(x: i32) -> u32 { return bitcast<u32>(x); }
 
-// Truncation towards 0, then modulo 2^32, as x86-64's conversion through int64; NaN and whatever does not fit an
+// Truncation towards 0, then modulo 2^32, like x86-64's conversion through int64; NaN and values that do not fit an
 // int64 give 0. Exact.
 fn u32_from_f32(x: f32) -> u32 {
   let b = bitcast<u32>(x);
@@ -52,7 +53,7 @@ fn f32_from_i32(x: i32) -> f32 {
   return select(magnitude, -magnitude, x < 0);
 }
 
-// The nearest f32, ties to even. Correctly rounded (0.5 ulp): the upper 24 bits, plus one where the lower 8 ask for it.
+// The nearest f32, ties to even. Correctly rounded (0.5 ulp): the upper 24 bits, plus one if the lower 8 round up.
 fn f32_from_u32(x: u32) -> f32 {
   let zeros = countLeadingZeros(x | 1u);
   let n = x << zeros;
@@ -61,16 +62,16 @@ fn f32_from_u32(x: u32) -> f32 {
   return select(bitcast<f32>(bits), 0.0, x == 0u);
 }
 
-// What a computed i32 is in int8: its low 8 bits, with a sign. Exact.
+// Wrap a computed i32 to int8: its low 8 bits, sign-extended. Exact.
 fn wrap_int8(x: i32) -> i32 { return extractBits(x, 0u, 8u); }
 
-// What a computed i32 is in int16: its low 16 bits, with a sign. Exact.
+// Wrap a computed i32 to int16: its low 16 bits, sign-extended. Exact.
 fn wrap_int16(x: i32) -> i32 { return extractBits(x, 0u, 16u); }
 
-// What a computed i32 is in uint8: its low 8 bits. Exact.
+// Wrap a computed i32 to uint8: its low 8 bits. Exact.
 fn wrap_uint8(x: i32) -> i32 { return x & 0xff; }
 
-// What a computed i32 is in uint16: its low 16 bits. Exact.
+// Wrap a computed i32 to uint16: its low 16 bits. Exact.
 fn wrap_uint16(x: i32) -> i32 { return x & 0xffff; }
 
 // The number with these bits in IEEE 754's binary16. Exact, subnormals included.
@@ -82,7 +83,7 @@ fn f32_from_f16_bits(bits: u32) -> f32 {
   return bitcast<f32>(sign | select(normal, small, magnitude < 0x0400u));
 }
 
-// The bits in IEEE 754's binary16 of the nearest number, ties to even. Correctly rounded, subnormals included.
+// The binary16 bits (IEEE 754) of the nearest number, ties to even. Correctly rounded, subnormals included.
 fn f16_bits_from_f32(x: f32) -> u32 {
   let b = bitcast<u32>(x);
   let magnitude = b & 0x7fffffffu;
@@ -94,5 +95,5 @@ fn f16_bits_from_f32(x: f32) -> u32 {
   return ((b >> 16u) & 0x8000u) | select(large, 0x7e00u, magnitude > 0x7f800000u);
 }
 
-// What a computed f32 is in float16. Correctly rounded.
+// Round a computed f32 to float16. Correctly rounded.
 fn wrap_float16(x: f32) -> f32 { return f32_from_f16_bits(f16_bits_from_f32(x)); }

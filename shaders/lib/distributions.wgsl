@@ -1,11 +1,12 @@
 // needs: bits.wgsl arithmetic.wgsl math.wgsl rng.wgsl
-// Random numbers by rejection. Element `index` draws words of its own for each attempt, and loops until one is accepted.
+// Random numbers by rejection sampling. Element `index` draws its own random words for each attempt, and loops until
+// one is accepted.
 //
-// f32 has 24 bits, and the logarithms of probabilities are small differences of large numbers. So distances from a mean
-// are kept apart from the mean, and Stirling's series is subtracted on paper (C. Loader, "Fast and accurate computation
-// of binomial probabilities", 2000).
+// f32 has 24 bits, and logarithms of probabilities are small differences of large numbers. Therefore the distance from
+// a mean is kept separately from the mean, and Stirling's series is subtracted analytically (C. Loader, "Fast and
+// accurate computation of binomial probabilities", 2000).
 
-// The most attempts: each is accepted with a chance above one half, so that no element needs them all.
+// The most attempts: each is accepted with a probability above one half, so no element needs them all.
 const ATTEMPTS = 128u;
 
 // 3 (log(1 + s) - s + s^2 / 2 - s^3 / 3) for s > -1.
@@ -17,7 +18,7 @@ fn gamma_excess(s: f32) -> f32 {
   return 3.0 * (log1p_f32(s) - s + s * s * (0.5 - s * 0.33333333));
 }
 
-// From the gamma distribution of shape >= 1. G. Marsaglia and W. W. Tsang, "A simple method for generating gamma
+// A sample of the gamma distribution of shape >= 1. G. Marsaglia and W. W. Tsang, "A simple method for generating gamma
 // variables", ACM Transactions on Mathematical Software 26 (2000).
 fn gamma_variate(index: u32, key0: u32, key1: u32, shape: f32) -> f32 {
   let d = shape - 0.33333333;
@@ -60,14 +61,15 @@ fn stirling_excess(k: f32) -> f32 {
   return 0.5 * log_f32(6.2831853 * k) + series;
 }
 
-// What a count k = mean + d has as its part of minus the logarithm of a probability.
+// The contribution of a count k = mean + d to minus the logarithm of a probability.
 fn count_excess(d: f32, mean: f32, k: f32) -> f32 { return deviance(d, mean) + stirling_excess(k); }
 
-// Half minus the distance from 0 of a uniform number in (-1/2, 1/2), whose sign is the uppermost bit. Exact.
+// 1/2 - |u| for a uniform u in (-1/2, 1/2), whose sign is the top bit. Exact.
 fn margin_from_bits(bits: u32) -> f32 { return (f32(i32((bits >> 8u) & 0x7fffffu)) + 0.5) * 0x1p-24f; }
 
-// Poisson's distribution of a rate up to 2147020237. Below 10 by inversion; else by the method PTRS of W. Hoermann, "The
-// transformed rejection method for generating Poisson random variables", Insurance: Mathematics and Economics 12 (1993).
+// The Poisson distribution for rates up to 2147020237: below 10 by inversion, else by PTRS of W. Hoermann, "The
+// transformed rejection method for generating Poisson random variables", Insurance: Mathematics and Economics 12
+// (1993).
 fn poisson_variate(index: u32, key0: u32, key1: u32, rate: f32) -> i32 {
   if (rate < 10.0) {
     let u = fraction_from_bits(random_words(index, key0, key1, 1u).x);
@@ -104,10 +106,10 @@ fn poisson_variate(index: u32, key0: u32, key1: u32, rate: f32) -> i32 {
   return i32(whole);
 }
 
-// A number as a whole and the rest, in [0, 1).
+// A number as an integer and a fraction in [0, 1).
 struct WholeAndPart { whole: u32, part: f32 }
 
-// n * p for 2^-30 < p <= 1/2. Exact, but for the last bits of the rest.
+// n * p for 2^-30 < p <= 1/2. Exact except for the last bits of the fraction.
 fn exact_product(n: u32, p: f32) -> WholeAndPart {
   let bits = bitcast<u32>(p);
   let mantissa = (bits & 0x7fffffu) | 0x800000u;
@@ -122,7 +124,7 @@ fn exact_product(n: u32, p: f32) -> WholeAndPart {
   return WholeAndPart(whole, f32(i32(rest >> 8u)) * 0x1p-24f);
 }
 
-// The binomial distribution of p <= 1/2. Below a mean of 10 by inversion; else by the method BTRS of W. Hoermann, "The
+// The binomial distribution for p <= 1/2: below a mean of 10 by inversion, else by BTRS of W. Hoermann, "The
 // generation of binomial random variates", Journal of Statistical Computation and Simulation 46 (1993).
 fn binomial_variate(index: u32, key0: u32, key1: u32, n: u32, p: f32) -> i32 {
   let size = f32(i32(n));
@@ -148,7 +150,7 @@ fn binomial_variate(index: u32, key0: u32, key1: u32, n: u32, p: f32) -> i32 {
   let alpha = (2.83 + 5.1 / b) * deviation;
   let inside = 0.92 - 4.2 / b;
   let whole = f32(i32(center.whole));
-  let mode = floor(center.part + p);  // from the whole of the mean
+  let mode = floor(center.part + p);  // relative to the integer part of the mean
   let most = binomial_excess(center, mode, size, p);
   for (var t = 1u; t < ATTEMPTS; t++) {
     let words = random_words(index, key0, key1, t);
@@ -166,17 +168,17 @@ fn binomial_variate(index: u32, key0: u32, key1: u32, n: u32, p: f32) -> i32 {
   return i32(center.whole);
 }
 
-// Minus the logarithm of the probability of so many more than the whole of the mean, up to a constant.
+// Minus the logarithm of the probability of the mean's integer part plus `step`, up to a constant.
 fn binomial_excess(mean: WholeAndPart, step: f32, size: f32, p: f32) -> f32 {
   let d = step - mean.part;
   let k = f32(i32(mean.whole)) + step;
   return count_excess(d, size * p, k) + count_excess(-d, size * (1.0 - p), size - k);
 }
 
-// The counts of a table of two rows and two columns, up to its four sums: those of the hypergeometric distribution.
+// The margins of a 2 by 2 contingency table, which define a hypergeometric distribution, and its mean.
 struct Table { of_kind: u32, drawn: u32, all: u32, whole: u32, part: f32 }
 
-// Minus the logarithm of the probability of so many more than the whole of the mean, up to a constant.
+// Minus the logarithm of the probability of the mean's integer part plus `step`, up to a constant.
 fn hypergeometric_excess(table: Table, step: f32) -> f32 {
   let d = step - table.part;
   let k = table.whole + u32(i32(step));
@@ -189,9 +191,9 @@ fn hypergeometric_excess(table: Table, step: f32) -> f32 {
     + count_excess(d, others + mean, f32(i32(table.all - table.of_kind - table.drawn + k)));
 }
 
-// How many are of a kind that has r of `all`, among m that are drawn; both are at most half of all. The mean is
-// whole + part. Up to 9 are drawn one by one; else by the method HRUA of E. Stadlober, "The ratio of uniforms approach for
-// generating discrete random variates", Journal of Computational and Applied Mathematics 31 (1990).
+// The number of items of a kind that has r of `all` items, among m drawn; r and m are at most half of all. The mean is
+// whole + part. Up to 9 items are drawn one by one; otherwise by HRUA of E. Stadlober, "The ratio of uniforms approach
+// for generating discrete random variates", Journal of Computational and Applied Mathematics 31 (1990).
 fn hypergeometric_variate(index: u32, key0: u32, key1: u32, r: u32, m: u32, all: u32, whole: u32, part: f32) -> i32 {
   if (m < 10u) {
     var left = r;
@@ -225,7 +227,7 @@ fn hypergeometric_variate(index: u32, key0: u32, key1: u32, r: u32, m: u32, all:
   return i32(whole);
 }
 
-// Von Mises' distribution about 0: the proposal is a wrapped Cauchy distribution. D. J. Best and N. I. Fisher,
+// The von Mises distribution about 0; the proposal is a wrapped Cauchy distribution. D. J. Best and N. I. Fisher,
 // "Efficient simulation of the von Mises distribution", Applied Statistics 28 (1979). Below 1e-7 kappa makes no
 // difference.
 fn vonmises_variate(index: u32, key0: u32, key1: u32, kappa: f32) -> f32 {
@@ -252,12 +254,12 @@ fn vonmises_variate(index: u32, key0: u32, key1: u32, kappa: f32) -> f32 {
   return 0.0;
 }
 
-// Zipf's distribution of the exponent 1 + a, a > 0, of numbers up to 2147483520. L. Devroye, "Non-Uniform Random Variate
-// Generation", 1986, X.6.1.
+// Zipf's distribution with the exponent 1 + a, a > 0, limited to numbers up to 2147483520. L. Devroye, "Non-Uniform
+// Random Variate Generation", 1986, X.6.1.
 fn zipf_variate(index: u32, key0: u32, key1: u32, a: f32) -> i32 {
   if (a > 60.0) { return 1; }
   let two = expm1_f32(0.69314718 * a);  // 2^a - 1
-  let least = exp_f32(-21.487562 * a);  // of the uniform number: what is beyond the largest int
+  let least = exp_f32(-21.487562 * a);  // smaller uniform numbers would exceed the largest int
   for (var t = 1u; t < ATTEMPTS; t++) {
     let words = random_words(index, key0, key1, t);
     let u = least + (1.0 - least) * fraction_from_bits(words.x);

@@ -1,9 +1,9 @@
 // needs: convert.wgsl
-// For discrete Fourier transforms.
+// Functions for discrete Fourier transforms.
 
-// exp(-2 pi i k / n) for k < n < 2^28, and `inverse`, 1 / n. The angle is measured from the nearest quarter of a turn in
-// integers, so that it is small and exact: t quarters, from -1/2 to 1/2. The polynomials are minimax there; parts are
-// within 1.5 ulp of 1.
+// exp(-2 pi i k / n) for k < n < 2^28; `inverse` is 1 / n. The angle is measured in integers from the nearest quarter
+// of a turn, so that it is small and exact: t quarters, with t from -1/2 to 1/2. The polynomials are minimax on this
+// range. The error of each part is within 1.5 ulp of 1.
 fn root_of_unity(k: u32, n: u32, inverse: f32) -> vec2f {
   let quarter = u32(f32(4u * k) * inverse + 0.5);
   let t = f32(bitcast<i32>(4u * k - quarter * n)) * inverse;
@@ -14,8 +14,8 @@ fn root_of_unity(k: u32, n: u32, inverse: f32) -> vec2f {
   return select(turned, -turned, (quarter & 2u) != 0u);
 }
 
-// x * y in the fewest operations: NaN where a part overflows.
+// x * y with the fewest operations; NaN if a part overflows.
 fn turned_by(x: vec2f, y: vec2f) -> vec2f { return vec2f(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x); }
 
-// x with its parts exchanged, or as it is.
+// x with its parts swapped if `really` is set.
 fn exchanged(x: vec2f, really: bool) -> vec2f { return select(x, x.yx, really); }

@@ -1,7 +1,7 @@
-// i32 and u32 arithmetic with Python's and NumPy's meaning, except that a divisor of 0 gives 0 (NumPy warns and gives
-// 0 too; a GPU cannot raise). Everything here is exact, and wraps modulo 2^32.
+// i32 and u32 arithmetic with Python's and NumPy's semantics, except that a divisor of 0 gives 0 (as in NumPy, which
+// also warns; a GPU cannot raise). Everything here is exact and wraps modulo 2^32.
 
-// x // y rounded towards minus infinity. y == 0 gives 0; -2^31 // -1 gives -2^31, as WGSL's own division.
+// x // y rounded towards minus infinity. y == 0 gives 0; -2^31 // -1 gives -2^31, like WGSL's own division.
 fn floor_divide_i32(x: i32, y: i32) -> i32 {
   let q = x / y;
   let r = x - q * y;
@@ -42,13 +42,13 @@ fn pow_i32(x: i32, y: i32) -> i32 {
   return select(bitcast<i32>(pow_u32(bitcast<u32>(x), exponent)), 0, (y < 0) & !unit);
 }
 
-// x * 2^y, modulo 2^32; 0 where y is negative, or 32 or more.
+// x * 2^y, modulo 2^32; 0 if y is negative, or 32 or more.
 fn left_shift_i32(x: i32, y: i32) -> i32 { return bitcast<i32>(left_shift_u32(bitcast<u32>(x), bitcast<u32>(y))); }
 
-// x * 2^y, modulo 2^32; 0 for a y of 32 or more, which WGSL takes modulo 32.
+// x * 2^y, modulo 2^32; 0 for a y of 32 or more, which WGSL would take modulo 32.
 fn left_shift_u32(x: u32, y: u32) -> u32 { return select(x << (y & 31u), 0u, y > 31u); }
 
-// x / 2^y rounded towards minus infinity; a y that is negative, or 32 or more, leaves 0 or -1.
+// x / 2^y rounded towards minus infinity; 0 or -1 if y is negative, or 32 or more.
 fn right_shift_i32(x: i32, y: i32) -> i32 { return x >> min(bitcast<u32>(y), 31u); }
 
 // x / 2^y rounded down; 0 for a y of 32 or more.
@@ -66,11 +66,11 @@ fn reciprocal_i32(x: i32) -> i32 { return select(0, x, abs(x) == 1); }
 // 1 / x rounded down; 0 for 0.
 fn reciprocal_u32(x: u32) -> u32 { return select(0u, x, x == 1u); }
 
-// |x|; -2^31 stays, as in NumPy.
+// |x|; -2^31 is unchanged, as in NumPy.
 fn abs_i32(x: i32) -> i32 { return select(x, -x, x < 0); }
 
-// The greatest common divisor; that of 0 and y is y. By shifts and differences (Stein, Computational problems associated
-// with Racah algebra, 1967): each step takes a bit at least off one of the two.
+// The greatest common divisor; for 0 and y it is y. By shifts and differences (Stein, Computational problems associated
+// with Racah algebra, 1967): each step removes at least one bit from one of the two.
 fn gcd_u32(x: u32, y: u32) -> u32 {
   if ((x == 0u) | (y == 0u)) { return x | y; }
   var a = x >> countTrailingZeros(x);
@@ -84,18 +84,18 @@ fn gcd_u32(x: u32, y: u32) -> u32 {
   }
   return a << countTrailingZeros(x | y);
 }
-// The same of |x| and |y|.
+// The same for |x| and |y|.
 fn gcd_i32(x: i32, y: i32) -> i32 { return bitcast<i32>(gcd_u32(bitcast<u32>(abs_i32(x)), bitcast<u32>(abs_i32(y)))); }
 
-// The least common multiple, modulo 2^32; 0 where x or y is.
+// The least common multiple, modulo 2^32; 0 if x or y is 0.
 fn lcm_u32(x: u32, y: u32) -> u32 {
   let divisor = gcd_u32(x, y);
   return select(x / max(divisor, 1u) * y, 0u, divisor == 0u);
 }
-// The same of |x| and |y|, modulo 2^32.
+// The same for |x| and |y|, modulo 2^32.
 fn lcm_i32(x: i32, y: i32) -> i32 { return bitcast<i32>(lcm_u32(bitcast<u32>(abs_i32(x)), bitcast<u32>(abs_i32(y)))); }
 
-// How many bits of |x| are set.
+// The number of bits set in x.
 fn count_bits_u32(x: u32) -> i32 { return i32(countOneBits(x)); }
-// The same of a signed one.
+// The number of bits set in |x|.
 fn count_bits_i32(x: i32) -> i32 { return i32(countOneBits(bitcast<u32>(abs_i32(x)))); }

@@ -1,7 +1,7 @@
 // needs: bits.wgsl arithmetic.wgsl
-// Integers of 64 bits as two words, the lower one first, as they lie in memory. Everything here is exact but the
-// conversion to f32, and wraps modulo 2^64. Signed ones are in two's complement; a function whose name ends in `_64`
-// serves both kinds. A divisor of 0 gives 0.
+// Integers of 64 bits as two words, the lower word first, as in memory. Everything here is exact except the conversion
+// to f32, and wraps modulo 2^64. Signed integers are in two's complement; functions whose names end in `_64` serve both
+// kinds. A divisor of 0 gives 0.
 
 alias int64 = vec2<u32>;
 alias uint64 = vec2<u32>;
@@ -25,7 +25,7 @@ fn mul_64(x: vec2u, y: vec2u) -> vec2u { return vec2u(x.x * y.x, mulhi_u32(x.x, 
 fn less_uint64(x: vec2u, y: vec2u) -> bool { return (x.y < y.y) | ((x.y == y.y) & (x.x < y.x)); }
 fn less_int64(x: vec2u, y: vec2u) -> bool { return less_uint64(order_key_int64(x), order_key_int64(y)); }
 
-// The larger, and the smaller one.
+// The larger and the smaller of two numbers.
 fn max_uint64(x: vec2u, y: vec2u) -> vec2u { return select(x, y, less_uint64(x, y)); }
 fn max_int64(x: vec2u, y: vec2u) -> vec2u { return select(x, y, less_int64(x, y)); }
 fn min_uint64(x: vec2u, y: vec2u) -> vec2u { return select(x, y, less_uint64(y, x)); }
@@ -37,10 +37,10 @@ fn order_key_int64(x: vec2u) -> vec2u { return x ^ vec2u(0u, 0x80000000u); }
 fn order_key_min_uint64(x: vec2u) -> vec2u { return ~x; }
 fn order_key_min_int64(x: vec2u) -> vec2u { return x ^ vec2u(0xffffffffu, 0x7fffffffu); }
 
-// Whether the upper bit is set, the sign.
+// Whether the top bit, the sign, is set.
 fn top_bit_64(x: vec2u) -> bool { return (x.y >> 31u) != 0u; }
 
-// |x|; -2^63 stays, as in NumPy.
+// |x|; -2^63 is unchanged, as in NumPy.
 fn abs_int64(x: vec2u) -> vec2u { return select(x, neg_64(x), top_bit_64(x)); }
 
 // -1, 0 or 1.
@@ -54,15 +54,16 @@ fn reciprocal_int64(x: vec2u) -> vec2u {
 
 struct Quotient64 { quotient: vec2u, rest: vec2u }
 
-// x / y rounded down, and what it leaves; both are 0 for y == 0. Each step finds 19 bits of the quotient by floats, and
-// the rest exactly. After four the rest is below 2 * y. There is no loop: drivers on CPUs bound those of an invocation.
+// x / y rounded down, and the remainder; both are 0 for y == 0. Each step finds 19 bits of the quotient by floats, and
+// the exact remainder. After four steps the remainder is below 2 * y. There is no loop, because drivers on CPUs limit
+// the loop passes of an invocation.
 fn divide_uint64(x: vec2u, y: vec2u) -> Quotient64 {
   if (all(y == vec2u(0u))) { return Quotient64(vec2u(0u), vec2u(0u)); }
   if ((x.y | y.y) == 0u) {
     let quotient = x.x / y.x;
     return Quotient64(vec2u(quotient, 0u), vec2u(x.x - quotient * y.x, 0u));
   }
-  let inverse = 0.99999905 / f32_from_uint64(y);  // less by 2^-20, which is more than all roundings
+  let inverse = 0.99999905 / f32_from_uint64(y);  // smaller by 2^-20, which exceeds all rounding errors
   let first = closer_quotient(Quotient64(vec2u(0u), x), y, inverse);
   let second = closer_quotient(first, y, inverse);
   let third = closer_quotient(second, y, inverse);
@@ -71,7 +72,7 @@ fn divide_uint64(x: vec2u, y: vec2u) -> Quotient64 {
   return Quotient64(add_64(last.quotient, vec2u(1u, 0u)), sub_64(last.rest, y));
 }
 
-// A quotient that was too small, made larger by what the rest tells.
+// Increase a quotient that was too small, by an estimate from the remainder.
 fn closer_quotient(found: Quotient64, y: vec2u, inverse: f32) -> Quotient64 {
   let more = magnitude_from_f32(f32_from_uint64(found.rest) * inverse);
   return Quotient64(add_64(found.quotient, more), sub_64(found.rest, mul_64(more, y)));
@@ -95,7 +96,7 @@ fn remainder_int64(x: vec2u, y: vec2u) -> vec2u {
   return select(magnitude, neg_64(magnitude), top_bit_64(y));
 }
 
-// The greatest common divisor; that of 0 and y is y. As `gcd_u32`.
+// The greatest common divisor; for 0 and y it is y. The method is that of `gcd_u32`.
 fn gcd_uint64(x: vec2u, y: vec2u) -> vec2u {
   if (all(x == vec2u(0u)) | all(y == vec2u(0u))) { return x | y; }
   var a = shifted_down(x, vec2u(trailing_zeros_64(x), 0u), 0u);
@@ -111,14 +112,14 @@ fn gcd_uint64(x: vec2u, y: vec2u) -> vec2u {
 }
 fn gcd_int64(x: vec2u, y: vec2u) -> vec2u { return gcd_uint64(abs_int64(x), abs_int64(y)); }
 
-// How many of the lowest bits are 0, of x that is not.
+// The number of trailing zero bits of a nonzero x.
 fn trailing_zeros_64(x: vec2u) -> u32 { return select(countTrailingZeros(x.y) + 32u, countTrailingZeros(x.x), x.x != 0u); }
 
-// The least common multiple, modulo 2^64; 0 where x or y is.
+// The least common multiple, modulo 2^64; 0 if x or y is 0.
 fn lcm_uint64(x: vec2u, y: vec2u) -> vec2u { return mul_64(divide_uint64(x, gcd_uint64(x, y)).quotient, y); }
 fn lcm_int64(x: vec2u, y: vec2u) -> vec2u { return lcm_uint64(abs_int64(x), abs_int64(y)); }
 
-// How many bits of |x| are set.
+// The number of bits set in |x|.
 fn count_bits_uint64(x: vec2u) -> i32 { return i32(countOneBits(x.x) + countOneBits(x.y)); }
 fn count_bits_int64(x: vec2u) -> i32 { return count_bits_uint64(abs_int64(x)); }
 
@@ -143,7 +144,7 @@ fn pow_int64(x: vec2u, y: vec2u) -> vec2u {
   return select(result, vec2u(0u), top_bit_64(y) & !unit);
 }
 
-// x * 2^y; 0 where y is negative, or 64 or more.
+// x * 2^y; 0 if y is negative, or 64 or more.
 fn left_shift_uint64(x: vec2u, y: vec2u) -> vec2u {
   let n = y.x & 31u;
   let low = x.x << n;
@@ -153,11 +154,11 @@ fn left_shift_uint64(x: vec2u, y: vec2u) -> vec2u {
 }
 fn left_shift_int64(x: vec2u, y: vec2u) -> vec2u { return left_shift_uint64(x, y); }
 
-// x / 2^y rounded towards minus infinity; a y that is negative, or 64 or more, leaves 0 or -1.
+// x / 2^y rounded towards minus infinity; 0 or -1 if y is negative, or 64 or more.
 fn right_shift_uint64(x: vec2u, y: vec2u) -> vec2u { return shifted_down(x, y, 0u); }
 fn right_shift_int64(x: vec2u, y: vec2u) -> vec2u { return shifted_down(x, y, select(0u, 0xffffffffu, top_bit_64(x))); }
 
-// The same, where words of `sign` come in from above.
+// The same, with words of `sign` shifted in from above.
 fn shifted_down(x: vec2u, y: vec2u, sign: u32) -> vec2u {
   let n = y.x & 31u;
   let low = (x.x >> n) | ((x.y << 1u) << (31u - n));
@@ -197,14 +198,14 @@ fn magnitude_from_f32(x: f32) -> vec2u {
   return select(small, left_shift_uint64(vec2u(mantissa, 0u), vec2u(exponent - 150u, 0u)), exponent >= 150u);
 }
 
-// Truncation towards 0; NaN and whatever does not fit give -2^63, as x86-64's conversion instruction.
+// Truncation towards 0; NaN and values that do not fit give -2^63, like x86-64's conversion instruction.
 fn int64_from_f32(x: f32) -> vec2u {
   let magnitude = magnitude_from_f32(x);
   let outside = (bitcast<u32>(x) & 0x7fffffffu) >= 0x5f000000u;
   return select(select(magnitude, neg_64(magnitude), sign_bit(x)), vec2u(0u, 0x80000000u), outside);
 }
 
-// The same below 2^63, modulo 2^64; from there on truncation, and 0 for what is 2^64 or more. NaN gives 2^63.
+// The same below 2^63, modulo 2^64; truncation from 2^63 on, and 0 from 2^64 on. NaN gives 2^63.
 fn uint64_from_f32(x: f32) -> vec2u {
   let b = bitcast<u32>(x);
   let above = select(magnitude_from_f32(x), vec2u(0u), b >= 0x5f800000u);
@@ -225,7 +226,7 @@ fn f32_from_int64(x: vec2u) -> f32 {
   return select(magnitude, neg_f32(magnitude), top_bit_64(x));
 }
 
-// An index as an i32, the nearest there is.
+// An index as the nearest i32.
 fn index_from_int64(x: vec2u) -> i32 {
   let fits = x.y == select(0u, 0xffffffffu, (x.x >> 31u) != 0u);
   return select(select(2147483647, i32(-2147483648), top_bit_64(x)), bitcast<i32>(x.x), fits);

@@ -1,12 +1,12 @@
 // needs: bits.wgsl arithmetic.wgsl
 // Elementary functions of f32, within 4 ulp over the whole range on every device.
 //
-// The builtins are not: WGSL allows log an absolute error of 2^-21 near 1, sin and cos 2^-11 and only within
-// [-pi, pi], and SwiftShader's tanh gives NaN beyond 40. The polynomials are Cephes' single-precision ones
-// (S. Moshier, netlib.org/cephes/single) unless said otherwise. Arguments are reduced in integers: a driver may
-// reassociate a float Cody-Waite reduction, even one written with fma (llvmpipe lost 4e-4 that way).
+// The builtins are less accurate: WGSL allows log an absolute error of 2^-21 near 1, and sin and cos 2^-11, only within
+// [-pi, pi]. SwiftShader's tanh gives NaN beyond 40. The polynomials are Cephes' single-precision ones (S. Moshier,
+// netlib.org/cephes/single) unless stated otherwise. Arguments are reduced in integers, because a driver may
+// reassociate a float Cody-Waite reduction, even one written with fma (which cost llvmpipe an error of 4e-4).
 
-// exp(r) - 1 for |r| <= 0.35. 1 ulp. A minimax polynomial of degree 6, off by 2^-26.
+// exp(r) - 1 for |r| <= 0.35. 1 ulp. A minimax polynomial of degree 6 with an error of 2^-26.
 fn expm1_poly_f32(r: f32) -> f32 {
   var p = 1.3882521e-3 * r + 8.3665187e-3;
   p = p * r + 4.1667200e-2;
@@ -26,7 +26,7 @@ fn exp_by_integers_f32(x: f32) -> f32 {
   return exp_scaled_f32(x, 0);
 }
 
-// exp(x) * 2^n for |x| < 104. 2 ulp. x - k ln2 is taken in Q25 fixed point.
+// exp(x) * 2^n for |x| < 104. 2 ulp. x - k ln2 is computed in Q25 fixed point.
 fn exp_scaled_f32(x: f32, n: i32) -> f32 {
   let a = abs(x);
   let k = i32(a * 1.44269504 + 0.5);
@@ -37,7 +37,7 @@ fn exp_scaled_f32(x: f32, n: i32) -> f32 {
   return scale_pow2_f32(expm1_poly_f32(select(r, -r, negative)) + 1.0, n + select(k, -k, negative));
 }
 
-// exp(x) - 1: 3 ulp; keeps -0. Near 0 by way of half the argument, for which the polynomial is made.
+// exp(x) - 1: 3 ulp; keeps -0. Near 0 it is computed from half the argument, which is in the range of the polynomial.
 fn expm1_f32(x: f32) -> f32 {
   let a = abs(x);
   if (a < 0x1p-25f) { return x; }
@@ -69,7 +69,7 @@ fn log_poly_f32(x: f32, e: f32) -> f32 {
 // The natural logarithm: 1 ulp, subnormals included; 0 gives -inf, x < 0 gives NaN.
 fn log_f32(x: f32) -> f32 {
   let b = bitcast<u32>(x);
-  let tiny = b < 0x00800000u;  // subnormal: the integer mantissa, 2^149 times as large
+  let tiny = b < 0x00800000u;  // subnormal: use the integer mantissa, which is 2^149 times as large
   let normal = select(b, bitcast<u32>(f32(i32(b))), tiny);
   let e = i32(normal - 0x3f3504f3u) >> 23u;  // so that the mantissa lies in [sqrt(0.5), sqrt(2))
   let ordinary = log_poly_f32(bitcast<f32>(normal - (u32(e) << 23u)) - 1.0, f32(e - select(0, 149, tiny)));
@@ -84,18 +84,19 @@ fn log1p_f32(x: f32) -> f32 {
   return log_f32(1.0 + x);
 }
 
-// 1 / (1 + exp(-x)): 3 ulp; saturates at 0 and 1. Written on exp(-|x|), so that neither tail loses digits.
+// 1 / (1 + exp(-x)): 3 ulp; saturates at 0 and 1. It uses exp(-|x|), so that neither tail loses accuracy.
 fn sigmoid_f32(x: f32) -> f32 {
   let e = exp_f32(-abs(x));
   return select(select(1.0, e, x < 0.0) / (1.0 + e), x, is_nan(x));
 }
 
-// The hyperbolic tangent: 2 ulp; keeps -0, saturates at -1 and 1. Both its ranges for every x: vectors and warps meet
-// values of both, and a branch costs more than either. Near 0 by Cephes' polynomial (tanhf.c), elsewhere as
-// 1 - 2 / (exp(2a) + 1), which forgives so much that exp needs one constant for ln 2, and no care for its ends.
+// The hyperbolic tangent: 2 ulp; keeps -0, saturates at -1 and 1. Both ranges are computed for every x, because SIMD
+// vectors and warps contain values of both, and a branch costs more than either. Near 0 it is Cephes' polynomial
+// (tanhf.c), elsewhere 1 - 2 / (exp(2a) + 1). The latter damps errors of exp so much that one constant for ln 2
+// suffices, and exp needs no special cases.
 fn tanh_f32(x: f32) -> f32 {
   let a = abs(x);
-  let near = select(a, 9.02, a > 9.02);  // 1 to 24 bits from there on; min, max and round are slow on a CPU
+  let near = select(a, 9.02, a > 9.02);  // tanh rounds to 1 from there on; min, max and round are slow on a CPU
   let k = bitcast<i32>(fma(near, 2.88539008, 0x1.8p23f)) - 0x4b400000;  // the nearest integer, from the lowest bits
   let r = fma(f32(k), -0.693147182, 2.0 * near);
   let e = bitcast<f32>(bitcast<i32>(expm1_poly_f32(r) + 1.0) + (k << 23u));
@@ -129,7 +130,7 @@ fn cosh_f32(x: f32) -> f32 {
   return e + 0.25 / e;
 }
 
-// An angle brought to [-pi/4, pi/4], and the number of quarter turns taken off.
+// An angle reduced to [-pi/4, pi/4], and the number of quarter turns subtracted.
 struct ReducedAngle { r: f32, quarter: i32 }
 
 // x minus the nearest multiple of pi/2, 1 ulp over the whole range of finite x. Payne-Hanek in integers: 96 bits of
@@ -139,7 +140,7 @@ fn reduce_angle_f32(x: f32) -> ReducedAngle {
   let b = bitcast<u32>(x);
   let m = (b & 0x007fffffu) | 0x00800000u;
   let position = ((b >> 23u) & 0xffu) - 124u;  // |x| = m * 2^(position - 26), position in [2, 130]
-  // The words of 2/pi from word position / 32 on, picked by selects: an indexed array would live in memory.
+  // The words of 2/pi from word position / 32 on, chosen by selects, because an indexed array would be in memory.
   let w1 = (position & 32u) != 0u;
   let w2 = (position & 64u) != 0u;
   let w4 = (position & 128u) != 0u;
@@ -164,7 +165,7 @@ fn reduce_angle_f32(x: f32) -> ReducedAngle {
   // top has 6 integer bits; the fraction of a quarter turn follows, in 64 bits.
   let hi = (top << 6u) | (middle >> 26u);
   let lo = (middle << 6u) | (low >> 26u);
-  let flip = hi >> 31u;  // past one half: count from the next quarter back
+  let flip = hi >> 31u;  // above one half: count backwards from the next quarter
   let mask = 0u - flip;
   let fraction_lo = (lo ^ mask) + flip;
   let fraction_hi = (hi ^ mask) + select(0u, flip, fraction_lo == 0u);
@@ -270,8 +271,8 @@ fn atan_f32(x: f32) -> f32 {
   return copysign_f32(offset + fma(p * z, t, t), x);
 }
 
-// The length of the hypotenuse for these legs: 3 ulp. It is the longer one times the length for 1 and the quotient, which
-// does not overflow. An infinite leg gives inf, whatever the other is.
+// The hypotenuse for these legs: 3 ulp. It is the longer leg times the hypotenuse for 1 and the quotient of the legs,
+// which does not overflow. An infinite leg gives inf, whatever the other is.
 fn hypot_f32(x: f32, y: f32) -> f32 {
   let a = abs_f32(x);
   let b = abs_f32(y);
@@ -285,11 +286,11 @@ fn hypot_f32(x: f32, y: f32) -> f32 {
   return long * sqrt_f32(1.0 + quotient * quotient) * select(1.0, 0x1p-60f, is_small);
 }
 
-// The angle of the point whose height is y and whose width is x: 4 ulp. The signs of zeros count.
+// The angle of the point (x, y): 4 ulp. The signs of zeros matter.
 fn atan2_f32(y: f32, x: f32) -> f32 {
   if (is_nan(y) | is_nan(x)) { return f32_nan(); }
   var quotient = divide_f32(abs_f32(y), abs_f32(x));
-  quotient = select(quotient, 0.0, is_nan(quotient));  // 0 / 0, or of subnormals
+  quotient = select(quotient, 0.0, is_nan(quotient));  // 0 / 0, or flushed subnormals
   let angle = atan_f32(select(quotient, 1.0, is_inf(y) & is_inf(x)));
   return copysign_f32(select(angle, 3.14159265 - (angle + 8.742278e-8), sign_bit(x)), y);
 }
@@ -298,7 +299,7 @@ fn atan2_f32(y: f32, x: f32) -> f32 {
 fn asinh_f32(x: f32) -> f32 {
   let a = abs_f32(x);
   if (is_nan(a) | is_inf(a)) { return x; }
-  // No copysign: Mesa's llvmpipe takes other bits where the result is a part of a vector.
+  // Not copysign: Mesa's llvmpipe uses the wrong bits if the result is a component of a vector.
   let small = log1p_f32(a + divide_f32(a * a, 1.0 + sqrt_f32(1.0 + a * a)));
   let found = select(small, log_f32(a) + 0.6931472, a > 1e9);
   return select(found, neg_f32(found), sign_bit(x));
@@ -357,8 +358,8 @@ fn erf_f32(x: f32) -> f32 {
   return copysign_f32(1.0 - exp_f32(-x * x) * q * p, x);
 }
 
-// The cube root: 2 ulp; keeps -0 and infinities. Of the mantissa by two of Halley's steps, from a guess by the bits that
-// is off by 1/20 at most; the exponent is a multiple of 3.
+// The cube root: 2 ulp; keeps -0 and infinities. The mantissa takes two Halley steps from an estimate by the bits,
+// whose error is at most 1/20; its exponent is reduced by a multiple of 3.
 fn cbrt_f32(x: f32) -> f32 {
   let magnitude = bitcast<u32>(x) & 0x7fffffffu;
   if ((magnitude == 0u) | (magnitude >= 0x7f800000u)) { return x; }
@@ -372,8 +373,8 @@ fn cbrt_f32(x: f32) -> f32 {
   return copysign_f32(scale_pow2_f32(t, third), x);
 }
 
-// The modified Bessel function of order 0: 4 ulp; overflow gives inf. Minimax polynomials: near 0 of its power series in
-// x^2 / 4, elsewhere of sqrt(x) exp(-x) I0(x) in 1 / x.
+// The modified Bessel function of order 0: 4 ulp; overflow gives inf. Minimax polynomials: near 0 in x^2 / 4 like its
+// power series, elsewhere for sqrt(x) exp(-x) I0(x) in 1 / x.
 fn i0_f32(x: f32) -> f32 {
   let a = abs_f32(x);
   if (is_nan(a) | (a > 100.0)) { return select(f32_inf(), a, is_nan(a)); }

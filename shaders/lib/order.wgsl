@@ -1,8 +1,8 @@
-// Order keys: unsigned integers whose order is that of the values, so that argmax and argmin, ties included, can
-// compare keys, with NaN as large as NumPy has it. The largest order_key is the maximum's, the largest order_key_min
-// the minimum's; NaN has the largest key of both.
+// Order keys: unsigned integers that order like the values, so that argmax and argmin can compare keys, with ties and
+// NaN as in NumPy. The maximum has the largest order_key, and the minimum has the largest order_key_min. NaN has the
+// largest key of both.
 
-// The key of x for a maximum. NaN (any) is 0xffffffff, -0 and +0 are the same; subnormals are kept apart. Exact.
+// The key of x for a maximum. NaN (any) is 0xffffffff, -0 and +0 are the same; subnormals are distinct. Exact.
 fn order_key_f32(x: f32) -> u32 {
   let b = bitcast<u32>(x);
   let magnitude = b & 0x7fffffffu;
@@ -16,7 +16,7 @@ fn order_key_i32(x: i32) -> u32 { return bitcast<u32>(x) ^ 0x80000000u; }
 // The key of x for a maximum. Exact.
 fn order_key_u32(x: u32) -> u32 { return x; }
 
-// The key of x for a minimum. NaN (any) is 0xffffffff, -0 and +0 are the same; subnormals are kept apart. Exact.
+// The key of x for a minimum. NaN (any) is 0xffffffff, -0 and +0 are the same; subnormals are distinct. Exact.
 fn order_key_min_f32(x: f32) -> u32 {
   let b = bitcast<u32>(x);
   let magnitude = b & 0x7fffffffu;
@@ -44,5 +44,5 @@ fn rank_min_f32(x: f32) -> i32 {
   return select(~magnitude, magnitude, (b >= 0) & (b < 0x7f800001));  // +0 to inf
 }
 
-// The value of this rank; NaN for that of NaN. Exact.
+// The value of this rank; NaN for the rank of NaN. Exact.
 fn f32_from_rank(rank: i32) -> f32 { return bitcast<f32>(rank ^ ((rank >> 31u) & 0x7fffffff)); }

@@ -1,8 +1,8 @@
 // needs: bits.wgsl arithmetic.wgsl math.wgsl convert.wgsl
-// x^y with C99's special cases, which are NumPy's. exp(y * log(x)) in f32 would lose |y * log(x)| ulp: the logarithm
-// here carries 32 bits, and is made in integers, so that no driver can reassociate its digits away.
+// x^y with the special cases of C99, which are also NumPy's. exp(y * log(x)) in f32 would lose |y * log(x)| ulp. The
+// logarithm here has 32 bits and is computed in integers, so that no driver can reassociate its low bits away.
 
-// A logarithm to base 2: |log2| = mantissa * 2^-scale, mantissa 0 or with its top bit set.
+// A logarithm to base 2: |log2| = mantissa * 2^-scale; the mantissa is 0 or has its top bit set.
 struct FixedLog2 { mantissa: u32, scale: i32, negative: bool }
 
 // log2 of the finite positive float with these bits, to a relative 2^-31. With m in [sqrt(1/2), sqrt(2)) and
@@ -13,14 +13,14 @@ fn log2_fixed(bits: u32) -> FixedLog2 {
   let upper = m > 11863283u;  // sqrt(2) * 2^23: take m / 2
   let e = parts.exponent - 127 + select(0, 1, upper);
   let one = select(0x00800000u, 0x01000000u, upper);
-  let distance = bitcast<u32>(f32(i32(select(m - one, one - m, upper))));  // its bits: normalized
+  let distance = bitcast<u32>(f32(i32(select(m - one, one - m, upper))));  // normalized by the conversion
   let numerator = (distance & 0x007fffffu) | 0x00800000u;
   let shift = 150u - (distance >> 23u);  // |m - one| = numerator * 2^-shift
   let denominator = m + one;
   let divisor = f32(i32(denominator));
   let quotient = f32(i32(numerator)) / divisor;  // (1/4, 1)
   let q = u32(i32(quotient * 0x1p16f));
-  let residual = i32((numerator << 16u) - q * denominator);  // the true difference is small: 32 bits hold it
+  let residual = i32((numerator << 16u) - q * denominator);  // the true difference is small, so 32 bits hold it
   let s = (q << 16u) + u32(i32(f32(residual) / divisor * 0x1p16f + 0.5));
   let short_s = select(0u, 1u, s < 0x80000000u);
   let normal_s = s << short_s;
@@ -30,17 +30,17 @@ fn log2_fixed(bits: u32) -> FixedLog2 {
   series = series * z + 0.142857143;
   series = series * z + 0.2;
   series = series * z + 0.333333333;
-  let factor = 0xb8aa3b29u + u32(i32(series * z * 3098164009.0 + 0.86));  // 2/ln2 in Q30, and its lost digits
+  let factor = 0xb8aa3b29u + u32(i32(series * z * 3098164009.0 + 0.86));  // 2/ln2 in Q30, with its rounding error
   let product = mulhi_u32(normal_s, factor) + ((normal_s * factor) >> 31u);
   let t = select(product, 0u, m == one);  // |log2(m)| = t * 2^-scale
   let scale = 30u + shift + short_s;  // at least 31
-  // e and log2(m) as one 64-bit number whole.fraction; they subtract where their signs differ.
+  // e and log2(m) as one 64-bit number whole.fraction; they are subtracted if their signs differ.
   let fraction = select(t >> ((scale - 32u) & 31u), t << 1u, scale < 32u);
   let opposite = upper == (e > 0);
   let lo = select(fraction, 0u - fraction, opposite);
   let hi = u32(abs(e)) - select(0u, 1u, opposite & (fraction != 0u));
   let zeros = 158u - (bitcast<u32>(f32(i32(hi))) >> 23u);  // leading zeros of hi: at least 24
-  // One of three has all the digits: log2(m) alone, the fraction (then at least 1/2), or both words.
+  // One of three has all significant bits: log2(m) alone, the fraction (at least 1/2 then), or both words.
   let short_t = select(0u, 1u, t < 0x80000000u);
   let short_lo = select(0u, 1u, lo < 0x80000000u);
   let above_one = FixedLog2((hi << (zeros & 31u)) | (lo >> ((32u - zeros) & 31u)), i32(zeros), e < 0);
@@ -51,7 +51,7 @@ fn log2_fixed(bits: u32) -> FixedLog2 {
   return above_one;
 }
 
-// A logarithm as a float: mantissa * 2^-scale, negated where asked for. Correctly rounded (0.5 ulp).
+// A logarithm as a float: mantissa * 2^-scale, negated if `negative`. Correctly rounded (0.5 ulp).
 fn log_from_fixed_f32(mantissa: u32, scale: i32, negative: bool) -> f32 {
   let magnitude = f32_from_u32(mantissa) * bitcast<f32>(u32(127 - min(scale, 126)) << 23u);  // 0 has any scale
   return select(magnitude, -magnitude, negative);
@@ -95,7 +95,7 @@ fn exp2_fixed_f32(fixed: u32, negative: bool) -> f32 {
   return scale_pow2_f32(fma(p * r, r, r) + 1.0, select(i32(n), -i32(n), negative));
 }
 
-// x to the power y (np.power): 3 ulp for normal results; every special case as C99's pow.
+// x to the power y (np.power): 3 ulp for normal results; every special case as in C99's pow.
 fn pow_f32(x: f32, y: f32) -> f32 {
   let bx = bitcast<u32>(x);
   let by = bitcast<u32>(y);
@@ -116,7 +116,7 @@ fn pow_f32(x: f32, y: f32) -> f32 {
   let rounded = ((product >> u32(clamp(down - 1, 0, 31))) + 1u) >> 1u;
   let fixed = select(select(select(product, rounded, down > 0), 0u, down > 32), product << 1u, down < 0);
   let finite = exp2_fixed_f32(fixed, log2_x.negative != (by >= 0x80000000u));
-  // Past 256, and for x or y of 0 or infinity, the result is 0 or infinity.
+  // Above 256, and for x or y of 0 or infinity, the result is 0 or infinity.
   let past = (down < -1) | ((down == -1) & (product >= 0x80000000u));
   let extreme = past | (ax == 0u) | (max(ax, ay) == 0x7f800000u);
   let grows = (ax > 0x3f800000u) == (by < 0x80000000u);

@@ -47,9 +47,9 @@ fn random_bits(index: u32, key0: u32, key1: u32) -> u32 { return threefry2x32(ve
 // A multiple of 2^-24 in [0, 1): the upper 24 bits of the word. Exact.
 fn uniform_from_bits(bits: u32) -> f32 { return f32(i32(bits >> 8u)) * 0x1p-24f; }
 
-// A standard normal by Box-Muller: sqrt(-2 log(u)) * cos(2 pi v) with u = fraction_from_bits(a), so that some are as large
-// as 6.7, and v = (b >> 8) * 2^-24 in [0, 1). 4 ulp of that formula in exact arithmetic: the turn is split into quarters
-// in integers, so that the zeros of the cosine lose nothing.
+// A standard normal by Box-Muller: sqrt(-2 log(u)) * cos(2 pi v) with u = fraction_from_bits(a), which gives values up
+// to 6.7, and v = (b >> 8) * 2^-24 in [0, 1). 4 ulp relative to that formula in exact arithmetic: the turn is split
+// into quarters in integers, so that the cosine is accurate near its zeros.
 fn normal_from_bits(a: u32, b: u32) -> f32 {
   let radius = sqrt_f32(-2.0 * log_f32(fraction_from_bits(a)));
   let turn = b & 0xffffff00u;
@@ -64,18 +64,18 @@ fn random_normal(index: u32, key0: u32, key1: u32) -> f32 {
   return normal_from_bits(words.x, words.y);
 }
 
-// An integer in [low, low + span) from one word: low + floor(bits * span / 2^32), modulo 2^32. Exact; each value's
-// probability is off by at most 2^-32.
+// An integer in [low, low + span) from one word: low + floor(bits * span / 2^32), modulo 2^32. Exact; the error of each
+// value's probability is at most 2^-32.
 fn randint_from_bits(bits: u32, low: i32, span: u32) -> i32 {
   return bitcast<i32>(bitcast<u32>(low) + mulhi_u32(bits, span));
 }
 
-// The words for attempt `t` >= 1 of element `index`; t = 0 is that of `random_bits`. Exact.
+// The words for attempt `t` >= 1 of element `index`; `random_bits` uses t = 0. Exact.
 fn random_words(index: u32, key0: u32, key1: u32, t: u32) -> vec2u {
   return threefry2x32(vec2u(index, t), vec2u(key0, key1));
 }
 
-// (bits + 1/2) * 2^-32, in [2^-33, 1]: small ones keep all their digits. Correctly rounded (0.5 ulp).
+// (bits + 1/2) * 2^-32, in [2^-33, 1]; small values keep full relative accuracy. Correctly rounded (0.5 ulp).
 fn fraction_from_bits(bits: u32) -> f32 {
   return f32(i32(bits >> 16u)) * 0x1p-16f + (f32(i32(bits & 0xffffu)) + 0.5) * 0x1p-32f;
 }
@@ -90,7 +90,7 @@ fn centered_from_bits(bits: u32) -> f32 {
 // An odd multiple of 2^-24 in (0, 1), from the upper 23 bits. Exact.
 fn open_from_bits(bits: u32) -> f32 { return (f32(i32(bits >> 9u)) + 0.5) * 0x1p-23f; }
 
-// A standard exponential by inversion: -log(1 - (bits + 1/2) * 2^-32). 4 ulp, at either end.
+// A standard exponential by inversion: -log(1 - (bits + 1/2) * 2^-32). 4 ulp, at both ends.
 fn exponential_from_bits(bits: u32) -> f32 {
   let large = bits >= 0x80000000u;
   let tail = fraction_from_bits(select(bits, ~bits, large));

@@ -1,11 +1,11 @@
 // needs: convert.wgsl
-// Elements as buffers hold them, and as kernels compute with them: one pair of functions a dtype.
-// Kernels touch memory through these alone (`codegen/codec.py`), so that a packed dtype needs a pair here and no kernel.
+// Conversion of elements between buffers and kernels: one pair of functions per dtype. Kernels access memory only
+// through these (`codegen/codec.py`), so a new packed dtype needs a pair here but no new kernel.
 
-// Packed: the element of a number, which is any of those in the word, the first in its lowest bits; and the bits of
-// an element, for the lowest bits of a word.
+// Packed: the first element is in the lowest bits of a word. `load` reads element `at` (modulo the elements of a word);
+// `store` returns the bits of an element, for the lowest bits of a word.
 
-// bool: 8 bits, 0 or 1; whatever is not 0 reads as true.
+// bool: 8 bits, 0 or 1; any nonzero byte reads as true.
 fn load_bool(word: u32, at: u32) -> bool { return extractBits(word, 8u * (at & 3u), 8u) != 0u; }
 fn store_bool(value: bool) -> u32 { return select(0u, 1u, value); }
 
@@ -18,11 +18,11 @@ fn store_int16(value: i32) -> u32 { return bitcast<u32>(value) & 0xffffu; }
 fn load_uint16(word: u32, at: u32) -> i32 { return bitcast<i32>(extractBits(word, 16u * (at & 1u), 16u)); }
 fn store_uint16(value: i32) -> u32 { return bitcast<u32>(value) & 0xffffu; }
 
-// float16: computed in f32, which has all its numbers.
+// float16: computed in f32, which represents all its values.
 fn load_float16(word: u32, at: u32) -> f32 { return f32_from_f16_bits(extractBits(word, 16u * (at & 1u), 16u)); }
 fn store_float16(value: f32) -> u32 { return f16_bits_from_f32(value); }
 
-// Words: int32, uint32, float32, as they are.
+// One word: int32, uint32, float32, unchanged.
 fn load_int32(raw: i32) -> i32 { return raw; }
 fn store_int32(value: i32) -> i32 { return value; }
 fn load_uint32(raw: u32) -> u32 { return raw; }
@@ -30,7 +30,7 @@ fn store_uint32(value: u32) -> u32 { return value; }
 fn load_float32(raw: f32) -> f32 { return raw; }
 fn store_float32(value: f32) -> f32 { return value; }
 
-// Two words: int64, uint64, complex64, as they are.
+// Two words: int64, uint64, complex64, unchanged.
 fn load_int64(raw: vec2u) -> vec2u { return raw; }
 fn store_int64(value: vec2u) -> vec2u { return value; }
 fn load_uint64(raw: vec2u) -> vec2u { return raw; }

@@ -1,5 +1,6 @@
-// Elementwise kernel: each invocation computes `TURNS` times `WIDTH` neighbouring elements of every
-// output. The expression is the function `compute`; around it, operands are loaded and results stored.
+// Elementwise kernel: each invocation computes `TURNS` groups of neighbouring elements of every
+// output. The function `compute` is the expression; the code around it loads operands and stores
+// results.
 
 // <interface>
 const WORKGROUP = 256u;

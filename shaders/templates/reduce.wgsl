@@ -1,8 +1,7 @@
-// Reduction: `lanes` invocations share a row of the kept dimensions, and a workgroup holds
-// `group_rows` such rows (or groups of neighbouring rows). Each invocation folds its part of the row,
-// then the lanes are folded in workgroup memory, and lane 0 finishes the row. A row may be cut into
-// slices, each with a workgroup of its own; then what they come to is stored as it is, and a second
-// kernel folds it.
+// Reduction: `lanes` invocations share a row, and a workgroup holds `group_rows` rows (or groups of
+// neighbouring rows). Each invocation folds its part of the row, then the lanes are folded in
+// workgroup memory, and lane 0 computes and stores the outputs. If rows are cut into slices, which
+// belong to different workgroups, the accumulators are stored instead, and a second kernel folds them.
 
 // <interface>
 const WORKGROUP = 256u;

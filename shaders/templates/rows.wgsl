@@ -1,6 +1,6 @@
-// Rows: kernels that go over the same rows several times. `lanes` invocations share a row, and a
-// workgroup holds `group_rows` of them. Each stage folds the row and hands its result to every lane, for
-// the stages after it and for what is stored: the row comes from memory once, then from the cache.
+// Rows: kernels that pass over the same rows several times. `lanes` invocations share a row, and a
+// workgroup holds `group_rows` rows. Each stage folds the row and passes its result to every lane, for
+// later stages and for the outputs. The row is loaded from memory once, then from the cache.
 
 // <interface>
 const WORKGROUP = 256u;

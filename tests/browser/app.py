@@ -1,8 +1,8 @@
-"""The built page in a Chromium: what the fixtures and the runner of worker tests stand on.
+"""The built page in Chromium, as used by the fixtures and by the runner of worker tests.
 
-A run of the tests has one `AppSession`: one server, one browser, one page with its worker. What
-must not touch that page (another browser flag, a replaced file, a page that is to break) asks for
-`AppSession.open_page`, which gives a page of its own.
+A test run has one `AppSession`: one server, one browser, one page with its worker. A test that must
+not affect that page (other browser flags, a replaced file, a page that is meant to fail) opens its
+own with `AppSession.open_page`.
 """
 
 from __future__ import annotations

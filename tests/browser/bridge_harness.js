@@ -1,5 +1,5 @@
 /**
- * Drives the bridge as Python does, without Python: a heap of its own, and a recorder of commands.
+ * Drives the bridge as Python does, but without Python: with its own heap and a recorder of commands.
  */
 
 import { createBridge } from "../../web/bridge/index.js";
@@ -7,7 +7,7 @@ import { faultyGpu } from "./faulty_gpu.js";
 
 export { createBridge, faultyGpu };
 
-/** out[i] = in[i] * factor + addend, for i < n; pipeline 1 of every host. */
+/** out[i] = in[i] * factor + addend for i < n; this is pipeline 1 of every host. */
 export const AFFINE = /* wgsl */ `
 struct Params { n: u32, factor: f32, addend: f32 }
 @group(0) @binding(0) var<storage, read> source: array<f32>;

@@ -1,4 +1,4 @@
-"""Fixtures of the tests that drive the page. See app.py for what they hand out."""
+"""Fixtures of the tests that drive the page. See app.py for their types."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Console:
 
     @property
     def problems(self) -> list[Logged]:
-        """The warnings, the errors, and the exceptions that nobody caught."""
+        """The warnings, errors and uncaught exceptions."""
         return [line for line in self.messages if line.kind in ("warning", "error", "pageerror")]
 
 
 @pytest.fixture(scope="session")
 def app(request: pytest.FixtureRequest) -> AppPage:
-    """The booted page that the run shares, with `info`, what `pyTensor.ready` gave."""
+    """The booted page that the run shares; its `info` is the result of `pyTensor.ready`."""
     return shared_app(request.config)
 
 
@@ -63,7 +63,7 @@ def page(app: AppPage) -> Page:
 
 @pytest.fixture(scope="session")
 def run(app: AppPage) -> Callable[[str], dict[str, Any]]:
-    """Runs Python in the shared worker: `run(code)` is `pyTensor.run(code)`'s dict."""
+    """Runs Python in the shared worker: `run(code)` returns the dict of `pyTensor.run(code)`."""
     return app.run
 
 
@@ -74,7 +74,7 @@ def console(app: AppPage) -> Console:
 
 @pytest.fixture(scope="session")
 def regular(session: AppSession) -> Iterator[Callable[[bool], Regular]]:
-    """The regular visitor of the run's browser, or of the one that shows what is on a canvas."""
+    """The regular visitor of the run's browser, or of the one with WebGPU on canvases."""
     visitors: dict[bool, Regular] = {}
 
     def visitor(canvas: bool) -> Regular:
@@ -92,7 +92,7 @@ def repl(page: Page) -> Iterator[Repl]:
     page.locator("#tab-console").click()
     page.locator("#clear").click()
     repl = Repl(page)
-    repl.input.fill("")  # which has the focus from then on
+    repl.input.fill("")  # also gives it the focus
     yield repl
     page.evaluate("pyTensor.interrupt()")
 
@@ -101,10 +101,10 @@ def repl(page: Page) -> Iterator[Repl]:
 def fresh_page(
     session: AppSession, regular: Callable[[bool], Regular]
 ) -> Iterator[Callable[..., AppPage]]:
-    """Opens pages of the test's own, closed after it.
+    """Opens new pages for one test, and closes them after it.
 
-    It takes what `Regular.open_page` takes, and `canvas`; with `first_visit=True`, what
-    `AppSession.open_page` does, for a page to which everything is new.
+    Takes the options of `Regular.open_page`, and `canvas`; with `first_visit=True` it takes those
+    of `AppSession.open_page`, and the page starts with empty storage.
     """
     opened: list[Callable[[], None]] = []
 

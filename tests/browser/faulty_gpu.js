@@ -1,14 +1,14 @@
 /**
- * A GPU that fails when told to, for tests of what correct code never provokes.
+ * A GPU that fails on demand, for tests of faults that correct code never causes.
  *
- * The faults are real: the browser itself reports them, through the same scopes, messages and
- * promises as in the wild. Only "throw" is made up.
+ * The faults are real: the browser itself reports them, through the same error scopes, messages and
+ * promises as in practice. Only "throw" is simulated.
  */
 
 /**
  * @typedef {"validation" | "out-of-memory" | "lost" | "throw"} FaultKind
  * @typedef {"dispatch" | "pipeline" | "buffer" | "submit"} FaultPoint
- * @typedef {{ after?: number, at?: FaultPoint }} FaultPlan fails the call that follows `after` good ones
+ * @typedef {{ after?: number, at?: FaultPoint }} FaultPlan fails the call after `after` successful ones
  */
 
 /** @type {Record<FaultKind, FaultPoint>} */
@@ -17,7 +17,7 @@ const USUAL_POINT = { validation: "dispatch", "out-of-memory": "buffer", lost: "
 export class Faults {
   /** @type {{ kind: FaultKind, at: FaultPoint, left: number }[]} */
   #armed = [];
-  /** How many have happened: a test that expects a fault checks that there was one. */
+  /** The number of faults so far: a test that expects a fault checks that it occurred. */
   struck = 0;
 
   /**

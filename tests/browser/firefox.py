@@ -1,7 +1,7 @@
-"""A headless Firefox, driven by its own remote protocol (Marionette): JSON over a socket.
+"""A headless Firefox, driven through its remote protocol (Marionette): JSON over a socket.
 
-Playwright drives a Firefox of its own build only; this is the one that people have. The protocol's
-commands are WebDriver's: https://firefox-source-docs.mozilla.org/testing/marionette/Protocol.html
+Playwright drives only its own build of Firefox; this is the released one. The protocol's commands
+are WebDriver's: https://firefox-source-docs.mozilla.org/testing/marionette/Protocol.html
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A folder served to a browser, with a page of the test's own at the root."""
+"""Serves a folder to a browser, with a page supplied by the test at the root."""
 
 from __future__ import annotations
 

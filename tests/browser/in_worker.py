@@ -1,9 +1,9 @@
-"""The half of worker_pytest.py that runs inside the Pyodide worker.
+"""The part of worker_pytest.py that runs inside the Pyodide worker.
 
-It runs pytest on the tests that the host selected and posts each result to the page, which hands
-it on as a DOM event. Messages are JSON texts: {"kind": "start", "nodeid"}; {"kind": "finish",
-"nodeid", "reports"}, whose reports pytest's own functions made serializable, as for pytest-xdist;
-{"kind": "trouble", "text"} where pytest itself failed or was interrupted.
+It runs pytest on the tests that the host selected, and posts each result to the page, which
+forwards it as a DOM event. Messages are JSON texts: {"kind": "start", "nodeid"}; {"kind": "finish",
+"nodeid", "reports"}, with reports serialized by pytest's own functions, as for pytest-xdist;
+{"kind": "trouble", "text"} if pytest itself failed or was interrupted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A page's console under a person's hands."""
+"""Drives a page's console by keyboard and mouse, as a user does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page
 
 
 class Repl:
-    """A page's console under a person's hands."""
+    """A page's console, driven by keyboard and mouse."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

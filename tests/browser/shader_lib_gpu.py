@@ -1,4 +1,4 @@
-"""A page in Chromium with a WebGPU device, which runs one WGSL expression over arrays."""
+"""A Chromium page with a WebGPU device that evaluates a WGSL expression over arrays."""
 
 from __future__ import annotations
 

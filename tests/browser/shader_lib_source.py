@@ -1,4 +1,4 @@
-"""shaders/lib as text: its files, its top-level items by name, and what each item needs."""
+"""shaders/lib as text: its files, its top-level items by name, and their dependencies."""
 
 from __future__ import annotations
 

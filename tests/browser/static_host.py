@@ -1,4 +1,4 @@
-"""A host of plain files: the page in a folder of a server that sets no headers of its own."""
+"""A static file host: the page in a folder of a server that sets no custom headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every view for everyone: by axe's rules, by the keyboard alone, without motion."""
+"""Accessibility of every view: axe's rules, keyboard only, reduced motion."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def show(page: Page, tab: Locator) -> None:
 
 @pytest.fixture(scope="module")
 def app(session: AppSession) -> Iterator[AppPage]:
-    """A page in whose console something of each kind stands."""
+    """A page whose console shows one output of each kind."""
     app = session.open_page()
     app.page.locator("#screen").click()
     for entry in ENTRIES:

@@ -1,4 +1,4 @@
-"""The console and `pyTensor.run` in a Python from a snapshot: the tests of a plain one."""
+"""The console and `pyTensor.run` in a Python restored from a snapshot: reruns other tests there."""
 
 from __future__ import annotations
 

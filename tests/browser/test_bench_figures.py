@@ -1,4 +1,4 @@
-"""The benchmark panel's figures and forms (web/page/bench): functions of values alone."""
+"""The benchmark panel's figures and forms (web/page/bench): pure functions."""
 
 from __future__ import annotations
 

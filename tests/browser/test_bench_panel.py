@@ -1,4 +1,4 @@
-"""The benchmark panel under a person's hands."""
+"""The benchmark panel, driven as a user does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tfjs and jax-js as contenders of the benchmark panel: what they write for each case is right."""
+"""tfjs and jax-js as contenders of the benchmark panel: their version of each case is correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the page starts: under its policy, from its own origin, and when something is missing."""
+"""How the page starts: under its security policy, from its own origin, and with files missing."""
 
 from __future__ import annotations
 

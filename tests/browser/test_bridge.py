@@ -1,4 +1,4 @@
-"""The bridge in a real browser, driven as Python drives it but without Pyodide."""
+"""The bridge in a real browser, driven as Python drives it, but without Pyodide."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def origin() -> Iterator[str]:
 
 @pytest.fixture
 def run(browser: Browser, origin: str) -> Iterator[Run]:
-    """Run the body of an async function in a new page; nothing may reach the page's console."""
+    """Runs the body of an async function in a new page, whose console must stay empty."""
     page = browser.new_page()
     noise: list[str] = []
     page.on("console", lambda message: noise.append(message.text))

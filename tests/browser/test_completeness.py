@@ -1,4 +1,4 @@
-"""Which inputs Enter runs, and which it goes on with."""
+"""Which inputs Enter runs, and which it continues on a new line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console in pages of their own: restarts, links, narrow screens."""
+"""The console in separate pages: restarts, links, narrow screens."""
 
 from __future__ import annotations
 

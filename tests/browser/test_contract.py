@@ -1,4 +1,4 @@
-"""What every bridge does, of the browser's."""
+"""The contract of all bridges, run on the browser's bridge."""
 
 from __future__ import annotations
 

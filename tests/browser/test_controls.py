@@ -1,4 +1,4 @@
-"""Controls in the page: a reader's hands, the pictures below, errors, interrupts, a reload."""
+"""Controls in the page: user input, the output below, errors, interrupts, a reload."""
 
 from __future__ import annotations
 

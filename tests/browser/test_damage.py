@@ -1,4 +1,4 @@
-"""What the browser keeps for the page is damaged at random: it works, and says what is lost."""
+"""The browser's storage is damaged at random: the page still works, and reports what is lost."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ KEEP_MORE = """async () => {
 
 @pytest.fixture
 def visitor(fresh_page: OpenPage) -> AppPage:
-    """A page whose visitor has kept something in every store."""
+    """A page with data in each of its stores."""
     return fresh_page()
 
 

@@ -1,4 +1,4 @@
-"""What Python shows in the transcript: images, charts, live displays, views, objects of others."""
+"""Output in the transcript: images, charts, live displays, views, objects of other libraries."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _painting(session: AppSession) -> Iterator[AppPage]:
 
 @pytest.fixture(params=["painted", "read"])
 def shown(request: pytest.FixtureRequest) -> Shown:
-    """The page where WebGPU reaches a canvas, and the one in which pixels are read for it."""
+    """A page in which WebGPU draws on canvases, and one in which pixels are read back for them."""
     name = "_painting" if request.param == "painted" else "app"
     found = Shown(request.getfixturevalue(name))
     found.page.locator("#tab-console").click()

@@ -1,4 +1,4 @@
-"""The editor beside the console: files, tabs, cells with what they show below them."""
+"""The editor beside the console: files, tabs, cells with their output below them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gallery's examples: their functions beside NumPy in float64, and each one run whole."""
+"""The gallery's examples: their functions against NumPy in float64, and a full run of each."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ print(json.dumps(recorder.shown))
 
 @pytest.fixture(scope="module")
 def call(app: AppPage) -> Iterator[Call]:
-    """`call("life.neighbours", array)`: an example's function on WebGPU; it gives lists."""
+    """`call("life.neighbours", array)` calls an example's function on WebGPU; returns lists."""
 
     def run(name: str, *values: Any) -> Any:
         example, function = name.split(".")

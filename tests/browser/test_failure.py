@@ -1,4 +1,4 @@
-"""How errors look in the console: the message, the user's lines with the place, every frame."""
+"""How errors look in the console: the message, the marked lines of the user's code, all frames."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the GPU does wrong, through a GPU that fails when told to; and interrupts, and two reads.
+"""Faults of the GPU, injected on demand; interrupts; concurrent reads.
 
-Correct code provokes none of this, so the page's worker gets the GPU of `faulty_gpu.js`.
+Correct code causes no such faults, so the page's worker uses the GPU of `faulty_gpu.js`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _serve_worker(route: Route) -> None:
 
 @pytest.fixture(scope="module")
 def faulty(session: Any) -> Iterator[Run]:
-    """Runs Python in a page whose GPU fails when told to: `faults.arm(kind)`."""
+    """Runs Python in a page whose GPU fails on demand: `faults.arm(kind)`."""
     app = session.open_page(routes={"**/worker.js": _serve_worker})
     run: Run = app.run
     prepared = run(

@@ -1,4 +1,4 @@
-"""The page in an installed Firefox, from a host that sets no headers; skipped where none is."""
+"""The page in an installed Firefox, from a host that sets no headers; skipped without Firefox."""
 
 from __future__ import annotations
 

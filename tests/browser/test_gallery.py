@@ -155,7 +155,7 @@ class TestGallery:
 
 @pytest.fixture(params=["painted", "read"])
 def gallery(request: pytest.FixtureRequest, fresh_page: OpenPage, server: str) -> OpenPage:
-    """Opens the page where WebGPU reaches a canvas, and where pixels are read for it."""
+    """Opens pages in which WebGPU draws on canvases, and in which pixels are read back for them."""
     options = PAINTING if request.param == "painted" else {}
 
     def open_page(path: str, init: str = "", **more: Any) -> AppPage:

@@ -1,4 +1,4 @@
-"""What a start of the library does not import comes at its first use, from an archive."""
+"""Modules that the library does not import at startup load on first use, from an archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel in a Pyodide that is not our page: no registered bridge, no policy, our one wheel."""
+"""The wheel in Pyodide outside our page: no registered bridge, no security policy, one wheel."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ import py_tensor as pt
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A host with Pyodide as it is published; the wheels are those of the page."""
+    """A host with the published Pyodide, and the page's wheels."""
     folder = tmp_path_factory.mktemp("host")
     (folder / "pyodide").symlink_to(ROOT / "node_modules" / "pyodide")
     (folder / "wheels").symlink_to(DIST / "wheels")

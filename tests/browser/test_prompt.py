@@ -1,4 +1,4 @@
-"""What the prompt does while one types: history, search, paste, completion, help, magics."""
+"""The prompt while the user types: history, search, paste, completion, help, magics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference: everything public is in it, and its examples give what stands there."""
+"""The reference: it lists everything public, and its examples print what it says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console, as a person uses it."""
+"""The console, driven as a user does."""
 
 from __future__ import annotations
 

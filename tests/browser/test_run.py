@@ -1,4 +1,4 @@
-"""`pyTensor.run`, as a program uses it, and Ctrl-C."""
+"""`pyTensor.run`, called as by a program, and Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves the page: pictures, charts and tensors as files; notebooks with pictures."""
+"""Exports from the page: pictures, charts and tensors as files; notebooks with pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on a host of plain files, below a folder; its service worker; without a network."""
+"""The page in a folder of a static file host: its service worker, and use without a network."""
 
 from __future__ import annotations
 
@@ -530,7 +530,7 @@ class TestDeploymentUnderAVisit:
 
     @pytest.fixture
     def served(self, session: AppSession, host: StaticHost) -> Iterator[AppPage]:
-        """A page of a browser without service workers."""
+        """A page in a browser without service workers."""
         app = session.open_page(boot=False)
         app.page.goto(host.url)
         app.info = until_ready(app.page)

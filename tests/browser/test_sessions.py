@@ -1,4 +1,4 @@
-"""Sessions: kept as they grow, and there again whatever becomes of the page or of the storage."""
+"""Sessions: saved continuously, and restored after any failure of the page or of its storage."""
 
 from __future__ import annotations
 
@@ -745,7 +745,7 @@ class TestLeaving:
 
 @pytest.fixture(scope="module")
 def restored(session: AppSession) -> Iterator[Page]:
-    """A restored session, and another one beside it."""
+    """A restored session, and a second session."""
     app = session.open_page()
     repl = Repl(app.page)
     enter(repl, "1 + 1")

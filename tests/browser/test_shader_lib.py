@@ -1,7 +1,7 @@
-"""shaders/lib on a real WebGPU device, against NumPy: every function, over the whole range.
+"""shaders/lib on a real WebGPU device, against NumPy: every function, over its whole range.
 
-Each run draws fresh samples; a failure names the seed, and SHADER_LIB_SEED repeats it. `pytest -rP`
-prints each function's worst error and compile time. CHROMIUM and CHROMIUM_GPU_FLAGS choose the
+Each run draws new samples; a failure names the seed, and SHADER_LIB_SEED repeats it. `pytest -rP`
+prints each function's largest error and compile time. CHROMIUM and CHROMIUM_GPU_FLAGS select the
 browser, and so the device.
 """
 

@@ -1,4 +1,4 @@
-"""What the page says of itself: shortcuts, help, what runs and what waits for input."""
+"""What the page shows about itself: shortcuts, help, running and waiting inputs."""
 
 from __future__ import annotations
 

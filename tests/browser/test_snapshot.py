@@ -1,4 +1,4 @@
-"""A second visit: Python from the snapshot that the first one left, or plainly where that fails."""
+"""A second visit: Python starts from the first visit's snapshot, or plainly if that fails."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def expect_workers(app: AppPage, count: int) -> None:
 
 @pytest.fixture(scope="module")
 def profile(session: AppSession) -> Iterator[tuple[Visitor, AppPage]]:
-    """A visitor whose first visit left a snapshot, and that visit's page."""
+    """A visitor whose first visit has made a snapshot, and the page of that visit."""
     visitor = Visitor(session)
     first = visitor.visit()
     visitor.wait_until_kept()

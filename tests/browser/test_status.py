@@ -1,4 +1,4 @@
-"""The status bar, the panel behind it, and a restart of Python with a spare one standing by."""
+"""The status bar, its panel, and a restart of Python with a spare on standby."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _closed(page: Page) -> Any:
 
 @pytest.fixture(scope="module")
 def lost(session: AppSession) -> Iterator[AppPage]:
-    """A page in a browser of its own, whose GPU process was killed twice."""
+    """A page in a separate browser whose GPU process was killed twice."""
     browser = session.another_browser()
     app = AppPage(browser.new_page())
     app.boot(session.url)

@@ -1,4 +1,4 @@
-"""What is printed, as a terminal shows it."""
+"""Printed output, shown as in a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trial of a device, and the implementations of functions that it lets through."""
+"""The trial of a device, and the function implementations that it accepts."""
 
 from __future__ import annotations
 

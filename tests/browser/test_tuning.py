@@ -1,4 +1,4 @@
-"""`pt.tune` on the adapter of the tests, and what the browser keeps of it."""
+"""`pt.tune` on the adapter of the tests, and its choices in the browser's storage."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ INTERRUPTED = """async () => {
 
 @pytest.fixture(scope="module")
 def app(session: AppSession) -> Iterator[AppPage]:
-    """A page of its own: what is tuned here concerns no other test."""
+    """A separate page, so that the tuning affects no other test."""
     app = session.open_page()
     yield app
     app.close()
@@ -108,7 +108,7 @@ def test_it_is_kept_over_a_reload(visited: Any, session: AppSession) -> None:
 
 @pytest.fixture(scope="module")
 def blank(session: AppSession) -> Iterator[Page]:
-    """A page of the same origin without the app, and without its policy."""
+    """A page of the same origin without the app and its security policy."""
     page = session.open_page(boot=False).page
     page.route("**/blank", lambda route: route.fulfill(body=""))
     page.goto(session.url + "blank")

@@ -1,4 +1,4 @@
-"""The views of the page, and links that carry code."""
+"""The views of the page, and links that contain code."""
 
 from __future__ import annotations
 

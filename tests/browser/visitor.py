@@ -1,4 +1,4 @@
-"""A visitor who opens the page more than once: one browser profile, and what it keeps."""
+"""A visitor who opens the page more than once: one browser profile with its storage."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Runs tests inside the Pyodide worker and reports each as the host's own.
+"""Runs tests inside the Pyodide worker and reports them as the host's own.
 
-The host's pytest collects tests/ops as ever, so that -k, -x, --junitxml and the rest mean what
-they mean. Of a selected test it runs nothing itself: at the first one, all of them go to a pytest
-inside the worker (in_worker.py), whose reports stream back and are told to the host's plugins.
-As with pytest-xdist, both sides must collect the same node ids: a parametrization that depends on
-the machine breaks that, and its tests fail as "not run".
+The host's pytest collects tests/ops as usual, so that -k, -x, --junitxml and other options keep
+their meaning, but it runs no selected test itself. At the first one, it sends all of them to a
+pytest inside the worker (in_worker.py), whose reports stream back to the host's plugins. As with
+pytest-xdist, both sides must collect the same node ids. A parametrization that depends on the
+machine breaks that, and its tests fail as "not run".
 
-A test that says nothing for --worker-timeout seconds, or during which the worker dies, fails by
-name; the page is then opened anew and the remaining tests go on there.
+A test that reports nothing for --worker-timeout seconds, or during which the worker dies, fails by
+name; the remaining tests then run in a new page.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ usage: python3 -m tests.conformance --suite PATH [--device cpu|native|webgpu] [-
     npm run conformance -- --suite PATH --device webgpu            inside the page's worker
     npm run conformance -- --suite PATH --max-examples=8 -k tanh   fewer values, and some tests
 
-PATH is a checkout of the suite with its submodule; it is no part of this repository. What the tests
-need besides the project's own environment is installed below `.cache`, in pure Python, so that the
-worker gets the same. `--no-setup` is for a machine that has all of it, and a built page.
+PATH is a checkout of the suite with its submodule; it is not part of this repository. The tests'
+further dependencies are installed below `.cache`, in pure Python, so that the worker uses the same.
+`--no-setup` is for a machine that has all of them, and a built page.
 
-expected_failures.txt lists what fails, and why that is no fault of the library's. Any other failure
-fails the run. A test listed there that passes is named at the end: values are random, and with few
-examples none may be one that fails.
+expected_failures.txt lists the tests that fail, and why that is not a defect of the library. Any
+other failure fails the run. A listed test that passes is named at the end: values are random, and a
+small number of examples may contain no failing one.
 """
 
 from __future__ import annotations

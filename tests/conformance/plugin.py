@@ -1,7 +1,7 @@
-"""A pytest plugin that has the array API standard's tests test py_tensor on a device.
+"""A pytest plugin that runs the array API standard's tests on py_tensor, on a chosen device.
 
-It is read here and, for `--device webgpu`, once more inside the page's worker, as
-tests/ops/conftest.py is.
+It is loaded on the host and, for `--device webgpu`, also inside the page's worker, like
+tests/ops/conftest.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random programs over arrays, run under NumPy and under another module, compared by statement.
+"""Random programs over arrays, run with NumPy and another module, compared after each statement.
 
-`programs` makes them from a seed, `operands` their expressions, `run` compares and shrinks.
+`programs` makes programs from a seed, `operands` their expressions, `run` compares and shrinks.
 """

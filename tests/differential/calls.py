@@ -1,6 +1,6 @@
-"""Random calls of the public functions, as text that NumPy and the library evaluate alike.
+"""Random calls of the public functions, as text that both NumPy and the library can evaluate.
 
-`CALLS` has forms of calls for each function. In braces stand holes, which `Holes` fills with
+`CALLS` has templates of calls for each function. `Holes` fills their placeholders, in braces, with
 arrays of random shapes, dtypes and layouts, and with axes and options, most of them valid.
 """
 

@@ -1,4 +1,4 @@
-"""A call under NumPy and under another module: what it gives, or that it raises."""
+"""Compares a call in NumPy and in another module: its result, or the exception it raises."""
 
 from __future__ import annotations
 

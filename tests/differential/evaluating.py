@@ -1,4 +1,4 @@
-"""Execution of a program's statements, which meet NumPy or another module by the name `np`."""
+"""Executes a program's statements, with NumPy or another module under the name `np`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random expressions of a program: views, indices, masks and values that fit a shape."""
+"""Random expressions for programs: views, indices, masks and values that fit a shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs: from a seed, the text of statements that change arrays through their views."""
+"""Random programs: statements, made from a seed, that change arrays through their views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs programs under NumPy and under another module; of one that differs, finds the smallest."""
+"""Runs programs with NumPy and with another module, and minimizes those that differ."""
 
 from __future__ import annotations
 

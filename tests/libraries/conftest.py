@@ -1,4 +1,4 @@
-"""Fixtures of the tests with other libraries: the devices, and tensors beside NumPy's arrays."""
+"""Fixtures of the tests with other libraries: the devices, and random data."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # which SciPy reads when it is imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it when imported
 
 import py_tensor as pt
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _kept_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An empty folder for what the device keeps between processes."""
+    """Use an empty folder for data that the device keeps between processes."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
         yield
@@ -32,5 +32,5 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def rng() -> np.random.Generator:
     seed = int(np.random.default_rng().integers(2**32))
-    print(f"seed {seed}")  # pytest shows it where the test fails
+    print(f"seed {seed}")  # pytest shows it if the test fails
     return np.random.default_rng(seed)

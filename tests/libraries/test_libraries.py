@@ -1,6 +1,6 @@
-"""SciPy, scikit-learn, einops and their like, unchanged, on tensors: they give tensors.
+"""SciPy, scikit-learn, einops and others, unmodified, on tensors: they return tensors.
 
-What a library computes is compared with what it computes of NumPy's arrays.
+A library's results on tensors are compared with its results on NumPy arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the webgpu device without a browser."""
+"""Fixtures of the tests of the webgpu device outside a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import py_tensor as pt
 
 @pytest.fixture(scope="session", autouse=True)
 def _on_the_gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """On the webgpu device, and with an empty folder for what is kept between processes."""
+    """Use the webgpu device, and an empty folder for data kept between processes."""
     before = pt.default_device()
     pt.set_default_device("webgpu")
     with pytest.MonkeyPatch.context() as patched:

@@ -1,4 +1,4 @@
-"""A machine on which wgpu finds nothing."""
+"""A machine on which wgpu finds no adapter."""
 
 from __future__ import annotations
 

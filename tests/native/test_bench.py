@@ -1,4 +1,4 @@
-"""The benchmarks' contender without a browser: what it computes is what `npm run bench` checks."""
+"""The benchmarks' contender outside a browser: its results pass the checks of `npm run bench`."""
 
 from __future__ import annotations
 

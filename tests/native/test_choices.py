@@ -1,4 +1,4 @@
-"""What `pt.tune()` found is kept for the next process with the same adapter."""
+"""The choices of `pt.tune()` are kept for the next process with the same adapter."""
 
 from __future__ import annotations
 

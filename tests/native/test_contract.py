@@ -1,4 +1,4 @@
-"""What every bridge does, of the native one."""
+"""The contract of all bridges, run on the native bridge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an error says to take instead of a dtype that GPUs lack."""
+"""Errors about a dtype that GPUs lack suggest one to use instead."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the GPU does wrong, through calls that fail when told to: as `tests/browser/test_faults.py`.
+"""Faults of the GPU, injected into calls on demand, as in `tests/browser/test_faults.py`.
 
-wgpu-native tells of an error while the call that made it runs, and so do the calls here.
+wgpu-native reports an error during the call that caused it, and so do the calls here.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def faults(monkeypatch: pytest.MonkeyPatch) -> Faults:
 
 @pytest.fixture
 def kept() -> Iterator[pt.Tensor]:
-    """A tensor that no fault concerns, and that is still fine afterwards."""
+    """A tensor that must survive the test's faults intact."""
     kept = pt.arange(5) * 2
     kept.realize()
     pt.synchronize()
@@ -87,7 +87,7 @@ def kept() -> Iterator[pt.Tensor]:
 
 @pytest.fixture
 def _unsuspecting() -> None:
-    """As before memory ran out for the first time, after which every new buffer is checked."""
+    """Restores the state before memory first ran out, after which every new buffer is checked."""
     backend().checked_allocation = CHECKED_ALLOCATION
     pt.empty_cache()
 

@@ -1,4 +1,4 @@
-"""Files of tensors without NumPy, which a GPU needs for nothing."""
+"""Saving and loading tensors without NumPy, which the GPU device does not need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How results are compared: exactly, or in units in the last place of the float64 reference."""
+"""Compares results: exactly, or in units in the last place of the float64 reference."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Calls of the functions that are made of other ops, by the module `np` of either library.
+"""Calls of the functions composed of other ops, with NumPy or the library as `np`.
 
-Each takes the module and an operand of shape (3, 4), and uses nothing of the module but the
-function that it stands under. `test_compositions.py` compares their results, `test_views.py` what
-of them shares memory, and `test_numpy_functions.py` what NumPy's own functions give for tensors.
+Each takes the module and an operand of shape (3, 4), and uses only the function under whose name it
+is listed. `test_compositions.py` compares the results, `test_views.py` which of them are views, and
+`test_numpy_functions.py` the results of NumPy's own functions on tensors.
 """
 
 from __future__ import annotations

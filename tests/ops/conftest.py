@@ -1,8 +1,8 @@
-"""Options and fixtures of the tests of ops, which run right here or inside the Pyodide worker.
+"""Options and fixtures of the tests of ops, which run on the host or inside the Pyodide worker.
 
-The device comes from --device or PY_TENSOR_TEST_DEVICE. "cpu" and "native", the webgpu device
-without a browser, run right here; "webgpu" runs in the worker: on the host this file then only
-registers the runner, in the worker it is read again.
+The device is set by --device or PY_TENSOR_TEST_DEVICE. "cpu" and "native" (the webgpu device
+outside a browser) run on the host. "webgpu" runs in the worker: on the host this file then only
+registers the runner, and the worker loads it again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOT_NATIVE = {
     "test_buffers_past_the_default_limits[257]": SMALL_BUFFERS,
     "test_operators_with_scalars[power]": "NumPy on x86 has -0.0 ** 0.5 == -0.0 for a scalar 0.5",
 }
-"""Tests that say nothing of the native device, and why."""
+"""Tests that do not apply to the native device, and why."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         set_default_device("cpu" if config.option.device == "cpu" else "webgpu")
     if config.option.device == "webgpu" and not IN_WORKER:
-        # Here and not above: it needs Playwright, which neither the worker nor the CPU run has.
+        # Imported here because it needs Playwright, which the worker and the CPU run lack.
         from tests.browser.worker_pytest import WorkerRunner
 
         options = config.option
@@ -91,7 +91,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps one shard of these tests. Which one a test belongs to depends on its name alone."""
+    """Keeps one shard of these tests. A test's shard depends only on its name."""
     for item in items:
         if config.option.device == "native" and item.name in NOT_NATIVE:
             item.add_marker(pytest.mark.skip(reason=NOT_NATIVE[item.name]))
@@ -111,7 +111,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Says with each failure how to have the same random data again."""
+    """Adds to each failure how to repeat its random data."""
     report: pytest.TestReport = yield
     if report.failed:
         report.sections.append(("random data", f"--seed={item.config.option.seed} repeats it"))
@@ -120,11 +120,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
-    """Fails a passing test that is marked `computes` where it gave the GPU nothing to do.
+    """Fails a passing test that is marked `computes` if it dispatched nothing to the GPU.
 
-    What it reads of a small tensor comes from a kernel meanwhile, and not from the host's copy of
-    the whole, as in all other tests. A hook and no fixture: so the failure is the test's own, and
-    comes only if nothing else failed.
+    During such a test, reading part of a small tensor runs a kernel instead of using the host's
+    copy. This is a hook, not a fixture, so that the failure is the test's own, and occurs only if
+    nothing else failed.
     """
     computes = pyfuncitem.get_closest_marker("computes") is not None
     if not computes or pyfuncitem.config.option.device == "cpu":
@@ -148,7 +148,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _poisoned_buffers(device: str) -> Iterator[None]:
-    """Fills buffers with garbage before they are handed out: no kernel may rely on zeros."""
+    """Fills new buffers with garbage, because no kernel may rely on zeros."""
     if device != "webgpu":
         yield
         return
@@ -161,7 +161,7 @@ def _poisoned_buffers(device: str) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _lines_of_75_columns() -> None:
-    """NumPy's default, and ours; a page sets the width of its window."""
+    """Sets the default line width of NumPy and the library; a page sets that of its window."""
     import py_tensor as pt
 
     pt.set_printoptions(linewidth=75)
@@ -169,7 +169,7 @@ def _lines_of_75_columns() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _every_op() -> None:
-    """Imports what waits for its first use: the tables of these tests are of all ops."""
+    """Imports modules that load on first use, because the tests' tables cover all ops."""
     import py_tensor as pt
 
     for name in dir(pt):
@@ -178,7 +178,7 @@ def _every_op() -> None:
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random data that differ from run to run and from test to test; --seed repeats them."""
+    """Random data that differ between runs and between tests; --seed repeats them."""
     import numpy as np
 
     name = zlib.crc32(request.node.nodeid.encode())
@@ -202,18 +202,18 @@ def _chosen_for(software: bool, device: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def gpu_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The kernels for a GPU, workgroup memory and barriers and all."""
+    """Use the kernels for a GPU, with workgroup memory and barriers."""
     yield from _chosen_for(False, device, monkeypatch)
 
 
 @pytest.fixture
 def software_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The kernels for an adapter that runs on a CPU."""
+    """Use the kernels for a software adapter."""
     yield from _chosen_for(True, device, monkeypatch)
 
 
 @pytest.fixture(params=["software", "gpu"])
 def kernels(request: pytest.FixtureRequest) -> str:
-    """Which kernels compute: those chosen for a software adapter, or for a GPU."""
+    """Runs a test with the kernels for a software adapter, and with those for a GPU."""
     request.getfixturevalue(f"{request.param}_kernels")
     return request.param

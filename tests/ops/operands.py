@@ -1,7 +1,8 @@
 """Operands of the generated tests: values that break ops, and layouts that break kernels.
 
-A layout takes a flat pool of values and makes of it a tensor together with the NumPy array it must
-hold. The tensor is a view wherever the library can express one, so that kernels read it by strides.
+A layout makes a tensor from a flat pool of values, together with the NumPy array that it must
+equal. The tensor is a view wherever the library can express one, so that kernels read it by
+strides.
 """
 
 from __future__ import annotations

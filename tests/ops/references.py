@@ -1,7 +1,7 @@
-"""What every op must compute: NumPy in float64, the dtypes, and the error each op promises.
+"""The reference for every op: its NumPy function in float64, its dtypes and its error bound.
 
-Written without a look at the ops' own records, so that the tests disagree where those are wrong.
-An op in the registry without an entry here fails `test_registry.py`; an error bound over 4 ulp
+It is written independently of the ops' own records, so that the tests fail where those are wrong.
+An op in the registry without an entry here fails `test_registry.py`. An error bound over 4 ulp
 needs a reason here, and the op's definition cannot loosen it.
 """
 

@@ -1,4 +1,4 @@
-"""Writing: assignment by every kind of key, in-place operators, out, where, initial, put."""
+"""Writes: assignment by every kind of key, in-place operators, out, where, initial, put."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random calls of every public function, each beside NumPy's, what raises included.
+"""Random calls of every public function, compared with NumPy, including calls that raise.
 
-`--examples` says how many calls of each function. Hypothesis makes them, and of one that differs
-the smallest; inside the page, which has no hypothesis, they follow from `--seed` alone. A long run:
+`--examples` sets the number of calls of each function. Hypothesis makes them, and minimizes those
+that differ; inside the page, which has no Hypothesis, they depend only on `--seed`. A long run:
 
     python3 -m pytest tests/ops/test_calls.py --device native --examples 1000
 """

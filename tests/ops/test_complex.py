@@ -1,4 +1,4 @@
-"""Complex numbers, beside NumPy in complex128: functions and their cuts, parts, order, products."""
+"""Complex numbers against NumPy in complex128: functions, branch cuts, parts, order, products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that are made of other ops, beside NumPy's, on random operands and at the edges."""
+"""Functions composed of other ops, against NumPy, on random operands and on edge values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors made out of nothing, against NumPy's functions of the same names."""
+"""Creation functions, against NumPy's functions of the same names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solutions and decompositions of matrices: residuals, and values beside NumPy's in float64."""
+"""Solvers and matrix decompositions: residuals, and values against NumPy in float64."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Random programs that change arrays through views, masks and indices, as under NumPy.
+"""Random programs that change arrays through views, masks and indices, compared with NumPy.
 
-`--programs` says how many, `--seed` is the first one's; `python -m tests.differential` runs many.
+`--programs` sets their number, `--seed` the first one's seed; `python -m tests.differential` runs
+many.
 """
 
 from __future__ import annotations

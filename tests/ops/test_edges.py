@@ -1,8 +1,9 @@
-"""What expressions give at the edges of their domains, beside NumPy, errors included.
+"""Expressions at the edges of their domains, against NumPy, including errors.
 
 Each line of the table is evaluated twice, with NumPy and with py_tensor under the name `np`. The
-two agree in shape, dtype (with the default ones of 32 bits for 64), every element and its sign, or
-in the kind of error. `F(...)`, `I(...)` and `U(...)` make float32, int32 and uint32 arrays.
+two must agree in shape, dtype (the default dtypes have 32 bits instead of 64), and every element
+with its sign, or in the kind of error. `F(...)`, `I(...)` and `U(...)` make float32, int32 and
+uint32 arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of movement, shapes and indexing: each names the op and what was given."""
+"""Errors of movement, shapes and indexing: each names the op and the arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms beside NumPy's in float64."""
+"""Discrete Fourier transforms against NumPy's in float64."""
 
 from __future__ import annotations
 

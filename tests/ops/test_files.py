@@ -1,4 +1,4 @@
-"""Files of tensors: NumPy's formats both ways, bytes without a header, and text."""
+"""Saving and loading tensors: NumPy's formats, bytes without a header, and text."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Halves: stored in 16 bits, computed in float32, each result rounded as NumPy rounds it."""
+"""float16: stored in 16 bits, computed in float32, with each result rounded as in NumPy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Random expression graphs against the same program in float64: the test of the scheduler.
 
-Shared nodes, live and dropped intermediates, folds inside and around elementwise work, matmuls,
-concatenations, views of views, reads in random order. A failure prints the program, the shortest
-program found that still fails, and the seed that repeats it.
+They have shared nodes, live and dropped intermediates, reductions inside and around elementwise
+ops, matmuls, concatenations, views of views, and reads in random order. A failure prints the
+program, the shortest program found that still fails, and the seed that repeats it.
 """
 
 from __future__ import annotations

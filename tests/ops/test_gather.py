@@ -1,4 +1,4 @@
-"""take and take_along_axis: axes, layouts, dtypes, kinds of indices, and what they fuse with."""
+"""take and take_along_axis: axes, layouts, dtypes, kinds of indices, fusion with other ops."""
 
 from __future__ import annotations
 

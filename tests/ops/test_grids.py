@@ -1,4 +1,4 @@
-"""Ranges, grids, index tensors and windows, and what calls functions of Python, beside NumPy's."""
+"""Ranges, grids, index tensors, windows, and functions that call Python, against NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for bins, and edges of histograms that few programs have, beside NumPy's."""
+"""Bin rules and edge cases of histograms, against NumPy's."""
 
 from __future__ import annotations
 

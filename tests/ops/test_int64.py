@@ -1,4 +1,4 @@
-"""Integers of 64 bits, which a GPU computes with as pairs of words, beside Python's integers."""
+"""64-bit integers, which the GPU represents as pairs of words, against Python's integers."""
 
 from __future__ import annotations
 

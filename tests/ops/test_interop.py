@@ -1,4 +1,4 @@
-"""In and out: lists, scalars, buffers, NumPy arrays; and what the tensor tells about itself."""
+"""Conversion from and to lists, scalars, buffers and NumPy arrays; attributes of tensors."""
 
 # pyright: reportArgumentType=false
 # What it calls with is often what the types do not admit.

@@ -1,4 +1,4 @@
-"""Iterators over elements, beside NumPy's: `nditer`, `ndenumerate`, `ndindex` and ``x.flat``."""
+"""Iterators over elements, against NumPy's: `nditer`, `ndenumerate`, `ndindex` and ``x.flat``."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kernels of the user's own."""
+"""User-defined kernels."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Tests of scans, sorts, gathers and scatters can fail: a kernel a little wrong does not pass.
+"""Tests of scans, sorts, gathers and scatters can fail: slightly wrong kernels do not pass.
 
-On webgpu a line of the WGSL is changed, on the cpu device the NumPy meaning.
+On webgpu a line of the WGSL is changed, on the cpu device the op's NumPy function.
 """
 
 from __future__ import annotations

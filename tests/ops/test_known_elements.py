@@ -1,6 +1,6 @@
-"""Errors about elements: on the cpu device as NumPy's, on the GPU what the docstrings say instead.
+"""Errors about element values: as in NumPy on the cpu device, as documented on the GPU.
 
-And values of options that there are not, which raise on both devices.
+Also unknown values of options, which raise on both devices.
 """
 
 from __future__ import annotations

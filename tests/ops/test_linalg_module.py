@@ -1,4 +1,4 @@
-"""`pt.linalg`: norms, powers and chains of products, beside NumPy's."""
+"""`pt.linalg`: norms, powers and chains of products, against NumPy's."""
 
 from __future__ import annotations
 

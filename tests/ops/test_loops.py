@@ -1,4 +1,4 @@
-"""Loops of the user's over elements: a kernel has their passes as a loop (`graph/reroll.py`)."""
+"""Users' loops over elements, which become loops within a kernel (`graph/reroll.py`)."""
 
 from __future__ import annotations
 

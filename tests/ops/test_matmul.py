@@ -108,7 +108,7 @@ def force(monkeypatch: pytest.MonkeyPatch, tile: Tile, parts: int = 1) -> None:
 def test_tiles(
     tile: Tile, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each tile past its edges, in whole vectors and not, with operands that lie any way."""
+    """Sizes beyond each tile, in whole vectors and not, with operands in any layout."""
     whole = (tile.bm + 4, 2 * tile.bk + 4, tile.bn + 4)
     odd = (int(rng.integers(2, 2 * tile.bm)), int(rng.integers(5, 3 * tile.bk)), tile.bn - 1)
     for m, k, n in (whole, odd):
@@ -126,7 +126,7 @@ def test_tiles(
 def test_what_tiles_meet(
     tile: Tile, parts: int, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Batches, strides, what follows the product, and NaN outside of what is multiplied."""
+    """Batches, strides, fused ops after the product, and NaN outside the operands."""
     force(monkeypatch, tile, parts)
     for m, n, k in ((6, 10, 2 * tile.bk + 1), (8, 12, 3 * tile.bk + 4)):
         a, b = random(rng, 2, 2 * m, k + 4), random(rng, 2, k + 4, n)
@@ -152,7 +152,7 @@ def test_what_tiles_meet(
 @pytest.mark.usefixtures("gpu_kernels")
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_short_products(k: int, device: str, rng: np.random.Generator) -> None:
-    """Those of few terms are elementwise kernels."""
+    """Products with few terms are elementwise kernels."""
     for m, n in ((5, 3), (33, 64), (64, 33)):
         a, b, column = random(rng, 2, m, k), random(rng, 2, k, n), random(rng, m, 1)
         x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
@@ -486,7 +486,7 @@ def test_long_sums_in_parts(
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last part is shorter; there are no more parts than slices."""
+    """The last part is shorter, and there are no more parts than slices."""
     force(monkeypatch, SMALL, parts)
     a = rng.standard_normal((*batch, m, k)).astype(np.float32)
     b = rng.standard_normal((*batch, k, n)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The memory of tensors: as another dtype, as bytes, in files and pickles, and what it allows."""
+"""The memory of tensors: as another dtype, as bytes, in files and pickles; flags and order."""
 
 from __future__ import annotations
 

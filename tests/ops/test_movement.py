@@ -1,4 +1,4 @@
-"""Chains of movement against NumPy, at random and by hand."""
+"""Chains of movement ops against NumPy, random and hand-written."""
 
 from __future__ import annotations
 

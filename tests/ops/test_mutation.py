@@ -1,8 +1,7 @@
-"""The generated tests can fail: an op that is a little wrong does not pass its own.
+"""The generated tests can fail: a slightly wrong op does not pass its own tests.
 
-On webgpu the op's WGSL is mutated, on the cpu device its NumPy meaning. Most of the mutations are
-what one would write first, and what is wrong only for NaN, for a sign, for a tie or in the last
-digits.
+On webgpu the op's WGSL is mutated, on the cpu device its NumPy function. Most mutations are obvious
+first versions, which are wrong only for NaN, for a sign, for a tie or in the last digits.
 """
 
 from __future__ import annotations

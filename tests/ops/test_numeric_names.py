@@ -1,4 +1,4 @@
-"""Names of NumPy's that few programs use, beside NumPy's own."""
+"""NumPy functions that few programs use, against NumPy's own."""
 
 from __future__ import annotations
 

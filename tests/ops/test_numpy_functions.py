@@ -1,4 +1,4 @@
-"""NumPy's functions of tensors: ours of the same meaning, each beside NumPy of an array."""
+"""NumPy's functions called on tensors, which run ours, against their results on arrays."""
 
 from __future__ import annotations
 

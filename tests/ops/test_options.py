@@ -1,4 +1,4 @@
-"""Options that NumPy's functions have: casting, order, like, mean, shape and their like."""
+"""Options of NumPy's functions: casting, order, like, mean, shape and others."""
 
 from __future__ import annotations
 

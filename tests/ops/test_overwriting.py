@@ -1,4 +1,4 @@
-"""Results that are written over their operands: the same values, whatever is read beside them."""
+"""Results that overwrite their operands: the same values, whatever else reads the operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements of fewer than four bytes: several share a word, and each is written by itself."""
+"""Elements of fewer than four bytes, which share a word: each is written separately."""
 
 from __future__ import annotations
 

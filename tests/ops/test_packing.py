@@ -1,4 +1,4 @@
-"""Many small results at once: the same values, whichever of them share a kernel and a buffer."""
+"""Many small results at once: the same values, whichever ones share a kernel and a buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pad` in every mode, beside NumPy's."""
+"""`pad` in every mode, against NumPy's."""
 
 from __future__ import annotations
 

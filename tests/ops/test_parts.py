@@ -1,4 +1,4 @@
-"""Floats taken apart and put together: frexp, modf and ldexp, to the bit."""
+"""Floats split and combined: frexp, modf and ldexp, bit for bit."""
 
 from __future__ import annotations
 

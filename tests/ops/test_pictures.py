@@ -1,4 +1,4 @@
-"""Pixels of pictures, the means of thumbnails, and which points of a long series are drawn."""
+"""Pixels of pictures, means of thumbnails, and the points drawn of a long series."""
 
 from __future__ import annotations
 

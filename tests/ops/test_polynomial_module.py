@@ -1,4 +1,4 @@
-"""`pt.polynomial`: functions of coefficients that rise, and the class, beside NumPy's."""
+"""`pt.polynomial`: functions of coefficients in increasing order, and classes, against NumPy."""
 
 from __future__ import annotations
 

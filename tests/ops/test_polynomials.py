@@ -1,4 +1,4 @@
-"""Polynomials beside NumPy's: arithmetic, zeros, fits, and how they print."""
+"""Polynomials against NumPy's: arithmetic, roots, fits, and printing."""
 
 from __future__ import annotations
 

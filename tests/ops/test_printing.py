@@ -1,4 +1,4 @@
-"""What is printed of large tensors: the elements at their edges, and no more work than that."""
+"""Printing large tensors: the elements at their edges, with no work for the others."""
 
 from __future__ import annotations
 

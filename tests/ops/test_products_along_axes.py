@@ -1,4 +1,4 @@
-"""`axes` of the products of vectors and matrices, beside NumPy's."""
+"""The option `axes` of vector and matrix products, against NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods and weights of quantiles, beside NumPy's."""
+"""Methods and weights of quantiles, against NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers: known answers of threefry, the same bits on both devices, their moments."""
+"""Random numbers: known answers of Threefry, the same bits on both devices, moments."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Each distribution beside NumPy's: Kolmogorov and Smirnov's distance, chi-square, moments.
+"""Each distribution against NumPy's: Kolmogorov-Smirnov distance, chi-square, moments.
 
-The seeds are fixed. A sample fails where a right one does with a chance below 1e-4.
+The seeds are fixed. A correct sample would fail with a probability below 1e-4.
 """
 
 from __future__ import annotations

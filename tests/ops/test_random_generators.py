@@ -1,4 +1,4 @@
-"""Seeds, states, streams, orders, sizes, signatures and errors of generators, beside NumPy's."""
+"""Seeds, states, streams, orders, sizes, signatures and errors of generators, against NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every reduction: axes, lengths, layouts, dtypes, special values, several folds together."""
+"""Every reduction: axes, lengths, layouts, dtypes, special values, several reductions together."""
 
 from __future__ import annotations
 

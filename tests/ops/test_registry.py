@@ -1,4 +1,4 @@
-"""Every op of the library has its entry in the tables of references, and every entry its op."""
+"""Every op of the library has an entry in the tables of references, and every entry has an op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that go over the same rows several times, against float64."""
+"""Kernels that traverse the same rows several times, against float64."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_lanes_that_share_a_row(
 @pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
 def test_many_reductions_of_the_same_rows(device: str, rng: np.random.Generator) -> None:
-    """No kernel takes in more of them than workgroup memory has room for."""
+    """A kernel includes no more of them than fit in workgroup memory."""
     a = rng.random((130, 64), dtype=np.float32)
     x, exact = pt.tensor(a, device=device), np.ones((130, 1))
     y: pt.Tensor = pt.ones((130, 1), device=device)

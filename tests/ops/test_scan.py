@@ -1,4 +1,4 @@
-"""Running sums and products: axes, lengths, layouts, dtypes, special values, accuracy."""
+"""Cumulative sums and products: axes, lengths, layouts, dtypes, special values, accuracy."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_layouts(name: str, device: str, rng: np.random.Generator) -> None:
     "shape", [(1, 70_001), (70_001, 1), (70_001, 2), (3, 33_000), (5, 4000, 6)]
 )
 def test_tall_and_wide(shape: tuple[int, ...], device: str, rng: np.random.Generator) -> None:
-    """Rows cut into slices, in every direction, and the slices into slices."""
+    """Rows divided into slices, along every axis, and slices divided again."""
     array = tame("cumsum", "int32", shape, rng)
     x = pt.tensor(array, device=device)
     for axis in (None, *range(len(shape))):
@@ -160,7 +160,7 @@ def test_special_values(device: str) -> None:
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", RUNNING_FUNCTIONS)
 def test_accumulate(name: str, device: str, rng: np.random.Generator) -> None:
-    """Running extremes, logic and differences are NumPy's exactly, on exact operands."""
+    """Cumulative extremes, logic and differences equal NumPy's, on exact operands."""
     ours, theirs = getattr(pt, name), getattr(np, name)
     for dtype in ("bool", "int32", "uint32", "float32"):
         if name == "subtract" and dtype == "bool":
@@ -191,7 +191,7 @@ def test_long_accumulate(device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.usefixtures("kernels")
 def test_pending_operands(device: str, rng: np.random.Generator) -> None:
-    """What an element is computed from is computed as it is loaded, and not stored."""
+    """Pending operands are computed when loaded, and not stored."""
     a, b = (rng.integers(-4, 5, (9, 300)).astype(np.float32) for _ in range(2))
     x, y = pt.tensor(a, device=device), pt.tensor(b[:, :1].copy(), device=device)
     whole = a * 2 + b[:, :1]

@@ -1,4 +1,4 @@
-"""Scatter: modes, dtypes, repeated, negative and broadcast indices; and what is made of it."""
+"""Scatter: modes, dtypes, repeated, negative and broadcast indices; functions composed of it."""
 
 from __future__ import annotations
 

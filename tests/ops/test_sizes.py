@@ -1,6 +1,6 @@
-"""Sizes that break others: grids, dispatches, bindings and indices past their usual limits.
+"""Extreme sizes: grids, dispatches, bindings and indices beyond their usual limits.
 
-Large operands are made on the device, so that a test costs what the kernel costs.
+Large operands are made on the device, so that a test costs little more than its kernel.
 """
 
 from __future__ import annotations

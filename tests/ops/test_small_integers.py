@@ -1,4 +1,4 @@
-"""Integers of 8 and 16 bits: every op in their own range, what they become, and where they lie."""
+"""8-bit and 16-bit integers: every op in their range, promotion, and storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thinnest thread through everything: upload, one fused kernel, read-back, an error."""
+"""The shortest path through everything: upload, one fused kernel, readback, an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""sort and argsort: axes, lengths, layouts, dtypes, ties, special values, in either order."""
+"""sort and argsort: axes, lengths, layouts, dtypes, ties, special values, both orders."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_layouts(device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
 def test_long_rows(device: str, rng: np.random.Generator) -> None:
-    """Several tiles, few distinct values among them, and any bits at all."""
+    """Several tiles: few distinct values, and arbitrary bits."""
     # The passes between the first and the last are those of uint32 whatever the dtype.
     for dtype in ("bool", "int32", "float32"):
         array = rng.choice(pool(dtype, rng, 9000), (2, 9001))

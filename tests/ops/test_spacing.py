@@ -1,4 +1,4 @@
-"""`linspace`, `logspace` and `geomspace` between tensors, beside NumPy's."""
+"""`linspace`, `logspace` and `geomspace` between tensors, against NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the array API standard asks for, beside what NumPy answers."""
+"""Requirements of the array API standard, compared with NumPy's behaviour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows that taper a signal, beside NumPy's."""
+"""Window functions, against NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pt.testing`, whose assertions are NumPy's; and NumPy's own, of tensors."""
+"""The assertions of `pt.testing`, and those of NumPy on tensors."""
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The methods of elementwise functions: `reduce`, `accumulate`, `reduceat`, `outer` and `at`.
 
-The reference calls NumPy's function once for each element, in order: NumPy's own `reduce` of
-`arctan2` is wrong with some processors' instructions.
+The reference calls NumPy's function once per element, in order, because NumPy's own `reduce` of
+`arctan2` is wrong on some processors.
 """
 
 from __future__ import annotations

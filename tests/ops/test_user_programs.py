@@ -1,6 +1,6 @@
-"""Programs in the style of users' code, which change arrays in place: as under NumPy.
+"""Programs in the style of users' code, which change arrays in place, compared with NumPy.
 
-Each takes the module. Their floats are so few, or so short, that both sides round alike.
+Each takes the module. Their floats are few or short enough for both sides to round alike.
 """
 
 from __future__ import annotations

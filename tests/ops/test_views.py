@@ -1,4 +1,4 @@
-"""Views: which results are, what is written through them, base, flags, strides and shape."""
+"""Views: which results are views, writes through them, base, flags, strides and shape."""
 
 from __future__ import annotations
 

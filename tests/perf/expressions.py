@@ -1,7 +1,8 @@
-"""Named expressions, and what each may take: the one table that the counting tests share.
+"""Named expressions with their limits: the table shared by the counting tests.
 
-A change that takes fewer kernels or dispatches lowers a number here; one that takes more is a loss
-that has to be wanted. Sizes are those of the benchmarks; on a fake bridge nothing is computed.
+A change that needs fewer kernels or dispatches lowers a number here; raising a number is a
+regression that must be justified. Sizes are those of the benchmarks; the fake bridge computes
+nothing.
 """
 
 from __future__ import annotations

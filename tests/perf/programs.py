@@ -1,13 +1,13 @@
-"""Times whole programs without a browser, beside PyTorch where it is there.
+"""Times whole programs outside a browser, and in PyTorch if it is installed.
 
 usage: python3 -m tests.perf.programs FILE [--device webgpu|cpu] [--small] [--only NAME]...
                                            [--rounds N] [--json FILE]
 
-FILE is Python with a function `programs(*, small)`: by name the text of a program that defines
-`work()`, which ends in a 0-d result. Both libraries run the same text: `xp` is one of them, and
-`roll`, `erf`, `swap`, `amax` and `pad` are its functions. Each program runs in a process of its
-own, so that `cold`, the first call, plans and compiles everything; `warm` is the median of those
-after it. Times are milliseconds, the read of the result included.
+FILE is Python with a function `programs(*, small)`, which maps names to the text of programs. Each
+defines `work()`, which returns a 0-d result. Both libraries run the same text: `xp` is one of them,
+and `roll`, `erf`, `swap`, `amax` and `pad` are its functions. Each program runs in its own process,
+so that `cold`, the first call, plans and compiles everything; `warm` is the median of later calls.
+Times are in milliseconds and include reading the result.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Published NumPy programs, renamed for py_tensor, beside what NumPy makes of them."""
+"""Published NumPy programs, renamed for py_tensor, and compared with NumPy."""

@@ -1,17 +1,17 @@
-"""Runs published NumPy programs with py_tensor in place of NumPy, and says what becomes of them.
+"""Runs published NumPy programs with py_tensor in place of NumPy, and reports the outcomes.
 
 usage: python3 -m tests.published FOLDER [--device cpu|native|webgpu] [--random host|tensor]
                                   [--dtype float32|float64] [--only TEXT] [--seconds N]
                                   [--json FILE]
 
-FOLDER holds the programs, one file each, in folders by where they come from; none of them is part
-of this repository. Each runs with NumPy in a process of its own, then renamed (`rename.py`) on the
-device: on webgpu inside the page's worker, for which the page must be built, on native in a process
-with wgpu. The numbers that both leave behind are compared (`compare.py`). Random numbers are
-NumPy's on both sides: arrays of the host, or with `--random tensor` tensors of them.
+FOLDER holds the programs, one file each, in folders by origin; none of them is part of this
+repository. Each runs with NumPy in its own process, then renamed (`rename.py`) on the device: on
+webgpu inside the page's worker, for which the page must be built, on native in a process with wgpu.
+The numbers that both runs leave in their variables are compared (`compare.py`). Random numbers come
+from NumPy in both runs: as arrays on the host, or with `--random tensor` as tensors.
 
-A program is left out if it fails with NumPy, takes too long there, or leaves no numbers. What
-NumPy itself does not give twice, such as times, is not compared.
+A program is skipped if it fails with NumPy, takes too long there, or leaves no numbers. Values that
+NumPy itself does not reproduce, such as times, are not compared.
 """
 
 from __future__ import annotations

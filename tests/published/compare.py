@@ -1,4 +1,4 @@
-"""What is said of a program: whether its values are NumPy's, and by what kind of gap it stops."""
+"""The verdict on a program: whether its values equal NumPy's, and what kind of gap stopped it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs one program and records what it leaves: in a process of its own, or in the page's worker.
+"""Runs one program and records its results, in a separate process or in the page's worker.
 
-Self-contained, because its text is sent to the worker. What draws is replaced by objects that take
-everything and give nothing; `FuncAnimation` calls its function for a few frames.
+It is self-contained, because its text is sent to the worker. Plotting is replaced by objects that
+accept everything and do nothing; `FuncAnimation` calls its function for a few frames.
 """
 
 from __future__ import annotations

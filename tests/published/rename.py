@@ -1,7 +1,7 @@
-"""A NumPy program as a user would rename it for py_tensor, and the names that it asks for.
+"""Renames a NumPy program for py_tensor, as a user would, and lists the names that it uses.
 
-Random numbers stay NumPy's, so that both runs have the same: `np.random` becomes `numpy_random`,
-which `execute` supplies.
+Random numbers still come from NumPy, so that both runs have the same: `np.random` becomes
+`numpy_random`, which `execute` supplies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fixtures: random data that a seed repeats, and a webgpu device without a GPU."""
+"""Fixtures: reproducible random data, and a webgpu device without a GPU."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ pt.set_default_device("cpu")  # whatever GPU this machine has
 
 @pytest.fixture
 def source() -> random.Random:
-    """Fresh in each run; a failure shows the seed, and PY_TENSOR_SEED repeats it."""
+    """Random numbers, new in each run; a failure shows the seed, and PY_TENSOR_SEED repeats it."""
     seed = int(os.environ.get("PY_TENSOR_SEED", random.SystemRandom().getrandbits(32)))
-    print(f"PY_TENSOR_SEED={seed}")  # pytest shows it where the test fails
+    print(f"PY_TENSOR_SEED={seed}")  # pytest shows it if the test fails
     return random.Random(seed)
 
 
 @pytest.fixture
 def gpu() -> GPU:
-    """A webgpu device on a fake bridge, where Python can wait."""
+    """A webgpu device on a fake bridge, with a Python that can block."""
     return new_gpu()
 
 
 @pytest.fixture
 def on_cpu() -> Iterator[None]:
-    """Make the cpu device the default one."""
+    """Make the cpu device the default device."""
     before = pt.default_device()
     pt.set_default_device("cpu")
     yield

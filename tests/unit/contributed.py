@@ -1,6 +1,6 @@
-"""What holds of a package to which the ops of CONTRIBUTING.md were added.
+"""Tests of a copy of the package to which the ops of CONTRIBUTING.md were added.
 
-`test_contributing.py` runs these tests in such a copy of the package.
+`test_contributing.py` makes the copy and runs these tests in it.
 """
 
 from __future__ import annotations

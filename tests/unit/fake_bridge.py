@@ -1,8 +1,8 @@
-"""A bridge without a GPU: what `web/bridge/index.js` promises, and the faults it may report.
+"""A bridge without a GPU, with the contract of `web/bridge/index.js` and the faults it may report.
 
-Nothing is computed. A buffer holds a digest of what its elements depend on: the program, its
-parameters and the digests of what it read. Two buffers hold the same bytes if the same was computed
-from the same, so a result that was computed twice, or again after a fault, can be compared.
+It computes nothing. A buffer holds a digest of what its elements depend on: the program, its
+parameters and the digests of the buffers it read. Two buffers hold the same bytes if they result
+from the same computation, so results computed twice, or again after a fault, can be compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Random programs over the public functions, run on a simulated device and on the cpu device.
 
-A program keeps a few tensors, makes new ones from them, forgets some, realizes some, and at its end
-reads all that are left. Floats stay small integers until an inexact op, and results of inexact ops
-never meet a discontinuous one: so the two devices must agree exactly, or nearly.
+A program keeps a few tensors, makes new ones from them, drops some, realizes some, and finally
+reads the remaining ones. Floats stay small integers until an inexact op, and results of inexact ops
+are never operands of a discontinuous one, so the two devices must agree exactly, or nearly.
 """
 
 from __future__ import annotations

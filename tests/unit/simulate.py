@@ -1,9 +1,8 @@
-"""A device that executes scheduled kernels with NumPy, point by point of what they say.
+"""A device that executes scheduled kernels with NumPy, one point at a time.
 
-It takes a `Kernel` at its word: every address is looked up in a flat buffer, every element knows
-whether anything ever wrote it, and a value that was read from outside a buffer, or from an element
-that nobody wrote, may not reach an output. So a wrong schedule gives a wrong answer here, as it
-would on a GPU, without one.
+It follows a `Kernel` literally: every address is looked up in a flat buffer, every element records
+whether it was written, and a value read from outside a buffer, or from an unwritten element, must
+not reach an output. So a wrong schedule gives a wrong result here, as it would on a GPU.
 """
 
 from __future__ import annotations

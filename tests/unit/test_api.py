@@ -1,4 +1,4 @@
-"""Every public name says what it is, and every example in the documentation runs."""
+"""Every public name has documentation, and every example in the documentation runs."""
 
 from __future__ import annotations
 

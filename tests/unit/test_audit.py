@@ -1,4 +1,4 @@
-"""What registries say of vulnerabilities, and what is made of it where they say nothing."""
+"""The audit's handling of the registries' answers about vulnerabilities, and of missing answers."""
 
 from __future__ import annotations
 

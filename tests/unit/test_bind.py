@@ -1,4 +1,4 @@
-"""Making nodes: what ops infer, and who can stand in front of them."""
+"""Creating nodes: inferred shapes and dtypes, and hooks that replace the creation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arms of choices: which instructions stand there, what they cost, and how they are written."""
+"""The arms of selects: which instructions they contain, their cost, and their WGSL."""
 
 from __future__ import annotations
 

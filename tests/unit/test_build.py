@@ -1,4 +1,4 @@
-"""What the build downloads is pinned by hash."""
+"""The build's downloads are pinned by hash."""
 
 from __future__ import annotations
 

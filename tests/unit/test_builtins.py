@@ -1,4 +1,4 @@
-"""What an input does to Python's builtins hurts neither the session nor the next input."""
+"""An input's changes to Python's builtins harm neither the session nor the next input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What charts are made of: counts in bins, levels, colours, and the bundles that a page draws."""
+"""The parts of charts: counts in bins, levels, colours, and the bundles that a page draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page offers at the caret, and what it tells of a call and of a name."""
+"""Completions at the caret, and the descriptions of calls and names."""
 
 from __future__ import annotations
 

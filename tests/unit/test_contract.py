@@ -1,4 +1,4 @@
-"""What every bridge does, of the fake one: so that tests on it hold for the others."""
+"""The contract of all bridges, run on the fake one, so that tests on it hold for the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of adding an op is all that it takes.
+"""The steps in CONTRIBUTING.md are sufficient to add an op.
 
 Its code is applied to a copy of the package, in which the tests of `contributed.py` then run.
 """

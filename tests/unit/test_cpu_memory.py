@@ -1,4 +1,4 @@
-"""How much memory the cpu device takes, and which arrays it writes over."""
+"""The memory that the cpu device uses, and the arrays that it overwrites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `pt.device_info()` prints: a table for people, and still a dict for programs."""
+"""`pt.device_info()`: a dict for programs that prints as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The differential test itself: NumPy agrees with NumPy, and a module that is wrong is caught."""
+"""The differential test itself: NumPy agrees with NumPy, and a wrong module is detected."""
 
 from __future__ import annotations
 

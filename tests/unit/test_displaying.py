@@ -1,4 +1,4 @@
-"""Displays: printed where there is no screen, and what a screen is given where there is one."""
+"""Displays: printed if there is no screen, else the bundles that the screen receives."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ class Slow(Recorder):
 
 @pytest.fixture
 def slow(screen: Recorder, monkeypatch: pytest.MonkeyPatch) -> Slow:
-    """A screen, and a Python, where everything waits for a GPU and nothing can block."""
+    """A screen on which every display waits for the GPU, and a Python that cannot block."""
     monkeypatch.setattr(displays._Content, "must_wait", lambda self: True)
     monkeypatch.setattr(host, "can_wait", lambda: False)
     found = Slow()

@@ -1,4 +1,4 @@
-"""Dtypes: the promotion table, written out again and not read from the code."""
+"""Dtypes: the promotion table, written out independently of the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pt.explain`: it tells what a read then runs and why, and changes nothing."""
+"""`pt.explain`: it describes what a later read runs and why, and changes nothing."""
 
 from __future__ import annotations
 

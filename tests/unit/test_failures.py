@@ -1,4 +1,4 @@
-"""What a failed input says as data (web/worker/python/failures.py), by way of the session."""
+"""The failure of an input as data (web/worker/python/failures.py), obtained from the session."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def session() -> Session:
 
 @pytest.fixture
 def fail(session: Session) -> Fail:
-    """What the last of some inputs says of its failure."""
+    """Runs inputs, and returns the failure of the last one."""
 
     def fail(*sources: str) -> Failure:
         outcomes = [run(session, source) for source in sources]

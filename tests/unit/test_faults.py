@@ -1,4 +1,4 @@
-"""Faults of the GPU, of memory, of JavaScript and of the user's patience, on a fake bridge."""
+"""Faults of the GPU, lack of memory, JavaScript exceptions and interrupts, on a fake bridge."""
 
 from __future__ import annotations
 

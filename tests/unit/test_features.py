@@ -1,4 +1,4 @@
-"""FEATURES.md says what is so."""
+"""The statements in FEATURES.md are true."""
 
 from __future__ import annotations
 

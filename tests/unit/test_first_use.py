@@ -1,4 +1,4 @@
-"""What most programs never use is imported on first use: which modules, and that nobody notices."""
+"""Modules that most programs never use are imported on first use, without visible differences."""
 
 from __future__ import annotations
 

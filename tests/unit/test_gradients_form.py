@@ -1,6 +1,7 @@
-"""That a graph can be walked backwards: nodes, ops and attributes hold all that autodiff needs.
+"""Graphs can be differentiated: nodes, ops and attributes hold all that autodiff needs.
 
-Not autodiff itself, which comes later; the derivative of every op against differences in float64.
+The library has no autodiff. The tests compare the derivative of every op with finite differences in
+float64.
 """
 
 from __future__ import annotations

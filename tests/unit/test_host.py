@@ -1,4 +1,4 @@
-"""Where Python runs, as far as CPython can show it."""
+"""The detection of the host that runs Python, as far as CPython can test it."""
 
 from __future__ import annotations
 

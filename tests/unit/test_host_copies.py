@@ -1,4 +1,4 @@
-"""What was read once is kept on the host, and read from there while nothing was written to it."""
+"""A tensor that was read is kept on the host, and read from there until it is written to."""
 
 from __future__ import annotations
 

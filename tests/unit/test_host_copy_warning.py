@@ -1,4 +1,4 @@
-"""What takes a copy of a tensor without being asked for one says so, once in a process."""
+"""An implicit copy of a tensor to the host gives a warning, once per process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Python does for small work: counted in calls, which are the same on every machine."""
+"""Python's overhead for small work, counted in calls, which are the same on every machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which way the package's imports go: down through its layers, and never in a circle.
+"""The package's imports go down through its layers, and never form a cycle.
 
-Imports within functions count, those for type checkers do not: nothing runs them.
+Imports within functions count; those for type checkers do not, because they never run.
 """
 
 from __future__ import annotations

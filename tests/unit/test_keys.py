@@ -1,4 +1,4 @@
-"""Keys: what shares a program, and what shares a plan."""
+"""Keys: which kernels share a program, and which requests share a plan."""
 
 from __future__ import annotations
 

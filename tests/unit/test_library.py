@@ -1,4 +1,4 @@
-"""The shaders: each file is WGSL by itself, and a kernel gets of the library what it uses."""
+"""The shaders: each file is valid WGSL by itself; a kernel includes only the items it uses."""
 
 from __future__ import annotations
 

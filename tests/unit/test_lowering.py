@@ -1,4 +1,4 @@
-"""Lowered kernels are found again by their structure."""
+"""The lowering of a kernel is reused for kernels with the same structure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that begin with a percent sign: how an input is split, and what each does."""
+"""Magics, lines that begin with a percent sign: splitting an input, and running each magic."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_timeit_runs_the_code_in_every_loop(made: Any, capsys: pytest.CaptureFix
 
 @pytest.fixture
 def computed(made: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Of each flush, how many tensors it computes for somebody who holds them."""
+    """The number of requested tensors in each flush."""
     found: list[int] = []
     backend = magics.CPU_DEVICE.backend
     compute = backend.compute

@@ -1,4 +1,4 @@
-"""The operations and the traffic that kernels are said to have."""
+"""The numbers of operations and of bytes that kernels report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark panel's rule of timing, on contenders made for it, and its cases."""
+"""The benchmark panel's timing method, on fake contenders, and its cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bytes of buffers a program needs, at most, and what may be written over."""
+"""The peak of a program's buffer memory, and which buffers may be overwritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What notebooks are given of tensors, pictures and charts, and how IPython shows displays."""
+"""The MIME bundles of tensors, pictures and charts in notebooks, and displays in IPython."""
 
 from __future__ import annotations
 

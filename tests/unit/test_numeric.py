@@ -1,4 +1,4 @@
-"""finfo, iinfo, dtype and what is accepted of NumPy's handling of errors; names for annotations."""
+"""finfo, iinfo, dtype, the supported parts of NumPy's error handling, names for annotations."""
 
 from __future__ import annotations
 

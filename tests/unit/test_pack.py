@@ -1,4 +1,4 @@
-"""Small kernels that are alike: how many stand in one, and that few programs come of it."""
+"""Similar small kernels are packed into one: how many, and into how few programs."""
 
 from __future__ import annotations
 

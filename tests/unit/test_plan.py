@@ -1,4 +1,4 @@
-"""Plans: which buffers share memory, how parameters lie, how much one submit does."""
+"""Plans: which buffers share memory, the layout of parameters, the work of one submit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pool of freed buffers, against a plain model of it."""
+"""The pool of freed buffers, against a simple model."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The text of tensors against NumPy's own, which py_tensor.convert.printing does not import.
+"""The text of tensors against NumPy's, which py_tensor.convert.printing does not use.
 
-Random cases are fresh in each run; a failure shows the seed, and PY_TENSOR_SEED repeats it.
+Random cases are new in each run; a failure shows the seed, and PY_TENSOR_SEED repeats it.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Matrix products: the tile, the parts of k, and which are arithmetic of other kernels."""
+"""Matrix products: the tile, the parts of k, and which ones other kernels compute elementwise."""
 
 from __future__ import annotations
 

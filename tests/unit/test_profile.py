@@ -1,4 +1,4 @@
-"""`pt.profile` without a GPU: what its table and its exports say of given times."""
+"""`pt.profile` without a GPU: its table and its exports for given times."""
 
 from __future__ import annotations
 

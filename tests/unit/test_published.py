@@ -1,4 +1,4 @@
-"""The rules by which published programs are renamed and their values compared."""
+"""The renaming of published programs, and the comparison of their values."""
 
 import base64
 

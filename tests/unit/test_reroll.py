@@ -1,4 +1,4 @@
-"""Loops found in straight-line code: they compute what the code computes, pass after pass."""
+"""Loops found in straight-line code compute the same as that code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rich results: views of tensors, the objects of other libraries, and which tensors are kept."""
+"""Rich results: views of tensors, objects of other libraries, and which tensors are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors as the page saves them: files of NumPy's, CSV, lists."""
+"""Tensors as the page saves them: NumPy files, CSV, lists."""
 
 from __future__ import annotations
 

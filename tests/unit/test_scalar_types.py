@@ -1,4 +1,4 @@
-"""NumPy's abstract types, what dtypes tell of themselves, and questions about both."""
+"""NumPy's abstract types, the attributes of dtypes, and predicates on both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kernels a flush has: how much is fused, what is stored, and at what cost that is found."""
+"""The kernels of a flush: what is fused, what is stored, and the cost of planning them."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_a_loop_is_one_kernel_that_is_written_as_one() -> None:
 @pytest.mark.parametrize("states", [2, 8, 12])
 @pytest.mark.parametrize("early", [None, 5, 80, 98])
 def test_no_loop_becomes_a_kernel_of_straight_code(states: int, early: int | None) -> None:
-    """Where a value of an early pass is used behind it, or there are too many states."""
+    """If a value of an early pass is used after the loop, or there are too many states."""
     place = simulate.device(8)
     xs = [pt.tensor([1.0 + n, 2.0], device=place) for n in range(states)]
     kept = xs[0]
@@ -255,7 +255,7 @@ def rows(place: Device, length: int) -> pt.Tensor:
 @pytest.mark.usefixtures("unflushed")
 @pytest.mark.parametrize(("grow", "nodes"), [(chain, 4_000), (diamonds, 2_000), (rows, 2_000)])
 def test_planning_is_linear(grow: Callable[[Device, int], pt.Tensor], nodes: int) -> None:
-    """Twice the nodes, twice the lines of Python that run."""
+    """Twice the nodes execute about twice the lines of Python."""
 
     def lines(length: int) -> int:
         wanted = make_request([grow(simulate.device(execute=False), length)._node])

@@ -1,4 +1,4 @@
-"""The page's server, by requests that no browser sends."""
+"""The page's server, with requests that no browser sends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOPBACK = "127.0.0.1"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
-    """Of a folder with links inside it and out of it."""
+    """A server of a folder with links inside it and out of it."""
     folder = tmp_path_factory.mktemp("server")
     site = folder / "site"
     (site / "inside").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Shapes and axes: broadcasting with its drawing, axes, reshape."""
+"""Shapes and axes: broadcasting and its error diagram, axes, reshape."""
 
 from __future__ import annotations
 

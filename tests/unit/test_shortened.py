@@ -1,4 +1,4 @@
-"""Loops of many passes are planned by few."""
+"""Long loops are planned from a few of their passes."""
 
 from __future__ import annotations
 

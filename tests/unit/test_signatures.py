@@ -1,8 +1,8 @@
-"""Signatures are NumPy's: the same names, in the same order, with the same defaults.
+"""Signatures match NumPy's: the same names, in the same order, with the same defaults.
 
-A call that NumPy takes, ours takes. What ours has besides is given by name. A parameter that NumPy
-takes by place alone may have another name; where NumPy has no default value but a mark for "not
-given", any default will do; and a default dtype of 64 bits is None with us.
+Every call that NumPy accepts, ours accept. Additional parameters are keyword-only. A parameter that
+is positional-only in NumPy may have another name. If NumPy's default is a marker for "not given",
+any default is allowed. A default dtype of 64 bits is None in ours.
 """
 
 from __future__ import annotations

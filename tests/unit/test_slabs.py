@@ -1,4 +1,4 @@
-"""Results that share a buffer: what lives how long, and faults that meet them, on a fake bridge."""
+"""Results that share a buffer: lifetimes and faults, on a fake bridge."""
 
 from __future__ import annotations
 

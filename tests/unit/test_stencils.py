@@ -1,4 +1,4 @@
-"""Random programs of stencils: right, and with at most twice the operations of op by op."""
+"""Random stencil programs: correct, with at most twice the operations of unfused execution."""
 
 from __future__ import annotations
 

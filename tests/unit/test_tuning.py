@@ -1,4 +1,4 @@
-"""`pt.tune` on a bridge that computes what it is told to, by a clock that it keeps itself."""
+"""`pt.tune` on a fake bridge that can compute, with a simulated clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of methods that type checkers read is the list of what definitions install."""
+"""The methods declared for type checkers are those that the op definitions install."""
 
 from __future__ import annotations
 

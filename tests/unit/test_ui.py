@@ -1,4 +1,4 @@
-"""Controls: their values and bounds, and functions that are called again as they change."""
+"""Controls: their values and bounds, and functions that are called when they change."""
 
 from __future__ import annotations
 

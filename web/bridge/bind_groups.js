@@ -1,16 +1,16 @@
 /**
- * Bind groups, found again by the numbers they were made from.
+ * A cache of bind groups, keyed by the numbers they were made from.
  *
- * The look-up is on the path of every dispatch: it walks a tree of Maps (pipeline, parameter size,
- * then one buffer id per level) and allocates nothing. A string key would cost more than the
- * dispatch itself. At capacity the oldest group goes that was not used since it was last looked at.
+ * Every dispatch does a lookup: it descends a tree of Maps (pipeline, parameter size, then one buffer id per level) and
+ * allocates nothing. A string key would cost more than the dispatch itself. At capacity, the oldest group that was not
+ * used since the last check is evicted.
  */
 
 import { StreamError } from "./failures.js";
 
 /** @typedef {import("./pipelines.js").Pipeline} Pipeline */
 
-/** A place in the tree; a leaf when it has a group. */
+/** A node of the tree; a leaf if it has a group. */
 export class Branch {
   /** @type {Map<number, Branch>} */
   children = new Map();
@@ -20,7 +20,7 @@ export class Branch {
 
   /**
    * @param {Branch | null} parent
-   * @param {number} key under which the parent holds it
+   * @param {number} key its key in the parent
    */
   constructor(parent, key) {
     this.parent = parent;
@@ -142,7 +142,7 @@ export class BindGroups {
         return;
       }
       leaf.recent = false;
-      this.#leaves.delete(leaf); // to the young end, where this loop meets it again at last
+      this.#leaves.delete(leaf); // move it to the newest end, which this loop visits last
       this.#leaves.add(leaf);
     }
   }
@@ -153,7 +153,7 @@ export class BindGroups {
     this.#leaves.delete(leaf);
     let branch = leaf;
     while (branch.parent !== null) {
-      // The keys on the way up are the buffer ids, and last the parameter size, which is not an id.
+      // The keys on the path upwards are buffer ids, except the last one, which is the parameter size.
       if (branch.parent.parent !== null) this.#forgetUse(branch.key, leaf);
       if (branch.children.size === 0 && branch.group === null) branch.parent.children.delete(branch.key);
       branch = branch.parent;
@@ -172,8 +172,8 @@ export class BindGroups {
 }
 
 /**
- * Dawn reports a buffer that is bound twice, once writable, without a word about the dispatch. So it does where one
- * dispatch reads a slice of a buffer and writes another.
+ * Refuses a buffer that is bound twice, once writable, because Dawn's error does not name the dispatch. This includes a
+ * dispatch that reads one slice of a buffer and writes another.
  *
  * @param {Uint32Array} ids
  * @param {import("./buffers.js").Range[]} ranges

@@ -1,8 +1,8 @@
 /**
- * The GPU buffers of one device, by the numbers Python gave them. Numbers are never used again.
+ * The GPU buffers of one device, by ids that Python assigns and never reuses.
  *
- * A slab is a buffer cut into slices of one size, which have the numbers behind its own. Whatever takes a buffer takes
- * a slice.
+ * A slab is a buffer divided into slices of equal size, whose ids follow its own. A slice can be used wherever a buffer
+ * can.
  */
 
 /** A buffer, or a slice of one. @typedef {{ buffer: GPUBuffer, offset: number, size: number }} Range */
@@ -22,7 +22,7 @@ export class Buffers {
     this.#device = device;
   }
 
-  /** Buffers, however many slices they have. */
+  /** The number of buffers, not counting slices. */
   get count() {
     return this.#table.size;
   }
@@ -34,7 +34,7 @@ export class Buffers {
   /**
    * @param {number} id
    * @param {number} size
-   * @param {number} slices of a slab, which have the ids behind this one; 0 for any other buffer
+   * @param {number} slices the number of slices of a slab, whose ids follow this one; 0 for other buffers
    */
   create(id, size, slices) {
     for (let each = id; each <= id + slices; each++) {
@@ -59,8 +59,8 @@ export class Buffers {
   }
 
   /**
-   * Takes a buffer, and with it its slices, out of the table; destroying it is the caller's, who knows when it is free.
-   * One that is not there is no error: after an interrupt Python cannot know what came to be.
+   * Removes a buffer and its slices from the table. The caller destroys it, because it knows when the buffer is unused.
+   * An unknown id is not an error: after an interrupt Python cannot know which buffers were created.
    *
    * @param {number} id of a whole buffer
    * @returns {Whole | undefined}

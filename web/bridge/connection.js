@@ -1,7 +1,7 @@
 /**
- * Getting a device, losing it, and getting another.
+ * Acquires a device, handles its loss, and acquires another.
  *
- * A device and all that belongs to it is a Session; there is at most one, and none after a loss.
+ * A device and everything that belongs to it form a Session. There is at most one, and none after a loss.
  */
 
 import { messageOf, UNATTRIBUTED } from "./failures.js";
@@ -9,20 +9,20 @@ import { explain } from "./scopes.js";
 import { Session } from "./session.js";
 import { tryDevice } from "./trial.js";
 
-/** @type {readonly GPUFeatureName[]} taken where the adapter has them */
+/** @type {readonly GPUFeatureName[]} requested if the adapter has them */
 const OPTIONAL_FEATURES = ["timestamp-query", "subgroups", "shader-f16"];
 
-/** ms between two requests for an adapter while there is none: a GPU can take seconds to appear. */
+/** The time between two requests for an adapter, in ms: a GPU can take seconds to become available. */
 const RETRY = 100;
 
 /** @typedef {ConstructorParameters<typeof Session>[1]} SessionContext */
 
 /**
- * Where the choices among kernels outlive the session, by adapter (JSON of what tells it from others).
+ * Storage for tuning choices beyond the session, by adapter (JSON that identifies it).
  *
  * @typedef {object} ChoiceStore
- * @property {(adapter: string) => Promise<string | null>} find what was kept last; null where there is nothing
- * @property {(adapter: string, text: string) => Promise<unknown>} keep "": nothing
+ * @property {(adapter: string) => Promise<string | null>} find the stored text; null if there is none
+ * @property {(adapter: string, text: string) => Promise<unknown>} keep stores a text; "" deletes it
  */
 
 export class Connection {
@@ -37,12 +37,12 @@ export class Connection {
   #acquiring = null;
   #gpu;
   #patience;
-  /** Since when there has been no adapter, in ms: it is waited for once, not by everyone who asks. */
+  /** The time since which there has been no adapter, in ms: callers share one period of patience. */
   #missingSince = 0;
   #context;
   #failures;
   #choiceStore;
-  /** Of the last device. */
+  /** The adapter of the last device, as JSON. */
   #adapter = "";
 
   /**
@@ -62,7 +62,7 @@ export class Connection {
 
   /**
    * @param {string} [trial] WGSL for `tryDevice`; without it, no implementation is trusted
-   * @param {number} [counts] how many it counts
+   * @param {number} [counts] the number of counters in the trial
    * @returns {Promise<string>} JSON
    */
   acquire(trial = "", counts = 0) {
@@ -76,10 +76,10 @@ export class Connection {
   }
 
   /**
-   * Keeps choices for the next session with the adapter there is.
+   * Stores choices for the next session with the current adapter.
    *
-   * @param {string} text "" to forget what is kept
-   * @returns {Promise<string>} why it is not kept; "" if it is
+   * @param {string} text "" to delete the stored choices
+   * @returns {Promise<string>} the reason if they are not stored, else ""
    */
   async keepChoices(text) {
     if (!this.#choiceStore) return "this host has no storage";
@@ -151,7 +151,7 @@ export class Connection {
   }
 
   /**
-   * A session ends once: the news of a device destroyed long ago is no news.
+   * Ends a session once: a late report about an earlier device is ignored.
    *
    * @param {Session} session
    * @param {string} message
@@ -168,7 +168,7 @@ export class Connection {
    * @param {GPUUncapturedErrorEvent} event
    */
   async #recordUncaptured(session, event) {
-    event.preventDefault(); // not to the console: Python tells of it
+    event.preventDefault(); // keep it out of the console: Python reports it
     const { error } = event;
     const kind =
       error instanceof GPUOutOfMemoryError
@@ -181,7 +181,7 @@ export class Connection {
 }
 
 /**
- * @param {GPUSupportedLimits} limits its properties are its prototype's: not own, so no spread
+ * @param {GPUSupportedLimits} limits its properties are inherited, so a spread would not copy them
  * @returns {Record<string, number>}
  */
 function numbersOf(limits) {

@@ -1,22 +1,22 @@
 /**
- * What went wrong on the GPU, as values that cross into Python.
+ * Errors of the GPU as values for Python.
  *
- * WebGPU tells of an error long after the call that caused it, in a message that names the object
- * by its label. Here such a message becomes a Failure, and waits until Python asks.
+ * WebGPU reports an error long after the call that caused it, in a message that names the object by its label. Here
+ * such a message becomes a Failure, which is kept until Python asks for it.
  */
 
 /**
- * @typedef {"validation" | "out-of-memory" | "internal" | "lost" | "exception" | "index"} FailureKind "index" says of
- *   results that are there what their operands were: `message` is JSON of words that CHECK found, as [position, word]
+ * @typedef {"validation" | "out-of-memory" | "internal" | "lost" | "exception" | "index"} FailureKind "index" is about
+ *   operands, and the results are valid: `message` is JSON of the words that CHECK found, as [position, word]
  *
  * @typedef {object} Failure
- * @property {number} flush the flush that failed; 0: none in particular; -1: the very call that reports it
+ * @property {number} flush the flush that failed; 0: none in particular; -1: the call that reports it
  * @property {FailureKind} kind
  * @property {string} label of the pipeline or dispatch, or of the buffer; "" when unknown
  * @property {string} message
  * @property {number} [line] in the WGSL text, from 1
  * @property {string} [lineText]
- * @property {number} [serial] counts up, of those that wait until Python has noted them
+ * @property {number} [serial] an increasing number, for failures kept until Python has noted them
  */
 
 /** The `flush` of a failure that belongs to no flush. */
@@ -24,15 +24,15 @@ export const UNATTRIBUTED = 0;
 /** The `flush` of a failure of the read, allocation or wait that returns it. */
 export const THIS_CALL = -1;
 
-/** An error that the bridge itself finds in the command stream, with the kind Dawn would give it. */
+/** An error that the bridge itself finds in the command stream, with the kind that Dawn would report. */
 export class StreamError extends Error {
   /** @type {FailureKind} */
   kind = "validation";
 }
 
 /**
- * Failures that have settled and that Python has not yet noted. Until it says that it has, every wait
- * reports them: whoever gets a report may have been interrupted or cancelled, and never read it.
+ * Failures that Python has not noted yet. Until it says that it has, every wait reports them, because the receiver of a
+ * report may have been interrupted or cancelled before reading it.
  */
 export class FailureLog {
   /** @type {Failure[]} oldest first */
@@ -48,7 +48,7 @@ export class FailureLog {
     this.#open.push({ ...failure, serial: ++this.#recorded });
   }
 
-  /** @param {number} serial of the last that was noted */
+  /** @param {number} serial the number of the last failure that was noted */
   forget(serial) {
     this.#open = this.#open.filter((failure) => Number(failure.serial) > serial);
   }
@@ -100,15 +100,15 @@ export function messageOf(error) {
 
 /**
  * Dawn writes [ShaderModule "name"], [Invalid ComputePipeline "name"], [BindGroupDescriptor ""name""].
- * The first three carry the label of the dispatch, the surest first: Dawn shares one shader module
- * among equal texts, under the label it had first. A buffer's label only says which buffer.
+ * The first three have the label of the dispatch, the most reliable first: Dawn shares one shader module among equal
+ * texts, under its first label. A buffer's label identifies only the buffer.
  */
 const LABELS = ["ComputePipeline", "BindGroup", "ShaderModule", "Buffer"].map(
   (object) => new RegExp(`\\[(?:Invalid )?${object}(?:Descriptor)? "+([^"]+)"+\\]`),
 );
 
 /**
- * The label that an error message of WebGPU names.
+ * Returns the label in an error message of WebGPU.
  *
  * @param {string} message
  * @returns {string}

@@ -1,4 +1,4 @@
-/** Flushes on their way: submitted, and not yet known to be done and free of errors. */
+/** Flushes in flight: submitted, and not yet known to be complete and free of errors. */
 
 export class Flights {
   /** @type {Set<{ flush: number, landed: Promise<void> }>} oldest first */
@@ -19,7 +19,7 @@ export class Flights {
 
   /**
    * @param {number} last
-   * @returns {Promise<unknown>} when those now in flight have landed, up to flush number `last`
+   * @returns {Promise<unknown>} resolves when all flushes now in flight up to number `last` have landed
    */
   landed(last = Number.POSITIVE_INFINITY) {
     const awaited = [...this.#flights].filter(({ flush }) => flush <= last);

@@ -1,11 +1,15 @@
 /**
  * The Wasm heap that Python and the bridge share.
  *
- * Every growth of the heap detaches all earlier views of it, so a view lives for one synchronous
- * stretch of code and is never kept: take it from here each time.
+ * Every growth of the heap detaches all earlier views of it. So a view is valid only within synchronous code and must
+ * not be kept: get it from here each time.
  */
 
-/** What the bridge needs of Pyodide. @typedef {{ _module: { HEAPU8: Uint8Array, HEAPU32: Uint32Array } }} PyodideHost */
+/**
+ * The parts of Pyodide that the bridge uses.
+ *
+ * @typedef {{ _module: { HEAPU8: Uint8Array, HEAPU32: Uint32Array } }} PyodideHost
+ */
 
 /**
  * Writes heap bytes into a GPU buffer, in queue order.
@@ -18,9 +22,8 @@
  * @param {number} bytes
  */
 export function upload(queue, buffer, offset, heap, address, bytes) {
-  // writeBuffer takes multiples of 4; the rest goes in a word of its own, so that no byte past
-  // the source is read.
-  const whole = bytes - (bytes % 4); // not & ~3: sizes reach past 2^31
+  // writeBuffer takes multiples of 4; the rest is written as a separate word, so that no byte after the source is read.
+  const whole = bytes - (bytes % 4); // not & ~3: sizes may exceed 2^31
   if (whole > 0) queue.writeBuffer(buffer, offset, heap, address, whole);
   if (whole < bytes) {
     const tail = new Uint8Array(4);

@@ -1,6 +1,6 @@
 /**
- * The JavaScript half of py_tensor: Python records commands as integers in the Wasm heap, and one
- * call per flush hands them to the GPU. README.md says what must stay true.
+ * The JavaScript half of py_tensor: Python writes commands as integers to the Wasm heap, and one call per flush
+ * submits them to the GPU. README.md lists the invariants.
  */
 
 import { Connection } from "./connection.js";
@@ -15,70 +15,68 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
 /**
  * @typedef {object} BridgeOptions
  * @property {GPU} [gpu]
- * @property {number} [patience] ms to ask again for an adapter while there is none
+ * @property {number} [patience] how long to retry while there is no adapter, in ms
  * @property {number} [bindGroupCapacity]
  * @property {import("./waiting.js").Schedule | null} [poking] when to poke the browser while waiting; null: never
- * @property {boolean} [paintInSoftware] paint, where the adapter is a software adapter too
+ * @property {boolean} [paintInSoftware] whether to paint on a software adapter, too
  * @property {import("./connection.js").ChoiceStore} [choiceStore] without it, choices last as long as the session
  */
 
-/** @typedef {{ bitmap: ImageBitmap | null, outcome: string }} Painted `outcome` as of a read; null: there is none */
+/** @typedef {{ bitmap: ImageBitmap | null, outcome: string }} Painted `outcome` as for a read; null without an image */
 
 /**
- * What Python calls, with integers only (labels and WGSL aside). A `string` that is empty means that
- * all is well; otherwise it is JSON, or "interrupted". A failure is as `Failure` in failures.js says.
+ * The interface for Python, with integers only (except labels and WGSL). An empty `string` means success; otherwise it
+ * is JSON, or "interrupted". Failures have the form of `Failure` in failures.js.
  *
  * @typedef {object} Bridge
  *
  * @property {(trial?: string, counts?: number) => Promise<string>} acquire
- *   {ok: true, generation, adapter, features, limits, wrong, choices}, or {ok: false, reason}. The same device as
- *   long as it lives; after a loss a new one, of the next generation, that knows the pipelines' sources
- *   and nothing else. `wrong` is what the trial, WGSL for a new device, counted; see trial.js. `choices` is
- *   what `keepChoices` kept for this adapter in an earlier session, or null.
- * @property {(text: string) => Promise<string>} keepChoices for the next session with this adapter; "" forgets what is
- *   kept. "", or why it is not kept; "interrupted": it may be.
+ *   {ok: true, generation, adapter, features, limits, wrong, choices}, or {ok: false, reason}. The same device until it
+ *   is lost; then a new one of the next generation, which has only the sources of the pipelines. `wrong` holds the
+ *   counts of the trial, a WGSL kernel that a new device runs; see trial.js. `choices` is the text that `keepChoices`
+ *   stored for this adapter in an earlier session, or null.
+ * @property {(text: string) => Promise<string>} keepChoices stores choices for the next session with this adapter; ""
+ *   deletes them. Returns "", or the reason if they are not stored; "interrupted" means unknown.
  *
  * @property {(id: number, wgsl: string, label: string, storageCount: number, writableMask: number, isForeign?: boolean) => void} definePipeline
- *   Entry point "main"; storage buffers at bindings 0 to storageCount - 1 of group 0, read_write where
- *   the mask has its bit; the parameters, a uniform, at binding storageCount. Needs no device. A browser checks the
- *   accesses of every program, of a user's (isForeign) and of the library's.
+ *   Entry point "main"; storage buffers at bindings 0 to storageCount - 1 of group 0, read_write if their bit in the
+ *   mask is set; the parameters, a uniform buffer, at binding storageCount. Needs no device. A browser bounds-checks
+ *   all programs, whether from a user (isForeign) or from the library.
  * @property {(id: number) => void} warm starts to compile in the background, if there is a device
- * @property {() => Promise<string>} warmed "" when that has ended, well or not
+ * @property {() => Promise<string>} warmed resolves to "" when background compilation has ended, successful or not
  * @property {(id: number) => void} dropPipeline
  * @property {(likely: import("./pipelines.js").Code[]) => void} precompile starts to compile what will probably be
  *   defined, if there is a device; for the page, while Python starts
  *
  * @property {(address: number, words: number, table: number, blockAddress: number, blockBytes: number, flushId: number) => number} flush
- *   Carries out the commands (stream.js lists them) at a byte address in the heap, and submits. At `table`
- *   are the ids of the buffers that dispatches name by their position there; the block has parameters, and what is
- *   uploaded. Returns
- *   the number of flushes in flight, this one included; it can fall only when Python yields. 0: there is
- *   no device, nothing was done. -1: an exception; what was not yet submitted is dropped, only the table
- *   of buffers is as after a good flush, and `failures` has the reason.
+ *   Executes the commands (listed in stream.js) at a byte address in the heap, and submits. `table` is the address of
+ *   the ids of buffers, to which dispatches refer by position; the block holds parameters and uploads. Returns the
+ *   number of flushes in flight, including this one; it decreases only while Python yields. 0: there is no device, and
+ *   nothing was done. -1: an exception; commands not submitted yet are dropped, but the table of buffers is the same as
+ *   after a successful flush, and `failures` has the reason.
  *
- * @property {() => number} lastFlush the last flush that was carried out, 0 before the first: what an interrupted
- *   caller cannot know
+ * @property {() => number} lastFlush the number of the last executed flush, 0 before the first, for callers that were
+ *   interrupted
  *
  * @property {(id: number, size: number, slices: number) => Promise<string>} allocate
- *   Creates a buffer, as CREATE does; or JSON of one failure, and then it does not exist.
+ *   Creates a buffer, like CREATE. Returns JSON of one failure if the buffer was not created.
  * @property {(id: number, byteOffset: number, byteLength: number, destination: number) => Promise<string>} read
- *   Copies byteLength bytes of a buffer to the heap. The
- *   contents are those of the moment of the call. When it resolves, all flushes before it are done and
- *   free of errors, except for the failures returned: those that belong to the read itself have flush -1,
- *   and only then is the destination not written. "interrupted": it never will be.
+ *   Copies byteLength bytes of a buffer to the heap, with their contents at the time of the call. When it resolves, all
+ *   earlier flushes are complete and free of errors, except for the failures returned. Failures of the read itself have
+ *   flush -1; only then is the destination not written. After "interrupted" it is never written.
  * @property {(destination: number) => boolean} isReading whether a read may still write there
- * @property {() => boolean} canPaint whether `paint` works here; the first call tries
+ * @property {() => boolean} canPaint whether `paint` works here; the first call tests it
  * @property {(id: number, stride: number, width: number, height: number) => Promise<Painted>} paint
- *   An image of a buffer's pixels, one u32 each, rows `stride` pixels apart (a multiple of 64), alpha premultiplied;
- *   they are not read. The contents are those of the moment of the call.
- * @property {() => Promise<string>} synchronize the GPU is done with all flushes; as read
- * @property {(flush: number) => Promise<string>} drain the GPU is done with the flushes up to this number; the
- *   failures returned are those of flushes, and a loss is none of them
- * @property {() => string} failures JSON array of those not yet forgotten, or ""
- * @property {(serial: number) => void} forgetFailures up to this serial number, because they were noted
+ *   Makes an image from a buffer of pixels, one u32 each with premultiplied alpha, in rows `stride` pixels apart (a
+ *   multiple of 64), without reading them back. The contents are those at the time of the call.
+ * @property {() => Promise<string>} synchronize waits for all flushes; returns failures like `read`
+ * @property {(flush: number) => Promise<string>} drain waits for the flushes up to this number; returns only failures
+ *   of flushes, not a loss of the device
+ * @property {() => string} failures JSON array of the failures not forgotten yet, or ""
+ * @property {(serial: number) => void} forgetFailures forgets failures up to this serial number, which Python has noted
  * @property {() => void} interrupt ends every wait with "interrupted"
  *
- * @property {() => boolean} startTimer times every dispatch from now on; false where the device cannot
+ * @property {() => boolean} startTimer times every dispatch from now on; false if the device cannot
  * @property {() => Promise<string>} stopTimer JSON: [pipeline, begin, end] of each, in ns since the first
  *
  * @property {() => string} stats JSON
@@ -86,7 +84,7 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  */
 
 /**
- * @param {import("./heap.js").PyodideHost} pyodide its heap is not looked at before the first flush
+ * @param {import("./heap.js").PyodideHost} pyodide its heap is not used before the first flush
  * @param {BridgeOptions} [options]
  * @returns {Bridge}
  */
@@ -99,7 +97,7 @@ export function createBridge(pyodide, options = {}) {
   const failures = new FailureLog();
   const flights = new Flights();
   let lastFlush = 0;
-  /** @type {boolean | null} whether canvases show what the GPU draws; null: not tried yet */
+  /** @type {boolean | null} whether canvases show what the GPU draws; null: not tested yet */
   let paints = null;
   /** @type {Set<number>} addresses that a read may still write to */
   const destinations = new Set();
@@ -125,7 +123,7 @@ export function createBridge(pyodide, options = {}) {
     for (const failure of found) failures.record(failure);
     for (const check of checks) {
       await check.arrived;
-      // Of a flush that failed, the words say nothing.
+      // The words of a failed flush are meaningless.
       const words = check.failures.length === 0 && found.length === 0 ? check.nonzero() : [];
       if (words.length > 0) failures.record(outOfRangeFailure(flush, words));
       check.release();
@@ -134,9 +132,9 @@ export function createBridge(pyodide, options = {}) {
   }
 
   /**
-   * What a wait that is over reports, besides its own failures.
+   * The report at the end of a wait: all open failures, and its own or the loss of the device.
    *
-   * @param {import("./session.js").Session} session with which it began
+   * @param {import("./session.js").Session} session the session in which the wait began
    * @param {import("./failures.js").Failure[]} own
    */
   function outcome(session, own) {
@@ -228,7 +226,7 @@ export function createBridge(pyodide, options = {}) {
       }
       const arrived = Promise.all([readback.arrived, flights.landed()]);
       const ended = await waiter.wait(arrived);
-      destinations.delete(destination); // from here on there is no more waiting
+      destinations.delete(destination); // there are no more waits from here on
       if (ended === INTERRUPTED) {
         arrived.then(() => readback.release());
         return INTERRUPTED;
@@ -243,11 +241,11 @@ export function createBridge(pyodide, options = {}) {
     canPaint() {
       const { session } = connection;
       if (paints !== null || session === null) return paints ?? false;
-      paints = false; // should it not come back from the trial
+      paints = false; // in case the test never returns
       if (connection.isFallback && !paintInSoftware) return false;
       openScopes(session.device);
       paints = session.painter.isTrue();
-      closeScopes(session.device, session.pipelines, THIS_CALL); // what goes wrong shows in the pixel
+      closeScopes(session.device, session.pipelines, THIS_CALL); // errors show in the pixel, so ignore them here
       return paints;
     },
 

@@ -1,8 +1,8 @@
 """Pack the bridge's modules into one script, for hosts whose origin does not serve them.
 
 The script is one expression whose value is the function ``createBridge``, so that Pyodide's
-``run_js(pack(directory))`` returns it. No parser of JavaScript is needed, because the modules keep
-to forms that stand at the beginning of a line; whatever else is found there is an error.
+``run_js(pack(directory))`` returns it. This needs no JavaScript parser, because the modules use
+only declarations that begin a line and have one of a few forms; any other form is an error.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _UNKNOWN = re.compile(r"^(?:import|export|var)\b.*|^(?:const|let) *[\[{].*", re.
 def pack(directory: Path) -> str:
     """Return the modules reachable from ``directory / "index.js"`` as one expression.
 
-    Raises ``ValueError`` for what cannot be packed: a name that two modules declare, an import of a
-    name that the other module does not export, a circular import, or a form not known here.
+    Raises ``ValueError`` for modules that cannot be packed: a name declared by two modules, an
+    import of a name that the other module does not export, a circular import, or an unknown form.
     """
     bodies: dict[str, str] = {}
     exports: dict[str, set[str]] = {}

@@ -1,12 +1,12 @@
 /**
- * Pixels from a buffer to an ImageBitmap, through the texture of a canvas: they never leave the GPU.
+ * Copies pixels from a buffer to an ImageBitmap through the texture of a canvas, so that they never leave the GPU.
  *
- * A browser may give a context and then draw nothing, so the first use tries it with one pixel, and looks. Headless
- * Chromium with a software adapter and without Vulkan even loses the device over it: there pixels are read, which
- * takes no longer where the GPU is the CPU.
+ * A browser may provide a context that draws nothing, so the first use tests it with one pixel. Headless Chromium with
+ * a software adapter and without Vulkan even loses the device. On software adapters pixels are read back instead, which
+ * takes no longer if the GPU is the CPU.
  */
 
-/** What WebGPU copies to a texture begins its rows at multiples of this many bytes. */
+/** In copies to a texture, WebGPU requires that rows start at multiples of this many bytes. */
 const ROW_BYTES = 256;
 const PIXEL_BYTES = 4;
 
@@ -66,7 +66,7 @@ export class Painter {
     return [this.#canvas, this.#context];
   }
 
-  /** Paints one pixel, and looks whether it arrives. */
+  /** Paints one pixel, and returns whether it arrives. */
   isTrue() {
     if (typeof OffscreenCanvas === "undefined") return false;
     const colour = [250, 128, 114, 255];

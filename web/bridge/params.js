@@ -1,8 +1,8 @@
 /**
  * The parameters of dispatches: one uniform buffer, written once per flush.
  *
- * The buffer is a window onto the flush's block. It is written when the first dispatch asks for something in it, after
- * everything encoded with the one before is submitted.
+ * The buffer is a window onto the flush's block. A window is written when the first dispatch needs parameters in it,
+ * after all commands that use the previous window are submitted.
  */
 
 /** 4096 dispatches at the usual 256 bytes each. */
@@ -23,7 +23,7 @@ export class Params {
   }
 
   /**
-   * Begins a flush, before anything of it is encoded.
+   * Begins a flush, before any of its commands is encoded.
    *
    * @param {import("./stream.js").Block} block
    */
@@ -34,7 +34,7 @@ export class Params {
   }
 
   /**
-   * Where the parameters of a dispatch lie in the uniform buffer.
+   * Returns the offset of a dispatch's parameters in the uniform buffer.
    *
    * @param {number} offset in the flush's block, a multiple of 256
    * @param {number} size

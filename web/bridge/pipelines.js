@@ -1,8 +1,8 @@
 /**
  * Compute pipelines of one device, compiled on demand from sources that outlive it.
  *
- * A worker's promises move only when Python yields, so a pipeline being compiled in the background
- * may never be ready in time: whoever needs it now compiles it now, and whichever comes first is kept.
+ * A worker's promises settle only when Python yields, so a pipeline compiled in the background may never be ready in
+ * time. If it is needed before, it is compiled synchronously, and the first one ready is kept.
  */
 
 import { Branch } from "./bind_groups.js";
@@ -16,21 +16,21 @@ import { Branch } from "./bind_groups.js";
  */
 
 /**
- * @typedef {Omit<PipelineSource, "label">} Code what a pipeline computes, whatever it is called
+ * @typedef {Omit<PipelineSource, "label">} Code a pipeline's source without its label
  *
  * @typedef {object} Precompiled
  * @property {GPUComputePipeline | null} compiled
  * @property {Promise<GPUComputePipeline>} compiling
  */
 
-/** As many as a software adapter has free cores for, while Python starts on another. */
+/** A software adapter may have only this many free cores while Python starts. */
 const PRECOMPILED_AT_ONCE = 2;
 
 /** A pipeline of one device, compiled or not yet. */
 export class Pipeline {
   /** @type {GPUComputePipeline | null} */
   compiled = null;
-  /** @type {GPUShaderModule | null} kept to ask it for its errors */
+  /** @type {GPUShaderModule | null} kept for its compilation messages */
   module = null;
   warming = false;
   /** Bind groups belong to a pipeline, not to a layout, so that their label names the dispatch. */
@@ -58,9 +58,9 @@ export class Pipelines {
   #layouts = new Map();
   /** @type {Set<Promise<void>>} pipelines that are being compiled in the background */
   #warming = new Set();
-  /** @type {Map<string, Code>} to be compiled before anybody asks */
+  /** @type {Map<string, Code>} to be compiled in advance */
   #likely = new Map();
-  /** @type {Map<string, Precompiled>} compiled before anybody asked, until somebody does */
+  /** @type {Map<string, Precompiled>} compiled in advance and not used yet */
   #precompiled = new Map();
 
   /**
@@ -89,8 +89,8 @@ export class Pipelines {
   }
 
   /**
-   * Begins to compile in the background. A failure is dropped here: the flush that needs the
-   * pipeline compiles it again, and gets the error under its own number.
+   * Starts to compile in the background. Errors are ignored here: the flush that needs the pipeline compiles it again,
+   * and the error is attributed to that flush.
    *
    * @param {number} id
    */
@@ -105,8 +105,8 @@ export class Pipelines {
   }
 
   /**
-   * Begins to compile what will probably be used, a few at a time: what is needed now must not queue
-   * behind it. A pipeline that is defined later takes what was compiled from the same text.
+   * Starts to compile code that will probably be used, a few pipelines at a time, so that pipelines needed now do not
+   * queue behind it. A pipeline defined later with the same code uses the result.
    *
    * @param {Code[]} likely
    */
@@ -116,7 +116,7 @@ export class Pipelines {
     for (let lane = 0; lane < PRECOMPILED_AT_ONCE; lane++) this.#precompileEach(turns);
   }
 
-  /** @param {Iterable<[content: string, Code]>} turns shared with others who do the same */
+  /** @param {Iterable<[content: string, Code]>} turns an iterator shared by the concurrent calls */
   async #precompileEach(turns) {
     for (const [content, { wgsl, storageCount, writableMask }] of turns) {
       const { pipelineLayout } = this.#layoutsFor(storageCount, writableMask);
@@ -129,7 +129,7 @@ export class Pipelines {
       this.#likely.delete(content);
       this.#precompiled.set(content, entry);
       this.#counters.precompiles++;
-      entry.compiled = await compiling.catch(() => null); // where it is used, it is compiled again
+      entry.compiled = await compiling.catch(() => null); // after an error it is compiled again when used
     }
   }
 
@@ -140,7 +140,7 @@ export class Pipelines {
 
   /**
    * @param {number} id
-   * @returns {Pipeline | undefined} the pipeline forgotten, if it had been used
+   * @returns {Pipeline | undefined} the removed pipeline, if it had been used
    */
   drop(id) {
     const pipeline = this.#pipelines.get(id);
@@ -149,7 +149,7 @@ export class Pipelines {
   }
 
   /**
-   * Where the WGSL of the pipelines with this label has its first error.
+   * Returns the first error in the WGSL of the pipelines with this label.
    *
    * @param {string} label
    * @returns {Promise<{ line: number, lineText: string } | null>}
@@ -215,7 +215,7 @@ export class Pipelines {
   }
 
   /**
-   * Errors are dropped, those of the shader module that `describe` makes as well.
+   * Errors are ignored, including those of the shader module that `describe` creates.
    *
    * @param {() => GPUComputePipelineDescriptor} describe
    */
@@ -228,7 +228,7 @@ export class Pipelines {
 
   /** @param {Pipeline} pipeline */
   #compile(pipeline) {
-    pipeline.module = null; // one that is warming may be invalid, with its error in another scope
+    pipeline.module = null; // one from a background compilation may be invalid, with its error in another scope
     pipeline.compiled = this.#device.createComputePipeline(this.#descriptor(pipeline));
     this.#counters.compiles++;
   }
@@ -270,7 +270,7 @@ export class Pipelines {
 
 /**
  * @param {Pipeline} pipeline
- * @param {GPUComputePipeline} compiled perhaps for nobody yet: errors name a dispatch by its label
+ * @param {GPUComputePipeline} compiled perhaps without a label so far, by which errors name a dispatch
  */
 function adopt(pipeline, compiled) {
   compiled.label = pipeline.source.label;

@@ -1,4 +1,4 @@
-/** Reading GPU memory into the Wasm heap. Several reads may be under way at once. */
+/** Reading GPU memory into the Wasm heap. Several reads may be in flight at once. */
 
 import { THIS_CALL, thrownFailure } from "./failures.js";
 import { closeScopes, openScopes } from "./scopes.js";
@@ -6,10 +6,10 @@ import { closeScopes, openScopes } from "./scopes.js";
 /** @typedef {import("./failures.js").Failure} Failure */
 /** @typedef {import("./session.js").Session} Session */
 
-/** ms that a failed mapping waits for the news of a lost device, its usual cause. */
+/** How long a failed mapping waits for the report of a lost device, its usual cause, in ms. */
 const LOSS_GRACE = 100;
 
-/** A copy of a part of a buffer, on its way to where JavaScript can see it. */
+/** A copy of a part of a buffer to memory that JavaScript can map. */
 export class Readback {
   #session;
   #id;
@@ -17,9 +17,9 @@ export class Readback {
   #bytes;
   /** @type {GPUBuffer | null} */
   #staging = null;
-  /** Why it did not arrive. @type {Failure[]} */
+  /** The reasons if it did not arrive. @type {Failure[]} */
   failures = [];
-  /** Resolves, never rejects, when the bytes are there or `failures` says why not. @type {Promise<void>} */
+  /** Resolves, never rejects, when the bytes have arrived or `failures` has the reasons. @type {Promise<void>} */
   arrived = Promise.resolve();
 
   /**
@@ -44,7 +44,7 @@ export class Readback {
     return this.#id === id && this.#offset === offset && this.#bytes === bytes;
   }
 
-  /** Copies and submits before it returns, so that the contents are those of this moment. */
+  /** Copies and submits before it returns, so that the contents are those at the time of the call. */
   fetch() {
     const { device, recorder, pipelines } = this.#session;
     openScopes(device);
@@ -61,7 +61,7 @@ export class Readback {
     this.arrived = this.#arrive(closeScopes(device, pipelines, THIS_CALL), mapped);
   }
 
-  /** The first half of a fetch that somebody else submits, with error scopes of theirs. */
+  /** The first half of a fetch whose caller submits, with its own error scopes. */
   record() {
     const { buffers, staging, recorder } = this.#session;
     const source = buffers.get(this.#id);
@@ -69,12 +69,12 @@ export class Readback {
     recorder.copy(source.buffer, source.offset + this.#offset, this.#staging, 0, this.#copied);
   }
 
-  /** The second half, once that is submitted. */
+  /** The second half, after the submit. */
   map() {
     this.arrived = this.#arrive(Promise.resolve([]), this.#mapped());
   }
 
-  /** @returns {Promise<unknown>} null, or what stands in the way */
+  /** @returns {Promise<unknown>} null, or the error */
   #mapped() {
     const mapping = /** @type {GPUBuffer} */ (this.#staging).mapAsync(GPUMapMode.READ, 0, this.#copied);
     return mapping.then(
@@ -97,7 +97,7 @@ export class Readback {
   }
 
   /**
-   * Once fetched without failures.
+   * Copies the bytes to the heap, after a fetch without failures.
    *
    * @param {Uint8Array} heap
    * @param {number} destination
@@ -107,13 +107,13 @@ export class Readback {
     heap.set(new Uint8Array(source, 0, this.#bytes), destination);
   }
 
-  /** Once fetched without failures: the words that are not 0, as [position, word]. */
+  /** Returns the nonzero words as [position, word], after a fetch without failures. */
   nonzero() {
     const source = /** @type {GPUBuffer} */ (this.#staging).getMappedRange(0, this.#copied);
     return [...new Uint32Array(source).entries()].filter(([, word]) => word !== 0);
   }
 
-  /** Once fetched, delivered or not. */
+  /** Gives the staging buffer back, after a fetch, delivered or not. */
   release() {
     if (this.#staging === null) return;
     if (this.failures.length > 0) {
@@ -125,7 +125,7 @@ export class Readback {
     this.#staging = null;
   }
 
-  /** Copies go by whole words. */
+  /** The number of copied bytes: copies are whole words. */
   get #copied() {
     return 4 * Math.ceil(this.#bytes / 4);
   }

@@ -1,5 +1,5 @@
 /**
- * Encodes commands of one device: one encoder until the next submit, one compute pass until the next copy.
+ * Encodes commands of one device, with one encoder until the next submit and one compute pass until the next copy.
  */
 
 export class Recorder {
@@ -9,12 +9,12 @@ export class Recorder {
   #encoder = null;
   /** @type {GPUComputePassEncoder | null} */
   #pass = null;
-  /** @type {GPUComputePipeline | null} the pass's */
+  /** @type {GPUComputePipeline | null} the pipeline set in the pass */
   #pipeline = null;
   #offset = new Uint32Array(1);
   /** @type {GPUBuffer[]} */
   #toDestroy = [];
-  /** @type {import("./timing.js").Timer | null} while dispatches are timed, each in a pass of its own */
+  /** @type {import("./timing.js").Timer | null} set while dispatches are timed, each in a separate pass */
   timer = null;
 
   /**
@@ -83,7 +83,7 @@ export class Recorder {
     this.#open().copyBufferToTexture({ buffer: source, offset, bytesPerRow }, { texture }, [width, height]);
   }
 
-  /** Submits what is encoded, if anything is. */
+  /** Submits the encoded commands, if any. */
   submit() {
     this.timer?.mark();
     if (this.#encoder === null) return;
@@ -95,7 +95,7 @@ export class Recorder {
     this.#destroyDoomed();
   }
 
-  /** Forgets what is encoded and not submitted. */
+  /** Drops the commands that are encoded and not submitted. */
   abandon() {
     this.timer?.rewind();
     this.#encoder = null;
@@ -104,7 +104,7 @@ export class Recorder {
   }
 
   /**
-   * Destroys a buffer once no unsubmitted command can use it: a submit that meets a destroyed buffer fails whole.
+   * Destroys a buffer once no unsubmitted command can use it: a submit that uses a destroyed buffer fails as a whole.
    *
    * @param {GPUBuffer} buffer
    */

@@ -1,8 +1,7 @@
 /**
- * Error scopes: every error of the GPU is caught where it was caused.
+ * Error scopes, which attribute every error of the GPU to its cause.
  *
- * The three filters stand around a whole flush rather than around each call, because each pop costs
- * a message to the GPU process and back.
+ * The three scopes enclose a whole flush rather than each call, because each pop costs a round trip to the GPU process.
  */
 
 import { labelIn } from "./failures.js";
@@ -12,8 +11,8 @@ import { labelIn } from "./failures.js";
 /** @typedef {import("./pipelines.js").Pipelines} Pipelines */
 
 /**
- * Outermost first. Out of memory is popped, and so reported, first: what is invalid afterwards is
- * its consequence.
+ * Outermost first. Out of memory is popped first, and so reported first, because later validation errors are its
+ * consequences.
  *
  * @type {readonly GPUErrorFilter[]}
  */
@@ -29,12 +28,12 @@ export function openScopes(device) {
  *
  * @param {GPUDevice} device
  * @param {Pipelines} pipelines to explain errors in shaders
- * @param {number} flush the number that the failures bear
+ * @param {number} flush the flush number for the failures
  * @returns {Promise<Failure[]>}
  */
 export async function closeScopes(device, pipelines, flush) {
   const kinds = FILTERS.toReversed();
-  // A lost device answers null or rejects; the loss is reported by itself.
+  // A lost device returns null or rejects; the loss is reported separately.
   const popped = kinds.map(() => device.popErrorScope().catch(() => null));
   const errors = await Promise.all(popped);
   /** @type {Failure[]} */

@@ -1,7 +1,7 @@
 /**
- * All that belongs to one device, and dies with it: buffers, compiled pipelines, bind groups, staging.
+ * Everything that belongs to one device and is lost with it: buffers, compiled pipelines, bind groups, staging.
  *
- * What outlives a device (pipeline sources, failures, counters) is handed in.
+ * Data that outlive a device (pipeline sources, failures, counters) are passed in.
  */
 
 import { BindGroups } from "./bind_groups.js";
@@ -17,8 +17,8 @@ import { StagingPool } from "./staging.js";
  * @property {number} dispatches
  * @property {number} flushes
  * @property {number} submits
- * @property {number} compiles for those who asked
- * @property {number} precompiles in case somebody will
+ * @property {number} compiles pipelines compiled on request
+ * @property {number} precompiles pipelines compiled in advance
  * @property {number} reads
  */
 
@@ -40,24 +40,24 @@ export class Session {
     this.recorder = new Recorder(device, counters);
     this.staging = new StagingPool(device);
     this.painter = new Painter(device, this.recorder);
-    /** The copy that the last flush made for the read that is to follow. @type {import("./reading.js").Readback | null} */
+    /** The copy that the last flush made for the next read. @type {import("./reading.js").Readback | null} */
     this.ahead = null;
-    /** What the flush under way is to look at once it is done. @type {import("./reading.js").Readback[]} */
+    /** The results of CHECK in the current flush. @type {import("./reading.js").Readback[]} */
     this.checks = [];
   }
 
-  /** The checks of the flush that was just submitted. */
+  /** Returns and removes the checks of the flush that was just submitted. */
   takeChecks() {
     return this.checks.splice(0);
   }
 
-  /** Of a flush that was not submitted. */
+  /** Drops the checks of a flush that was not submitted. */
   dropChecks() {
     for (const check of this.takeChecks()) check.arrived.then(() => check.release());
   }
 
   /**
-   * What was copied ahead, if it is this and nothing was flushed since; it is nobody else's then.
+   * Takes the copy made in advance, if it has this range and nothing was flushed since.
    *
    * @param {number} id
    * @param {number} offset

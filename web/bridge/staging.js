@@ -1,6 +1,6 @@
 /**
- * Buffers that the GPU copies into and JavaScript maps. A read takes one and gives it back; as many
- * exist as reads are in flight, and a bounded number waits idle.
+ * Buffers that the GPU copies into and JavaScript maps. A read takes one and gives it back. There are as many as reads
+ * in flight, plus a bounded number of idle ones.
  */
 
 const MOST_IDLE = 8;
@@ -14,7 +14,7 @@ export class StagingPool {
   #idleBytes = 0;
   #usage = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
 
-  /** All that exist, idle or not. */
+  /** The number of all buffers, idle or not. */
   count = 0;
   bytes = 0;
 
@@ -25,7 +25,7 @@ export class StagingPool {
 
   /**
    * @param {number} size
-   * @returns {GPUBuffer} unmapped, of at least that size
+   * @returns {GPUBuffer} an unmapped buffer of at least that size
    */
   take(size) {
     const found = this.#idle.findIndex((buffer) => buffer.size >= size && buffer.size <= 4 * Math.max(size, SMALLEST));
@@ -34,7 +34,7 @@ export class StagingPool {
       this.#idleBytes -= buffer.size;
       return buffer;
     }
-    // Powers of two, so that reads of slightly different sizes share; large ones are not kept anyway.
+    // Powers of two, so that reads of slightly different sizes can share buffers; large ones are not kept anyway.
     const rounded = size > MOST_IDLE_BYTES ? size : 2 ** Math.ceil(Math.log2(Math.max(size, SMALLEST)));
     const buffer = this.#device.createBuffer({ label: "staging", size: rounded, usage: this.#usage });
     this.count++;
@@ -53,7 +53,7 @@ export class StagingPool {
     }
   }
 
-  /** @param {GPUBuffer} buffer taken, and not to be used again */
+  /** @param {GPUBuffer} buffer a taken buffer that must not be used again */
   discard(buffer) {
     buffer.destroy();
     this.count--;

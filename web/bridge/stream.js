@@ -1,22 +1,23 @@
 /**
- * The command stream that Python writes: reading it is the whole of a flush.
+ * The command stream that Python writes. A flush replays it.
  *
- * Every command is a run of u32 words, the first of them its number:
+ * Every command is a sequence of u32 words, starting with its number:
  *
- *     1 CREATE   id bytes slices: a slab, whose slices have the ids that follow; 0 slices: any other buffer
+ *     1 CREATE   id bytes slices: a slab, whose slices have the ids after its own; 0 slices for other buffers
  *     2 DESTROY  id: a buffer, with its slices
  *     3 UPLOAD   id dstByteOffset blockByteOffset bytes
  *     4 DISPATCH pipeline paramByteOffset paramByteLength gx gy gz bufferCount position...
  *     5 FILL     id value bytes
  *     6 SUBMIT
- *     7 START    submits if the GPU has nothing to do
- *     8 FETCH    position bytes: copies the start of a buffer to where a read that comes next finds it
+ *     7 START    submits if the GPU is idle
+ *     8 FETCH    position bytes: copies the start of a buffer in advance, for the next read
  *     9 CLEAR    position bytes: zeros the start of a buffer
- *    10 CHECK    position bytes: a failure of kind "index" for words that are not 0 when all before it is done
+ *    10 CHECK    position bytes: a failure of kind "index" for words that are nonzero after all earlier commands
  *
- * The buffers of a dispatch, and those of FETCH, CLEAR and CHECK, are positions in a table of ids beside the stream, so that the same commands
- * serve every flush of their kind. What a flush reads besides, the parameters of dispatches and the elements of uploads,
- * lies in one block of memory, in which commands name ranges: they hold no address. An id in UPLOAD and FILL, and one in the table, may be a slice's.
+ * DISPATCH, FETCH, CLEAR and CHECK refer to buffers by their positions in a table of ids beside the stream, so that the
+ * same commands can be reused in later flushes. The parameters of dispatches and the elements of uploads are in one
+ * block of memory, to which commands refer by offset: they contain no addresses. An id in UPLOAD, FILL or the table may
+ * be that of a slice.
  */
 
 import { StreamError } from "./failures.js";
@@ -24,8 +25,11 @@ import { upload } from "./heap.js";
 import { Readback } from "./reading.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** @typedef {{ words: Uint32Array, bytes: Uint8Array, table: number, idle: boolean }} Heap views of the Wasm heap for one flush, the index in `words` of its table of ids, and whether no other flush is under way */
-/** @typedef {{ address: number, bytes: number }} Block in the heap: the parameters of a flush, and what it uploads */
+/**
+ * @typedef {{ words: Uint32Array, bytes: Uint8Array, table: number, idle: boolean }} Heap views of the Wasm heap for
+ *   one flush, the index in `words` of its table of ids, and whether no other flush is in flight
+ */
+/** @typedef {{ address: number, bytes: number }} Block the parameters and the uploads of a flush, in the heap */
 /** @typedef {{ error: unknown, label: string }} Interruption what stopped a stream, and at which dispatch */
 
 const CREATE = 1;
@@ -39,16 +43,16 @@ const FETCH = 8;
 const CLEAR = 9;
 const CHECK = 10;
 
-/** Words of each command; DISPATCH has its buffer ids besides. */
+/** The number of words in each command, not counting the buffers of DISPATCH. */
 const LENGTHS = [Number.NaN, 4, 2, 5, 8, 4, 1, 1, 3, 3, 3];
 
-/** Words written at a time by FILL. */
+/** The most words that FILL writes at a time. */
 const FILL_AT_ONCE = 1 << 18;
 
 /**
- * Encodes and submits the `count` words of commands at index `first`. After an exception what is not submitted is
- * dropped, and the rest of the stream only creates and destroys buffers, so that the table of
- * buffers is what Python expects, whether or not the flush succeeded.
+ * Encodes and submits the `count` words of commands at index `first`. After an exception, unsubmitted commands are
+ * dropped, and the rest of the stream only creates and destroys buffers, so that the table of buffers is the one that
+ * Python expects, whether or not the flush succeeded.
  *
  * @param {Session} session
  * @param {Heap} heap
@@ -100,7 +104,7 @@ function perform(session, heap, at, block) {
       session.destroyBuffer(words[at + 1]);
       return;
     case UPLOAD: {
-      // writeBuffer lands before all that is recorded and not submitted.
+      // writeBuffer takes effect before all commands that are recorded and not submitted.
       session.recorder.submit();
       const range = session.buffers.get(words[at + 1]);
       const [offset, start, bytes] = words.subarray(at + 2, at + 5);
@@ -154,7 +158,7 @@ function dispatch(session, heap, at) {
   const y = words[at + 5];
   const z = words[at + 6];
   const count = words[at + 7];
-  // Dawn's own error for these does not say which dispatch it was.
+  // Dawn's own error for these does not name the dispatch.
   const most = session.mostWorkgroups;
   if (x > most || y > most || z > most) throw new StreamError(`${x} x ${y} x ${z} workgroups: more than ${most}`);
   if (count !== pipeline.source.storageCount) {
@@ -182,8 +186,7 @@ function fill(session, id, value, bytes) {
 }
 
 /**
- * Carries out what the rest of a broken stream does to the table of buffers. The command that broke
- * it had its turn.
+ * Executes the CREATE and DESTROY commands in the rest of a failed stream, after the command that failed.
  *
  * @param {Session} session
  * @param {Uint32Array} words
@@ -196,7 +199,7 @@ function keepTable(session, words, at, end) {
       if (words[i] === CREATE) session.buffers.create(words[i + 1], words[i + 2], words[i + 3]);
       else if (words[i] === DESTROY) session.destroyBuffer(words[i + 1]);
     } catch {
-      // The failure that is reported is the one that came first.
+      // Only the first failure is reported.
     }
   }
 }
@@ -204,7 +207,7 @@ function keepTable(session, words, at, end) {
 /**
  * @param {Uint32Array} words
  * @param {number} at
- * @returns {number} where the command after this one begins; NaN, which ends every loop, after an unknown one
+ * @returns {number} the index of the next command; NaN, which ends every loop, after an unknown command
  */
 function next(words, at) {
   const command = words[at];
@@ -215,7 +218,7 @@ function next(words, at) {
  * @param {Session} session
  * @param {Uint32Array} words
  * @param {number} at
- * @returns {string} what the command there works on
+ * @returns {string} the label of the pipeline or buffer that the command uses
  */
 function labelAt(session, words, at) {
   const command = words[at];

@@ -1,4 +1,4 @@
-/** How long each dispatch takes on the GPU, from timestamp queries: one compute pass to a dispatch. */
+/** Measures the GPU time of each dispatch by timestamp queries, with one compute pass per dispatch. */
 
 const TIMED_AT_ONCE = 2048;
 const MOST_SETS = 32;
@@ -7,9 +7,9 @@ const MOST_SETS = 32;
 
 export class Timer {
   #device;
-  /** @type {GPUQuerySet[]} filled one after the other; dispatches past the last are not timed */
+  /** @type {GPUQuerySet[]} filled one after the other; dispatches beyond the last one are not timed */
   #sets = [];
-  /** @type {number[]} the pipeline of each dispatch timed */
+  /** @type {number[]} the pipeline of each timed dispatch */
   #pipelines = [];
   #marked = 0;
 
@@ -19,10 +19,10 @@ export class Timer {
   }
 
   /**
-   * Where the next pass, of one dispatch, writes its times.
+   * Returns the timestamp writes of the next pass, which has one dispatch.
    *
    * @param {number} pipeline
-   * @returns {GPUComputePassTimestampWrites | undefined} undefined when no room is left
+   * @returns {GPUComputePassTimestampWrites | undefined} undefined if there is no room left
    */
   next(pipeline) {
     const place = this.#pipelines.length % TIMED_AT_ONCE;
@@ -35,19 +35,19 @@ export class Timer {
     return { querySet, beginningOfPassWriteIndex: 2 * place, endOfPassWriteIndex: 2 * place + 1 };
   }
 
-  /** What is timed from here on may still be taken back. */
+  /** Marks the position to which `rewind` returns. */
   mark() {
     this.#marked = this.#pipelines.length;
   }
 
-  /** Forgets what was recorded since the mark, and never submitted. */
+  /** Drops the dispatches recorded since the mark, which were never submitted. */
   rewind() {
     this.#pipelines.length = this.#marked;
     this.#sets.length = Math.ceil(this.#marked / TIMED_AT_ONCE);
   }
 
   /**
-   * Once everything timed is submitted. The timer is of no use afterwards.
+   * Reads the times, after all timed dispatches are submitted. The timer must not be used afterwards.
    *
    * @returns {Promise<Timing[]>} in the order of the dispatches
    */

@@ -1,14 +1,14 @@
-/** The trial of a device: a kernel that counts where cheaper implementations of library functions are wrong. */
+/** The trial of a device: a kernel that counts wrong results of the faster implementations of library functions. */
 
 const WORKGROUPS = 256;
 
 /**
- * Runs a kernel with one buffer of `count` u32 at binding 0, and reads that.
+ * Runs a kernel with one buffer of `count` u32 at binding 0, and reads the buffer.
  *
  * @param {GPUDevice} device
  * @param {string} wgsl entry point "main"
  * @param {number} count
- * @returns {Promise<number[]>} nothing where the kernel does not compile or run: then no implementation is trusted
+ * @returns {Promise<number[]>} empty if the kernel does not compile or run: then no implementation is trusted
  */
 export async function tryDevice(device, wgsl, count) {
   const size = 4 * count;

@@ -1,26 +1,26 @@
 /**
- * The one way in which the bridge waits for the GPU.
+ * The only way in which the bridge waits for the GPU.
  *
- * Chromium looks for finished work only every 3 ms or so; an empty submit makes it look at once.
- * But each poke costs the GPU process time. So: none at first, as short work is reported at once;
- * then at intervals in proportion to the time waited, so that their number grows only with its
- * logarithm; and none any more when Chromium's own interval is as short.
+ * Chromium checks for completed work only about every 3 ms; an empty submit (a poke) makes it check at once. But each
+ * poke costs time in the GPU process. So there are none at first, because short work is reported at once; then pokes at
+ * intervals proportional to the time waited, so that their number grows only logarithmically; and none after the
+ * interval exceeds Chromium's own.
  */
 
 /** @typedef {{ quiet: number, first: number, growth: number, last: number }} Schedule in ms */
 
 /**
- * Twenty dispatches on an H200 end after 0.38 ms when poked every 0.1 ms, after 3.1 ms when not. Two hundred
- * additions and a wait take 2.6 ms where the first poke comes after 0.05 ms, 3.0 where it comes after 0.15.
+ * Twenty dispatches on an H200 end after 0.38 ms with a poke every 0.1 ms, and after 3.1 ms without. Two hundred
+ * additions and a wait take 2.6 ms with the first poke after 0.05 ms, and 3.0 ms with the first after 0.15 ms.
  *
  * @type {Schedule}
  */
 const ON_GPU = { quiet: 0.05, first: 0.06, growth: 1.1, last: 2 };
 
 /**
- * A software adapter works on the cores that pokes and a busy event loop would take from it. In JavaScript alone, mean
- * of 250 rounds, ms: 1, 10, 28 and 100 dispatches and a wait take 0.9, 1.1, 1.4 and 3.3 so, 1.1, 1.4, 2.1 and 3.7 where
- * the first poke comes after 0.2 and the second 0.15 later, 1.6, 2.9, 3.0 and 3.8 without any.
+ * A software adapter needs the cores that pokes and a busy event loop would use. Means of 250 rounds in JavaScript
+ * only, in ms: 1, 10, 28 and 100 dispatches and a wait take 0.9, 1.1, 1.4 and 3.3 with this schedule; 1.1, 1.4, 2.1 and
+ * 3.7 with the first poke after 0.2 and the second 0.15 later; 1.6, 2.9, 3.0 and 3.8 without pokes.
  *
  * @type {Schedule}
  */
@@ -31,7 +31,7 @@ export function scheduleFor(isFallback) {
   return isFallback ? ON_CPU : ON_GPU;
 }
 
-/** How long a wait may hold the thread busy to be on time; from there on a timer is good enough. */
+/** For shorter times a wait keeps the thread busy to be exact; from this time on it uses a timer. In ms. */
 const SHORTEST_TIMER = 1;
 
 export const INTERRUPTED = "interrupted";
@@ -48,7 +48,7 @@ export class Waiter {
   #poking = false;
 
   /**
-   * @param {() => void} poke makes the browser look for finished work
+   * @param {() => void} poke makes the browser check for completed work
    * @param {() => Schedule | null} schedule null: no pokes
    */
   constructor(poke, schedule) {
@@ -58,7 +58,7 @@ export class Waiter {
 
   /**
    * @template T
-   * @param {Promise<T>} work goes on by itself when the wait is interrupted
+   * @param {Promise<T>} work continues if the wait is interrupted
    * @returns {Promise<T | typeof INTERRUPTED>}
    */
   async wait(work) {
@@ -77,12 +77,12 @@ export class Waiter {
     }
   }
 
-  /** Ends every wait that is going on. */
+  /** Ends all current waits. */
   interrupt() {
     for (const interrupt of this.#waits) interrupt(INTERRUPTED);
   }
 
-  /** A new wait begins the schedule anew for all. */
+  /** A new wait restarts the schedule for all waits. */
   async #keepPoking() {
     const schedule = this.#schedule();
     if (schedule === null) return;
@@ -110,7 +110,7 @@ const turns = [];
 const channel = new MessageChannel();
 channel.port1.onmessage = () => turns.shift()?.();
 
-/** One turn of the event loop, microseconds long, where setTimeout would take 1 to 4 ms. */
+/** One turn of the event loop, which takes microseconds; setTimeout would take 1 to 4 ms. */
 function turn() {
   return new Promise((/** @type {(value: void) => void} */ resolve) => {
     turns.push(resolve);
@@ -119,12 +119,12 @@ function turn() {
 }
 
 /**
- * Lets time pass: at most about `ms`, and at least one turn of the event loop.
+ * Waits at most about `ms`, and at least one turn of the event loop.
  *
  * @param {number} ms
  */
 async function tick(ms) {
   if (ms >= SHORTEST_TIMER) await new Promise((resolve) => setTimeout(resolve, ms));
-  // After a timer too: a timer set from within a timer's task is held back to 4 ms.
+  // Also after a timer: a timer set within a timer's task is delayed to 4 ms.
   await turn();
 }

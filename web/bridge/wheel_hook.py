@@ -1,4 +1,4 @@
-"""Hatchling's build hook: puts the bridge, packed into one script, into the wheel."""
+"""A Hatchling build hook that adds the bridge, packed into one script, to the wheel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class BridgeHook(BuildHookInterface[Any]):
-    """Writes `py_tensor/bridge.js` for the hosts that do not serve the bridge themselves."""
+    """Writes `py_tensor/bridge.js`, for hosts that do not serve the bridge."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         here = Path(self.root) / "web" / "bridge"

@@ -1,8 +1,8 @@
-/** The worker's side of what is shown: bundles on their way to the page, and the page's word that it drew them. */
+/** The worker's side of displays: sends bundles to the page, and tracks which updates the page has drawn. */
 
 /** @typedef {import("../page/display/bundles.js").Bundle} Bundle */
 /** @typedef {{ number: number, bundle: Bundle, isUpdate: boolean }} Shown */
-/** What is left to draw of a display. @typedef {{ frames: number, waits: (() => void)[] }} Pending */
+/** The updates of a display that are not drawn yet. @typedef {{ frames: number, waits: (() => void)[] }} Pending */
 
 export class DisplayPort {
   /** @type {Map<number, Pending>} by display */
@@ -50,7 +50,7 @@ export class DisplayPort {
     return new Promise((resolve) => pending.waits.push(resolve));
   }
 
-  /** @param {number} number whose oldest update was drawn */
+  /** @param {number} number of the display whose oldest update was drawn */
   frame(number) {
     const pending = this.#pending.get(number);
     if (pending === undefined || --pending.frames > 0) return;

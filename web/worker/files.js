@@ -1,4 +1,4 @@
-/** The page's own files, as its workers get them. */
+/** How workers fetch the page's own files. */
 
 /**
  * @param {string} path within the page's folder
@@ -8,12 +8,12 @@ export function urlOf(path) {
   return new URL(`../${path}`, import.meta.url).href;
 }
 
-/** A file did not come. */
+/** A file could not be loaded. */
 export class NotLoaded extends Error {}
 
 /**
  * @param {string} path within the page's folder
- * @returns {Promise<Response>} rejected where the server does not have it, or does not answer
+ * @returns {Promise<Response>} rejected if the server does not have it, or does not respond
  */
 export function fetchFile(path) {
   return arrived(fetch(urlOf(path)), path);
@@ -21,8 +21,8 @@ export function fetchFile(path) {
 
 /**
  * @param {Promise<Response>} asked
- * @param {string} name of what was asked for
- * @returns {Promise<Response>} one that has it
+ * @param {string} name of the file, for messages
+ * @returns {Promise<Response>} a successful response
  * @throws {NotLoaded}
  */
 export async function arrived(asked, name) {
@@ -33,11 +33,11 @@ export async function arrived(asked, name) {
   throw new NotLoaded(`${name} could not be loaded (${response.status} ${response.statusText})`);
 }
 
-/** So long a server may take for a file that the worker stands still for. */
+/** The timeout of a synchronous request. */
 const STANDSTILL_MS = 60_000;
 
 /**
- * A file for which the worker stands still, in a worker alone.
+ * Fetches a file synchronously, which is only possible in a worker.
  *
  * @param {string} path within the page's folder
  * @returns {Uint8Array}
@@ -58,24 +58,24 @@ export function fetchNow(path) {
 }
 
 /**
- * @param {Response} response a file that is gzip's, whatever its name
- * @returns {Response} what is in it
+ * @param {Response} response a file in gzip format, whatever its name
+ * @returns {Response} its contents
  */
 export function unpacked({ body }) {
   return new Response(body?.pipeThrough(new DecompressionStream("gzip")));
 }
 
-/** Where the page lies on its host, and the build that this file is of: its address says both. */
+/** The page's root on its host, and the build that this file belongs to, both from this file's URL. */
 const [, root, ownBuild] = /^(.*\/)builds\/([0-9a-f]+)\//.exec(import.meta.url) ?? [];
 
-/** So long a server may take to say what it has: what is to be told meanwhile waits for it. */
+/** The timeout for asking the server which build it has; messages to the user wait for this. */
 const PATIENCE_MS = 2000;
 
 /**
- * Whether a file of this build is gone, because the server has another build now.
+ * Whether a file of this build is missing because the server has another build now.
  *
- * @param {string} [path] within the page's folder; any file tells whether the whole build is gone
- * @returns {Promise<boolean>} false as well where the server does not answer soon
+ * @param {string} [path] within the page's folder; any file shows whether the whole build is gone
+ * @returns {Promise<boolean>} also false if the server does not respond soon
  */
 export async function isOutdated(path = "build.json") {
   if (!root) return false;
@@ -86,13 +86,13 @@ export async function isOutdated(path = "build.json") {
     if (!served.ok || (await served.json()).build === ownBuild) return false;
     const { status, body } = await fetch(urlOf(path), options);
     void body?.cancel();
-    return status === 404 || status === 410; // the service worker's word for it
+    return status === 404 || status === 410; // 410 comes from the service worker
   } catch {
     return false;
   }
 }
 
-/** @returns {Promise<boolean>} whether this build is to be had: from the server, or from the service worker */
+/** @returns {Promise<boolean>} whether this build is available from the server or the service worker */
 export async function isServed() {
   const options = /** @type {RequestInit} */ ({ cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
   return fetch(urlOf("build.json"), options).then(
@@ -104,7 +104,7 @@ export async function isServed() {
 /** @type {Promise<string> | undefined} */
 let build;
 
-/** @returns {Promise<string>} what tells this build of the page from every other one */
+/** @returns {Promise<string>} the identifier of this build of the page */
 export function currentBuild() {
   build ??= fetchFile("build.json")
     .then((response) => response.json())

@@ -1,15 +1,15 @@
 /**
- * Output on its way from the worker to the page. What a program prints is sent at once, line by
- * line; a flood (a loop that only prints) is sent in larger pieces, so that the page, which takes
- * some microseconds a message, can still answer Ctrl-C.
+ * Sends output from the worker to the page. Normally each line is sent immediately. A flood (a loop
+ * that only prints) is sent in larger pieces, because each message costs the page some microseconds,
+ * and it must still respond to Ctrl-C.
  */
 
 /** @typedef {import("./protocol.js").StreamName} StreamName */
 
-/** So many messages may go at once; after that, one a millisecond. */
+/** This many messages may be sent at once; after that, one per millisecond. */
 const BURST = 1000;
 const LARGEST_PIECE = 65_536;
-/** What is held back waits so long for more. */
+/** How long text that is held back waits for more. */
 const HELD_MS = 20;
 
 export class Outbox {

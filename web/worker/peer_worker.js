@@ -1,6 +1,6 @@
 /**
- * The worker of one contender that is not py_tensor's (tfjs, jax-js), or of the probes of the device: it takes
- * one request after another (`link.js`), so neither Python nor the page shares its thread with what is timed.
+ * The worker of another library in the benchmarks (tfjs, jax-js), or of the device probes. It handles requests from
+ * `link.js` one at a time. Timed work does not share its thread with Python or the page.
  */
 
 import { startPeer } from "./peers/contender.js";
@@ -19,7 +19,7 @@ function started() {
   return peer;
 }
 
-/** What can be asked for; each takes what `link.js` was given, and answers with what JSON can hold. */
+/** The methods of a request; each takes the argument given to `link.js` and returns a JSON value. */
 const METHODS = {
   /** @param {{ name: PeerName, software: boolean }} about */
   async start({ name, software }) {

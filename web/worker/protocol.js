@@ -1,17 +1,17 @@
 /**
- * What the page and its worker say to each other. Every message of ours carries `channel`, so that
- * what Python code posts through `js.postMessage` can be told apart and passed on.
+ * The messages between the page and its worker. Each of them has `channel`, so that messages that
+ * Python code posts with `js.postMessage` can be distinguished and passed on.
  */
 
 export const CHANNEL = "py_tensor";
 
-/** The name of a worker that is to boot Python and then wait for "begin". */
+/** The name of a spare worker, which boots Python and then waits for "begin". */
 export const SPARE = "py_tensor spare";
 
 /**
  * @typedef {"stdout" | "stderr"} StreamName
  *
- * @typedef {object} DeviceInfo what `pt.device_info()` says; more than is named here
+ * @typedef {object} DeviceInfo the result of `pt.device_info()`, which has more fields than these
  * @property {string} backend "webgpu" or "cpu"
  * @property {Adapter | null} [adapter]
  * @property {string[]} [features]
@@ -25,11 +25,11 @@ export const SPARE = "py_tensor spare";
  * @property {boolean} [isFallbackAdapter]
  *
  * @typedef {object} Info what `pyTensor.ready` resolves to
- * @property {Adapter | null} adapter null where there is no WebGPU
+ * @property {Adapter | null} adapter null if there is no WebGPU
  * @property {boolean} isFallbackAdapter
  * @property {string[]} features
  * @property {Record<string, number>} limits
- * @property {"snapshot" | "plain"} boot how Python was started: from the snapshot of an earlier visit, or anew
+ * @property {"snapshot" | "plain"} boot how Python was started: from the snapshot of an earlier visit, or plainly
  * @property {string} pyodide version
  * @property {boolean} jspi whether a read inside Python code can wait
  * @property {boolean} crossOriginIsolated
@@ -37,15 +37,15 @@ export const SPARE = "py_tensor spare";
  * @property {string} backend "webgpu" or "cpu"
  * @property {string} version of py_tensor
  * @property {string} python version
- * @property {string | null} problem why the GPU could not be used, where that is an error
- * @property {SuiteInfo[]} suites the benchmarks there are
+ * @property {string | null} problem why the GPU could not be used, if there was an error
+ * @property {SuiteInfo[]} suites the available benchmarks
  *
  * @typedef {object} SuiteInfo (benchmarks.py)
  * @property {string} key
  * @property {string} title
  * @property {string} source
  * @property {string[]} sizes
- * @property {string[]} defaultSizes for where there is no GPU
+ * @property {string[]} defaultSizes the sizes to use if there is no GPU
  * @property {string[]} cases
  * @property {{ case: string, size: string, work: number, unit: string }[]} work FLOP or bytes of each
  *
@@ -54,29 +54,29 @@ export const SPARE = "py_tensor spare";
  * @property {string | null} result
  * @property {string | null} error
  * @property {string | null} full_error
- * @property {Failure | null} failure what `error` says; null where it is no traceback
+ * @property {Failure | null} failure `error` as data; null if it is not a traceback
  * @property {boolean} interrupted
- * @property {Bundle | null} [rich] what is shown beside `result` or in its place
+ * @property {Bundle | null} [rich] the bundle shown beside `result` or instead of it
  * @property {import("../page/repl/help.js").Help | null} [help] what the help panel shows
- * @property {boolean} [isDropped] it was not run: what ran before it was interrupted, or failed
+ * @property {boolean} [isDropped] it was not run, because an input before it was interrupted or failed
  *
  * @typedef {object} Failure an exception, as data (failures.py)
  * @property {string} type
  * @property {string} message
  * @property {number} input the number of the input that failed
- * @property {Place[]} places of the user's own code, innermost last
- * @property {boolean} hides whether the traceback has frames that are not here
- * @property {"cause" | "context" | null} link what `origin` is to it
+ * @property {Place[]} places in the user's own code, innermost last
+ * @property {boolean} hides whether the traceback has frames that are not listed
+ * @property {"cause" | "context" | null} link how `origin` is related to it
  * @property {Failure | null} origin
  * @property {Failure[]} exceptions of a group
  *
- * @typedef {object} Place where the user's code was
+ * @typedef {object} Place a position in the user's code
  * @property {number | null} input null for a file
  * @property {string} file
  * @property {string} function "<module>" at the top level
  * @property {SourceLine[]} lines
  * @property {number} repeated
- * @property {number} skipped places further out that were left out
+ * @property {number} skipped the number of outer places that were left out
  *
  * @typedef {{ number: number, before: string, marked: string, after: string }} SourceLine
  */
@@ -86,34 +86,34 @@ export const SPARE = "py_tensor spare";
 
 /**
  * @typedef {{ kind: "boot", interruptBuffer: SharedArrayBuffer | null, distrusted: boolean }} BootCommand
- *   distrusted: a boot from the snapshot came to nothing, so do without
- * @typedef {{ kind: "begin" }} BeginCommand to a spare: be the page's Python
- * @typedef {{ kind: "restore", files: import("../page/sessions/store.js").File[] }} RestoreCommand files of the user that an
- *   earlier Python had
- * @typedef {{ kind: "write" } & import("./boot/home.js").Changes} WriteCommand files that the page has changed, and knows of
+ *   distrusted: a boot from the snapshot did not finish, so do not use it
+ * @typedef {{ kind: "begin" }} BeginCommand to a spare: become the page's Python
+ * @typedef {{ kind: "restore", files: import("../page/sessions/store.js").File[] }} RestoreCommand the user's files of an
+ *   earlier Python
+ * @typedef {{ kind: "write" } & import("./boot/home.js").Changes} WriteCommand files that the page has changed
  * @typedef {{ kind: "run", id: number, source: string }} RunCommand
  * @typedef {{ kind: "help", id: number, source: string } & import("../page/repl/text.js").HelpRequest} HelpCommand
- *   source: of the input that asks for it
+ *   source: the input that requests help
  * @typedef {{ kind: "benchmark", id: number, config: string }} BenchmarkCommand
  * @typedef {{ kind: "resize", columns: number }} ResizeCommand
  * @typedef {{ kind: "answer", question: number, line: string | null }} AnswerCommand a line for sys.stdin;
- *   null: nobody is there
+ *   null: the page has no input
  * @typedef {{ kind: "interrupt", id: number }} InterruptCommand
  * @typedef {{ kind: "view", id: number, number: number, view: string, place: Record<string, number> }} ViewCommand
- *   of a tensor that was shown; the answer is a "display" report
+ *   request a view of a displayed tensor; the answer is a "display" report
  * @typedef {{ kind: "draw", id: number } & Drawing} DrawCommand a live picture of the gallery; the answer is a
  *   "display" report
  * @typedef {{ kind: "control", number: number, value: ControlValue }} ControlCommand the user changed a control
  * @typedef {{ kind: "forget", id: number }} ForgetCommand what an input has shown is gone, so nothing of it is to be called
- * @typedef {{ kind: "react", id: number, number: number }} ReactCommand run what a control's change calls for
+ * @typedef {{ kind: "react", id: number, number: number }} ReactCommand run the function bound to changed controls
  * @typedef {{ kind: "frame", number: number }} FrameCommand the last update of a display was drawn
- * @typedef {{ kind: "query", id: number, method: string, args: string }} QueryCommand what the page would know of
- *   the session, as JSON (`Console.query` in boot.py)
+ * @typedef {{ kind: "query", id: number, method: string, args: string }} QueryCommand a question about the session,
+ *   as JSON (`Console.query` in boot.py)
  * @typedef {BootCommand | BeginCommand | RestoreCommand | WriteCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
  *   | InterruptCommand | QueryCommand | ViewCommand | DrawCommand | ControlCommand | ForgetCommand | ReactCommand | FrameCommand} Command
  *   from the page to the worker
  *
- * @typedef {object} Drawing what python/gallery.py makes a picture of
+ * @typedef {object} Drawing the input of python/gallery.py
  * @property {string} name of an example
  * @property {string} code
  * @property {Record<string, string | number>} values
@@ -123,24 +123,24 @@ export const SPARE = "py_tensor spare";
 
 /**
  * @typedef {{ kind: "progress", text: string, fraction: number, boot?: Info["boot"] }} ProgressEvent
- *   boot: how it will be done, once that is known
+ *   boot: the kind of boot, once it is known
  * @typedef {{ kind: "standing-by" }} StandingByEvent a spare has booted
  * @typedef {{ kind: "ready", info: Info }} ReadyEvent
  * @typedef {{ kind: "failed", error: string }} FailedEvent
  * @typedef {{ kind: "output", id: number | null, stream: StreamName, text: string }} OutputEvent
  * @typedef {{ kind: "step", id: number, step: string }} StepEvent a step of a benchmark, as JSON
  * @typedef {{ kind: "asking", id: number | null, question: number | null }} AskingEvent Python waits for
- *   a line, or (null) not any more
+ *   a line; null: it no longer does
  * @typedef {{ kind: "display", id: number | null, number: number, bundle: Bundle, isUpdate: boolean }} DisplayEvent
- *   something to show; an update replaces what display `number` shows; 0 is no display, but the answer to the
- *   command that runs
+ *   something to show; an update replaces the content of display `number`; 0 is not a display but the answer to the
+ *   running command
  * @typedef {{ kind: "done", id: number, outcome: Outcome }} DoneEvent
  * @typedef {{ kind: "answered", id: number, value: string }} AnsweredEvent the answer to a query, as JSON
- * @typedef {{ kind: "due", number: number, targets: number[] | null }} DueEvent a control has changed, and these are to be
- *   run; null: Python keeps it no longer
+ * @typedef {{ kind: "due", number: number, targets: number[] | null }} DueEvent a control has changed, and these targets
+ *   must run; null: the control no longer exists in Python
  * @typedef {{ kind: "files" } & import("./boot/home.js").Changes} FilesEvent the user's files have changed
- * @typedef {{ kind: "crashed", error: string }} CrashedEvent Python itself is gone
- * @typedef {{ kind: "missing", path: string }} MissingEvent this file of the page may be gone: what needs it has failed
+ * @typedef {{ kind: "crashed", error: string }} CrashedEvent Python itself has crashed
+ * @typedef {{ kind: "missing", path: string }} MissingEvent a file of the page may be missing: something that needs it failed
  * @typedef {ProgressEvent | StandingByEvent | ReadyEvent | FailedEvent | OutputEvent | StepEvent | AskingEvent
  *   | DisplayEvent | DoneEvent | AnsweredEvent | DueEvent | FilesEvent | CrashedEvent | MissingEvent} Report
  *   from the worker to the page

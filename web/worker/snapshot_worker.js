@@ -1,7 +1,6 @@
 /**
- * A worker that leaves a snapshot for the next visit: it boots Python once more, since the Python
- * that the user works in cannot be copied. It is sent the byte that ends it, posts one message when it is done, and is
- * of no more use.
+ * A worker that makes a snapshot for the next visit: it boots another Python, because the user's cannot be copied. It
+ * receives the interrupt buffer that can end it, posts one message when it is done, and is then finished.
  */
 
 import { Parts } from "./boot/parts.js";
@@ -14,7 +13,7 @@ const quiet = { stdout: () => {}, stderr: () => {} };
 
 /**
  * @param {Signals} signals
- * @returns {Promise<string>} what became of it, for whoever looks for a reason
+ * @returns {Promise<string>} the outcome, for debugging
  */
 async function leaveSnapshot(signals) {
   const key = await currentKey();
@@ -25,7 +24,7 @@ async function leaveSnapshot(signals) {
   try {
     snapshot = await takeSnapshot(py);
   } catch (error) {
-    // It would fail at every visit.
+    // Record the failure: it would repeat at every visit.
     await keep(key, { unusable: String(error) });
     throw error;
   }
@@ -34,7 +33,7 @@ async function leaveSnapshot(signals) {
 }
 
 /**
- * One page of this origin at a time: others find it done, or have it done by this one.
+ * Make the snapshot in only one page of this origin at a time; others do nothing.
  *
  * @param {Signals} signals
  */

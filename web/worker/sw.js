@@ -1,20 +1,20 @@
 /**
- * The service worker: the page without a network, never a mixture of two builds, and cross-origin
- * isolated where the host sets no headers.
+ * The service worker: makes the page work offline, keeps builds from mixing, and makes the page cross-origin
+ * isolated even if the host sets no headers.
  *
- * The page addresses its files below builds/BUILD/. A build is kept whole or not at all: each file of its
- * list (files.json, made by build.py) with the hash that stands there. So whatever a page asks for later
- * comes from its own build, even when the server has a newer one alone. All else goes to the server.
+ * The page addresses its files below builds/BUILD/. A build is cached completely or not at all: every file in its
+ * list (files.json, made by build.py), with the hash given there. So every later request of a page is answered from
+ * its own build, even if the server has only a newer one. All other requests go to the server.
  *
  * Where the user allows packages from the internet (page/ui/packages.js), Python's worker gets a policy that names
  * their hosts. The page itself never does.
  *
- * A browser may damage what it keeps. So whatever is read from a cache is checked, as what is downloaded is;
- * what does not fit is deleted, and fetched again.
+ * A browser may damage its cache. So cached files are verified just like downloaded ones; a damaged file is deleted
+ * and fetched again.
  */
 
 /**
- * What the answers carry, serve.py's headers: build.py writes them here.
+ * The headers of responses, the same as in serve.py; build.py fills them in.
  *
  * @type {Record<string, string>}
  */
@@ -24,7 +24,7 @@ const HEADERS = {};
 const PACKAGES_POLICY = "";
 
 /**
- * The type of a file, by the end of its name, serve.py's: build.py writes them here.
+ * Maps a file extension to its content type, the same as in serve.py; build.py fills it in.
  *
  * @type {Record<string, string>}
  */
@@ -33,38 +33,39 @@ const TYPES = {};
 /**
  * @typedef {object} FilesOfBuild
  * @property {string} build
- * @property {Record<string, string>} files the SHA-256 of each, by its path
- * @property {string[]} onDemand those of them that are kept when they are used
- * @property {string[]} onReturn those of onDemand that are kept at the second visit, too
+ * @property {Record<string, string>} files maps each path to its SHA-256
+ * @property {string[]} onDemand files that are cached when first used
+ * @property {string[]} onReturn those of onDemand that are also cached at the second visit
  *
- * @typedef {{ current: string | null, previous: string | null }} Kept builds; open pages may be of the previous one
+ * @typedef {{ current: string | null, previous: string | null }} Kept the cached builds; open pages may use the
+ *   previous one
  */
 
 const SCOPE = new URL("./", self.location.href).href;
 const FOLDER = "builds/";
-/** Caches belong to an origin, which may hold several pages. */
+/** Includes the scope, because the caches of an origin are shared by all its pages. */
 const CACHE = `py_tensor ${SCOPE}`;
-/** So long a visit waits to hear whether there is a new build. */
+/** How long a visit waits for the server to name its build. */
 const PATIENCE_MS = 200;
-/** A new build is fetched when the page has had time to start. */
+/** The delay before a new build is fetched, so that the page can start first. */
 const FETCHED_AFTER_MS = 3000;
 const DOWNLOADS_AT_A_TIME = 6;
-/** So long what the server has is taken to be what it had: a page asks for many files at once. */
+/** The least time between two requests for the server's list, because a page requests many files at once. */
 const LIST_REMEMBERED_MS = 5000;
-/** The header with the hash of a record of ours: `kept`, or the list of a build. */
+/** The header with the hash of one of our own records: `kept`, or the list of a build. */
 const DIGEST = "Content-SHA256";
 const POLICY = "Content-Security-Policy";
 /** Python's worker, and how a page asks for the one that may fetch packages (page/start.js). */
 const [WORKER, WITH_PACKAGES] = ["worker/worker.js", "?packages=internet"];
 
-/** What pages of builds that were not kept asked for while this worker was awake. @type {Set<string>} */
+/** Files that pages of uncached builds have requested since this worker started. @type {Set<string>} */
 const used = new Set();
 
 const worker = /** @type {any} */ (self);
 
 worker.addEventListener("install", () => worker.skipWaiting());
 
-// The page of a first visit too has its later files from here, once its build is kept.
+// Once its build is cached, even the page of a first visit gets its later files from this worker.
 worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
 
 worker.addEventListener("message", (/** @type {any} */ event) => {
@@ -93,13 +94,13 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
   }
 });
 
-// Answers ------------------------------------------------------------------------------------------
+// Responses ----------------------------------------------------------------------------------------
 
 /**
- * The page: of the build that is kept, unless the server says soon enough that it has another.
+ * The page of the cached build, unless the server names another build within PATIENCE_MS.
  *
  * @param {Request} request
- * @returns {Promise<{ response: Response, isCurrent: boolean }>} isCurrent: there is nothing newer to fetch
+ * @returns {Promise<{ response: Response, isCurrent: boolean }>} isCurrent: there is no newer build to fetch
  */
 async function answerVisit(request) {
   const { current } = await readKept();
@@ -113,7 +114,7 @@ async function answerVisit(request) {
 }
 
 /**
- * A file as the server has it now. A copy that the browser has is asked about: it may be of an older build.
+ * The server's version of a file. The browser revalidates its HTTP cache, which may hold an older build's file.
  *
  * @param {Request} request
  */
@@ -124,7 +125,7 @@ async function fromServer(request) {
 }
 
 /**
- * A file of a build. Of a kept one, what is kept on demand is fetched at its first use.
+ * A file of a build. If the build is cached, its on-demand files are fetched at first use.
  *
  * @param {string} build
  * @param {string} path
@@ -142,17 +143,17 @@ async function fileOf(build, path, request) {
   if (found) return forPage(found, path, list);
   const file = await download(list, path);
   if (!file) {
-    // Of a whole build only what is damaged can be gone: the next visit has to be the server's.
+    // A file of a complete build is missing only if it was damaged: the next visit must use the server.
     if (!list.onDemand.includes(path)) await caches.delete(CACHE);
     return new Response(null, { status: 410, statusText: "Gone" });
   }
-  // Where there is no room, it is used all the same.
+  // If there is no room in the cache, the file is used anyway.
   await put(cacheOf(build), path, file.clone()).catch(() => {});
   return forPage(file, path, list);
 }
 
 /**
- * A file of a build that is not kept yet, where it is the same as in the one that is.
+ * A file of a build that is not cached yet, if the cached build has the same file.
  *
  * @param {string} build
  * @param {string} path
@@ -166,9 +167,9 @@ async function unchanged(build, path) {
 }
 
 /**
- * @param {Response} response of the server
+ * @param {Response} response the server's response
  * @param {BodyInit | null} body
- * @returns {Response} with our headers; a policy that the host has set stays
+ * @returns {Response} a response with our headers, and the host's policy if it sets one
  */
 function answer(response, body) {
   const { status, statusText } = response;
@@ -197,21 +198,21 @@ async function withPackages(response, clientId) {
 }
 
 /**
- * @param {Response} file as the list has it
+ * @param {Response} file a file of the list
  * @param {string} path
  * @param {FilesOfBuild} list
- * @returns {Promise<Response>} as a page gets it: of the page itself, with the addresses of the build
+ * @returns {Promise<Response>} the file to serve: in the page itself, file addresses are those of the build
  */
 async function forPage(file, path, list) {
   return path === "index.html" ? answer(file, addressed(await file.text(), list)) : file;
 }
 
-// What is kept -------------------------------------------------------------------------------------
+// Cached builds ------------------------------------------------------------------------------------
 
 /** @type {Promise<void> | null} */
 let keeping = null;
 
-/** Keep the build that the server has now. One that is kept in part is gone on with. */
+/** Cache the server's current build, or continue one that is partly cached. */
 function keepServed() {
   keeping ??= keepList().finally(() => {
     keeping = null;
@@ -224,7 +225,7 @@ async function keepList() {
   const list = await (await fromServer(new Request(`${SCOPE}files.json`))).json();
   let kept = await readKept();
   if (list.build !== kept.current) {
-    await removeAllBut([kept.current, kept.previous, list.build]); // what an earlier try left, for want of room
+    await removeAllBut([kept.current, kept.previous, list.build]); // remove the rest of earlier attempts, for room
     if (!(await readList(list.build))) await downloadAll(list, kept.current);
     kept = { current: list.build, previous: kept.current };
     await write(CACHE, "kept", kept);
@@ -243,10 +244,10 @@ async function removeAllBut(builds) {
 }
 
 /**
- * The list is kept last: where it is, the build is whole.
+ * Cache all files of a build. The list is stored last, so it marks the build as complete.
  *
  * @param {FilesOfBuild} list
- * @param {string | null} olderBuild a kept one, whose files are taken where they are the same
+ * @param {string | null} olderBuild a cached build, from which unchanged files are copied
  */
 async function downloadAll(list, olderBuild) {
   const older = olderBuild === null ? undefined : await readList(olderBuild);
@@ -269,8 +270,8 @@ async function downloadAll(list, olderBuild) {
 /**
  * @param {FilesOfBuild} list
  * @param {string} path
- * @param {boolean} isIdle whether to take it only if the browser has it: the page has used it before
- * @returns {Promise<Response | null>} null where the server's file is not that of the list
+ * @param {boolean} isIdle whether to take the file only from the browser's HTTP cache, which has it if a page used it
+ * @returns {Promise<Response | null>} null if the file does not match the list
  */
 async function download(list, path, isIdle = false) {
   /** @param {string} build */
@@ -286,13 +287,14 @@ async function download(list, path, isIdle = false) {
   };
   const file = await downloadFrom(list.build);
   if (file || isIdle) return file;
-  // The server may have the same file in the build that it has now: NumPy, say.
+  // The server's current build may have the same file, for example NumPy.
   const served = await servedBuild();
   return served && served !== list.build ? downloadFrom(served) : null;
 }
 
 /**
- * Keep what a page has used that was there before its build was kept. The browser has it: it is asked about.
+ * Cache a file that a page used before its build was cached. The browser's HTTP cache has it, so it is only
+ * revalidated.
  *
  * @param {string} path
  */
@@ -307,7 +309,7 @@ async function keepUsed(path) {
 /**
  * @param {string} html
  * @param {FilesOfBuild} list
- * @returns {string} the page with the addresses of its files below builds/BUILD/ (as build.py writes it)
+ * @returns {string} the page with its file addresses below builds/BUILD/ (the same replacement as in build.py)
  */
 function addressed(html, { build, files }) {
   return html.replaceAll(/\b(src|href)="([^"]+)"/g, (whole, attribute, path) =>
@@ -315,10 +317,10 @@ function addressed(html, { build, files }) {
   );
 }
 
-/** @type {Map<string, FilesOfBuild>} those that have been read, as long as they are kept */
+/** @type {Map<string, FilesOfBuild>} lists of cached builds that have been read */
 const lists = new Map();
 
-/** @returns {Promise<Kept>} null for a build whose list is gone, which is not whole then */
+/** @returns {Promise<Kept>} null for a build without a list, which is incomplete */
 async function readKept() {
   /** @type {Kept | undefined} */
   const kept = await read(CACHE, "kept");
@@ -330,7 +332,7 @@ async function readKept() {
 
 /**
  * @param {string} build
- * @returns {Promise<FilesOfBuild | undefined>} of a build that is kept whole
+ * @returns {Promise<FilesOfBuild | undefined>} the list of a completely cached build
  */
 async function readList(build) {
   const found = lists.get(build) ?? (await read(cacheOf(build), "files.json"));
@@ -343,7 +345,7 @@ async function readList(build) {
 /**
  * @param {FilesOfBuild} list
  * @param {string} path
- * @returns {Promise<Response | undefined>} the kept file, if it is there and what the list says
+ * @returns {Promise<Response | undefined>} the cached file, if it exists and matches the list
  */
 function keptFile(list, path) {
   return intact(cacheOf(list.build), path, (response) => hasOurHeaders(response, path) && list.files[path]);
@@ -352,7 +354,7 @@ function keptFile(list, path) {
 /**
  * @param {string} cacheName
  * @param {string} path
- * @returns {Promise<any>} the record, if it is there and as it was written
+ * @returns {Promise<any>} the record, if it exists and is intact
  */
 async function read(cacheName, path) {
   const found = await intact(cacheName, path, (response) => response.headers.get(DIGEST));
@@ -371,12 +373,12 @@ async function write(cacheName, path, value) {
 }
 
 /**
- * What is in a cache, checked. What is damaged is deleted, and as good as not there.
+ * Read an entry of a cache and verify it. A damaged entry is deleted and treated as missing.
  *
  * @param {string} cacheName
  * @param {string} path
- * @param {(response: Response) => string | null | false} digestOf what the SHA-256 has to be
- * @returns {Promise<Response | undefined>} as the browser keeps it: with the code that it has compiled
+ * @param {(response: Response) => string | null | false} digestOf returns the expected SHA-256
+ * @returns {Promise<Response | undefined>} the original response, which may carry the browser's compiled code
  */
 async function intact(cacheName, path, digestOf) {
   const find = () => caches.match(SCOPE + path, { cacheName });
@@ -386,7 +388,7 @@ async function intact(cacheName, path, digestOf) {
     const bytes = await checked.arrayBuffer();
     if (found.status === 200 && (await hashOf(bytes)) === digestOf(found)) return found;
   } catch {
-    // It cannot even be read.
+    // The entry is unreadable.
   }
   const cache = await caches.open(cacheName).catch(() => null);
   await cache?.delete(SCOPE + path).catch(() => {});
@@ -404,10 +406,10 @@ async function put(cacheName, path, response) {
 }
 
 /**
- * @param {Response} response of the server
+ * @param {Response} response the server's response
  * @param {string} path
  * @param {ArrayBuffer} bytes
- * @returns {Response} with the type of its name, whatever the host takes it for
+ * @returns {Response} a response whose content type is that of its extension, whatever the host sends
  */
 function keepable(response, path, bytes) {
   const kept = answer(response, bytes);
@@ -418,7 +420,7 @@ function keepable(response, path, bytes) {
 /**
  * @param {Response} response
  * @param {string} path
- * @returns {boolean} whether `keepable` may have made it; a policy may be the host's
+ * @returns {boolean} whether `keepable` may have made it; the policy may be the host's
  */
 function hasOurHeaders({ headers }, path) {
   const wanted = { ...HEADERS, "Content-Type": typeOf(path) };
@@ -450,7 +452,7 @@ let servedAskedAt = Number.NEGATIVE_INFINITY;
 
 /**
  * @param {string} build
- * @returns {Promise<FilesOfBuild | null>} its list, if it is what the server has
+ * @returns {Promise<FilesOfBuild | null>} its list, if this is the server's build
  */
 async function servedList(build) {
   const known = await served?.catch(() => null);
@@ -462,7 +464,7 @@ async function servedList(build) {
   return list?.build === build ? list : null;
 }
 
-/** @returns {Promise<string | undefined>} the build that the server has */
+/** @returns {Promise<string | undefined>} the server's build */
 async function servedBuild() {
   const response = await fetch(`${SCOPE}build.json`, { cache: "no-cache" });
   return (await response.json()).build;
@@ -478,7 +480,7 @@ function pause(ms) {
 
 /**
  * @param {BufferSource} bytes
- * @returns {Promise<string>} their SHA-256
+ * @returns {Promise<string>} the SHA-256 in hexadecimal
  */
 async function hashOf(bytes) {
   const hash = await crypto.subtle.digest("SHA-256", bytes);

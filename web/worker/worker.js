@@ -1,6 +1,6 @@
 /**
- * The module worker that holds Python and the GPU. It boots once, then runs one command at a time
- * (the page queues them); interrupts, answers and new widths arrive in between, while Python waits.
+ * The module worker that runs Python and the GPU. It boots once, then runs one command at a time (the page queues
+ * them). Interrupts, answers and width changes are handled while Python waits.
  */
 
 import { prepareGpu } from "./boot/gpu.js";
@@ -23,25 +23,25 @@ import { envelope, isOurs, SPARE } from "./protocol.js";
 let py;
 /** Pyodide's own: Python puts one that raises in its place (python/loader.py). @type {PyodideInterface["loadPackage"]} */
 let loadPackage;
-/** The memory that Python and the bridge share, once Python is there. */
+/** The memory that Python and the bridge share, once Python has started. */
 const host = /** @type {import("../bridge/heap.js").PyodideHost} */ ({});
-/** The Python object that runs things (python/boot.py). @type {any} */
+/** Python's `Console` (python/boot.py). @type {any} */
 let python;
 let signals = new Signals(null);
-/** The files of the user, once Python is there. @type {Home} */
+/** The user's files, once Python has started. @type {Home} */
 let home;
-/** @type {number | null} the command that runs now */
+/** @type {number | null} the running command */
 let current = null;
-/** Those who wait for a line; the page is asked for the first one's. @type {((line?: string) => void)[]} */
+/** Pending requests for a line of input; the page is asked to answer the first. @type {((line?: string) => void)[]} */
 const questions = [];
-/** How many there have been before the first of them. */
+/** The number of requests before the first pending one. */
 let answered = 0;
 
 /** An archive of modules of the library (python/loader.py). */
 const FIRST_USE = "worker/python/first_use.zip";
-/** So long after Python is there the user's first command, if it came at once, has what it needs. */
+/** The delay before kernels are compiled in advance, so that a first command sent at once is not slowed down. */
 const AFTER_READY_MS = 1000;
-/** So often it is looked for files that a program has written, while the program waits. */
+/** The interval for reporting files that a program has written while it runs. */
 const LOOK_MS = 3000;
 
 const outbox = new Outbox((stream, text) => report({ kind: "output", id: current, stream, text }));
@@ -71,14 +71,14 @@ function progress(text, fraction) {
 
 const isSpare = self.name === SPARE;
 let begin = () => {};
-/** A spare is the page's Python from then on. @type {Promise<void>} */
+/** Resolves when a spare becomes the page's Python. @type {Promise<void>} */
 const begun = new Promise((resolve) => {
   begin = resolve;
 });
 
-// Both begin at once, before the page has said a word.
+// Both start at once, before the page's first message.
 const startUp = new StartUp();
-/** Compiles what is usually used: while Python starts, if that takes seconds, or after the first command. */
+/** Starts to compile common kernels: during a startup that takes seconds, or AFTER_READY_MS after a faster one. */
 let startCompiling = () => {};
 /** @type {Promise<void>} */
 const timeToCompile = new Promise((resolve) => {
@@ -103,7 +103,7 @@ async function boot({ interruptBuffer, distrusted }) {
       startUp.parts.onProgress = () => {
         if (performance.now() - told < 1000) return;
         told = performance.now();
-        progress("Starting Python", 0.2); // or the page would take a slow line for a boot that hangs
+        progress("Starting Python", 0.2); // so that the page does not take a slow connection for a hanging boot
       };
       if (boot === "plain" || isSpare) startCompiling();
     },
@@ -111,7 +111,7 @@ async function boot({ interruptBuffer, distrusted }) {
   py = started.py;
   ({ loadPackage } = py);
   host._module = /** @type {any} */ (py)._module;
-  // Undocumented, but the only news there is when Python dies in a callback: nothing then rejects.
+  // Undocumented, but the only notification when Python dies in a callback: no promise rejects then.
   /** @type {any} */ (py)._api.on_fatal = (/** @type {unknown} */ error) => {
     report({ kind: "crashed", error: String(error).split("\n")[0] });
   };
@@ -119,12 +119,12 @@ async function boot({ interruptBuffer, distrusted }) {
   python = startConsole((await startUp.parts.lock).packages);
   let found = await start();
   if (isSpare) {
-    // Its default device is the CPU from then on, even where a GPU is there again when it takes over.
+    // A spare without a GPU would keep the CPU as its default device even if the GPU is back when it takes over.
     const problem = found.problem ?? (navigator.gpu && found.device.no_webgpu);
     if (problem) throw new Error(problem);
     report({ kind: "standing-by" });
     await begun;
-    found = await start(); // with another device, where that one was lost
+    found = await start(); // requests a new device if the first one was lost
   }
   home = new Home(/** @type {any} */ (py).FS);
   setInterval(() => current !== null && reportFiles(), LOOK_MS);
@@ -132,12 +132,12 @@ async function boot({ interruptBuffer, distrusted }) {
   setTimeout(startCompiling, AFTER_READY_MS);
 }
 
-/** @returns {Promise<any>} what was found: the device first of all */
+/** @returns {Promise<any>} what `Console.start` found: above all, the device */
 async function start() {
   progress("Requesting the GPU", 0.9);
   const found = JSON.parse(await python.start());
   if (!found.jspi) {
-    // Nothing can load it in the middle of a run.
+    // Without JSPI it cannot be loaded in the middle of a run.
     progress("Loading NumPy", 0.95);
     await loadPackage("numpy", quiet);
   }
@@ -158,7 +158,7 @@ function startConsole(packages) {
   return Console(emit, request, listed, load, fetchFirstUse, displays, endPromises, allowsPackages);
 }
 
-/** @returns {Uint8Array | string} the library's modules that no start imports, or why they did not come */
+/** @returns {Uint8Array | string} the library's modules that load on first use, or why they could not be fetched */
 function fetchFirstUse() {
   try {
     return fetchNow(FIRST_USE);
@@ -169,7 +169,7 @@ function fetchFirstUse() {
 }
 
 /**
- * @param {any} found what `Console.start` said
+ * @param {any} found the result of `Console.start`
  * @returns {Omit<import("./protocol.js").Info, "boot">}
  */
 function describe(found) {
@@ -204,7 +204,7 @@ async function perform(id, start) {
   let outcome;
   try {
     const running = settleSignals(() => {
-      python.begin(); // an interrupt of this command may be there already
+      python.begin(); // an interrupt of this command may have arrived already
       return start();
     });
     outcome = JSON.parse(await running);
@@ -220,7 +220,7 @@ async function perform(id, start) {
   report({ kind: "done", id, outcome });
 }
 
-/** Tell the page of files that were written or removed. */
+/** Report files that were written or removed to the page. */
 function reportFiles() {
   const changes = home.changes();
   if (!changes) return;
@@ -247,21 +247,21 @@ function draw({ name, code, values, frame }) {
 }
 
 /**
- * End what Python waits for. This runs only while Python waits, so the signal that ends loops is
- * taken back: it would end what follows the wait.
+ * End what Python waits for. This runs only while Python waits, so the signal, which is meant for loops, is cleared:
+ * it would interrupt the code after the wait.
  *
  * @param {number} id
  */
 function interrupt(id) {
-  if (id !== current) return; // it has ended meanwhile
+  if (id !== current) return; // the command has already ended
   signals.clear();
   settleSignals(() => python.interrupt());
 }
 
 /**
- * Python calls it, of an interrupt.
+ * Called by Python on an interrupt.
  *
- * @param {boolean} ofBridge whether what waits for the GPU is ended, too
+ * @param {boolean} ofBridge whether to end waits for the GPU, too
  */
 function endPromises(ofBridge) {
   if (ofBridge) bridge.interrupt();
@@ -272,8 +272,8 @@ function endPromises(ofBridge) {
 }
 
 /**
- * Do something in Python that no signal breaks off. One that Python has taken, and would raise at its next chance, is
- * seen before (python/interrupts.py).
+ * Do something in Python that no signal may interrupt. A signal that Python has received and not yet raised is handled
+ * first (python/interrupts.py).
  *
  * @template Result
  * @param {() => Result} work
@@ -283,14 +283,14 @@ function settleSignals(work) {
     try {
       py.checkInterrupt();
     } catch (error) {
-      if (isFatal(error)) throw error; // else it is of a handler of the program's own
+      if (isFatal(error)) throw error; // else it is from a signal handler of the program
     }
     return work();
   });
 }
 
 /**
- * Answer a query between two commands; while one runs there is no answer.
+ * Answer a query between two commands; while a command runs the answer is null.
  *
  * @param {import("./protocol.js").QueryCommand} query
  */
@@ -325,7 +325,7 @@ function resize(columns) {
 /**
  * Ask the page for a line.
  *
- * @returns {Promise<string | undefined>} undefined where nobody can be asked
+ * @returns {Promise<string | undefined>} undefined if there is no answer
  */
 function request() {
   outbox.flush();
@@ -337,7 +337,7 @@ function request() {
 
 /**
  * @param {string | null} line
- * @param {number} question that it answers; it may be over
+ * @param {number} question the request that it answers, which may have ended
  */
 function take(line, question) {
   if (question !== answered || questions.length === 0) return;
@@ -346,21 +346,21 @@ function take(line, question) {
   if (questions.length > 0) report({ kind: "asking", id: current, question: answered });
 }
 
-/** Nobody is there any more to answer those who wait for a line. */
+/** Resolve all pending requests for a line without an answer. */
 function dropQuestions() {
   answered += questions.length;
   for (const resolve of questions.splice(0)) resolve();
 }
 
 /**
- * The session turns every exception into an outcome; this is for an interrupt in its last lines.
+ * The outcome of an interrupt in the session's last lines; it turns all other exceptions into outcomes itself.
  *
  * @param {unknown} error
  * @returns {Outcome}
  */
 function failure(error) {
   const text = error instanceof Error ? error.message : String(error);
-  // Pyodide gives it no message where it came while the message was made.
+  // Pyodide gives it no message if it arrived while the message was being made.
   const { type } = /** @type {{ type?: string }} */ (error ?? {});
   const interrupted = type === "KeyboardInterrupt" || /KeyboardInterrupt/.test(text);
   const shown = interrupted ? "KeyboardInterrupt" : text;

@@ -1,8 +1,8 @@
 // needs: bits.wgsl arithmetic.wgsl
-// Functions of the library for a device whose fma rounds once, which WGSL does not promise: residuals are exact.
+// Library functions for devices whose fma rounds once, which WGSL does not promise. Residuals are then exact.
 
-// x / y, correctly rounded (0.5 ulp): the reciprocal and then the quotient are corrected by their residuals where no
-// step can leave the range of normal numbers. P. Markstein, "Computation of elementary functions on the IBM RISC
+// x / y, correctly rounded (0.5 ulp): the reciprocal and then the quotient are corrected by their residuals, if no step
+// can leave the range of normal numbers. P. Markstein, "Computation of elementary functions on the IBM RISC
 // System/6000 processor", IBM J. Res. Dev. 34 (1990).
 fn divide_f32(x: f32, y: f32) -> f32 {
   let ax = bitcast<u32>(x) & 0x7fffffffu;
@@ -18,7 +18,7 @@ fn divide_f32(x: f32, y: f32) -> f32 {
   return divide_by_integers_f32(x, y);
 }
 
-// The square root, correctly rounded (0.5 ulp): the device's own, corrected by its residual. Markstein, as above.
+// The square root, correctly rounded (0.5 ulp): the device's result, corrected by its residual. Markstein, as above.
 fn sqrt_f32(x: f32) -> f32 {
   if (bitcast<u32>(x) - 0x10000000u < 0x6f800000u) {  // 2^-95 to inf
     let estimate = sqrt(x);

@@ -1,5 +1,5 @@
 // needs: bits.wgsl arithmetic.wgsl
-// Functions of the library as the device has them: right where it rounds as IEEE 754 says, which WGSL does not promise.
+// Library functions as the device implements them, for devices that round as in IEEE 754, which WGSL does not promise.
 
 // x / y. Correctly rounded (0.5 ulp) on such a device.
 fn divide_f32(x: f32, y: f32) -> f32 { return x / y; }

@@ -1,4 +1,4 @@
-"""What every kind of step needs: choosing lines, shapes and axes; adding lines and leaves."""
+"""The base of all kinds of steps: chooses lines, shapes and axes; adds lines and leaves."""
 
 from __future__ import annotations
 

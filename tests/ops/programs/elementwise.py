@@ -1,4 +1,4 @@
-"""Steps that compute element by element: arithmetic, comparison, selection, conversion."""
+"""Elementwise steps: arithmetic, comparison, selection, conversion."""
 
 from __future__ import annotations
 

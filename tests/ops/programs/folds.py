@@ -1,4 +1,4 @@
-"""Steps that fold: reductions, rows against their own fold, products of matrices."""
+"""Steps that reduce: reductions, rows combined with their own reduction, matrix products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes a random program out of steps of all kinds."""
+"""Makes a random program from steps of all kinds."""
 
 from __future__ import annotations
 

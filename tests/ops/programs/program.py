@@ -1,4 +1,4 @@
-"""A program: lines, their data, and which tensors are kept."""
+"""A program: its lines, their data, and the tensors that it keeps."""
 
 from __future__ import annotations
 

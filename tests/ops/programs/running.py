@@ -1,4 +1,4 @@
-"""Runs a program on a device, compares, and finds the shortest part that goes wrong."""
+"""Runs a program on a device, compares the values, and finds the shortest part that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value of a line, with a bound of its error, and what the steps make of such values."""
+"""The value of a line with a bound of its error, and the effect of each step on both."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
-"""Times py_tensor, and what it is compared with, on whatever adapter the browser has.
+"""Times py_tensor and the libraries it is compared with, on the browser's adapter.
 
 usage: python3 -m tests.perf.bench [--suite NAME]... [--case TEXT]... [--peers] [--native]
                                    [--json FILE] [--rounds N] [--list] [--no-setup]
 
-    npm run bench                                   py_tensor alone, every suite but the page's
-    npm run bench -- --peers --json out.json        beside tfjs and jax-js, figures kept
-    npm run bench -- --native                       beside py_tensor without a browser
+    npm run bench                                   only py_tensor, all suites but the page's
+    npm run bench -- --peers --json out.json        with tfjs and jax-js, and save the figures
+    npm run bench -- --native                       with py_tensor outside a browser
     npm run bench -- --suite matmul --case 1024     some cases
     python3 -m tests.perf.bench --no-setup --peers  with a built page, Python and a browser
                                                     (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
 
-Where PyTorch finds a CUDA device it is timed too. How is said in measure.py, and in report.py
-what the JSON holds. The table gives the kernels of an op, py_tensor's median time, how far
-samples lie apart, the kernels' time by the GPU's own clock, the rate by the case's bytes or
-flops, and that rate as a part of what a plain copy, or a kernel of nothing but multiply-adds,
-reaches here. "× peer" is how many times as fast as the faster of tfjs and jax-js it is, "of
-PyTorch" its time as a multiple of PyTorch's.
+PyTorch is timed too if it finds a CUDA device. measure.py describes the method, report.py the
+JSON. The table gives the number of kernels of an op, py_tensor's median time, the spread of its
+samples, the kernels' GPU time by timestamps, the rate by the case's bytes or flops, and that rate
+as a fraction of the rate of a plain copy, or of a kernel of multiply-adds, on this device.
+"× peer" is the speed relative to the faster of tfjs and jax-js, "of PyTorch" the time as a
+multiple of PyTorch's.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What the benchmarks of the command line compute, in py_tensor's words: suites of cases, as data.
+"""The cases of the command-line benchmarks, written for py_tensor: suites of cases, as data.
 
-A case has the form of the panel's (`web/worker/python/benchmarks.py`), whose own cases are used
-where they fit. What the other libraries write for a case stands with them, under its name: in
-`pytorch.py` and in `web/worker/peers/*_cases.js`. This module runs on the host, which knows the
-right answers, and in the page's worker, which computes; so it imports nothing that either of them
-lacks.
+Cases have the form of the panel's (`web/worker/python/benchmarks.py`), whose own cases are used
+where they fit. The versions for other libraries are in `pytorch.py` and in
+`web/worker/peers/*_cases.js`, under the case's name. This module runs on the host, which knows the
+expected results, and in the page's worker, which computes. So it imports nothing that either of
+them lacks.
 """
 
 from __future__ import annotations

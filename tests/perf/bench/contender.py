@@ -1,4 +1,4 @@
-"""What the benchmarks ask of a library, wherever it runs."""
+"""The interface of the benchmarks to a library, wherever it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""py_tensor and its peers as contenders, all in one page of one browser."""
+"""py_tensor and other libraries as contenders, all in one page of one browser."""
 
 from __future__ import annotations
 

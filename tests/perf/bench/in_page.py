@@ -1,6 +1,6 @@
-"""Brings operands to the Pyodide worker, where `sampling.py` computes with them.
+"""Loads operands into the Pyodide worker, where `sampling.py` computes with them.
 
-`in_browser.py` calls both as code of the page's session.
+`in_browser.py` calls both by running code in the page's session.
 """
 
 from __future__ import annotations

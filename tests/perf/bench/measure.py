@@ -1,13 +1,15 @@
-"""Times one case on every contender: checked, interleaved, by one rule.
+"""Checks one case on every contender and times it, interleaved and by the same method.
 
-The rule. A sample is a number of calls of the case's op, each with a result of its own, all of
-which are kept and done before the clock is read: the GPU's work lies inside. There are so many
-calls that a sample takes some milliseconds. A contender first runs until its samples agree (so
-everything is compiled and planned), and its answers are compared with float64. Then the rounds
-begin: one sample of each contender, in turn, so that whatever else the machine does meets all of
-them. At the end the answers of the very last sample are compared again. py_tensor counts its
-dispatches meanwhile, and every sample must have as many as its calls need: nothing shared is timed
-twice. One dispatch may do for several small independent calls, each of which stores its result.
+A sample is a number of calls of the case's op, each with its own result. All results are kept and
+complete before the clock is read, so the time includes the GPU's work. There are enough calls for a
+sample to take a few milliseconds.
+
+A contender first runs until its samples agree, so that everything is compiled and planned, and its
+results are compared with float64. Then, in each round, every contender takes one sample in turn, so
+that disturbances by other programs affect them all. At the end the results of the last sample are
+checked again. The dispatches of py_tensor are counted: every sample must have as many as its calls
+need, so that no result shared by several calls is counted as several. One dispatch may serve
+several small independent calls, each of which stores its result.
 """
 
 from __future__ import annotations
@@ -26,27 +28,27 @@ from tests.perf.bench.contender import Contender, MissingError, Sample
 from tests.perf.bench.operands import Array, Made, make
 
 PLACES = 4096
-"""Larger results are checked at so many places: the first, the last and others at random."""
+"""The most elements checked of a result: the first, the last, and others at random."""
 RESULTS = 8
-"""The most results that one dispatch stores, if they are small: ops need so many at least."""
+"""The most small results that one dispatch may store; this limits how few dispatches are valid."""
 AGREED = 0.1
-"""Two samples agree that are apart by no more than this part."""
+"""The largest relative difference between two samples that agree."""
 WARM_UPS = 6
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is spent on a case."""
+    """The effort spent on a case."""
 
     rounds: int
     sample_seconds: float
-    """What a sample should take at least,"""
+    """The minimum duration of a sample, unless one of the next two limits is reached."""
     most_calls: int
-    """with no more calls than this,"""
+    """The most calls in a sample."""
     result_bytes: int
-    """nor larger results altogether."""
+    """The most memory for a sample's results."""
     case_seconds: float
-    """Once a contender has taken as long it warms up no further, or gets no further rounds."""
+    """A contender that has taken this long ends its warm-up, or gets no further rounds."""
 
 
 ON_HARDWARE = Effort(11, 0.01, 200, 2**32, 2.0)
@@ -54,7 +56,7 @@ ON_SOFTWARE = Effort(5, 0.03, 20, 2**28, 0.7)
 
 
 class WrongError(Exception):
-    """An answer is wrong, or took another number of kernels than it may."""
+    """A result is wrong, or took an unexpected number of kernels."""
 
 
 @dataclass

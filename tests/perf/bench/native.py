@@ -1,4 +1,4 @@
-"""py_tensor without a browser, on the same adapter: a contender by `--native`."""
+"""py_tensor outside a browser, on the same adapter: a contender with `--native`."""
 
 from __future__ import annotations
 

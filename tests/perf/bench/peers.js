@@ -1,6 +1,6 @@
 /**
- * The page's contenders (`web/worker/peers`), for the command line: `in_browser.py` starts them in the page itself
- * and calls the methods of `peers[name]`, and `prepare`, which gets the operands from the server.
+ * The page's contenders (`web/worker/peers`) for the command line. `in_browser.py` starts them in the page itself, and
+ * calls the methods of `peers[name]` and `prepare`, which fetches the operands from the server.
  */
 
 /** @typedef {typeof import("../../../web/worker/peers/contender.js")} Contenders */

@@ -1,4 +1,4 @@
-"""PyTorch on CUDA in eager mode, TF32 off: a contender where the machine has it."""
+"""PyTorch on CUDA in eager mode, TF32 off: a contender if the machine has it."""
 
 from __future__ import annotations
 

@@ -1,22 +1,20 @@
-"""The benchmarks' figures: as a table, row by row while they come, and as JSON.
+"""The benchmarks' figures: as a table, printed row by row as they arrive, and as JSON.
 
-The JSON is one object. `schema` is the number of its form, `SCHEMA`; it grows when a reader has
-to know.
+The JSON is one object. `schema` is the version of its format, `SCHEMA`; it increases with changes
+that affect readers.
 
-- `date`, `command`, `machine` (of the host: platform, CPUs, Python), `browser`, `adapter` (what
-  WebGPU says of it), `software` (whether it is a software adapter), `versions` (of every
-  contender);
-- `effort`: what `measure.Effort` says;
-- `probes`: `copy` and `multiplyAdd`, each with `unit`, `work` (bytes or flops of one dispatch),
-  `dispatches` in a sample, `seconds` (for one dispatch, in each sample, before and after all
-  cases) and `rate` (the median's, in 10**9 of the unit); `readOfOne` and `readOfHundred`, with
-  the `seconds` from the call to a number that so many small dispatches compute, JavaScript alone;
-- `results`: one object for each case, with `suite`, `case`, `size`, `flops`, `bytes`, `unit`,
-  `ops` (that one call stands for), and `contenders`: by name what `measure.Outcome` says, times
-  in seconds for one op, where measured also `median`, `least`, `most`, `spread` (half the
-  distance between the quartiles, as a part of the median), `rate` and `part_of_probe`; and the
-  `ratios` of py_tensor: `best_peer` (how many times as fast as the fastest of the other WebGPU
-  libraries) and `pytorch` (its time in PyTorch's).
+- `date`, `command`, `machine` (the host: platform, CPUs, Python), `browser`, `adapter` (WebGPU's
+  description), `software` (whether it is a software adapter), `versions` (of every contender);
+- `effort`: the fields of `measure.Effort`;
+- `probes`: `copy` and `multiplyAdd`, each with `unit`, `work` (bytes or flops per dispatch),
+  `dispatches` per sample, `seconds` (per dispatch, for each sample, before and after all cases)
+  and `rate` (of the median, in 10**9 of the unit); `readOfOne` and `readOfHundred`, with the
+  `seconds` to compute one number by 1 or 100 small dispatches and read it, in JavaScript only;
+- `results`: one object per case, with `suite`, `case`, `size`, `flops`, `bytes`, `unit`, `ops`
+  (per call), and `contenders`: by name, the fields of `measure.Outcome`, with times in seconds per
+  op; if measured, also `median`, `least`, `most`, `spread` (half the interquartile range, relative
+  to the median), `rate` and `part_of_probe`; and the `ratios` of py_tensor: `best_peer` (speed
+  relative to the fastest of the other WebGPU libraries) and `pytorch` (time relative to PyTorch's).
 """
 
 from __future__ import annotations

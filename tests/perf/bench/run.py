@@ -1,4 +1,4 @@
-"""A run of the benchmarks: which cases and contenders, in which order; what is shown and kept."""
+"""A run of the benchmarks: selects and orders cases and contenders, shows and saves the results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The half of the benchmarks in which py_tensor computes and is timed, in whatever Python runs it.
+"""The part of the benchmarks in which py_tensor computes and is timed, in the Python that runs it.
 
-In the page's worker `in_page.py` brings the operands; without a browser, `native.py` does. Then
-come any number of `sample`, `values` and `gpu_seconds`, and `release`. Each gives what JSON holds.
+`in_page.py` loads the operands in the page's worker, `native.py` outside a browser. Then follow any
+number of calls of `sample`, `values` and `gpu_seconds`, and one of `release`. Each returns values
+that JSON can represent.
 """
 
 from __future__ import annotations

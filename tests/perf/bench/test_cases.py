@@ -1,4 +1,4 @@
-"""What the benchmarks compute is right: on the cpu device, at sizes that take no time."""
+"""The benchmarks' cases compute correct results: on the cpu device, at small sizes."""
 
 from __future__ import annotations
 

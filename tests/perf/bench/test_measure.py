@@ -1,4 +1,4 @@
-"""The rule of timing, on contenders made for it."""
+"""The timing method, on fake contenders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What named expressions take: kernels, dispatches, and nothing new from the second time on."""
+"""Named expressions: their kernels and dispatches, and nothing compiled the second time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Counting:
 
 @pytest.fixture(params=["gpu", "software"])
 def place(request: pytest.FixtureRequest, gpu: GPU) -> GPU:
-    """A device whose kernels are chosen for either kind of adapter."""
+    """A device with the kernels for a GPU, and one with those for a software adapter."""
     software = request.param == "software"
     gpu.backend.profile = replace(gpu.backend.profile, software=software, max_buffers=10)
     gpu.backend.pending_work = gpu.backend.ahead_work = 2**62  # nothing runs but what is asked for

@@ -1,8 +1,8 @@
-"""How many programs one expression is compiled to over many shapes: a closed list of variants.
+"""The number of programs compiled for one expression over many shapes is bounded.
 
-Each row of the table is an expression over random shapes of one rank, sizes of 1, odd and large
-ones among them. Its kernels, told apart by what they compute, may have as many programs as `MOST`
-says, for a GPU and for a software adapter.
+Each row of the table is an expression over random shapes of one rank, including sizes that are 1,
+odd or large. Each of its distinct kernels may have at most `MOST` programs, for a GPU and for a
+software adapter.
 """
 
 from __future__ import annotations

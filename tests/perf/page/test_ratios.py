@@ -1,7 +1,7 @@
-"""In the page: how fast kernels are beside simpler ones of the same work, on whatever adapter.
+"""In the page: the speed of kernels relative to simpler ones with the same work, on any adapter.
 
-No absolute times. Both sides take turns, and of each the fastest round counts: on a busy machine
-that is the one that nothing disturbed.
+There are no absolute times. Both sides take turns, and the fastest round of each counts: on a busy
+machine, that round was disturbed least.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 /**
- * The choices among kernels that were found best, kept for the next visit: a record for each adapter.
+ * The best tuning choices, kept for the next visit: one record per adapter.
  *
- * What is found in one build of the page or one browser says nothing of another: its compiler may
- * differ, or the kernels. Such a record is passed over, and the next one takes its place.
+ * Choices do not carry over to another build of the page or another browser, because the kernels or
+ * the shader compiler may differ. Such a record is ignored and later replaced.
  */
 
 import { currentBuild } from "../files.js";
@@ -11,9 +11,9 @@ import { inStore, within } from "./database.js";
 /** @typedef {{ build: string, browser: string, text: string }} Kept */
 
 const CHOICES = { database: "py_tensor choices", store: "adapters" };
-/** On which others of this origin hear that something else is kept. */
+/** The channel that tells other workers of this origin about new choices. */
 const NEWS = "py_tensor choices";
-/** The device is asked for meanwhile, which takes about as long as a database that answers at all. */
+/** The device is requested at the same time, which takes about as long as a working database. */
 const PATIENCE_TO_FIND_MS = 500;
 const PATIENCE_TO_KEEP_MS = 5000;
 
@@ -41,8 +41,8 @@ export const choiceStore = {
 };
 
 /**
- * @param {() => void} listener called when another worker has kept choices
- * @returns {() => void} ends that
+ * @param {() => void} listener called when another worker has stored choices
+ * @returns {() => void} removes the listener
  */
 export function onChoicesKept(listener) {
   const news = new BroadcastChannel(NEWS);

@@ -1,13 +1,13 @@
-/** What the browser keeps for the next visit: IndexedDB, one database with one store for each purpose. */
+/** Storage for the next visit: IndexedDB, with one database and one object store for each purpose. */
 
-/** @typedef {{ database: string, store: string }} Place by their names */
+/** @typedef {{ database: string, store: string }} Place the names of the database and of the store */
 
 /**
  * @template T
  * @param {Place} place
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => IDBRequest<T>} ask
- * @returns {Promise<T>} what the request brought, once the transaction is complete
+ * @returns {Promise<T>} the result of the request, once the transaction is complete
  */
 export async function inStore(place, mode, ask) {
   const database = await open(place);
@@ -23,17 +23,17 @@ export async function inStore(place, mode, ask) {
   }
 }
 
-/** A database gave no answer in time. */
+/** A database did not respond in time. */
 export class Silent extends Error {}
 
-/** A patience is as many short waits: time in which this thread is busy, and hears no answer, is one of them. */
+/** A timeout is divided into this many short waits, so that one period of a busy thread counts as one of them only. */
 const WAITS = 10;
 
 /**
  * @template T
  * @param {Promise<T>} asked
  * @param {number} patience ms
- * @returns {Promise<T>} rejected by `Silent` where the answer does not come in time: a database may never give one
+ * @returns {Promise<T>} rejected with `Silent` if there is no answer in time, because a database may never respond
  */
 export async function within(asked, patience) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */

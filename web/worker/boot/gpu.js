@@ -1,4 +1,4 @@
-/** The device and the kernels of the most usual expressions, got ready without waiting for Python. */
+/** Prepares the device and the kernels of the most common expressions, without waiting for Python. */
 
 import { createBridge } from "../../bridge/index.js";
 import { fetchFile } from "../files.js";
@@ -8,18 +8,18 @@ import { choiceStore } from "./choices.js";
 /** @typedef {import("../../bridge/heap.js").PyodideHost} PyodideHost */
 
 /**
- * @param {PyodideHost} host whose `_module` may come later
- * @param {Promise<unknown>} time when there is time to compile
- * @returns {Bridge} which looks for the device by itself
+ * @param {PyodideHost} host its `_module` may be set later
+ * @param {Promise<unknown>} time resolves when there is time to compile
+ * @returns {Bridge} requests the device itself
  */
 export function prepareGpu(host, time) {
   const bridge = createBridge(host, { choiceStore });
-  compileUsual(bridge, time).catch(() => {}); // then Python asks for the device, and compiles what it uses
+  compileUsual(bridge, time).catch(() => {}); // on failure Python requests the device and compiles what it uses
   return bridge;
 }
 
 /**
- * Acquires the device as Python will, with the same trial: afterwards there is the one device.
+ * Acquires the device with the same trial as Python, which then gets the same device.
  *
  * @param {Bridge} bridge
  * @param {Promise<unknown>} time
@@ -34,7 +34,7 @@ async function compileUsual(bridge, time) {
 }
 
 /**
- * @param {string} name of a file that kernels.py made
+ * @param {string} name of a file made by kernels.py
  * @returns {Promise<any>}
  */
 async function fetchKernels(name) {

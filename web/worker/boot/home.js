@@ -1,28 +1,28 @@
 /**
- * The files of the user: what lies below the folder in which Python starts. The page keeps them, and gives them to
- * the next Python.
+ * The files of the user: everything below the folder in which Python starts. The page stores them and restores them
+ * in the next Python.
  */
 
 /** @typedef {import("../../page/sessions/store.js").File} File */
-/** @typedef {{ changed: File[], removed: string[], refused: string[] }} Changes refused: too large to be kept */
+/** @typedef {{ changed: File[], removed: string[], refused: string[] }} Changes refused: too large to be stored */
 /** @typedef {{ mtime: number, size: number }} Version */
-/** What of Emscripten's file system is used here. @typedef {any} FileSystem */
+/** Emscripten's file system. @typedef {any} FileSystem */
 
 export const HOME = "/home/pyodide";
-/** So much is kept of all files together. */
+/** The most bytes that are stored of all files together. */
 export const MOST_BYTES = 32 * 2 ** 20;
 const MOST_FILES = 1000;
 const DEEPEST = 16;
-/** What Python writes by itself. */
+/** Folders that Python itself writes. */
 const OF_PYTHON = new Set(["__pycache__"]);
 
 export class Home {
   /** @param {FileSystem} fs */
   constructor(fs) {
     this.fs = fs;
-    /** What the page was told of, or knows. @type {Map<string, Version>} */
+    /** The versions that the page knows of. @type {Map<string, Version>} */
     this.known = this.look();
-    /** Those of them that it did not get. @type {Set<string>} */
+    /** The files among them that are too large to be stored. @type {Set<string>} */
     this.refused = new Set();
   }
 
@@ -39,7 +39,7 @@ export class Home {
       try {
         this.fs.unlink(`${HOME}/${path}`);
       } catch {
-        // The program has removed it meanwhile.
+        // The program has removed it in the meantime.
       }
     }
     const found = this.look();
@@ -53,7 +53,7 @@ export class Home {
 
   /** @param {File} file */
   put({ path, bytes }) {
-    if (path.split("/").some((name) => name === "" || name === "..")) return; // it would lie elsewhere
+    if (path.split("/").some((name) => name === "" || name === "..")) return; // it would be outside the home folder
     const whole = `${HOME}/${path}`;
     try {
       this.fs.mkdirTree(whole.slice(0, whole.lastIndexOf("/")));
@@ -61,7 +61,7 @@ export class Home {
     } catch {}
   }
 
-  /** @returns {Changes | null} since the last call; null where there are none */
+  /** @returns {Changes | null} the changes since the last call; null if there are none */
   changes() {
     const found = this.look();
     const removed = [...this.known.keys()].filter((path) => !found.has(path) && !this.refused.has(path));
@@ -82,7 +82,7 @@ export class Home {
         changes.changed.push({ path, bytes: this.fs.readFile(`${HOME}/${path}`) });
       } else {
         if (!this.refused.has(path)) changes.refused.push(path);
-        if (this.known.has(path) && !this.refused.has(path)) removed.push(path); // what is kept of it is not it any more
+        if (this.known.has(path) && !this.refused.has(path)) removed.push(path); // the stored version is outdated
         this.refused.add(path);
       }
     }
@@ -97,13 +97,13 @@ export class Home {
     try {
       this.walk("", 0, found);
     } catch {
-      // The folder is gone, or changes as one looks.
+      // The folder was removed, or changed during the search.
     }
     return found;
   }
 
   /**
-   * @param {string} folder below the home folder, with a slash at its end unless it is that
+   * @param {string} folder path below the home folder with a trailing slash; "" for the home folder itself
    * @param {number} depth
    * @param {Map<string, Version>} found
    */

@@ -1,9 +1,9 @@
-/** The page's Python, and the bytecode of it and of the library, as web/build/bytecode.mjs packed them. */
+/** The page's Python modules, and the bytecode of these and of the library, as packed by web/build/bytecode.mjs. */
 
 import { fetchFile, unpacked } from "../files.js";
 
 /** @typedef {import("pyodide").PyodideInterface} PyodideInterface */
-/** @typedef {{ path: string, data: Uint8Array }} File its path is below /lib */
+/** @typedef {{ path: string, data: Uint8Array }} File the path is relative to /lib */
 
 const NEWLINE = 10;
 
@@ -21,7 +21,7 @@ export async function fetchModules() {
 }
 
 /**
- * Put them where Python looks for them. Bytecode is used where it was made from the source that is there.
+ * Installs the modules where Python finds them. Python uses bytecode that matches the installed source.
  *
  * @param {PyodideInterface} py
  * @param {File[]} files

@@ -1,4 +1,4 @@
-/** What every start of Python needs, under way at once. */
+/** The files that every start of Python needs; all downloads start immediately. */
 
 import { arrived, fetchFile, NotLoaded, unpacked, urlOf } from "../files.js";
 
@@ -9,18 +9,18 @@ export const STDLIB_URL = urlOf("pyodide/python_stdlib.bin");
 export const allowsPackages = self.location.search === "?packages=internet";
 
 export class Parts {
-  /** What fails rejects where it is awaited. */
+  /** A failed download rejects where it is awaited. */
   constructor() {
     const lock = allowsPackages ? "pyodide/distribution.json" : "pyodide/lock.json";
     /** Pyodide's lock file, of the packages there are. @type {Promise<any>} */
     this.lock = fetchFile(lock).then((response) => response.json());
     /** @type {Promise<typeof import("pyodide")>} */
     this.pyodide = module("pyodide/pyodide.mjs");
-    const engine = module("pyodide/pyodide.asm.js"); // Pyodide would ask for it later
-    /** Called as the largest part comes: on a slow line it takes a minute. */
+    const engine = module("pyodide/pyodide.asm.js"); // Pyodide would request it later
+    /** Called while the largest file arrives, which takes a minute on a slow connection. */
     this.onProgress = () => {};
     /**
-     * What Pyodide asks `fetch` for, and late, by its URL, until it has it.
+     * Files by URL that Pyodide requests late with `fetch`; each is removed when requested.
      *
      * @type {Map<string, Promise<Response>>}
      */
@@ -42,7 +42,7 @@ export class Parts {
 
   /**
    * @param {Response} response of the standard library
-   * @returns {Promise<Response>} what is in it, and nothing less
+   * @returns {Promise<Response>} its unpacked contents; rejects if they are incomplete
    */
   async whole(response) {
     const reader = /** @type {ReadableStream<Uint8Array<ArrayBuffer>>} */ (unpacked(response).body).getReader();
@@ -59,10 +59,10 @@ export class Parts {
   }
 
   /**
-   * Pyodide loaded with these parts. It waits for ever where it does not get a file; this rejects then.
+   * Loads Pyodide with these files. Pyodide waits forever for a missing file; this rejects instead.
    *
    * @template T
-   * @param {() => Promise<T>} load which asks `fetch` for what it needs
+   * @param {() => Promise<T>} load requests the files that it needs with `fetch`
    * @returns {Promise<T>}
    */
   async load(load) {

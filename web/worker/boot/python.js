@@ -1,8 +1,8 @@
 /**
- * Pyodide with the library and the page's own Python in it: booted plainly, or from a snapshot.
+ * Pyodide with the library and the page's Python modules, booted plainly or from a snapshot.
  *
- * Either way the same files are there and the same modules are imported; nothing of the page is
- * tied to them yet.
+ * Either way, the same files exist and the same modules are imported. Nothing is connected to the
+ * page yet.
  */
 
 import { urlOf } from "../files.js";
@@ -15,21 +15,21 @@ import { installSnapshot } from "./snapshot.js";
 /** @typedef {import("./snapshot.js").Snapshot} Snapshot */
 
 /**
- * @typedef {object} Output where Python's lines go while nothing else takes them
+ * @typedef {object} Output receives Python's output before the streams are redirected
  * @property {(line: string) => void} stdout
  * @property {(line: string) => void} stderr
  *
- * @typedef {Output & { signals: import("./signals.js").Signals }} Options signals: what ends Python's loops, and a boot
- *   that is not wanted any more
+ * @typedef {Output & { signals: import("./signals.js").Signals }} Options signals: interrupt Python's loops, and a boot
+ *   that is no longer wanted
  */
 
-/** The shortest WebAssembly: a magic number and a version. */
+/** The shortest WebAssembly module: a magic number and a version. */
 const NOTHING = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
 /**
  * @param {Parts} parts
  * @param {Options} options
- * @param {{ toSnapshot?: boolean }} [purpose] whether a snapshot is to be made of it
+ * @param {{ toSnapshot?: boolean }} [purpose] whether a snapshot will be made of it
  * @returns {Promise<PyodideInterface>}
  */
 export async function bootPlainly(parts, options, { toSnapshot = false } = {}) {
@@ -43,7 +43,7 @@ export async function bootPlainly(parts, options, { toSnapshot = false } = {}) {
 }
 
 /**
- * Rejects where the snapshot does not fit; then a plain boot is still possible.
+ * Rejects if the snapshot does not fit; a plain boot is still possible then.
  *
  * @param {Snapshot} snapshot
  * @param {Parts} parts
@@ -58,7 +58,7 @@ export async function bootFromSnapshot(snapshot, parts, options) {
 
 /**
  * @param {Parts} parts
- * @param {Options & Record<string, unknown>} options those of Pyodide as well
+ * @param {Options & Record<string, unknown>} options including Pyodide's own options
  */
 async function load(parts, { signals, ...options }) {
   const { loadPyodide } = await parts.pyodide;
@@ -77,7 +77,7 @@ async function load(parts, { signals, ...options }) {
   return py;
 }
 
-/** Where WebAssembly is not allowed, Pyodide says nothing and waits for ever. */
+/** Throws if WebAssembly is not allowed; Pyodide would wait forever without a message. */
 function requireWebAssembly() {
   if (typeof WebAssembly === "undefined") throw new Error("This browser has no WebAssembly, which Python needs.");
   try {

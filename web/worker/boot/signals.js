@@ -1,5 +1,5 @@
 /**
- * What is used of Python's C interface, which Pyodide exports.
+ * The functions of Python's C interface that are used here; Pyodide exports them.
  *
  * @typedef {object} PythonModule
  * @property {() => number} _PyErr_CheckSignals
@@ -11,8 +11,8 @@
  */
 
 /**
- * A WebAssembly module whose function takes a pointer and returns what the imported function does: a pending call
- * that handles signals. (A function of JavaScript would do the same, but a handler below it could not wait.)
+ * A WebAssembly module whose function takes a pointer and returns the result of the imported function: a pending call
+ * that handles signals. (A JavaScript function would do the same, but a handler called through it could not wait.)
  *
  *   (module (import "_" "_" (func (result i32))) (func (export "_") (param i32) (result i32) call 0))
  */
@@ -26,27 +26,27 @@ const PENDING_CALL = new Uint8Array([
 ]);
 
 /**
- * What Python looks at for signals while it runs: a byte that the page writes to.
+ * The byte that Python checks for signals while it runs; the page writes to it.
  *
- * CPython reads it every so many instructions and writes 0 after that, whatever it has read: on the byte itself, that
- * wipes out a signal which the page wrote in between (4 of 100, in a tight loop).
+ * CPython reads it at regular intervals and then writes 0, whatever it has read. On the byte itself, that would erase a
+ * signal that the page wrote in between (4 of 100 signals in a tight loop).
  */
 export class Signals {
   /** @type {PythonModule | null} */
   #python = null;
-  /** The thread state that CPython tells of signals. */
+  /** The thread state that CPython notifies of signals. */
   #first = 0;
-  /** Where CPython finds the pending call, once there was one. */
+  /** The function pointer of the pending call, once it was made. */
   #pendingCall = 0;
 
-  /** @param {SharedArrayBuffer | null} shared null where no memory can be shared: no signal ever comes */
+  /** @param {SharedArrayBuffer | null} shared null if memory cannot be shared; no signal arrives then */
   constructor(shared) {
     this.byte = new Uint8Array(shared ?? new ArrayBuffer(1));
     this.taken = 0;
     this.isDeferred = false;
   }
 
-  /** Read and written by CPython, to which this is an array. */
+  /** CPython reads and writes element 0; to CPython, this object is an array. */
   get 0() {
     this.taken = this.isDeferred ? 0 : this.byte[0];
     if (this.taken !== 0) this.tellRunningState();
@@ -57,17 +57,18 @@ export class Signals {
     if (this.taken !== 0) this.clear();
   }
 
-  /** @param {PythonModule} python that runs no program yet: its thread state is the first one */
+  /** @param {PythonModule} python runs no program yet, so its thread state is the first one */
   attach(python) {
     this.#python = python;
     this.#first = python._PyThreadState_GetUnchecked();
   }
 
   /**
-   * Tell the thread state whose code runs. CPython tells the first one, whose code is to handle signals; but Pyodide
-   * swaps states as programs wait for one another, and may be left with another one (a task that began to wait before
-   * the program, and was done before it, is enough): no loop could be interrupted from then on. So CPython is given a
-   * pending call that handles signals. It tells a state of pending calls when that state takes the interpreter's lock.
+   * Notifies the thread state whose code runs. CPython notifies the first state, whose code should handle signals.
+   * However, Pyodide swaps states when programs wait for each other, and may end up with another state (for example, if
+   * a task began to wait before the program and finished before it). No loop could be interrupted from then on.
+   * Therefore CPython is given a pending call that handles signals; a state is notified of pending calls when it takes
+   * the interpreter's lock.
    */
   tellRunningState() {
     const python = this.#python;
@@ -84,7 +85,7 @@ export class Signals {
   }
 
   /**
-   * What comes meanwhile is for the program, not for this work of the page's.
+   * Runs work of the page during which signals are deferred, because they are meant for the user's program.
    *
    * @template Result
    * @param {() => Result} work

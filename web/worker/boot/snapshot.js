@@ -1,35 +1,35 @@
 /**
- * A snapshot: Python's memory with all that was imported, and the files that go with it.
+ * A snapshot: Python's memory with all imported modules, and the files that belong to it.
  *
- * Pyodide's own snapshot (an undocumented option) is the Wasm memory alone. Its file system lives in
- * JavaScript, as does the list of loaded packages, so both are kept beside it.
+ * Pyodide's own snapshot (an undocumented option) is only the Wasm memory. The file system and the
+ * list of loaded packages are in JavaScript, so both are stored with it.
  */
 
 /** @typedef {import("pyodide").PyodideInterface} PyodideInterface */
 
 /**
  * @typedef {object} Snapshot
- * @property {Uint8Array} memory as Pyodide wants it
- * @property {ArrayBuffer} digest SHA-256 of all else
+ * @property {Uint8Array} memory in Pyodide's format
+ * @property {ArrayBuffer} digest SHA-256 of everything else
  * @property {{ path: string, data: Uint8Array }[]} files
- * @property {Record<string, string>} packages from their names to where they came from
+ * @property {Record<string, string>} packages name -> origin
  */
 
-/** What is there after a boot and not in Pyodide's own files. */
+/** The folders that a boot adds to Pyodide's own files. */
 const FOLDERS = ["/lib/python3.13/site-packages", "/lib/py_tensor_page"];
 
 /**
- * The snapshot of a Python that has run nothing of the user's, and will not be used any more.
+ * Takes a snapshot of a Python that has not run user code and will not be used again.
  *
  * @param {PyodideInterface} py booted with `toSnapshot`
  * @returns {Promise<Snapshot>}
  */
 export async function takeSnapshot(py) {
   py.runPython("import py_tensor_page.preload; py_tensor_page.preload.before_snapshot()");
-  py.setInterruptBuffer(/** @type {any} */ (undefined)); // whoever loads it has another one
+  py.setInterruptBuffer(/** @type {any} */ (undefined)); // the worker that loads it sets its own
   const files = FOLDERS.flatMap((folder) => filesIn(py, folder));
   const packages = { ...py.loadedPackages };
-  for (const name of Object.keys(packages)) delete py.loadedPackages[name]; // or it refuses
+  for (const name of Object.keys(packages)) delete py.loadedPackages[name]; // otherwise Pyodide refuses
   const memory = /** @type {any} */ (py).makeMemorySnapshot();
   return { memory, digest: await digestOf({ memory, files, packages }), files, packages };
 }
@@ -51,7 +51,7 @@ export function installSnapshot(py, { files, packages }) {
 
 /**
  * @param {Snapshot} snapshot
- * @returns {Promise<boolean>} whether it is what was kept
+ * @returns {Promise<boolean>} whether it is undamaged
  */
 export async function isIntact(snapshot) {
   const [found, kept] = [new Uint8Array(await digestOf(snapshot)), new Uint8Array(snapshot.digest)];

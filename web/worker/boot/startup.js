@@ -1,4 +1,4 @@
-/** A start of Python by the fastest way there is: from the snapshot of an earlier visit, or plainly. */
+/** Starts Python in the fastest way possible: from the snapshot of an earlier visit, or plainly. */
 
 import { NotLoaded } from "../files.js";
 import { Parts } from "./parts.js";
@@ -17,8 +17,8 @@ export class StartUp {
   /**
    * @param {import("./python.js").Options} options
    * @param {object} how
-   * @param {boolean} how.distrusted whether a boot from the snapshot has come to nothing before
-   * @param {(boot: Boot) => void} how.onStart called when Python begins to load, and how
+   * @param {boolean} how.distrusted whether an earlier boot from the snapshot did not finish
+   * @param {(boot: Boot) => void} how.onStart called when Python begins to load
    * @returns {Promise<{ py: PyodideInterface, boot: Boot }>}
    */
   async boot(options, { distrusted, onStart }) {
@@ -28,7 +28,7 @@ export class StartUp {
       try {
         return { py: await bootFromSnapshot(snapshot, this.parts, options), boot: "snapshot" };
       } catch (error) {
-        if (error instanceof NotLoaded) throw error; // which is not the snapshot's fault
+        if (error instanceof NotLoaded) throw error; // not the snapshot's fault
         await condemn(key, String(error));
       }
     } else if (snapshot) {
@@ -44,12 +44,12 @@ async function findKept() {
     const key = await currentKey();
     return { key, snapshot: await findSnapshot(key) };
   } catch {
-    return { key: "", snapshot: null }; // build.json is missing: the plain boot will tell what else is
+    return { key: "", snapshot: null }; // build.json is missing; the plain boot will report what else is
   }
 }
 
 /**
- * Put a note in a snapshot's place: to make it again would end in the same way.
+ * Replaces a snapshot by a note that it is unusable, because a new one would fail in the same way.
  *
  * @param {string} key
  * @param {string} reason

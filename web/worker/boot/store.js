@@ -1,8 +1,8 @@
 /**
- * Where the browser keeps the snapshot: IndexedDB, one record at most.
+ * The browser's storage of the snapshot: IndexedDB, with at most one record.
  *
- * Reading 21 MB takes 10 ms there, 15 to 30 in the origin's private file system, 40 from a Cache,
- * and 140 where it was compressed (to 5.5 MB).
+ * Reading 21 MB takes 10 ms from IndexedDB, 15 to 30 ms from the origin private file system, 40 ms
+ * from a Cache, and 140 ms if it is compressed (to 5.5 MB).
  */
 
 import { currentBuild } from "../files.js";
@@ -10,15 +10,15 @@ import { inStore, within } from "./database.js";
 import { isIntact } from "./snapshot.js";
 
 /** @typedef {import("./snapshot.js").Snapshot} Snapshot */
-/** @typedef {Snapshot | { unusable: string }} Kept the snapshot, or why none is to be made */
+/** @typedef {Snapshot | { unusable: string }} Kept the snapshot, or why none should be made */
 
 const SNAPSHOTS = { database: "py_tensor boot", store: "snapshots" };
-/** A database that does not answer must not keep Python from starting. */
+/** A database that does not respond must not keep Python from starting. */
 const PATIENCE_MS = 1500;
 
 /**
- * What a snapshot depends on: every file of the page, the browser, and what Python takes over from
- * it when it starts, its language and its time zone.
+ * The key of a snapshot. It depends on every file of the page, the browser, and the browser settings
+ * that Python reads when it starts: the language and the time zone.
  *
  * @returns {Promise<string>}
  */
@@ -30,16 +30,16 @@ export async function currentKey() {
 
 /**
  * @param {string} key
- * @returns {Promise<Kept | null>} null where nothing is kept under this key, or nothing can be read
+ * @returns {Promise<Kept | null>} null if nothing is stored under this key, or it cannot be read
  */
 export async function find(key) {
   const asked = inStore(SNAPSHOTS, "readonly", (store) => store.get(key));
   const kept = await within(asked, PATIENCE_MS).catch(() => null);
-  return typeof kept === "object" ? (kept ?? null) : null; // of another type, a browser has damaged it
+  return typeof kept === "object" ? (kept ?? null) : null; // another type means damaged storage
 }
 
 /**
- * The snapshot under this key, if it is sound; one that is not is removed.
+ * The snapshot under this key if it is intact; a damaged one is removed.
  *
  * @param {string} key
  * @returns {Promise<Snapshot | null>}
@@ -53,7 +53,7 @@ export async function findSnapshot(key) {
 }
 
 /**
- * Keep this, and nothing older. Rejects where there is no room, or no storage at all.
+ * Stores a record and removes older ones. Rejects if there is no space or no storage.
  *
  * @param {string} key
  * @param {Kept} kept

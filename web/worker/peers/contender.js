@@ -1,7 +1,7 @@
 /**
- * Another library as a contender of the benchmarks, on a device of its own: for each case `prepare`, any number
- * of `sample` and `values`, and `release`. The page runs it in a worker (`worker.js`), the command line in its
- * page (`tests/perf/bench/peers.js`).
+ * Another library as a contender in the benchmarks, on its own device. For each case: `prepare`, then any number of
+ * `sample` and `values`, then `release`. The page runs it in a worker (`peer_worker.js`); the command-line benchmarks
+ * run it in their page (`tests/perf/bench/peers.js`).
  */
 
 import { scheduleFor, Waiter } from "../../bridge/waiting.js";
@@ -11,36 +11,36 @@ import { Meter } from "./meter.js";
  * @typedef {"tfjs" | "jax-js"} PeerName
  *
  * @typedef {object} Operand
- * @property {(Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer>)[]} parts all of it; or a row, and a column that
- *   is added to it
- * @property {number[]} shape as it lies in memory
+ * @property {(Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer>)[]} parts all elements; or a row, and a column to
+ *   add to it
+ * @property {number[]} shape the shape in memory
  *
  * @typedef {"all" | "each" | "number"} Finish what a sample waits for: all calls together, each call, or the number
- *   that each call gives
+ *   that each call returns
  *
  * @typedef {{ name: string, finish: Finish, operands: Operand[] }} CaseSpec
  */
 
 /**
- * What the libraries have in common: how calls are timed. They differ in how a tensor is made, freed and read.
+ * The interface of a library. Timing is common to all; they differ in how a tensor is made, freed and read.
  *
  * @template T
  * @typedef {object} Library
  * @property {GPUDevice} device
  * @property {string} version
- * @property {Record<string, (...x: any[]) => T | T[]>} cases what it writes for a case, by the case's name
- * @property {(data: Float32Array | Int32Array) => T} tensor of one dimension
+ * @property {Record<string, (...x: any[]) => T | T[]>} cases name of a case -> the library's implementation
+ * @property {(data: Float32Array | Int32Array) => T} tensor makes a tensor of one dimension
  * @property {(row: T, column: T) => T} outerSum frees its operands
  * @property {(x: T, shape: number[]) => T} reshape frees its operand
  * @property {(run: (...x: T[]) => T | T[], operands: T[]) => T | T[]} call
- * @property {(results: T[]) => void} submit everything that these results need
+ * @property {(results: T[]) => void} submit submits everything that these results need
  * @property {(x: T) => Promise<Float32Array | Int32Array>} read
  * @property {(x: T) => void} dispose
- * @property {() => void} trim give back memory that is kept for later
+ * @property {() => void} trim frees memory that is kept for reuse
  */
 
 /**
- * Starts a library, which is loaded for it.
+ * Loads and starts a library.
  *
  * @param {PeerName} name
  * @param {{ software: boolean }} options
@@ -78,7 +78,7 @@ export class Contender {
       this.isLost = true;
     });
     this.meter = new Meter(device);
-    // As py_tensor waits: without it Chromium says 3 ms late that the work is done.
+    // The same way in which py_tensor waits; otherwise Chromium reports completed work 3 ms late.
     const waiter = new Waiter(
       () => device.queue.submit([]),
       () => scheduleFor(software),
@@ -111,7 +111,7 @@ export class Contender {
   /**
    * Calls the case's function once.
    *
-   * @returns {Promise<{ seconds: number, compile: number }>} compile: the part of it until kernels were compiled
+   * @returns {Promise<{ seconds: number, compile: number }>} compile: the time spent compiling kernels
    */
   async first() {
     const { value, seconds } = await this.meter.compiling(() => this.sample({ count: 1 }));
@@ -119,7 +119,8 @@ export class Contender {
   }
 
   /**
-   * Calls the case's function so many times, in groups whose results are kept together; all is done when the time is taken.
+   * Calls the case's function `count` times, in groups of `kept` calls whose results are kept. Everything has completed
+   * when the time is taken.
    *
    * @param {{ count: number, kept?: number }} calls
    * @returns {Promise<number>} seconds
@@ -152,19 +153,19 @@ export class Contender {
   }
 
   /**
-   * Makes a sample of which all is told but its time.
+   * Takes a sample and returns its counts and its GPU time.
    *
    * @param {{ count: number, kept?: number }} calls
    * @returns {Promise<import("./meter.js").Metered>}
    */
   async metered(calls) {
-    this.library.submit(this.#calls.flat()); // nothing of what was before is left in an encoder
+    this.library.submit(this.#calls.flat()); // so that no earlier work is left in an encoder
     return this.meter.running(() => this.sample(calls));
   }
 
   /**
-   * @param {{ call: number, places: number[] }} which of the calls whose results are kept, from the end where
-   *   negative, and flat indices into all its results
+   * @param {{ call: number, places: number[] }} which the call among those whose results are kept (from the end if
+   *   negative), and flat indices into all its results
    */
   async values({ call, places }) {
     if (this.#numbers.length > 0) return [this.#numbers.at(call)];

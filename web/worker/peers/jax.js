@@ -1,4 +1,4 @@
-/** jax-js on WebGPU, as `contender.js` asks for it. */
+/** jax-js on WebGPU, with the interface of `contender.js`. */
 
 import { defaultDevice, getWebGPUDevice, init, numpy as np, version } from "../vendor/jax.js";
 import { CASES } from "./jax_cases.js";
@@ -42,7 +42,7 @@ export class JaxJs {
    */
   reshape(x, shape) {
     const reshaped = np.reshape(x, shape);
-    this.submit([reshaped]); // or every use would compute it again
+    this.submit([reshaped]); // otherwise every use would compute it again
     return reshaped;
   }
 
@@ -55,8 +55,7 @@ export class JaxJs {
   }
 
   /**
-   * `gpuBuffer` also copies what is a view until then, and needs no read of each result, as
-   * `blockUntilReady` does.
+   * `gpuBuffer` also copies views, and unlike `blockUntilReady` it needs no read of each result.
    *
    * @param {JaxArray[]} results
    */
@@ -74,6 +73,6 @@ export class JaxJs {
     x.dispose();
   }
 
-  /** It keeps no memory. */
+  /** Does nothing: jax-js keeps no memory. */
   trim() {}
 }

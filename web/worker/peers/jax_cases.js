@@ -1,7 +1,7 @@
 /**
- * What jax-js writes for each case of the benchmarks, by its name: the best way that it offers, `jit` where
- * that helps. A case that is not here is left out for it. Operands are used up, so a second use needs a
- * `.ref`. Operands that are transposed come as they lie in memory.
+ * The jax-js implementation of each benchmark case, by name: the best way that jax-js offers, with `jit` where that
+ * helps. Cases without an entry are left out for it. Operands are consumed, so a second use needs `.ref`. Transposed
+ * operands are passed with their shape in memory.
  */
 
 import { jit, nn, numpy as np } from "../vendor/jax.js";
@@ -12,7 +12,7 @@ import { jit, nn, numpy as np } from "../vendor/jax.js";
 /** @type {Case} */
 const matmul = (x, y) => np.matmul(x, y);
 
-/** @param {number} [axis] all, where it is left out @returns {Case} */
+/** @param {number} [axis] all axes if omitted @returns {Case} */
 const sum = (axis) => (x) => np.sum(x, axis);
 
 /** @param {A} x @param {A} row @param {A} column */

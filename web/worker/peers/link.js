@@ -1,14 +1,14 @@
-/** How Python's worker reaches those of the other contenders (`peer_worker.js`): each gets one at its first request. */
+/** Connects Python's worker to the workers of other contenders (`peer_worker.js`), each created at its first request. */
 
 import { urlOf } from "../files.js";
 
 /** @typedef {import("../peer_worker.js").Method} Method */
 /** @typedef {{ resolve: (answer: any) => void, reject: (error: Error) => void }} Waiting */
 
-/** What takes longer will not end: the worker is given up, and the next request gets a new one. */
+/** The timeout of a request: the worker is then ended, and the next request gets a new one. */
 const PATIENCE_MS = 60_000;
 
-/** The file that a contender's worker loads first of all, within the page's folder. @type {Record<string, string>} */
+/** The first file that a contender's worker loads, within the page's folder. @type {Record<string, string>} */
 const LIBRARIES = { tfjs: "worker/vendor/tfjs.js", "jax-js": "worker/vendor/jax.js" };
 
 class Link {
@@ -17,7 +17,7 @@ class Link {
   #lastId = 0;
   #onClose;
 
-  /** @param {() => void} onClose it answers nothing any more */
+  /** @param {() => void} onClose called when the worker answers no more requests */
   constructor(onClose) {
     this.#onClose = onClose;
     this.worker = new Worker(urlOf("worker/peer_worker.js"), { type: "module" });
@@ -62,15 +62,15 @@ export class Links {
   #links = new Map();
   #onFailure;
 
-  /** @param {(path: string) => void} [onFailure] a contender has failed: this file of its may be missing */
+  /** @param {(path: string) => void} [onFailure] called when a contender fails, with its file that may be missing */
   constructor(onFailure = () => {}) {
     this.#onFailure = onFailure;
   }
 
   /**
-   * Ask a contender's worker for something, as Python does. What fails leaves no worker behind.
+   * Sends a request from Python to a contender's worker. After a failure the worker is ended.
    *
-   * @param {string} name the contender's, or any other for a worker of its own
+   * @param {string} name of the contender, or any other name for a separate worker
    * @param {Method} method
    * @param {string} about JSON
    * @param {Float32Array<ArrayBuffer>[]} arrays the elements of `about.operands`
@@ -100,7 +100,7 @@ export class Links {
     this.#links.get(name)?.close("it was ended");
   }
 
-  /** End all of them, which gives their memory back. */
+  /** Ends all workers, which frees their memory. */
   closeAll() {
     for (const name of [...this.#links.keys()]) this.close(name);
   }

@@ -1,21 +1,21 @@
 /**
- * Looks over a library's shoulder at its device: how long its kernels compile, how long they run by the GPU's own
- * clock, how many dispatches and submits there are. Only while something is metered do the device's methods differ
- * from the browser's, so nothing that is timed meanwhile goes through here.
+ * Observes a library's use of its device: how long its kernels take to compile and to run (by the GPU's clock), and the
+ * number of dispatches and submits. The device's methods are only wrapped during these measurements, so normal timings
+ * are not affected.
  */
 
 /**
  * @typedef {object} Metered
- * @property {number | null} gpu seconds; null where the device has no clock
+ * @property {number | null} gpu seconds; null if the device has no clock
  * @property {number} dispatches
  * @property {number} submits
  */
 
-/** Of a query set, as WebGPU bounds it. */
+/** WebGPU's limit for a query set. */
 const MOST_QUERIES = 4096;
 
 export class Meter {
-  /** Where each pass writes its first timestamp; its second one follows. @type {{ set: GPUQuerySet, used: number }[]} */
+  /** Each pass writes two consecutive timestamps to a set. @type {{ set: GPUQuerySet, used: number }[]} */
   #sets = [];
   /** @type {[start: number, end: number][]} */
   #compiling = [];
@@ -25,7 +25,7 @@ export class Meter {
   /** @param {GPUDevice} device */
   constructor(device) {
     this.device = device;
-    /** Whether the passes to come are timed. */
+    /** Whether passes can be timed. */
     this.hasClock = device.features.has("timestamp-query");
     this.dispatches = 0;
     this.submits = 0;
@@ -34,7 +34,7 @@ export class Meter {
   /**
    * @template T
    * @param {() => Promise<T>} work
-   * @returns {Promise<{ value: T, seconds: number }>} what it gave, and how long kernels were compiled for it
+   * @returns {Promise<{ value: T, seconds: number }>} its result, and the time spent compiling kernels
    */
   async compiling(work) {
     const { device } = this;
@@ -49,7 +49,7 @@ export class Meter {
       createComputePipeline: (create) => (descriptor) => {
         const start = begun || performance.now();
         const pipeline = create(descriptor);
-        // The answer to this comes after the pipeline is made: commands of a device are carried out in order.
+        // A device executes commands in order, so this resolves after the pipeline is made.
         device.pushErrorScope("internal");
         this.#ends(start, device.popErrorScope());
         begun = 0;
@@ -83,7 +83,7 @@ export class Meter {
   }
 
   /**
-   * @param {() => Promise<unknown>} work makes its encoders itself, and has submitted them when it ends
+   * @param {() => Promise<unknown>} work creates its own encoders and submits them before it ends
    * @returns {Promise<Metered>}
    */
   async running(work) {
@@ -100,7 +100,7 @@ export class Meter {
     });
     const restoreQueue = overriding(device.queue, {
       submit: (submit) => (buffers) => {
-        if ([...buffers].length) this.submits += 1; // an empty one only asks the browser to look for finished work
+        if ([...buffers].length) this.submits += 1; // an empty submit only makes the browser check for completed work
         submit(buffers);
       },
     });
@@ -148,7 +148,7 @@ export class Meter {
     return pass;
   }
 
-  /** @returns {Promise<number>} what all passes took together */
+  /** @returns {Promise<number>} the total time of all passes */
   async #seconds() {
     const { device } = this;
     let nanoseconds = 0;
@@ -171,12 +171,12 @@ export class Meter {
 }
 
 /**
- * Puts other methods before those of one object.
+ * Wraps methods of one object.
  *
  * @template {object} T
  * @param {T} target
- * @param {{ [K in keyof T]?: (original: T[K]) => T[K] }} wrappers from the bound method to what stands in its place
- * @returns {() => void} takes them away again
+ * @param {{ [K in keyof T]?: (original: T[K]) => T[K] }} wrappers bound method -> replacement
+ * @returns {() => void} removes the wrappers
  */
 function overriding(target, wrappers) {
   for (const [name, wrap] of Object.entries(/** @type {Record<string, any>} */ (wrappers))) {
@@ -190,7 +190,7 @@ function overriding(target, wrappers) {
 
 /**
  * @param {[start: number, end: number][]} intervals
- * @returns {number} what they cover together
+ * @returns {number} the length of their union
  */
 export function lengthOfUnion(intervals) {
   let length = 0;

@@ -1,9 +1,9 @@
 /**
- * What this machine's GPU can do through WebGPU, for the benchmarks to be measured by: the bandwidth of a
- * plain copy, the rate of float32 multiply-adds, and how soon a page has a number in its hands that small
- * kernels compute, in JavaScript alone. The kernels read their operands from memory and store all that they
- * compute, and the results are checked, so no compiler can leave anything out. Each probe starts small and doubles
- * its work until a sample takes long enough: a GPU of any size is asked as much as it can do in some milliseconds.
+ * The limits of this machine's GPU through WebGPU, to which the benchmarks are compared: the bandwidth of a plain copy,
+ * the rate of float32 multiply-adds, and the time until a number computed by small kernels is available in JavaScript.
+ * The kernels read their operands from memory and store all results, and the results are checked, so a compiler cannot
+ * leave anything out. Each probe starts small and doubles its work until a sample takes long enough, so that it suits a
+ * GPU of any size.
  */
 
 import { scheduleFor, Waiter } from "../../bridge/waiting.js";
@@ -12,24 +12,24 @@ import { scheduleFor, Waiter } from "../../bridge/waiting.js";
  * @typedef {object} Probed
  * @property {"GB/s" | "GFLOP/s"} unit
  * @property {number} work bytes read and written, or multiplications and additions, of one dispatch
- * @property {number} dispatches in each sample
+ * @property {number} dispatches per sample
  * @property {number[]} seconds for one dispatch, in each sample
  */
 
 const WORKGROUP = 256;
 const SAMPLES = 7;
-/** Of samples, where the budget is over; fewer say nothing. */
+/** The fewest samples, taken even if the budget is exceeded. */
 const FEWEST = 3;
-/** What a sample should take at least. */
+/** The least time of a sample. */
 const SAMPLE_SECONDS = 0.02;
-/** Of one probe, after which nothing is doubled any more, and no sample begins that can be done without. */
+/** The time budget of a probe: after it, work is not doubled any more and no optional sample begins. */
 const BUDGET_SECONDS = 2;
 
-/** Bytes: copies of less may stay in a cache, and more do not go faster. */
+/** Bytes: smaller copies may stay in a cache, and larger ones are not faster. */
 const COPIED = { first: 2 ** 22, least: 2 ** 25, most: 2 ** 28 };
-/** With the most the largest GPU is full. */
+/** The largest number fills the largest GPU. */
 const INVOCATIONS = { first: 2 ** 10, most: 2 ** 20 };
-/** Of the loop in each. */
+/** Passes of the loop in each invocation. */
 const TURNS = 64;
 const MOST_DISPATCHES = 2 ** 10;
 
@@ -45,9 +45,9 @@ fn copy(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
   }
 }`;
 
-/** Independent chains of four numbers in each invocation: enough to hide the time of an instruction. */
+/** Independent chains of four numbers in each invocation: enough to hide the latency of an instruction. */
 const CHAINS = 8;
-/** Steps of each chain in a turn of the loop, so that the loop itself costs little. */
+/** Steps of each chain in a pass of the loop, so that the loop itself costs little. */
 const UNROLLED = 8;
 const chains = Array.from({ length: CHAINS }, (_, n) => n);
 
@@ -68,7 +68,7 @@ fn multiply_add(@builtin(global_invocation_id) id: vec3u) {
   ${chains.map((n) => `results[id.x * ${CHAINS} + ${n}] = chain${n};`).join("\n  ")}
 }`;
 
-/** Adds one to sixteen numbers: as little as a dispatch can do. */
+/** Adds one to sixteen numbers: a minimal dispatch. */
 const INCREMENT = /* wgsl */ `
 @group(0) @binding(0) var<storage, read_write> numbers: array<f32>;
 
@@ -77,7 +77,7 @@ fn increment(@builtin(global_invocation_id) id: vec3u) {
   numbers[id.x] += 1;
 }`;
 
-/** What the probes are called in words. @type {Record<string, string>} */
+/** The names of the probes in messages. @type {Record<string, string>} */
 const NAMES = {
   copy: "the copy",
   multiplyAdd: "the multiply-adds",
@@ -85,7 +85,7 @@ const NAMES = {
   readOfHundred: "the read after 100 kernels",
 };
 
-/** Reads after so many dispatches. */
+/** The numbers of dispatches before a read. */
 const FEW = 1;
 const MANY = 100;
 
@@ -95,7 +95,7 @@ const MANY = 100;
  */
 
 /**
- * What the kernels of any library can reach at most; what could not be found out is not there, and `problem` says why.
+ * The limits for the kernels of any library. A limit that could not be measured is missing, and `problem` says why.
  *
  * @typedef {{ copy?: Probed, multiplyAdd?: Probed, readOfOne?: Reads, readOfHundred?: Reads, problem?: string }} Limits
  */
@@ -175,7 +175,7 @@ async function probeCopy(bench) {
  * @returns {Promise<Probed>}
  */
 async function probeMultiplyAdd(bench) {
-  const [factor, term] = [1 - 2 ** -10, 0.25]; // float32 holds them exactly; the limit is far away
+  const [factor, term] = [1 - 2 ** -10, 0.25]; // exact in float32; the chains converge slowly to a limit
   const params = bench.buffer(16);
   const values = new DataView(new ArrayBuffer(16));
   values.setUint32(0, TURNS, true);
@@ -205,8 +205,8 @@ async function probeMultiplyAdd(bench) {
 }
 
 /**
- * From the call to a number that depends on so many dispatches, one after the other: one pass, one submit with the
- * copy, and the mapping. No library answers sooner.
+ * The time from the call to a number that depends on `dispatches` dispatches in sequence: one pass, one submit with the
+ * copy, and the mapping. No library can be faster.
  *
  * @param {Bench} bench
  * @param {number} dispatches
@@ -273,7 +273,7 @@ class Bench {
   }
 
   /**
-   * A kernel whose time is to be taken: the seconds of one dispatch by now, and what gives samples of them.
+   * A kernel to be timed: the seconds of one dispatch so far, and a function that takes samples.
    *
    * @param {string} code
    * @param {GPUBuffer[]} buffers
@@ -297,11 +297,11 @@ class Bench {
   }
 
   /**
-   * Doubles the number of turns until they take long enough, and takes samples of so many.
+   * Doubles the number of runs until they take long enough, and takes samples of that many runs.
    *
-   * @param {(turns: number) => Promise<void>} run
-   * @param {number} seconds of one turn, roughly
-   * @returns {Promise<{ dispatches: number, seconds: number[] }>} `seconds` of one turn, in each sample
+   * @param {(runs: number) => Promise<void>} run
+   * @param {number} seconds approximate time of one run
+   * @returns {Promise<{ dispatches: number, seconds: number[] }>} seconds: the time of one run, in each sample
    */
   async samples(run, seconds) {
     let dispatches = 1;
@@ -319,7 +319,7 @@ class Bench {
 
   /**
    * @param {number} seconds
-   * @returns {boolean} whether the budget has as much left
+   * @returns {boolean} whether the budget has that much time left
    */
   leaves(seconds) {
     return (performance.now() - this.begun) / 1000 + seconds < BUDGET_SECONDS;

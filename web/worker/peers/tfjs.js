@@ -1,4 +1,4 @@
-/** tfjs on WebGPU, as `contender.js` asks for it. */
+/** tfjs on WebGPU, with the interface of `contender.js`. */
 
 import * as tf from "../vendor/tfjs.js";
 import { CASES } from "./tfjs_cases.js";
@@ -14,11 +14,11 @@ export class Tfjs {
   static async start() {
     if (!(await tf.setBackend("webgpu"))) throw new Error("tfjs has no WebGPU here");
     await tf.ready();
-    tf.env().set("WEBGPU_CPU_FORWARD", false); // small ops on the GPU too, as everyone else's
+    tf.env().set("WEBGPU_CPU_FORWARD", false); // run small ops on the GPU too, like the other libraries
     return new Tfjs(tf.backend());
   }
 
-  /** @param {any} backend a WebGPUBackend; what it keeps for itself is needed here */
+  /** @param {any} backend a WebGPUBackend, whose private members are used here */
   constructor(backend) {
     this.backend = backend;
     /** @type {GPUDevice} */
@@ -60,7 +60,7 @@ export class Tfjs {
     return tf.tidy(() => run(...operands));
   }
 
-  /** Everything is on its way already, but for the last commands. */
+  /** Submits the last commands; tfjs has submitted all others already. */
   submit() {
     if (!this.backend.commandEncoder) return;
     this.backend.endComputePassEncoder();
@@ -77,7 +77,7 @@ export class Tfjs {
     x.dispose();
   }
 
-  /** It keeps every buffer that it ever had, for results of the same size. */
+  /** Destroys free buffers; tfjs keeps every buffer for results of the same size. */
   trim() {
     this.submit();
     const { bufferManager } = this.backend;

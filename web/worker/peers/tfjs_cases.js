@@ -1,7 +1,7 @@
 /**
- * What tfjs writes for each case of the benchmarks, by its name: the best way that it offers. A case that is
- * not here is left out for it. Operands stay; intermediate tensors are tidied up by whoever calls. Operands
- * that are transposed come as they lie in memory.
+ * The tfjs implementation of each benchmark case, by name: the best way that tfjs offers. Cases without an entry are
+ * left out for it. Operands are kept; the caller tidies up intermediate tensors. Transposed operands are passed with
+ * their shape in memory.
  */
 
 import * as tf from "../vendor/tfjs.js";
@@ -12,7 +12,7 @@ import * as tf from "../vendor/tfjs.js";
 /** @type {Case} */
 const matmul = (x, y) => tf.matMul(x, y);
 
-/** @param {number} [axis] all, where it is left out @returns {Case} */
+/** @param {number} [axis] all axes if omitted @returns {Case} */
 const sum = (axis) => (x) => tf.sum(x, axis);
 
 /** @param {T} x */

@@ -1,9 +1,9 @@
 """The suites of the benchmark panel, as data.
 
-A case says what is computed, in words that py_tensor and NumPy share, what the right answer is (in
-float64, at the places asked for), and how much work it is. What tfjs and jax-js write for it stands
-in `web/worker/peers`, under the case's name. `measuring.py` checks and times cases. Nothing here
-needs a browser: the benchmarks of the command line (`tests/perf/bench`) use the same cases.
+A case holds an expression that both py_tensor and NumPy can evaluate, the expected result (in
+float64, at the requested indices), and the amount of work. `web/worker/peers` holds the tfjs and
+jax-js versions, under the case's name. `measuring.py` checks and times cases. Nothing here needs a
+browser: the command-line benchmarks (`tests/perf/bench`) use the same cases.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ _FLOAT = 4  # bytes
 
 @dataclass(frozen=True)
 class Operand:
-    """An argument: uniform random float32 in (0, 1], so that sums have no cancellation."""
+    """An argument: uniform random float32 in (0, 1], so that sums do not cancel."""
 
     shape: tuple[int, ...]
     transposed: bool = False
-    """Whether it is the transpose of a contiguous tensor, a view that is not contiguous."""
+    """Whether it is the transpose of a contiguous tensor, so a non-contiguous view."""
 
 
 @dataclass(frozen=True)
 class Case:
     name: str
     size: str
-    """What a reader calls the size: "512", or "64 × 256 × 1024"."""
+    """The size as shown to readers: "512", or "64 × 256 × 1024"."""
     extent: int
-    """Its place on a chart's axis."""
+    """The position on a chart's axis."""
     operands: tuple[Operand, ...]
     op: Callable[..., Any]
-    """From the module (py_tensor or NumPy) and the operands to the result."""
+    """Maps the module (py_tensor or NumPy) and the operands to the result."""
     expected: Callable[..., Any]
-    """From NumPy, a tuple of index arrays into the result, and the operands to float64 values."""
+    """Maps NumPy, a tuple of index arrays into the result, and the operands to float64 values."""
     result_shape: tuple[int, ...]
     flops: int
-    """Elementwise ops and additions, where a rate of these says something."""
+    """Elementwise ops and additions; 0 where their rate is not meaningful."""
     bytes: int
-    """The least traffic: operands read once, the result written once; 0: that says nothing here."""
+    """The minimum traffic: operands read once, result written once; 0 if not meaningful."""
     unit: str
-    """"GFLOP/s" or "GB/s": the rate that says something about this case."""
+    """"GFLOP/s" or "GB/s": the meaningful rate for this case."""
     tolerance: float
-    """Relative. A sum of n positive terms that leaves one out is off by about 1/n."""
+    """Relative. A sum of n positive terms that omits one is off by about 1/n."""
     least: float = 0.0
-    """Errors are relative to the right value, or to this where the value is smaller."""
+    """Errors are relative to the expected value, or to this where that value is smaller."""
     ops: int = 1
-    """One call of `op` is so many independent ops; it gives a list of their results."""
+    """The number of independent ops in one call of `op`; if above 1, it returns a list."""
     finish: Literal["all", "each", "number"] = "all"
-    """What a sample waits for: all calls together, each call, or the number each call gives."""
+    """What a sample waits for: all calls together, each call, or each call's number."""
     calls: int | None = None
-    """Calls in one sample; None: as many as take some milliseconds."""
+    """Calls per sample; None for as many as take a few milliseconds."""
 
     @property
     def work(self) -> int:
@@ -71,19 +71,19 @@ class Suite:
     source: str
     sizes: tuple[str, ...]
     default_sizes: tuple[str, ...]
-    """What to choose where the adapter is software, or there is none."""
+    """The default choice when the adapter is software or missing."""
     cases: Callable[[str], tuple[Case, ...]]
-    """The cases of one of the sizes."""
+    """Returns the cases of one size."""
 
 
-# -- squares of matrices -------------------------------------------------------------------------
+# -- square matrices -----------------------------------------------------------------------------
 
 _ELEMENTWISE = 1e-6
 _SUM = 1e-5
 
 
 def _of_squares(n: int, name: str, **fields: Any) -> Case:
-    """A case over n × n matrices, whose result is one too unless `fields` tells."""
+    """A case over n × n matrices, with an n × n result unless `fields` says otherwise."""
     defaults: dict[str, Any] = {
         "result_shape": (n, n),
         "flops": n * n,
@@ -218,7 +218,7 @@ def _tanh_chain(xp: Any, x: Any, y: Any) -> Any:
 
 
 def _twelve_ops(xp: Any, x: Any, row: Any, column: Any) -> Any:
-    """Cheap ones: what limits them is memory, if they are one kernel."""
+    """Cheap ops: memory bandwidth limits them when they are fused into one kernel."""
     t = x * row + column
     t = xp.maximum(t * x - row, column)
     t = (t * 0.5 + x) * column - x
@@ -293,7 +293,7 @@ def _row_cases(size: str) -> tuple[Case, ...]:
 
 
 def _at_rows(np: Any, formula: Callable[..., Any], at: tuple[Any, ...], x: Any) -> Any:
-    """A formula of whole rows, in float64, at some places."""
+    """A row-wise formula in float64, at some indices."""
     rows = formula(np, x[at[0]].astype(np.float64))
     return rows[np.arange(len(at[0])), at[1]] if len(at) > 1 else rows
 
@@ -360,7 +360,7 @@ def _product_cases(size: str) -> tuple[Case, ...]:
         case("batched matmul", stack, stack, BATCH, n, n),
         case(f"{THIN} rows @ matrix", Operand((THIN, n)), square, THIN, n),
         case(f"{THIN} columns @ {THIN} rows", Operand((n, THIN)), Operand((THIN, n)), n, n),
-        # As fast as the matrix is read.
+        # Limited by reading the matrix.
         case("matrix @ vector", square, Operand((n,)), n, unit="GB/s"),
     )
 
@@ -391,7 +391,7 @@ def _small_cases(size: str) -> tuple[Case, ...]:
         ),
         Case(
             name="200 additions",
-            operands=(few,) * 30,  # 20 and 10: 200 sums of different operands
+            operands=(few,) * 30,  # 20 × 10: 200 sums of different operand pairs
             op=lambda pt, *x: [a + b for a in x[:20] for b in x[20:]],
             expected=lambda np, at, *x: np.stack(
                 [a.astype(np.float64) + b for a in x[:20] for b in x[20:]]
@@ -478,7 +478,7 @@ SUITES = {
 
 
 def describe() -> list[dict[str, Any]]:
-    """What there is to choose from."""
+    """The suites and cases that the page offers."""
     return [
         {
             "key": suite.key,

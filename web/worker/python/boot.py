@@ -1,4 +1,4 @@
-"""Ties the session to Pyodide: what the worker (worker.js) calls."""
+"""The session's connection to Pyodide: the interface that the worker (worker.js) calls."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ if TYPE_CHECKING:
     from . import contenders
 
 Request = Callable[[], Awaitable[str | None]]
-"""Asks the page for a line; None where the page has nowhere to type it."""
+"""Asks the page for a line; None if the page has no input field."""
 
 RECURSION_LIMIT = 500
-"""Below Python's 1,000: a recursion that passes through C (`__repr__` that calls `repr`, a sort key
-that sorts) takes up the stack of the worker at about 700, which kills Python instead of raising."""
+"""Below Python's default of 1,000. Recursion through C (a `__repr__` that calls `repr`, a sort key
+that sorts) overflows the worker's stack at a depth of about 700, which kills Python instead of
+raising an exception."""
 
 
 class Console:
-    """The worker's handle on Python: text in, JSON out."""
+    """The worker's interface to Python: text in, JSON out."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class Console:
         providers = json.loads(packages)
         global _interrupts
         self._interrupts = _interrupts = Interrupts(providers, end_promises)
-        # A task that an interrupt ends tells whoever awaits it; the page need not hear of it.
+        # The awaiter of a task sees its interrupt; the page does not need to be told.
         asyncio.get_event_loop()._keyboard_interrupt_handler = lambda: None  # type: ignore[attr-defined]
         finder = VendoredFinder(providers, load, self._interrupts.deferred)
         sys.meta_path.append(FirstUseFinder(fetch_first_use, self._interrupts.deferred))
@@ -71,9 +72,7 @@ class Console:
         os.environ["MPLBACKEND"] = "module://py_tensor.display.matplotlib"
         pyodide.ffi.run_sync = pyodide.webloop.run_sync = interruptible_run_sync
         main = types.ModuleType("__main__")
-        sys.modules["__main__"] = (
-            main  # so that pickling, dataclasses and the like find their module
-        )
+        sys.modules["__main__"] = main  # so that pickle, dataclasses and others find the module
         self._rich = Rich(port, interruptible_run_sync, can_run_sync, flush_output)
         self._rich.install()
         self._session = Session(
@@ -99,7 +98,7 @@ class Console:
         }
 
     async def start(self) -> str:
-        """Import the library, find the device, and say what was found."""
+        """Import the library, request the device, and return a description as JSON."""
         import py_tensor as pt
 
         self._session.namespace["pt"] = pt
@@ -118,7 +117,7 @@ class Console:
             "device": device,
             "suites": benchmarks.describe(),
         }
-        gc.freeze()  # collections pass over what is there for good: each full one took 10 ms
+        gc.freeze()  # each full collection otherwise scans permanent objects: 10 ms
         return json.dumps(info, default=str)
 
     async def run(self, source: str, number: int) -> str:
@@ -127,10 +126,10 @@ class Console:
         return (await self._session.run(source)).to_json()
 
     async def help(self, request: str) -> str:
-        """Find what the help panel shows; `request` is the page's command as JSON."""
+        """Find the content of the help panel; `request` is the page's command as JSON."""
         given = json.loads(request)
         expression = given["expression"]
-        if given["isCall"] and "help" in self._session.namespace:  # one of the user's own
+        if given["isCall"] and "help" in self._session.namespace:  # the user redefined it
             return await self.run(given["source"], given["id"])
         found: dict[str, Any] | str = ""
 
@@ -139,7 +138,7 @@ class Console:
             try:
                 names = self._session.namespace
                 found = help_on(names, expression, source=given["wantsSource"])
-            except Exception as error:  # of whatever object it looked at
+            except Exception as error:  # the inspected object may raise anything
                 found = f"Help on {expression} failed with {type(error).__name__}: {error}"
 
         outcome = await self._session.call(look)
@@ -152,11 +151,11 @@ class Console:
         return Outcome(False, error=found).to_json()
 
     async def benchmark(self, config: str, report: Callable[[str], None], links: Any) -> str:
-        """Run what `config` (JSON) says; every step goes to `report` as JSON.
+        """Run the benchmarks in `config` (JSON); report every step to `report` as JSON.
 
         `config` holds the fields of `measuring.Config`, whether the adapter is `software`, and
-        whether the device's `limits` are to be measured first. `links` (web/worker/peers/link.js)
-        reaches the other libraries.
+        whether to measure the device's `limits` first. `links` (web/worker/peers/link.js) connects
+        to the other libraries.
         """
         given = json.loads(config)
         software, limits = given.pop("software"), given.pop("limits")
@@ -200,9 +199,9 @@ class Console:
         return (await self._session.call(lambda: self._rich.draw(request, pixels))).to_json()
 
     def change(self, number: int, value: str) -> str:
-        """Note that the user changed a control; `value` is JSON.
+        """Record that the user changed a control; `value` is JSON.
 
-        Gives the numbers of what is to be run then, as JSON; "null" where the control is gone.
+        Returns the numbers of the functions to run, as JSON, or "null" if the control is gone.
         """
         from py_tensor import ui
 
@@ -214,7 +213,7 @@ class Console:
             ui.forget(("input", number))
 
     async def react(self, number: int) -> str:
-        """Run what has this number, because controls have changed."""
+        """Call the function with this number, because a control has changed."""
         from py_tensor import ui
 
         self._rich.begin()
@@ -223,11 +222,11 @@ class Console:
     def query(self, method: str, arguments: str) -> str:
         """Answer a question about the session, between inputs: JSON in and out.
 
-        Nothing is awaited, and nothing printed. What fails, and what is not known, is "null".
+        Awaits and prints nothing. The answer is "null" if it fails or is unknown.
         """
         try:
             return json.dumps(self._answers[method](**json.loads(arguments)))
-        except BaseException:  # of whatever object it looked at; an interrupt came too late
+        except BaseException:  # the inspected object may raise anything; ignore late interrupts
             return "null"
 
     def _variables(self) -> dict[str, Any]:
@@ -236,24 +235,24 @@ class Console:
         return variables.listed(self._session.namespace)
 
     def resize(self, columns: int) -> None:
-        """Fit what is printed from now on into so many columns."""
+        """Set the line width of all later output."""
         import py_tensor as pt
 
-        os.environ["COLUMNS"] = str(columns)  # for shutil.get_terminal_size, hence argparse
-        os.environ["TQDM_NCOLS"] = str(columns)  # which looks for no terminal here
+        os.environ["COLUMNS"] = str(columns)  # for shutil.get_terminal_size, which argparse uses
+        os.environ["TQDM_NCOLS"] = str(columns)  # tqdm does not query the terminal size here
         pt.set_printoptions(linewidth=columns)
 
     def begin(self) -> None:
-        """A command begins."""
+        """Note that a command begins."""
         self._interrupts.begin()
 
     def interrupt(self) -> None:
-        """End what the program waits for."""
+        """Interrupt what the program waits for."""
         self._interrupts.told()
 
 
 class Quit:
-    """What `exit` and `quit` are here."""
+    """The object behind `exit` and `quit`."""
 
     def __repr__(self) -> str:
         return NOTHING_TO_EXIT
@@ -272,20 +271,20 @@ def format_warning(
     lineno: int,
     line: str | None = None,
 ) -> str:
-    """A warning's text; without a place where that is of our own."""
+    """A warning's text, without file and line if the warning comes from the page's own code."""
     if filename.startswith(str(Path(__file__).parent)):
         return f"{category.__name__}: {message}\n"
     return _format_warning(message, category, filename, lineno, line)
 
 
 def flush_output() -> None:
-    """Send what was printed and not sent yet."""
+    """Send buffered output."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
 
 
 async def measured_limits(ask: contenders.Ask, *, software: bool) -> dict[str, Any]:
-    """What web/worker/peers/probes.js finds, as `limits`; `problem` is why something is missing."""
+    """The results of web/worker/peers/probes.js as `limits`; `problem` says why any is missing."""
     try:
         return {"limits": await ask("limits", "probe", {"software": software}, [])}
     except Exception as error:
@@ -293,14 +292,14 @@ async def measured_limits(ask: contenders.Ask, *, software: bool) -> dict[str, A
 
 
 def hidden_folders() -> list[str]:
-    """Where the frames live that a user's traceback leaves out."""
+    """The folders whose frames are omitted from tracebacks."""
     specs = (importlib.util.find_spec(name) for name in ("py_tensor", "pyodide", "_pyodide"))
     found = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
     return [str(folder) for folder in (*found, Path(__file__).parent)]
 
 
 def asking(request: Request) -> Ask:
-    """What reads a line for sys.stdin: it waits until the page has one."""
+    """A function that reads a line for sys.stdin: it waits until the page sends one."""
 
     def ask() -> str:
         line = interruptible_run_sync(request()) if can_run_sync() else None
@@ -312,27 +311,27 @@ def asking(request: Request) -> Ask:
 
 
 _interrupts: Interrupts
-"""Those of the console there is."""
+"""The interrupts of the only console."""
 
 
 def run_sync_of_bridge(promise: Any) -> Any:
-    """Pyodide's `run_sync` for promises that the bridge ends, when it is told of an interrupt.
+    """Pyodide's `run_sync`, for promises that the bridge rejects on an interrupt.
 
-    One that comes when the promise is kept, and Python has not gone on yet, counts as well.
+    An interrupt after the promise has settled, but before Python resumes, counts as well.
     """
     with _interrupts.waiting():
         try:
             return run_sync(promise)
         except ConversionError:
-            # A promise can be converted; but an interrupt on the way there turns into this error.
+            # A promise is always convertible; an interrupt during the conversion raises this error.
             raise KeyboardInterrupt from None
 
 
 def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
-    """`run_sync` as a task, which Ctrl-C can cancel; Pyodide's own waits for its promise alone.
+    """`run_sync` on a task that Ctrl-C can cancel; Pyodide's own waits only for its promise.
 
-    What the task raises does not pass through JavaScript: Pyodide would print it on the way.
-    An interrupt that comes when the task is over, or has not begun yet, counts as well.
+    An exception of the task does not pass through JavaScript, where Pyodide would print it. An
+    interrupt before the task begins or after it is done counts as well.
     """
     is_begun, result = False, None
     error: BaseException | None = None
@@ -353,7 +352,7 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
             except ConversionError:
                 if is_begun:
                     raise
-                # A task can be converted; but an interrupt on the way there turns into this.
+                # A task is always convertible; an interrupt during the conversion raises this.
                 raise KeyboardInterrupt from None
             finally:
                 if not is_begun:
@@ -363,5 +362,5 @@ def interruptible_run_sync(awaitable: Awaitable[Any]) -> Any:
             if error is not None:
                 raise error
     finally:
-        error = None  # it refers to this frame
+        error = None  # break the reference cycle: its traceback refers to this frame
     return result

@@ -1,7 +1,7 @@
-"""What could stand at the caret, and what the call there takes: answered while one types.
+"""Completions at the caret, and the signature of the call around it, while the user types.
 
-Nothing of the input is run (expressions.py says how far a look-up goes), nothing is imported, and
-no value is read from the GPU.
+No code of the input runs (expressions.py documents how far a lookup goes), no Python module is
+imported, and no value is read from the GPU.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from .inspection import brief, doc_blocks, kind_of, static_attribute, summary_of
 MOST_KEYS = 1000
 
 Names = dict[str, str]
-"""From what can be inserted to its kind: module, class, function, property, value, argument, key,
-keyword."""
+"""Maps text that can be inserted to its kind: module, class, function, property, value, argument,
+key, keyword."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """What stands before the caret."""
+    """The syntactic position of the caret."""
 
     kind: str
     """attribute, module, member, key or name"""
     prefix: str
-    """The part of the word that is typed already, which a completion replaces."""
+    """The part of the word typed so far, which a completion replaces."""
     owner: Known | None = None
-    """What the attribute or key is of."""
+    """The object that has the attribute or key."""
     module: str = ""
-    """Of a module: the package it is in, with a dot; of a member: the module that has it."""
+    """For a module, its package, with a trailing dot; for a member, its module."""
     quote: str = ""
-    """Of a key: the quote that it began with."""
+    """For a key, its opening quote."""
     call: Call | None = None
-    """Of a name: the call whose argument begins there."""
+    """For a name, the call whose argument begins there."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call that the caret is in."""
+    """The call around the caret."""
 
     name: str
     callee: Any
     position: int
-    """How many arguments are before the one at the caret."""
+    """The number of arguments before the one at the caret."""
     keyword: str = ""
     """The keyword of the argument at the caret."""
     given: frozenset[str] = field(default_factory=frozenset[str])
@@ -64,14 +64,14 @@ class Call:
 
 
 class Completer:
-    """Answers for one session.
+    """Answers requests for one session.
 
     Parameters
     ----------
     namespace
         The session's globals.
     vendored
-        Modules that can be imported though no file of theirs is there yet.
+        Modules that can be imported although their files are not loaded yet.
     """
 
     def __init__(self, namespace: Mapping[str, Any], vendored: Iterable[str] = ()) -> None:
@@ -79,14 +79,14 @@ class Completer:
         self._vendored = tuple(vendored)
 
     def complete(self, before: str, after: str = "") -> dict[str, Any] | None:
-        """What could stand between `before` and `after`.
+        """Completions between `before` and `after`.
 
         Returns
         -------
         dict or None
-            {"prefix": what it replaces at the end of `before`,
-            "options": [{"label", "kind", "apply"}]}, `apply` only where other text than the label
-            is to be inserted; None where nothing fits.
+            {"prefix": the text at the end of `before` that a completion replaces,
+            "options": [{"label", "kind", "apply"}]}, with `apply` only if the text to insert
+            differs from the label; None if there are no completions.
         """
         place = self._place(before)
         if place is None:
@@ -100,7 +100,7 @@ class Completer:
         return {"prefix": place.prefix, "options": options} if options else None
 
     def describe(self, before: str, label: str) -> dict[str, str] | None:
-        """{"title", "summary"} of one of the options at the end of `before`."""
+        """{"title", "summary"} of one of the completions at the end of `before`."""
         place = self._place(before)
         if place is None:
             return None
@@ -120,12 +120,12 @@ class Completer:
         return None if known is None else brief(label, known.subject)
 
     def signature(self, before: str) -> dict[str, Any] | None:
-        """The call that the caret at the end of `before` is in.
+        """The call around the end of `before`.
 
         Returns
         -------
         dict or None
-            {"name", "parameters": [str], "active": index of the one at the caret, or None,
+            {"name", "parameters": [str], "active": index of the parameter at the caret or None,
             "summary"}.
         """
         found = scan(before)
@@ -147,7 +147,7 @@ class Completer:
             "summary": summary_of(call.callee),
         }
 
-    # -- where it is -----------------------------------------------------------------------------
+    # -- position of the caret -------------------------------------------------------------------
 
     def _place(self, before: str) -> Place | None:
         found = scan(before)
@@ -179,7 +179,7 @@ class Completer:
         return Place("name", prefix, call=call)
 
     def _place_in_string(self, found: Scan) -> Place | None:
-        """A string is completed where it is a key: `d["`."""
+        """A string is completed only if it is a key: `d["`."""
         string, tokens = found.string, found.tokens
         if string is None or len(string.quote) > 1 or not found.opened:
             return None
@@ -194,7 +194,7 @@ class Completer:
     def _known(self, expression: str | None) -> Known | None:
         return None if expression is None else look_up(expression, self._namespace)
 
-    # -- what there is ---------------------------------------------------------------------------
+    # -- candidates ------------------------------------------------------------------------------
 
     def _names(self, place: Place, before: str, after: str) -> Names:
         match place.kind:
@@ -228,7 +228,7 @@ class Completer:
 
 
 def _applied(place: Place, kind: str, name: str, after: str) -> dict[str, str]:
-    """What is inserted for a key: its end too, where that is not there."""
+    """The text inserted for a key: includes the closing quote and bracket if they are missing."""
     if kind != "key" or not place.quote:
         return {}
     if after.startswith(place.quote):
@@ -237,14 +237,14 @@ def _applied(place: Place, kind: str, name: str, after: str) -> dict[str, str]:
 
 
 def _begins(name: str, prefix: str) -> bool:
-    """Whether `name` is offered: by any case; with an underscore in front only if one was typed."""
+    """Whether to offer `name`: ignores case; private names only after a typed underscore."""
     if name.startswith("_") and not prefix.startswith("_"):
         return False
     return name.lower().startswith(prefix.lower())
 
 
 def _bound_names(found: Scan) -> Iterator[Token]:
-    """The names in the input itself: what it assigns, or defines, is not there yet."""
+    """The names in the input itself, which may define names that the namespace lacks so far."""
     previous = ""
     for token in found.tokens:
         if token.kind == "name" and previous != "." and not keyword.iskeyword(token.text):
@@ -259,7 +259,7 @@ def _attributes(owner: Known) -> Names:
     subject = owner.subject
     names = [name for name in dir(subject) if name.isidentifier()]
     kinds = {name: kind_of(static_attribute(subject, name)) for name in names}
-    if inspect.ismodule(subject):  # what it lists and does not hold is imported on first use
+    if inspect.ismodule(subject):  # names that it lists but does not hold load on first use
         modules = {*_submodules(subject.__name__)}
         missing = kinds.keys() - vars(subject).keys()
         kinds |= {name: "module" if name in modules else "function" for name in missing}
@@ -268,7 +268,7 @@ def _attributes(owner: Known) -> Names:
 
 def _brief_attribute(owner: Known, name: str) -> dict[str, str]:
     stored = static_attribute(owner.subject, name)
-    if stored is None or kind_of(stored) == "function":  # its signature as one calls it
+    if stored is None or kind_of(stored) == "function":  # a bound signature has no `self`
         with contextlib.suppress(Exception):
             bound = attribute(owner, name)
             stored = stored if bound is None else bound.subject
@@ -283,7 +283,7 @@ def _keys(owner: Known) -> list[Any]:
 
 
 def _key_names(owner: Known, quote: str) -> Names:
-    """The keys as they are written; within a quote those that are strings."""
+    """The keys as literals; inside a quote, only string keys."""
     keys = _keys(owner)
     if not quote:
         return {repr(key): "key" for key in keys if isinstance(key, str | int | float | bool)}
@@ -314,7 +314,7 @@ def _start_of_statement(found: Scan) -> int:
 
 
 def _last_word(names: str) -> str | None:
-    """Of `a, b as c, d` the part of a name that is typed last; None where no name is to come."""
+    """The partial name at the end of `a, b as c, d`; None if no name can follow."""
     last = names.rpartition(",")[2].strip() if names and not names[-1].isspace() else ""
     if names.strip() and not last and not names.rstrip().endswith((",", "(")):
         return None
@@ -322,7 +322,7 @@ def _last_word(names: str) -> str | None:
 
 
 def _specification(name: str) -> importlib.machinery.ModuleSpec | None:
-    """Where a module is, found without importing anything."""
+    """The specification of a module, found without an import."""
     path: list[str] | None = None
     spec = None
     parts = name.split(".")
@@ -341,10 +341,10 @@ def _submodules(package: str) -> Iterator[str]:
 
 
 def _members(module: str) -> Names:
-    """What can be imported from a module; of one that is not loaded, what its source defines."""
+    """The names importable from a module; if it is not loaded, those that its source defines."""
     names = dict.fromkeys(_submodules(module), "module")
     if module in sys.builtin_module_names:
-        importlib.import_module(module)  # has no code of its own that would run
+        importlib.import_module(module)  # safe: a builtin module runs no Python code
     if (loaded := sys.modules.get(module)) is not None:
         return names | _attributes(Known(type(loaded), loaded))
     return names | dict.fromkeys(_defined_in(module), "value")
@@ -368,7 +368,7 @@ def _defined_in(module: str) -> Iterator[str]:
 
 
 def _call(found: Scan, namespace: Mapping[str, Any]) -> Call | None:
-    """The innermost call around the end of the text, if that is what its innermost bracket is."""
+    """The call around the end of the text, if the innermost open bracket is that of a call."""
     if not found.opened or found.tokens[found.opened[-1]].text != "(":
         return None
     opener = found.opened[-1]
@@ -383,7 +383,7 @@ def _call(found: Scan, namespace: Mapping[str, Any]) -> Call | None:
 
 
 def _given(tokens: list[Token]) -> tuple[int, str, frozenset[str]]:
-    """Of the tokens of a call: arguments before the last, the last's keyword, all keywords."""
+    """The number of arguments before the last, the last one's keyword, and all keywords."""
     depth, position, current = 0, 0, ""
     keywords: set[str] = set()
     for token, follower in itertools.zip_longest(tokens, tokens[1:]):
@@ -399,7 +399,7 @@ def _given(tokens: list[Token]) -> tuple[int, str, frozenset[str]]:
 
 
 def _arguments(call: Call) -> Names:
-    """The keywords that the call takes and does not have."""
+    """The keywords that the call accepts and does not have yet."""
     try:
         parameters = inspect.signature(call.callee).parameters.values()
     except (TypeError, ValueError):
@@ -413,7 +413,7 @@ def _arguments(call: Call) -> Names:
 
 
 def _brief_argument(call: Call, name: str) -> dict[str, str] | None:
-    """A parameter with its default, and what the docstring says of it."""
+    """A parameter with its default and its description in the docstring."""
     try:
         parameter = inspect.signature(call.callee).parameters.get(name)
     except (TypeError, ValueError):
@@ -431,7 +431,7 @@ def _brief_argument(call: Call, name: str) -> dict[str, str] | None:
 
 
 def _shown(parameters: Iterable[inspect.Parameter]) -> list[tuple[str, str]]:
-    """Each parameter's name and text, with `/` and `*` where they stand in a signature."""
+    """Each parameter's name and text, with the `/` and `*` of a signature."""
     shown: list[tuple[str, str]] = []
     previous: inspect.Parameter | None = None
     has_star = False
@@ -455,7 +455,7 @@ def _shown(parameters: Iterable[inspect.Parameter]) -> list[tuple[str, str]]:
 
 
 def _active(parameters: Mapping[str, inspect.Parameter], call: Call) -> str | None:
-    """The name of the parameter that the argument at the caret is for."""
+    """The name of the parameter that the argument at the caret binds to."""
     by_kind = {p.kind: p.name for p in parameters.values()}
     if call.keyword:
         return (

@@ -1,4 +1,4 @@
-"""Those whom the benchmarks time (`measuring.Contender`): py_tensor, NumPy, other libraries."""
+"""The contenders of the benchmarks (`measuring.Contender`): py_tensor, NumPy, other libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OURS = "py_tensor"
 NUMPY = "NumPy"
 
 Ask = Callable[[str, str, dict[str, Any], Sequence[Any]], Awaitable[Any]]
-"""Asks another library's worker: its name, the method, what it is about, and arrays beside that."""
+"""Calls another library's worker: takes its name, the method, the arguments, and the arrays."""
 
 
 class PyTensor:
@@ -25,8 +25,8 @@ class PyTensor:
     pt : module
         py_tensor.
     can_block : callable
-        Whether a blocking read works; else the asynchronous forms are awaited, and neither
-        compiling nor the GPU can be timed.
+        Whether a blocking read works; if not, the asynchronous forms are awaited, and neither
+        compilation nor GPU time can be measured.
     software : bool
         Whether the adapter is a software adapter.
     """
@@ -179,7 +179,7 @@ class NumPy:
 
 
 class Peer:
-    """A library in a worker of its own, whose clock is read there (web/worker/peer_worker.js)."""
+    """A library in its own worker, which also reads the clock (web/worker/peer_worker.js)."""
 
     def __init__(self, name: str, ask: Ask, is_open: Callable[[], bool], *, software: bool) -> None:
         self.name = name
@@ -190,7 +190,7 @@ class Peer:
         self.on_gpu = not software
 
     async def prepare(self, case: Case, operands: Sequence[Any]) -> None:
-        if not self._is_open():  # at first, and again where a case before has failed
+        if not self._is_open():  # before the first case, and after a failed one
             about = {"name": self.name, "software": self._software}
             self.version = await self._ask(self.name, "start", about, [])
         about = {
@@ -227,7 +227,7 @@ def contenders(
     *,
     software: bool,
 ) -> list[Contender]:
-    """Those of these names, in this order; what is not ours and not NumPy is a `peer`."""
+    """The contenders with these names, in this order; `peer` makes those of other libraries."""
     made: dict[str, Callable[[], Contender]] = {
         OURS: lambda: PyTensor(pt, can_block, software=software),
         NUMPY: NumPy,
@@ -236,7 +236,7 @@ def contenders(
 
 
 def _at(arrays: Sequence[Any], places: Sequence[int]) -> list[float]:
-    """Elements of arrays of one size, as if they were one flat array."""
+    """Elements of equally sized arrays, indexed as one flat array."""
     import numpy as np
 
     whole = np.concatenate([np.asarray(array).reshape(-1) for array in arrays])

@@ -1,8 +1,8 @@
-"""What stands before the caret in an input, and what is known of an expression without running it.
+"""Scans an input up to the caret, and infers values and types of expressions without running them.
 
-An input that is being typed is no valid Python, so its brackets and strings are found by a scan. An
-expression is looked up, never run: names and attributes have their values, and of calls, operators
-and items the type is taken from annotations. The one code of others that can run is what `getattr`
+An unfinished input is not valid Python, so a scanner finds its brackets and strings. Expressions
+are looked up, never evaluated: names and attributes resolve to their values; calls, operators and
+items resolve to types, taken from annotations. The only foreign code that can run is what `getattr`
 runs on a chain of names.
 """
 
@@ -45,25 +45,25 @@ class Token:
 
 @dataclass(frozen=True)
 class OpenString:
-    """A string that the caret is in."""
+    """The unterminated string around the caret."""
 
     start: int
-    """Where its token begins."""
+    """The start of its token."""
     body: int
-    """Where the text between its quotes begins."""
+    """The start of the text after its opening quote."""
     quote: str
 
 
 @dataclass
 class Scan:
-    """The tokens of a text that ends at the caret, and what is still open there."""
+    """The tokens of a text that ends at the caret, and the brackets and string still open there."""
 
     text: str
     tokens: list[Token] = field(default_factory=list[Token])
     opened: list[int] = field(default_factory=list[int])
-    """The brackets that are open at the end, innermost last, as indices into `tokens`."""
+    """The brackets still open at the end, innermost last, as indices into `tokens`."""
     partners: dict[int, int] = field(default_factory=dict[int, int])
-    """From the index of a closing bracket to that of its opening one."""
+    """Maps the index of a closing bracket to that of its opening bracket."""
     string: OpenString | None = None
     in_comment: bool = False
 
@@ -74,7 +74,7 @@ def scan(text: str) -> Scan:
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
-        assert match is not None  # `sign` takes any character
+        assert match is not None  # `sign` matches any character
         start, at = at, match.end()
         kind = str(match.lastgroup)
         if kind == "quote":
@@ -91,14 +91,14 @@ def scan(text: str) -> Scan:
 
 
 def _end_of_string(text: str, at: int, quote: str) -> int:
-    """Where the string ends whose body begins at `at`; -1 where `text` ends within it."""
+    """The end of the string whose body begins at `at`; -1 if `text` ends within it."""
     while at < len(text):
         if text[at] == "\\":
             at += 2
         elif text.startswith(quote, at):
             return at + len(quote)
         elif text[at] == "\n" and len(quote) == 1:
-            return at  # an error of the user's; what follows is code
+            return at  # a syntax error; code follows
         else:
             at += 1
     return -1
@@ -114,9 +114,9 @@ def _note(found: Scan, token: Token) -> None:
 
 
 def primary_before(found: Scan, last: int) -> str | None:
-    """The expression whose last token is `tokens[last]`: names, attributes, calls, items, displays.
+    """The primary expression whose last token is `tokens[last]`; None if none ends there.
 
-    `a + b[0].c(1)` gives `b[0].c(1)`. None where no such expression ends there.
+    It may have names, attributes, calls, items and displays: for `a + b[0].c(1)` it is `b[0].c(1)`.
     """
     tokens, index = found.tokens, last
     while index >= 0:
@@ -148,11 +148,11 @@ def _ends_primary(token: Token) -> bool:
     return token.kind in ("close", "string")
 
 
-# -- what is known of an expression --------------------------------------------------------------
+# -- inference -----------------------------------------------------------------------------------
 
 
 class _Absent:
-    """Stands for a value that is not known, and for the object of a method of a mere type."""
+    """Marks an unknown value, and the missing object of a method found on a type."""
 
 
 ABSENT = _Absent()
@@ -160,7 +160,7 @@ ABSENT = _Absent()
 
 @dataclass(frozen=True)
 class Known:
-    """What an expression is: its value, or (`value` is ABSENT) its type alone."""
+    """The result of a lookup: the value, or only the type (`value` is ABSENT)."""
 
     type: Any
     value: Any = ABSENT
@@ -171,19 +171,19 @@ class Known:
 
     @property
     def subject(self) -> Any:
-        """The value, or the type where that is all."""
+        """The value if known, else the type."""
         return self.value if self.has_value else self.type
 
 
 def look_up(expression: str, namespace: Mapping[str, Any]) -> Known | None:
-    """What `expression` is in `namespace` and the builtins; None where that cannot be told."""
+    """Look up `expression` in `namespace` and the builtins; None if it cannot be inferred."""
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     try:
         return _of(tree.body, namespace)
-    except Exception:  # what getattr raised, whatever it is
+    except Exception:  # getattr can raise anything
         return None
 
 
@@ -258,14 +258,14 @@ def _name(name: str, namespace: Mapping[str, Any]) -> Known | None:
 
 
 def attribute(known: Known, name: str) -> Known | None:
-    """An attribute of what is known: by `getattr` where that runs no code of the user's.
+    """Look up an attribute: by `getattr` if that runs no foreign code, else the stored attribute.
 
-    Of other objects what is stored; of a property or a mere type, what its annotation says.
+    A property gives the type in its annotation.
 
     Raises
     ------
     Exception
-        Where there is none.
+        If there is no such attribute.
     """
     if known.has_value:
         if not runs_others(known.value):
@@ -280,7 +280,7 @@ def attribute(known: Known, name: str) -> Known | None:
     if isinstance(found, property):
         return _returned(found.fget)
     if isinstance(found, types.FunctionType):
-        return _value(types.MethodType(found, ABSENT))  # so that its signature has no `self`
+        return _value(types.MethodType(found, ABSENT))  # its signature then has no `self`
     if isinstance(found, staticmethod | classmethod):
         return _value(getattr(known.type, name))
     return None
@@ -290,9 +290,9 @@ KNOWN_PACKAGES = {*sys.stdlib_module_names, "builtins", "py_tensor", "numpy"} - 
 
 
 def runs_others(value: object) -> bool:
-    """Whether an attribute of it may be computed by code that is not Python's own or ours.
+    """Whether reading an attribute may run code outside the standard library, NumPy and py_tensor.
 
-    That could take long, wait, or print, while one only types.
+    Such code could be slow, block or print while the user only types.
     """
     classes = [*inspect.getmro(type(value))]
     if isinstance(value, type):
@@ -302,7 +302,7 @@ def runs_others(value: object) -> bool:
 
 
 def _returned(function: Any) -> Known | None:
-    """What a call gives: an object of a class, or of the type that a function is annotated with."""
+    """The type that a call returns: the class itself, or a function's return annotation."""
     if inspect.isclass(function):
         return Known(function)
     hint = getattr(function, "__annotations__", {}).get("return")
@@ -312,9 +312,9 @@ def _returned(function: Any) -> Known | None:
 
 
 def _hinted(hint: str, function: Any) -> Any:
-    """The class that an annotation names, in the function's module or the package it is from.
+    """The class named by an annotation, found in the function's module or its top-level package.
 
-    (A name imported for type checkers alone is in the package's own names, if it is public.)
+    The package holds public names that the module imports only for type checkers.
     """
     function = inspect.unwrap(getattr(function, "__func__", function))
     package = sys.modules.get(str(getattr(function, "__module__", "")).partition(".")[0])
@@ -342,7 +342,7 @@ _NUMBERS = [bool, int, float, complex]
 
 
 def _counted(method: str, types_: Sequence[Any]) -> Known | None:
-    """What an operator gives of Python's own numbers: the widest of their types, mostly."""
+    """The type of an operator's result on Python numbers: usually the widest operand type."""
     if not all(type_ in _NUMBERS for type_ in types_) or method in ("", "__pow__", "__getitem__"):
         return None
     if method in _COMPARED.values():

@@ -1,7 +1,7 @@
-"""What went wrong, as data that the page can draw: the message, and the user's own lines.
+"""An exception as data for the page: the message, and the relevant lines of the user's code.
 
-Made from the same `traceback.TracebackException` as the traceback's text: both say the same.
-Columns are those that Python keeps for each instruction (PEP 657). Nothing here needs a browser.
+It is made from the same `traceback.TracebackException` as the traceback's text, so the two agree.
+Columns are those that Python records for each instruction (PEP 657). Nothing here needs a browser.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from pathlib import Path
 from typing import Literal
 
 STANDARD_LIBRARY = (str(Path(asyncio.__file__).parents[1]) + os.sep, "<frozen ")
-"""How the file names of its frames begin."""
+"""Prefixes of the file names of its frames."""
 
 INPUT = re.compile(r"<input (\d+)>")
 """The file name of an input."""
 
 LINES = 5
-"""Of a statement, so many are shown."""
+"""The most lines shown of a statement."""
 CHARACTERS = 160
-"""Of a line, so many are shown on either side of what is marked, and so many of that."""
+"""The most characters shown of the marked part of a line, and on either side of it."""
 OUTERMOST, INNERMOST = 3, 5
-"""Of the user's frames, so many are kept at either end."""
+"""The numbers of the user's frames kept at either end of a traceback."""
 CHAIN = 4
-"""So many causes of causes, and groups in groups, are described."""
+"""The depth to which causes and nested groups are described."""
 EXCEPTIONS = 10
-"""Of a group."""
+"""The most exceptions shown of a group."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A source line: what is at fault in it stands apart from what is around that."""
+    """A source line, split into the marked part and the text around it."""
 
     number: int
     before: str
     marked: str
-    """Empty where it is all of the statement."""
+    """The code at fault; empty if that is the whole statement."""
     after: str
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the user's code was."""
+    """One place in the user's code."""
 
     input: int | None
     """The number of the input; None for a file."""
@@ -58,36 +58,36 @@ class Place:
     lines: tuple[Line, ...]
     """The statement, without its indentation."""
     repeated: int = 0
-    """How often the same call stood there again, one inside the other."""
+    """The number of further nested calls from the same place."""
     skipped: int = 0
-    """How many places that called this one, and each other, were left out."""
+    """The number of places omitted just before this one."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception, with what led to it."""
+    """An exception, with the exceptions that led to it."""
 
     type: str
     message: str
-    """All that Python says of it: suggestions and notes too."""
+    """Everything that Python says about it, including suggestions and notes."""
     input: int
     """The number of the input that failed."""
     places: tuple[Place, ...]
-    """Of the user's own code, innermost last."""
+    """Places in the user's code, innermost last."""
     hides: bool
-    """Whether the traceback has frames that are not here."""
+    """Whether the traceback has frames that are omitted here."""
     link: Literal["cause", "context"] | None = None
-    """Whether `origin` was raised from (`raise ... from`), or being handled."""
+    """Whether `origin` is the cause (`raise ... from`), or was being handled."""
     origin: Failure | None = None
     exceptions: tuple[Failure, ...] = ()
-    """Of a group."""
+    """The members of a group."""
 
 
 UNFETCHED = re.compile(r"Can't fetch (?:metadata for|wheel from) '([^']*)'")
-"""How micropip begins what it says of a package for which no index, or no host, has an answer."""
+"""The start of micropip's message about a package that no index, or no host, has."""
 
 INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\s+\w")
-"""How a line for a shell begins that installs a package."""
+"""The start of a shell command that installs a package."""
 
 NOT_ALLOWED = (
     "this page has the standard library, NumPy and micropip. To install packages from PyPI, turn on"
@@ -116,7 +116,7 @@ packages = Packages()
 
 
 def clarify(error: BaseException) -> None:
-    """Have an error about a package, or a parameter, say in place what there is."""
+    """Extend an error about a package or a parameter, in place, with what is available."""
     if type(error) is TypeError:
         from py_tensor.absent import clarify_keyword
 
@@ -140,7 +140,7 @@ def _is_download_of_micropip(error: OSError) -> bool:
 
 
 def _lacks_package(error: ImportError | SyntaxError) -> bool:
-    """Whether it says no more than that a package is not there, or that this is no shell."""
+    """Whether a top-level package is missing, or the input is a shell command to install one."""
     if isinstance(error, ImportError):
         is_whole = "." not in (error.name or "")
         return is_whole and str(error) == f"No module named '{error.name}'"
@@ -151,16 +151,16 @@ def _lacks_package(error: ImportError | SyntaxError) -> bool:
 def describe(
     report: traceback.TracebackException, error: BaseException, number: int, depth: int = CHAIN
 ) -> Failure:
-    """What a traceback says.
+    """Convert a traceback to data.
 
     Parameters
     ----------
     report
-        Of `error`, with the frames that are to be considered.
+        The traceback of `error`, with the frames to consider.
     number
-        Of the input that failed.
+        The number of the input that failed.
     depth
-        How far to go into causes and groups.
+        How deep to follow causes and groups.
     """
     stack = list(report.stack or ())
     places = list(_places(stack))
@@ -193,7 +193,7 @@ def _origin(
 ) -> tuple[
     Literal["cause", "context"] | None, tuple[traceback.TracebackException, BaseException] | None
 ]:
-    """What it was raised from, or else what was being handled, as Python's traceback has it."""
+    """The cause, or else the exception being handled, by the rules of Python's traceback."""
     if report.__cause__ is not None and error.__cause__ is not None:
         return "cause", (report.__cause__, error.__cause__)
     shown = report.__context__ is not None and not report.__suppress_context__
@@ -207,7 +207,7 @@ def _members(error: BaseException) -> tuple[BaseException, ...]:
 
 
 def _message(report: traceback.TracebackException, error: BaseException) -> str:
-    """What stands behind the exception's name."""
+    """The text after the exception's name."""
     if isinstance(error, SyntaxError):
         notes = getattr(report, "__notes__", None) or ()
         return "\n".join([report.msg or "invalid syntax", *map(str, notes)])
@@ -222,13 +222,13 @@ def _message(report: traceback.TracebackException, error: BaseException) -> str:
 
 
 def input_number(filename: str) -> int | None:
-    """Of a file name of an input; None for every other one."""
+    """The number of the input with this file name; None for other files."""
     found = INPUT.fullmatch(filename)
     return int(found[1]) if found else None
 
 
 def _places(stack: list[traceback.FrameSummary]) -> Iterator[Place]:
-    """The user's own, one for each run of frames that are alike."""
+    """The places in the user's code, one for each run of equal frames."""
     own = (frame for frame in stack if _is_users(frame))
     for _, alike in groupby(own, lambda frame: (frame.filename, frame.lineno, frame.name)):
         frame, *others = alike
@@ -246,7 +246,7 @@ def _is_users(frame: traceback.FrameSummary) -> bool:
         return True
     if frame.filename.startswith(STANDARD_LIBRARY) or "site-packages" in frame.filename:
         return False
-    return bool(frame.line)  # generated code has none
+    return bool(frame.line)  # generated code has no source line
 
 
 def _lines(frame: traceback.FrameSummary) -> tuple[Line, ...]:
@@ -262,7 +262,7 @@ def _lines(frame: traceback.FrameSummary) -> tuple[Line, ...]:
 
 
 def _syntax_place(report: traceback.TracebackException) -> Place | None:
-    """Where the parser gave up."""
+    """The place of a syntax error."""
     text, filename = report.text, report.filename or ""
     if not text or report.lineno is None or not report.offset:
         return None
@@ -272,13 +272,13 @@ def _syntax_place(report: traceback.TracebackException) -> Place | None:
     end = (report.end_offset or 0) - 1
     on_one_line = getattr(report, "end_lineno", None) in (None, report.lineno)
     end = end if on_one_line and end > begin else begin + 1
-    # Past the end of the line there is still something to point at.
+    # Pad the line: the error may be past its end.
     lines = _marked(first, [whole.ljust(end)], begin, end, even_if_all=True)
     return Place(input_number(filename), filename, "<module>", lines)
 
 
 def _column(text: str, offset: int | None) -> int | None:
-    """From an offset in UTF-8 bytes to one in characters."""
+    """Convert an offset in UTF-8 bytes to one in characters."""
     if offset is None:
         return None
     return len(text.encode()[:offset].decode(errors="replace"))
@@ -287,9 +287,9 @@ def _column(text: str, offset: int | None) -> int | None:
 def _marked(
     first: int, texts: list[str], begin: int | None, end: int | None, even_if_all: bool = False
 ) -> tuple[Line, ...]:
-    """Lines, cut to what can be shown; what lies between two columns stands apart.
+    """Split lines at the columns of the marked code, and shorten them for display.
 
-    `begin` is of the first line, `end` of the last one; None marks nothing.
+    `begin` is a column of the first line, `end` one of the last; None marks nothing.
     """
     indents = [len(text) - len(text.lstrip()) for text in texts if text]
     common = min(indents, default=0)

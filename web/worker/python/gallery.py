@@ -1,6 +1,6 @@
-"""The gallery's live pictures: an example's functions applied to what the page asks for.
+"""The gallery's live pictures: applies an example's functions to the parameters from the page.
 
-Imported when the page first asks. `thumbnails.py` takes the examples' functions by `definitions`.
+Imported on first use. `thumbnails.py` gets the examples' functions from `definitions`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from py_tensor.display.options import ImageOptions
 Example = SimpleNamespace
 
 LEVELS = ImageOptions(vmin=0, vmax=1, cmap="gray")
-"""What the numbers of a live picture mean."""
+"""The value range and colour map of a live picture."""
 
 
 @lru_cache
 def definitions(code: str) -> Example:
-    """What an example defines: imports, constants (in capitals), functions; nothing is run."""
+    """An example's imports, constants (in capitals) and functions; its other code does not run."""
     module = ast.parse(code)
     module.body = [statement for statement in module.body if _defines(statement)]
     names: dict[str, Any] = {"__name__": "example"}
@@ -39,21 +39,21 @@ def _defines(statement: ast.stmt) -> bool:
 
 
 def live_picture(name: str, code: str, values: dict[str, Any], frame: Any = None) -> pt.Tensor:
-    """The picture of an example's page.
+    """The live picture of an example.
 
     Parameters
     ----------
     name, code
-        Of the example.
+        The example's name and source.
     values
-        What the reader chose.
+        The parameters that the reader chose.
     frame
         A buffer of uint32, R | G << 8 | B << 16 for each pixel of the reader's own picture.
 
     Returns
     -------
     Tensor
-        float32 from 0 to 1, of shape (height, width), or (height, width, 3) in colours.
+        float32 from 0 to 1, of shape (height, width) for grey or (height, width, 3) for colour.
     """
     given = values if frame is None else values | {"frame": pt.asarray(frame)}
     return PICTURES[name](definitions(code), **given)
@@ -62,7 +62,7 @@ def live_picture(name: str, code: str, values: dict[str, Any], frame: Any = None
 def mandelbrot(
     example: Example, x: float, y: float, width: float, size: int, steps: int
 ) -> pt.Tensor:
-    """The square of the plane about x + yi, black where points stay near for all steps."""
+    """The square of the plane around x + yi, black where points do not escape within `steps`."""
     times = example.escape_times(x, y, width, size, steps)[:, :, None]
     phases = pt.tensor([0.0, 0.55, 1.1])
     colours = 0.5 - 0.5 * pt.cos(0.77 * pt.sqrt(times.astype(pt.float32)) + phases)
@@ -70,7 +70,7 @@ def mandelbrot(
 
 
 def filters(example: Example, frame: pt.Tensor, height: int, width: int, filter: str) -> pt.Tensor:
-    """A picture through one of the example's filters."""
+    """Apply one of the example's filters to a picture."""
     shifts = pt.tensor([0, 8, 16], dtype=pt.uint32)
     picture = (frame.reshape(height, width, 1) >> shifts & 255).astype(pt.float32) / 255
     match filter:
@@ -84,4 +84,4 @@ def filters(example: Example, frame: pt.Tensor, height: int, width: int, filter:
 
 
 PICTURES: dict[str, Callable[..., pt.Tensor]] = {"mandelbrot": mandelbrot, "filters": filters}
-"""By the example's name."""
+"""Maps an example's name to the function that makes its picture."""

@@ -1,7 +1,7 @@
-"""What a person wants to know of an object: kind, signature, docstring, source; nothing is run.
+"""Describes an object for the help panel: kind, signature, docstring, source. Runs no user code.
 
-No repr of an object is made, except of numbers, strings and the like: that of a tensor would wait
-for the GPU.
+Only numbers, strings and other plain values are shown by their repr: the repr of a tensor would
+wait for the GPU.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from . import magics
 from .expressions import Known, attribute, look_up, runs_others
 
 LONGEST_VALUE = 200
-"""Characters of a repr that are shown."""
+"""The most characters shown of a repr."""
 
 Block = dict[str, Any]
-"""A piece of a docstring: {"heading"}, {"text"}, {"code"}, {"items": [...]} or
+"""A part of a docstring: {"heading"}, {"text"}, {"code"}, {"items": [...]} or
 {"terms": [{"term", "type", "text"}]}."""
 
 
@@ -28,7 +28,7 @@ Block = dict[str, Any]
 
 
 def kind_of(value: Any) -> str:
-    """What a reader calls it: module, class, function, property or value."""
+    """The kind of an object: module, class, function, property or value."""
     if inspect.ismodule(value):
         return "module"
     if inspect.isclass(value):
@@ -41,13 +41,13 @@ def kind_of(value: Any) -> str:
 
 
 def static_attribute(owner: Any, name: str) -> Any:
-    """An attribute as it is stored, so that no property runs; None where it is made on demand."""
+    """An attribute as stored, so that no property runs; None if it is computed on demand."""
     found = inspect.getattr_static(owner, name, None)
     return found.__func__ if isinstance(found, staticmethod | classmethod) else found
 
 
 class _Verbatim:
-    """An annotation that is shown as it was written."""
+    """An annotation shown as written in the source."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -57,7 +57,7 @@ class _Verbatim:
 
 
 def signature_of(value: Any, *, annotated: bool = False) -> str | None:
-    """`(x, axis=None)`; with its annotations, if asked for. None where there is no telling."""
+    """`(x, axis=None)`, optionally with annotations; None if the signature is unknown."""
     try:
         found = inspect.signature(value)
     except (TypeError, ValueError):
@@ -78,7 +78,7 @@ def _verbatim(annotation: Any) -> Any:
 
 
 def _signature_in_doc(value: Any) -> str | None:
-    """That of a builtin, which stands in the first line of its docstring: `max(a, b, *c)`."""
+    """The signature of a builtin, from the first line of its docstring: `max(a, b, *c)`."""
     name = getattr(value, "__name__", None)
     doc = inspect.getdoc(value) if callable(value) else None
     match = re.match(rf"{re.escape(name)}(\(.*?\))(?=\s|$)", doc) if name and doc else None
@@ -86,7 +86,7 @@ def _signature_in_doc(value: Any) -> str | None:
 
 
 def summary_of(value: Any) -> str:
-    """The first sentence of the docstring; "" where there is none of its own."""
+    """The first sentence of the object's own docstring; "" if it has none."""
     doc = _own_doc(value)
     for paragraph in (doc or "").split("\n\n"):
         first = " ".join(paragraph.split())
@@ -96,12 +96,12 @@ def summary_of(value: Any) -> str:
 
 
 def _own_doc(value: Any) -> str | None:
-    """The docstring of a module, class, function or property; not that of a mere value's class."""
+    """The docstring of a module, class, function or property; None for other values."""
     return inspect.getdoc(value) if kind_of(value) != "value" else None
 
 
 def brief(name: str, value: Any) -> dict[str, str]:
-    """The few lines that go with a completion: {"title", "summary"}."""
+    """The text beside a completion: {"title", "summary"}."""
     kind = kind_of(value)
     if kind in ("function", "class"):
         return {"title": name + (signature_of(value) or "()"), "summary": summary_of(value)}
@@ -111,7 +111,7 @@ def brief(name: str, value: Any) -> dict[str, str]:
 
 
 def value_text(value: Any) -> str | None:
-    """A value in a line, where that needs no code but Python's own and no GPU."""
+    """A value on one line; None if that would need foreign code or the GPU."""
     if type(value) in (int, float, complex, bool, str, bytes, types.NoneType):
         text = repr(value)
         return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
@@ -134,27 +134,27 @@ def _type_name(cls: type) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
 
 
-# -- the whole of it -----------------------------------------------------------------------------
+# -- help panel ----------------------------------------------------------------------------------
 
 
 def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> Block | str:
-    """What the help panel shows for an expression, which is not run, or for a magic.
+    """The content of the help panel for an expression, which is not evaluated, or for a magic.
 
     Parameters
     ----------
     namespace
-        Where its names are looked up.
+        The names that the expression may use.
     expression
-        As it was typed: `pt.softmax`, `pt.softmax(x)`, `%timeit`; "" for what there is at all.
+        The text as typed: `pt.softmax`, `pt.softmax(x)`, `%timeit`; "" for an overview.
     source
-        Whether its source is wanted too.
+        Whether to include the source.
 
     Returns
     -------
     dict or str
         {"name", "kind", "signature", "facts": [[label, text]], "doc": [block], "source"}, and
-        "names", by one of which the page's reference may have it; or the
-        sentence that says why there is none, and what to type instead.
+        "names", the names under which the page's reference may list the object; or a sentence that
+        says why there is no help, and what to type instead.
     """
     expression = expression.strip()
     if not expression:
@@ -180,7 +180,7 @@ def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> B
 
 
 def _reference_names(expression: str, value: Any, namespace: Mapping[str, Any]) -> list[str]:
-    """What the page's reference may call an object of the library: its names, and its aliases."""
+    """The names under which the page's reference may list an object of the library."""
     root, _, path = expression.partition(".")
     package = look_up(root, namespace)
     if package is not None and inspect.ismodule(package.subject) and re.fullmatch(r"[\w.]+", path):
@@ -198,7 +198,7 @@ def _reference_names(expression: str, value: Any, namespace: Mapping[str, Any]) 
 
 
 def _overview() -> Block:
-    """What `help()` shows."""
+    """The content of `help()`."""
     terms = {
         "pt.sum?": "What a function does; `pt.sum??` shows its source, too.",
         "pt.": "Tab lists what is there. `dir(pt)` gives the names.",
@@ -239,7 +239,7 @@ def _block(name: str, kind: str, signature: str | None, subject: Any, *, source:
 
 
 def _not_run(expression: str) -> str:
-    """What to know of help on an expression whose type alone is known."""
+    """A note for help on an expression of which only the type is known."""
     tree = ast.parse(expression, mode="eval").body
     said = "It was not run: this is about its type."
     if isinstance(tree, ast.Call):
@@ -266,8 +266,8 @@ def _reason(expression: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _alike(name: str, names: Iterable[str]) -> str:
-    """A question that names what may have been meant; "" where nothing is alike."""
-    import difflib  # here, as its import takes time that a first visit does not have
+    """A question that suggests a similar name; "" if there is none."""
+    import difflib  # here: the import would slow down the first visit
 
     public = [other for other in names if not other.startswith("_")]
     alike = difflib.get_close_matches(name, public, 1)
@@ -275,7 +275,7 @@ def _alike(name: str, names: Iterable[str]) -> str:
 
 
 def described(known: Known, expression: str, namespace: Mapping[str, Any]) -> Any:
-    """The object whose help is meant: a property itself, where its value came from one."""
+    """The object to give help on: the property itself if the value came from one."""
     owner, _, name = expression.strip().rpartition(".")
     if name.isidentifier() and (holder := look_up(owner, namespace)) is not None:
         stored = inspect.getattr_static(holder.subject, name, None)
@@ -309,14 +309,14 @@ _TYPES = {
 
 
 def _types_in(signature: str, value: Any) -> list[list[str]]:
-    """What the names in a signature of the library stand for."""
+    """Explanations of the type names in a signature of the library."""
     if not (getattr(value, "__module__", None) or "").startswith("py_tensor."):
         return []
     return [[name, text] for name, text in _TYPES.items() if re.search(rf"\b{name}\b", signature)]
 
 
 def source_of(value: Any) -> str | None:
-    """The source; None for what is not written in Python."""
+    """The source; None for objects not written in Python."""
     value = value.fget if isinstance(value, property) else value
     try:
         return inspect.cleandoc("\n" + inspect.getsource(value)).rstrip()
@@ -324,7 +324,7 @@ def source_of(value: Any) -> str | None:
         return None
 
 
-# -- docstrings in NumPy's form ------------------------------------------------------------------
+# -- docstrings in NumPy's format ----------------------------------------------------------------
 
 _WITH_TERMS = {
     "Parameters",
@@ -341,7 +341,7 @@ _WITH_TERMS = {
 
 
 def doc_blocks(doc: str) -> list[Block]:
-    """A docstring as a list of blocks. What has no form that is known is plain text."""
+    """A docstring as a list of blocks. Unrecognised parts become plain text."""
     blocks: list[Block] = []
     for heading, lines in _sections(doc.expandtabs().splitlines()):
         if heading:
@@ -351,7 +351,7 @@ def doc_blocks(doc: str) -> list[Block]:
 
 
 def _sections(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """The lines beneath each heading, a line underlined with hyphens; "" before the first."""
+    """Each heading (a line underlined with hyphens) with its lines; "" before the first."""
     sections: list[tuple[str, list[str]]] = [("", [])]
     index = 0
     while index < len(lines):
@@ -366,7 +366,7 @@ def _sections(lines: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _terms(lines: list[str]) -> list[Block]:
-    """`name : type` at the margin, and the indented lines beneath that say what it is."""
+    """Terms: `name : type` at the margin, with an indented description below."""
     terms: list[dict[str, Any]] = []
     for line in lines:
         if line.strip() and not line.startswith(" "):
@@ -386,13 +386,13 @@ def _terms(lines: list[str]) -> list[Block]:
 
 
 def _joined(lines: list[str]) -> str:
-    """Indented lines as paragraphs, each in one line, parted by an empty one."""
+    """Indented lines as paragraphs of one line each, separated by empty lines."""
     paragraphs = inspect.cleandoc("\n" + "\n".join(lines)).split("\n\n")
     return "\n\n".join(" ".join(p.split()) for p in paragraphs).strip()
 
 
 def _prose(lines: list[str]) -> list[Block]:
-    """Paragraphs, lists, and code: what has a prompt or is indented."""
+    """Paragraphs, lists, and code, which has a prompt or is indented."""
     blocks: list[Block] = []
     for paragraph in _paragraphs(lines):
         first = paragraph[0]
@@ -408,7 +408,7 @@ def _prose(lines: list[str]) -> list[Block]:
 
 
 def _add_code(blocks: list[Block], code: str) -> None:
-    """Code that goes on after an empty line is one block."""
+    """Add code to the last block if that is code too, else as a new block."""
     if blocks and "code" in blocks[-1]:
         blocks[-1]["code"] += "\n\n" + code
     else:

@@ -1,11 +1,11 @@
-"""When an interrupt takes effect: at once, unless it would be lost, or leave something half done.
+"""Delivers interrupts: at once, unless one would be lost or leave something half done.
 
-Where no program runs (in the event loop's code, in the session's) it is noted, and raised at the
-end of what the program waits for.
+While no code of the program runs (in the event loop's code, or the session's), an interrupt is
+recorded, and raised at the end of what the program waits for.
 
-A NumPy whose import was broken off cannot be imported again: its C modules load once per process.
-So the import of a vendored package runs to its end, as does unpacking its wheel, and what waits for
-the interrupt is the code behind it.
+NumPy cannot be imported again after an interrupted import: its C modules load once per process. So
+the import of a vendored package always completes, as does unpacking its wheel; the interrupt is
+raised in the code that imported it.
 """
 
 from __future__ import annotations
@@ -24,59 +24,60 @@ from .failures import STANDARD_LIBRARY
 from .session import Session, awaited_by
 
 IMPORT_MACHINERY = "<frozen importlib"
-"""How the file names of its frames begin."""
+"""The prefix of the file names of its frames."""
 
 SESSION = str(Path(__file__).with_name("session.py"))
 
 PAGE = {f"{__package__}.boot", __name__}
-"""The modules that begin a program, and wait for it."""
+"""The modules that start a program and wait for it."""
 
 
 @dataclass(eq=False)
 class Wait:
-    """A task that waits in the middle of a step.
+    """A task that blocks in the middle of a step.
 
-    Cancelled, it would hear of it only at an `await` after that, if ever.
+    Cancelling the task would take effect only at its next `await`, if at all.
     """
 
     task: asyncio.Task[Any] | None
     awaited: asyncio.Task[Any] | None = None
-    """What it waits for; None where that is a promise."""
+    """The task it waits for; None if it waits for a promise."""
     is_noted: bool = False
-    """Whether an interrupt is to be raised at its end."""
+    """Whether to raise an interrupt when the wait ends."""
     is_ended: bool = False
-    """Whether what it waits for hears of an interrupt; that this was cancelled is one, then."""
+    """Whether an interrupt cancelled `awaited`; a CancelledError from it is then the interrupt."""
 
 
 class Interrupts:
-    """Handles SIGINT, by which the page interrupts what runs.
+    """Handles SIGINT, the signal by which the page interrupts a program.
+
+    An interrupt arrives twice: as the signal, and as a message, which `told` handles.
 
     Parameters
     ----------
     whole
-        Top-level modules. No import of them or of anything in them is broken off.
+        Top-level modules. Imports of these and of their submodules are never interrupted.
     end_promises
-        Ends those of the page that Python waits for; with True, those of the bridge as well.
+        Rejects the page's promises that Python waits for; with True, also those of the bridge.
     """
 
     def __init__(self, whole: Container[str], end_promises: Callable[[bool], None]) -> None:
         self._whole = whole
         self._end_promises = end_promises
-        self._is_owed = False  # a signal came, and the page's message of it did not yet
-        self._is_ending = False  # so the message tells nothing new: what waits was told
-        self._is_noted = False  # to be raised at the next chance: nobody has heard of it
-        self._heard: set[asyncio.Task[Any] | None] = set()  # in which a signal was raised
+        self._is_owed = False  # a signal has arrived, but not yet the page's message about it
+        self._is_ending = False  # the signal has ended the waits: the message adds nothing
+        self._is_noted = False  # an interrupt is recorded, to be raised at the next chance
+        self._heard: set[asyncio.Task[Any] | None] = set()  # the tasks in which it was raised
         self._waits: set[Wait] = set()
         self._deferring = 0
         self._came = False
 
     def install(self, session: Session) -> None:
-        """Handle those of what this session runs.
+        """Handle interrupts of this session's inputs.
 
-        Also see to it that a KeyboardInterrupt is not lost in a finalizer or weakref callback.
-
-        Python reports such an exception as unraisable and goes on. Here it is raised once more, in
-        the code that the finalizer interrupted. (Sending the signal again is no cure: where a loop
+        Also ensure that a KeyboardInterrupt is not lost in a finalizer or weakref callback. Python
+        reports such an exception as unraisable and continues. Here it is raised again, in the code
+        that the finalizer interrupted. (Sending the signal again would not help: in a loop that
         spends its time in finalizers, it lands in the next one.)
         """
         self._session = session
@@ -92,28 +93,25 @@ class Interrupts:
         sys.unraisablehook = hook
 
     def begin(self) -> None:
-        """A command begins; what interrupted the one before is over."""
+        """Note that a command begins, and forget interrupts of the one before."""
         self._is_noted = self._is_owed = self._is_ending = self._came = False
         self._heard.clear()
 
     def check(self) -> None:
-        """Raise one that was noted."""
+        """Raise a recorded interrupt."""
         if self._is_noted:
             self._raised_in(self._session.runner)
             raise KeyboardInterrupt
 
     def _raised_in(self, task: asyncio.Task[Any] | None) -> None:
-        """Note that it is raised in this task, which need not be the program's."""
+        """Record that the interrupt is raised in this task, which may not be the program's."""
         if task in self._program():
             self._is_noted = False
         if self._is_owed:
             self._heard.add(task)
 
     def told(self) -> None:
-        """End what waits, as the page says.
-
-        Not where the signal, which the page sends with it, has ended what waits.
-        """
+        """Handle the page's message: end the waits, unless the signal that came with it has."""
         is_new = not self._is_ending
         self._is_ending = self._is_owed = False
         if is_new and not self.defer():
@@ -121,14 +119,14 @@ class Interrupts:
         self._heard.clear()
 
     def _end_waits(self) -> None:
-        """End what the running input awaits. If the program will not hear of it, it is noted.
+        """End what the running input awaits. If that does not reach the program, record it.
 
-        What has waited in the middle of a step hears of it at the end of that, even if what it
-        waited for has come. What earlier inputs left behind goes on, unless the program awaits it;
-        so does what tidies up already, as the signal was raised in it.
+        A task that blocks in the middle of a step is interrupted when the wait ends, even if its
+        result has arrived. Tasks left by earlier inputs continue, unless the program awaits them.
+        So do tasks in which the signal was raised: they are already cleaning up.
         """
         runner, older = self._session.runner, self._session.tasks_before
-        if runner is None:  # no input has begun
+        if runner is None:  # no input is running
             self._is_noted = True
             return
         program, tidying = self._program(), self._reached(self._heard)
@@ -151,11 +149,11 @@ class Interrupts:
         self._end_promises(bool(noted) or not is_needed)
 
     def _program(self) -> Set[asyncio.Future[Any] | None]:
-        """The program's task, and all that it waits for."""
+        """The program's task, and everything it waits for."""
         return self._reached({self._session.runner, self._session.task})
 
     def _reached(self, tasks: Set[asyncio.Future[Any] | None]) -> Set[asyncio.Future[Any] | None]:
-        """These, and what they wait for, by `await` or by a wait in the middle of a step."""
+        """These, and what they wait for, by `await` or by blocking in the middle of a step."""
         found: set[asyncio.Future[Any] | None] = set()
         pending = list(tasks)
         while pending:
@@ -169,7 +167,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[Wait]:
-        """The block waits for the program; what comes meanwhile is raised at its end."""
+        """The block waits for the program; raise an interrupt that arrives meanwhile at its end."""
         wait = Wait(asyncio.current_task())
         try:
             self._waits.add(wait)
@@ -191,7 +189,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
-        """Let the block run to its end, and tasks that run while it waits; then deliver."""
+        """Defer interrupts of the block, and of tasks that run while it waits, to its end."""
         self._deferring += 1
         try:
             yield
@@ -202,7 +200,7 @@ class Interrupts:
                 self._deliver(sys._getframe())
 
     def defer(self) -> bool:
-        """Keep an interrupt that came now for the end of the block that defers it, if one does."""
+        """Defer an interrupt that has just arrived, if a block defers; return whether one does."""
         self._came = self._deferring > 0
         return self._came
 
@@ -212,7 +210,7 @@ class Interrupts:
             self._deliver(frame)
 
     def _deliver(self, frame: FrameType | None) -> None:
-        if self._is_between(frame):  # raised there, it would be lost, or leave a task behind
+        if self._is_between(frame):  # raised here, it would be lost, or leave a task behind
             self._end_waits()
             self._is_ending = self._is_owed and not self._is_noted
             return
@@ -226,9 +224,9 @@ class Interrupts:
     def _interrupt_frames(self, frame: FrameType | None) -> None:
         """Raise KeyboardInterrupt at the program's next instruction, in this frame or its callers.
 
-        Not at its next line: where that is the line of the loop that goes round, CPython (3.12,
-        3.13) passes the handler around the loop by. Where no frame is the program's, or a debugger
-        traces, it is noted.
+        Not at its next line: if that line is the head of a loop, CPython (3.12, 3.13) skips an
+        exception handler around the loop. If no frame belongs to the program, or a debugger is
+        tracing, the interrupt is recorded.
         """
         frames = list(_frames(frame))
         while frames and (_is_loops(frames[-1]) or _is_sessions(frames[-1])):
@@ -255,11 +253,11 @@ class Interrupts:
 
     @staticmethod
     def _is_between(frame: FrameType | None) -> bool:
-        """Whether this is code of asyncio's, Pyodide's or the session's that no program called."""
+        """Whether this is code of asyncio, Pyodide or the session that no program called."""
         return all(_is_loops(frame) or _is_sessions(frame) for frame in _frames(frame))
 
     def _importer(self, frame: FrameType | None) -> FrameType | None:
-        """The frame that began an import which runs to its end; None where none is under way."""
+        """The frame that began an import that must complete; None if there is none."""
         found = None
         for outer in _frames(frame):
             if _imported(outer).partition(".")[0] in self._whole:
@@ -280,14 +278,14 @@ def _is_sessions(frame: FrameType) -> bool:
 
 
 def _is_loops(frame: FrameType) -> bool:
-    """Whether it is of code that runs by itself while a program waits: asyncio's, Pyodide's."""
+    """Whether it belongs to code that runs while a program waits: asyncio's, Pyodide's, ours."""
     if frame.f_code.co_filename.startswith(STANDARD_LIBRARY):
         return True
     return frame.f_globals.get("__name__") in PAGE
 
 
 def _imported(frame: FrameType) -> str:
-    """The module whose import this frame is; "" for other frames."""
+    """The module that this frame imports; "" for other frames."""
     code = frame.f_code
     if code.co_name == "_find_and_load" and code.co_filename.startswith(IMPORT_MACHINERY):
         return str(frame.f_locals["name"])

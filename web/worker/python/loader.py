@@ -1,8 +1,8 @@
-"""Vendored packages, and parts of the library, load by themselves when they are first imported.
+"""Loads vendored packages, and parts of the library, when they are first imported.
 
-What an input's own `import` lines name is loaded before it runs. `VendoredFinder` covers the rest:
-imports inside functions, modules and the library (`x.numpy()`). It needs a wait that blocks.
-`FirstUseFinder` has the modules of the library that no start imports.
+Packages named in an input's `import` lines are loaded before it runs. `VendoredFinder` covers the
+rest: imports inside functions, modules and the library (`x.numpy()`). It needs a blocking wait.
+`FirstUseFinder` loads the library's modules that are not imported at startup.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ def raising(load: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]
 
 
 class VendoredFinder:
-    """The last on `sys.meta_path`: loads the wheel that provides a module nobody else found.
+    """The last on `sys.meta_path`: loads the wheel of a module that no other finder found.
 
     Parameters
     ----------
     packages
-        From a module's name to the name of the package in the lock file that provides it.
+        Maps a module's name to the name of the package in the lock file that provides it.
     load
         Loads a package by its name.
     deferred
-        Defers interrupts: a wheel is not left half unpacked.
+        Defers interrupts, so that no wheel is left half unpacked.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class VendoredFinder:
         self._loading: set[str] = set()
 
     async def load_imports(self, source: str) -> None:
-        """Load what the `import` lines of `source` name."""
+        """Load the packages named in the `import` lines of `source`."""
         if "import" not in source:
             return
         for name in find_imports(source):
@@ -103,17 +103,17 @@ class VendoredFinder:
 
 
 class FirstUseFinder:
-    """Unpacks the modules of the library that no start imports, when the first of them is imported.
+    """Unpacks the library's modules not imported at startup, when one of them is first imported.
 
-    All of them are in one archive (web/build/build.py: FIRST_USE). Nothing else runs while it
-    comes: the library may import one between a plan and its submit, where nothing may suspend.
+    All of them are in one archive (web/build/build.py: FIRST_USE). It is fetched synchronously: the
+    library may import one of them between a plan and its submit, where nothing may suspend.
 
     Parameters
     ----------
     fetch
-        Gives the archive as a Uint8Array; or why it did not come, in words.
+        Returns the archive as a Uint8Array, or a message that says why it could not be fetched.
     deferred
-        Defers interrupts: the archive is not left half unpacked.
+        Defers interrupts, so that the archive is not left half unpacked.
     """
 
     def __init__(

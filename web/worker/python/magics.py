@@ -1,9 +1,9 @@
-"""`%time`, `%timeit`, `%profile` and their like: lines that begin with a percent sign.
+"""`%time`, `%timeit`, `%profile` and other magics: lines that begin with a percent sign.
 
-An input is split into parts before it is compiled: plain Python, and code that a magic has to do
-with. Each keeps its lines and columns, so that a traceback shows what the user typed. `%name` takes
-the statement that follows it, over as many lines as that has; `%%name`, in the first line, the rest
-of the input.
+Before an input is compiled, it is split into plain Python and the code of each magic. Each part
+keeps its lines and columns, so that a traceback shows what the user typed. `%name` applies to the
+statement that follows it, which may span several lines; `%%name`, on a first line, to the rest of
+the input.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE
 from py_tensor.graph.node import Node
 
 LEAST_SECONDS = 0.2
-"""A run of %timeit is of so many loops that it takes this long."""
+"""The minimum duration of a run of %timeit, which sets the number of loops."""
 RUNS = 7
 MOST_NODES, MOST_BYTES = 256, 1 << 26
-"""What the loops of %timeit have left is computed together, up to so much at once."""
+"""%timeit computes pending results of its loops together once there are this many."""
 
 _MAGIC = re.compile(r"(%%?)([A-Za-z]\w*)[ \t]*")
 _OPTIONS = re.compile(r"-([nr])[ \t]*(\d+)[ \t]*")
@@ -39,25 +39,25 @@ class Part:
 
     tree: ast.Module
     magic: str = ""
-    """What they are for; "" where they are plain Python."""
+    """The magic that they belong to; "" for plain Python."""
     options: tuple[tuple[str, int], ...] = ()
 
 
 class Runner(Protocol):
-    """What a magic needs of the session."""
+    """The part of the session that magics use."""
 
     namespace: dict[str, Any]
 
     async def execute(self, tree: ast.Module, filename: str) -> None:
-        """Run the tree; where its last statement is an expression, display its value."""
+        """Run the tree; if its last statement is an expression, display its value."""
         ...
 
     def task_of(self, work: Awaitable[Any]) -> Awaitable[Any]:
-        """A task of its own, which an interrupt can cancel."""
+        """Start `work` as a task that an interrupt can cancel."""
         ...
 
     def can_block(self) -> bool:
-        """Whether Python can wait for the GPU by a plain call."""
+        """Whether Python can block until the GPU is done."""
         ...
 
 
@@ -69,12 +69,12 @@ Magic = Callable[[Runner, Part, str], Awaitable[None]]
 
 
 def split(source: str, filename: str) -> list[Part]:
-    """The parts of an input, in order; one where it has no magic.
+    """Split an input into parts, in order; without magics there is one part.
 
     Raises
     ------
     SyntaxError
-        Where the input is neither Python nor a magic that there is.
+        If a part is not valid Python, or the magic is unknown or lacks its code.
     """
     if not any(line.startswith("%") for line in source.split("\n")):
         return [Part(ast.parse(source, filename))]
@@ -94,9 +94,9 @@ def split(source: str, filename: str) -> list[Part]:
 
 
 def _end(lines: list[str], first: int, match: re.Match[str] | None, filename: str) -> int:
-    """Where the next magic begins: at a line that looks like one, after code that is whole.
+    """The next line that begins a magic: one that looks like a magic and follows complete code.
 
-    Within a bracket or a string such a line is none.
+    A line inside a bracket or a string does not begin a magic.
     """
     column = match.end() if match else 0
     for end in range(first + 1, len(lines)):
@@ -112,7 +112,7 @@ def _end(lines: list[str], first: int, match: re.Match[str] | None, filename: st
 def _magic_part(
     lines: list[str], first: int, end: int, match: re.Match[str], filename: str
 ) -> tuple[Part, int]:
-    """The magic at line `first`, and the line at which it ends, which is at most `end`."""
+    """The magic at line `first`, and the line where it ends, at most `end`."""
     name, column = match[2], match.end()
     if name not in MAGICS:
         where = (filename, first + 1, 1, lines[first], first + 1, match.end(2) + 1)
@@ -134,9 +134,10 @@ def _magic_part(
 
 
 def _first_statement(tree: ast.Module, first: int, end: int) -> tuple[ast.Module, int]:
-    """Of the code after the magic at line `first` what belongs to it, and the line after that.
+    """The code that belongs to the magic at line `first`, and the line after it.
 
-    It is the statement that begins on the line of the magic, and what follows on its last line.
+    This is the statement that begins on the magic's line, and all else on that statement's last
+    line.
     """
     kept: list[ast.stmt] = []
     last = first + 1  # lines of the tree count from 1
@@ -149,7 +150,7 @@ def _first_statement(tree: ast.Module, first: int, end: int) -> tuple[ast.Module
 
 
 def _parsed(lines: list[str], first: int, column: int, source: str, filename: str) -> ast.Module:
-    """Lines from line `first` of the input on, whose first one lacks `column` characters."""
+    """Parse the lines from line `first` of the input; the first one lacks `column` characters."""
     try:
         tree = ast.parse("\n" * first + "\n".join(lines), filename)
     except SyntaxError as error:
@@ -167,7 +168,7 @@ def _parsed(lines: list[str], first: int, column: int, source: str, filename: st
 
 
 def _shift_error(error: SyntaxError, line: int, column: int, source: str) -> None:
-    """Have an error in code that lacks the first characters of a line point at the whole line."""
+    """Adjust an error in code that lacks the start of its first line, so that it fits the input."""
     if error.lineno == line:
         error.text = source.split("\n")[line - 1]
         error.offset = None if error.offset is None else error.offset + column
@@ -179,10 +180,10 @@ def _shift_error(error: SyntaxError, line: int, column: int, source: str) -> Non
 
 
 async def _time(runner: Runner, part: Part, filename: str) -> None:
-    """Run the code once, and print how long it took, to the end of its work on the GPU.
+    """Run the code once, and print how long it took, including its work on the GPU.
 
-    That is the work for the value of the last expression, which is shown afterwards, and for all
-    tensors that names hold. A tensor that the code drops is not computed, as anywhere else.
+    That is the work for the value of the last expression, which is displayed afterwards, and for
+    all tensors that variables hold. A tensor that the code drops is never computed, as usual.
 
     Examples
     --------
@@ -199,7 +200,7 @@ async def _time(runner: Runner, part: Part, filename: str) -> None:
 
 
 async def _profile(runner: Runner, part: Part, filename: str) -> None:
-    """Run the code, and print what each of its kernels took on the GPU's own clock.
+    """Run the code, and print the time of each of its kernels, measured by the GPU.
 
     Examples
     --------
@@ -211,9 +212,9 @@ async def _profile(runner: Runner, part: Part, filename: str) -> None:
 
 
 async def _run(runner: Runner, part: Part, filename: str) -> ast.Module:
-    """Run the code, its last value kept; what is returned displays that value, if there is one.
+    """Run the code and keep its last value; return code that displays the value, if any.
 
-    A tensor that nothing holds would never be computed, and to display one takes time of its own.
+    A tensor that nothing holds would never be computed, and displaying it must not be timed.
     """
     *body, last = part.tree.body
     if not isinstance(last, ast.Expr):
@@ -227,7 +228,7 @@ async def _run(runner: Runner, part: Part, filename: str) -> ast.Module:
 
 @contextlib.contextmanager
 def _value_kept(runner: Runner) -> Iterator[None]:
-    """Where the block keeps a value, it is gone afterwards."""
+    """Remove the value that the block keeps, at its end."""
     try:
         yield
     finally:
@@ -235,20 +236,20 @@ def _value_kept(runner: Runner) -> Iterator[None]:
 
 
 async def _timeit(runner: Runner, part: Part, filename: str) -> None:
-    """Run the code again and again, and print the mean and spread of what one loop takes.
+    """Run the code many times, and print the mean and standard deviation of the time per loop.
 
-    A run ends when the GPU has done the work of all its loops, and its time is divided by their
-    number: every loop's work is counted in full, and the one wait for it in parts. That is the work
-    for the value of the last expression, and for the tensors that names hold at the end of a loop.
-    A tensor that the code drops before is not computed, as anywhere else. Code that reads a
-    tensor (`x.sum().item()`) waits in every loop. What has to be compiled first is not counted.
+    A run ends when the GPU has finished the work of all its loops. Its time is divided by their
+    number: every loop's work is counted in full, and the one wait is shared. The work is that for
+    the value of the last expression, and for the tensors that variables hold at the end of a loop.
+    A tensor that the code drops before then is never computed, as usual. Code that reads a tensor
+    (`x.sum().item()`) waits in every loop. Compilation is not included.
 
     Parameters
     ----------
-    -n : loops in a run
-        Without it, as many as take 0.2 s.
+    -n : loops per run
+        By default, as many as take 0.2 s.
     -r : runs
-        7 without it.
+        7 by default.
 
     Examples
     --------
@@ -261,7 +262,7 @@ async def _timeit(runner: Runner, part: Part, filename: str) -> None:
     left = Leftovers()
 
     async def seconds(count: int) -> float:
-        """For so many loops, until the GPU has done all of their work."""
+        """The time of `count` loops, until the GPU has finished all of their work."""
         await _finish(runner)
         begin = time.perf_counter()
         result = function(itertools.repeat(None, count), *left.pending, left.keep)
@@ -271,10 +272,10 @@ async def _timeit(runner: Runner, part: Part, filename: str) -> None:
         await _finish(runner)
         return time.perf_counter() - begin
 
-    await seconds(1)  # what is compiled is no part of any loop
+    await seconds(1)  # compile outside of the timed runs
     count = options.get("n", 0)
     if count and left.found:
-        await seconds(min(count, MOST_NODES))  # as many at once as will be compiled as one
+        await seconds(min(count, MOST_NODES))  # also compile the largest joint computation
     if not count:
         count = 1
         while (took := await seconds(count)) < LEAST_SECONDS:
@@ -284,7 +285,7 @@ async def _timeit(runner: Runner, part: Part, filename: str) -> None:
 
 
 async def _who(runner: Runner, part: Part, filename: str) -> None:
-    """Print the names that were defined here, with the type of each."""
+    """Print the names that you have defined, with their types."""
     names = _own_names(runner)
     width = max(map(len, names), default=0)
     for name in sorted(names):
@@ -294,7 +295,7 @@ async def _who(runner: Runner, part: Part, filename: str) -> None:
 
 
 async def _reset(runner: Runner, part: Part, filename: str) -> None:
-    """Forget the names that were defined here."""
+    """Delete the names that you have defined."""
     for name in _own_names(runner):
         del runner.namespace[name]
 
@@ -310,19 +311,19 @@ NEED_CODE = {"time", "timeit", "profile"}
 
 
 def names() -> str:
-    """All of them, for a sentence."""
+    """A list of all magics, for messages."""
     return ", ".join(f"%{name}" for name in MAGICS)
 
 
 def usage(magic: str) -> str:
-    """What follows its name: ` [-n LOOPS] [-r RUNS] code`."""
+    """The usage after the magic's name: ` [-n LOOPS] [-r RUNS] code`."""
     name = magic.lstrip("%")
     options = " [-n LOOPS] [-r RUNS]" if name == "timeit" else ""
     return options + (" code" if name in NEED_CODE else "")
 
 
 def _own_names(runner: Runner) -> list[str]:
-    """Those that inputs defined: the session itself defines pt and what has underscores."""
+    """The names that inputs have defined: all but `pt` and names with two leading underscores."""
     return [
         name
         for name, value in runner.namespace.items()
@@ -330,7 +331,7 @@ def _own_names(runner: Runner) -> list[str]:
     ]
 
 
-# -- what is timed -------------------------------------------------------------------------------
+# -- the timed loop ------------------------------------------------------------------------------
 
 _VALUE = "__value__"
 """Holds the value of the last expression, so that it is computed."""
@@ -341,11 +342,11 @@ def _module(body: list[ast.stmt]) -> ast.Module:
 
 
 def _loop(tree: ast.Module, runner: Runner, filename: str) -> Callable[..., Any]:
-    """`timeit(loops, gpu, cpu, keep)`, which runs the code once for each item of `loops`.
+    """Compile `timeit(loops, gpu, cpu, keep)`, which runs the code once for each item of `loops`.
 
-    After each, if one of the mappings `gpu` and `cpu` is not empty, it calls `keep`: tensors are
-    lazy, and one that the next loop drops would never be computed. What the code assigns is the
-    function's own. It is a coroutine function if the code awaits.
+    After each run it calls `keep` if one of the mappings `gpu` and `cpu` is not empty: tensors are
+    lazy, and one that the next loop drops would never be computed. Names that the code assigns are
+    local to the function. It is a coroutine function if the code awaits.
     """
     *body, last = tree.body
     if isinstance(last, ast.Expr):
@@ -367,28 +368,28 @@ def _loop(tree: ast.Module, runner: Runner, filename: str) -> Callable[..., Any]
 
 
 class Leftovers:
-    """The tensors that loops have left uncomputed, kept until they are computed together.
+    """Pending tensors of the loops, kept until they are computed together.
 
-    So the loops cost what they would in a program that keeps its results: to compute what each
-    has left by itself can take longer than to run it.
+    So the loops cost what they would in a program that keeps its results. Computing each loop's
+    tensors separately can take longer than the loop itself.
     """
 
     def __init__(self) -> None:
         self.found = False
-        """Whether there ever were any."""
+        """Whether any loop has left a pending tensor."""
         self._kept: dict[Node, pt.Tensor] = {}
         self._nbytes = 0
 
     @property
     def pending(self) -> tuple[Mapping[Node, int], Mapping[Node, int]]:
-        """What there is to keep: on the GPU, and on the CPU."""
+        """The pending nodes of the GPU and of the CPU."""
         return GPU_DEVICE.pending, CPU_DEVICE.pending
 
     def keep(self) -> None:
-        """Keep what a loop has left, and compute all that is kept once it is much."""
+        """Keep a loop's pending tensors; compute all that are kept once there are many."""
         self.found = True
         for pending in self.pending:
-            for node in reversed(list(pending)):  # of which finalizers may take some away meanwhile
+            for node in reversed(list(pending)):  # a copy, because finalizers may remove nodes
                 if node in self._kept:
                     break
                 self._kept[node] = pt.Tensor(node)
@@ -403,9 +404,9 @@ class Leftovers:
 
 
 def next_count(count: int, seconds: float) -> int:
-    """The least of 1, 2, 5, 10, ... above `count` that is likely to take `LEAST_SECONDS`.
+    """The smallest of 1, 2, 5, 10, ... above `count` that is likely to take `LEAST_SECONDS`.
 
-    `seconds` is what `count` loops took.
+    `seconds` is the time of `count` loops.
     """
     wanted = max(count + 1, count * LEAST_SECONDS / max(seconds, 1e-9))
     power = 10 ** math.floor(math.log10(wanted))
@@ -413,14 +414,14 @@ def next_count(count: int, seconds: float) -> int:
 
 
 def _flush() -> None:
-    """Have all that a tensor holds computed, on whichever device it is."""
+    """Compute all pending tensors, on both devices."""
     for device in (GPU_DEVICE, CPU_DEVICE):
         if device.pending:
             device.flush()
 
 
 async def _finish(runner: Runner) -> None:
-    """The same, and wait until the GPU has done it."""
+    """Compute all pending tensors, and wait until the GPU is done."""
     _flush()
     for device in (GPU_DEVICE, CPU_DEVICE):
         if not device.is_ready:
@@ -432,8 +433,8 @@ async def _finish(runner: Runner) -> None:
 
 
 def summary(times: Sequence[float], count: int) -> str:
-    """The seconds per loop of some runs of `count` loops each, in the words of IPython."""
-    import statistics  # here, as its import takes time that a first visit does not have
+    """Format the seconds per loop of runs of `count` loops each, as IPython does."""
+    import statistics  # here: the import would slow down the first visit
 
     loops = f"{count:,} loop{'s' if count > 1 else ''} each"
     runs = f"{len(times)} run{'s' if len(times) > 1 else ''}"
@@ -442,10 +443,10 @@ def summary(times: Sequence[float], count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """In three digits: 1.23 ms."""
+    """Format a duration in three digits: 1.23 ms."""
     if seconds >= 100:
         return f"{seconds:,.0f} s"
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= 0.9995 * scale:  # which would be shown as 1e+03 of the next unit
+        if seconds >= 0.9995 * scale:  # rounded, it would show as 1e+03 of the next smaller unit
             return f"{seconds / scale:.3g} {unit}"
     return f"{seconds / 1e-9:.3g} ns"

@@ -1,16 +1,18 @@
-"""Checks and times the cases of a suite on every contender, and reports as it goes.
+"""Checks and times the cases of a suite on every contender, and reports progress.
 
-The rule. A sample is a number of calls of the case's op, each with a result of its own, all of
-which are done before the clock is read. There are so many calls that a sample takes some
-milliseconds, and one wait for all of them: what is timed is work. Results are kept, as many as
-memory allows; older ones make room. A contender first makes one call, whose time is reported apart
-(it compiles and plans), and its answer is compared with float64: nothing is timed that is wrong.
-Then it warms up until two samples in a row agree. Then the rounds begin: one sample of each
-contender, in turn, so that whatever else the machine does meets all of them. While a contender
-computes on the CPU the GPU idles and its clock falls. So those come last in a round, and where
-there are any, each GPU contender first works untimed until its samples are as they were before. At
-the end the answers of the last sample are compared again; then the GPU's clock is asked and
-dispatches are counted, in a sample of their own.
+A sample is a number of calls of the case's op, each with its own result, all complete before the
+clock is read. There are enough calls to take SAMPLE_SECONDS, and one wait for all of them, so that
+the time is that of the work. As many results are kept as memory allows; older ones are dropped.
+
+1. Each contender makes one call. Its time is reported separately, because it includes compiling
+   and planning. Its result is compared with float64: a wrong contender is not timed.
+2. Each contender warms up until two consecutive samples agree.
+3. In each round every contender takes one sample in turn, so that disturbances by other programs
+   affect them all. While a contender computes on the CPU, the GPU idles and its clock rate falls.
+   So CPU contenders come last in a round, and if there are any, each GPU contender first takes
+   untimed samples until they are as fast as before.
+4. The results of the last sample are checked again. A separate sample then measures GPU time with
+   timestamps and counts dispatches.
 """
 
 from __future__ import annotations
@@ -27,29 +29,29 @@ Report = Callable[[dict[str, Any]], None]
 Array = Any
 
 SAMPLE_SECONDS = 0.02
-"""What a sample should take at least,"""
+"""The minimum duration of a sample, unless it needs more than MOST_CALLS calls."""
 MOST_CALLS = 2000
-"""with no more calls than this."""
+"""The most calls in a sample."""
 MOST_KEPT = 200
-"""Of so many calls the results are kept; then they make room for those of the next ones."""
+"""The most calls in a group. The results of one group are kept until the next is complete."""
 AGREED = 0.1
-"""Two samples agree that are apart by no more than this part."""
+"""The largest relative difference between two samples that agree."""
 WARM_UPS = 8
 LOADS = 4
 """Untimed samples before a timed one, at most, after the GPU has idled."""
 LONG_SECONDS = 0.1
-"""In a sample of this length the GPU's clock has risen without one."""
+"""In a sample longer than this the GPU's clock rate rises without untimed samples."""
 PLACES = 4096
-"""Larger results are checked at so many places: the first, the last and others at random."""
+"""The most elements checked of a result: the first, the last, and others at random."""
 _FLOAT = 4  # bytes
 
 
 class MissingError(Exception):
-    """The contender has nothing for this case; the message says why, if there is more to say."""
+    """The contender does not implement this case; the message says why, if not empty."""
 
 
 class WrongError(Exception):
-    """An answer is wrong, by `error` (relative) if that is a number."""
+    """A result is wrong, by the relative error `error` if that is finite."""
 
     def __init__(self, message: str, error: float | None = None) -> None:
         super().__init__(message)
@@ -58,19 +60,19 @@ class WrongError(Exception):
 
 @dataclass(frozen=True)
 class First:
-    """The very first call of a case."""
+    """The first call of a case."""
 
     seconds: float
     compile: float | None
-    """Seconds of it until kernels were compiled; None where nobody can tell."""
+    """Seconds spent compiling kernels; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Metered:
-    """What a sample was, beside its time; None where nobody can tell."""
+    """Measurements of a sample other than its wall time; None if unknown."""
 
     gpu: float | None = None
-    """Seconds by the GPU's own clock."""
+    """Seconds of GPU time, from timestamps."""
     dispatches: int | None = None
     submits: int | None = None
 
@@ -80,12 +82,12 @@ class Contender(Protocol):
 
     name: str
     on_gpu: bool
-    """Whether it computes on a GPU, which has a clock that falls while it idles."""
+    """Whether it computes on a GPU, whose clock rate falls while it idles."""
     version: str | None
-    """None until it is known: some libraries are started by their first case."""
+    """None until known: some libraries start with their first case."""
 
     async def prepare(self, case: Case, operands: Sequence[Array]) -> None:
-        """Bring the operands (as they lie in memory) to the device; raises `MissingError`."""
+        """Upload the operands (contiguous, not transposed yet); may raise `MissingError`."""
         ...
 
     async def first(self) -> First:
@@ -93,31 +95,31 @@ class Contender(Protocol):
         ...
 
     async def sample(self, count: int, kept: int) -> float:
-        """Seconds for `count` calls of the op by the rule above, in groups of `kept`.
+        """The seconds for one sample of `count` calls of the op, in groups of `kept` calls.
 
         The results of the last group are kept.
         """
         ...
 
     async def values(self, call: int, places: Sequence[int]) -> Sequence[float]:
-        """Elements of what a call of the last sample gave, by flat index.
+        """Elements of the result of one call of the last sample, by flat index.
 
-        `call` is 0 for the first one whose results are kept, -1 for the last.
+        `call` is 0 for the first call whose result is kept, -1 for the last.
         """
         ...
 
     async def metered(self, count: int, kept: int) -> Metered:
-        """What can be told of such a sample but for its time, which this may change."""
+        """Take a sample and measure other properties than its time, which this may change."""
         ...
 
     async def release(self) -> None:
-        """Give back what the case holds; also after an error."""
+        """Free the case's operands and results; also called after an error."""
         ...
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What to run of a suite; the names are those of `benchmarks.describe`."""
+    """The chosen sizes and cases of a suite, by their names in `benchmarks.describe`."""
 
     suite: str
     sizes: Sequence[str]
@@ -132,36 +134,36 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Config:
-    """What to run."""
+    """The configuration of a run."""
 
     suites: Sequence[Chosen]
     contenders: Sequence[str]
     """Their names."""
     rounds: int
-    """Samples of each contender."""
+    """The number of samples of each contender."""
     budget: float
-    """Seconds that checking and timing one case on one contender may take."""
+    """The most seconds for checking and timing one case on one contender."""
     total: float
-    """Seconds that all of it may take. What comes too late is skipped."""
+    """The most seconds for the whole run. Cases that would exceed it are skipped."""
     result_bytes: int = 2**28
-    """That the results may take which a contender holds at a time."""
+    """The most memory for the results that a contender holds at a time."""
     clock: float = 0.0
-    """Seconds of work within which a GPU's clock rises that has idled."""
+    """Seconds of work until the clock rate of an idle GPU has risen."""
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Config:
-        """From what JSON held, which this uses up."""
+        """Make a configuration from decoded JSON, which is modified."""
         suites = given.pop("suites")
         return cls(suites=[Chosen(**chosen) for chosen in suites], **given)
 
 
 async def run(config: Config, contenders: Sequence[Contender], report: Report) -> None:
-    """Check and time every chosen case, and report as it goes.
+    """Check and time every chosen case, and report each step.
 
-    The steps are dictionaries that JSON can hold: `begin` with the `total` of cases; `working` with
-    the `case`, its `size`, a `label` of what is done and the `part` of the case that is done; and
-    after each case `case` with its `result`, as docs/benchmarks.md says, and the `versions` of the
-    contenders that have run so far.
+    Steps are dictionaries that JSON can hold: `begin` with the `total` number of cases; `working`
+    with the `case`, its `size`, a `label` for the current step and the `part` of the case that is
+    done; and after each case `case` with its `result` (documented in docs/benchmarks.md) and the
+    `versions` of the contenders that have run so far.
     """
     bench = Bench(config, report)
     cases = [(chosen.suite, case) for chosen in config.suites for case in chosen.those()]
@@ -173,7 +175,7 @@ async def run(config: Config, contenders: Sequence[Contender], report: Report) -
 
 
 class Bench:
-    """One run over the cases: remembers how long the smaller sizes took, and when it must end."""
+    """One run over the cases: remembers the times of smaller sizes, and the deadline."""
 
     def __init__(self, config: Config, report: Report) -> None:
         self._config = config
@@ -184,7 +186,7 @@ class Bench:
     async def try_case(
         self, suite: str, case: Case, contenders: Sequence[Contender]
     ) -> dict[str, Any]:
-        """Measure a case on these contenders; gives its entry among the results."""
+        """Measure a case on these contenders; return its result as an entry of the report."""
         turns = [_Turn(case, contender, self._config) for contender in contenders]
         for turn in turns:
             key = suite, case.name, turn.contender.name
@@ -239,7 +241,7 @@ class Bench:
 
 
 BEGINNING = 0.5
-"""The part of a case's time that passes before its rounds, roughly."""
+"""The approximate fraction of a case's time that passes before its rounds."""
 
 
 @dataclass
@@ -250,22 +252,22 @@ class _Turn:
     contender: Contender
     config: Config
     status: str = "measured"
-    """Or "missing" (it has nothing for this case), "skipped" (there is no time), "wrong" (an
-    answer), "failed" (an exception)."""
+    """Or "missing" (not implemented), "skipped" (no time left), "wrong" (result), "failed"
+    (exception)."""
     reason: str | None = None
     samples: list[float] = field(default_factory=list)
-    """Seconds for one op."""
+    """Seconds per op."""
     calls: int = 0
-    """In each sample."""
+    """Calls per sample."""
     warm_ups: int = 0
     settled: bool = False
-    """Whether the warm-up came to samples that agree."""
+    """Whether two consecutive samples of the warm-up agreed."""
     error: float | None = None
-    """The largest, relative."""
+    """The largest relative error."""
     first: First | None = None
     metered: Metered | None = None
     _last: float = 0.0
-    """Seconds of the last sample of so many calls."""
+    """Seconds of the last sample of `calls` calls."""
     _spent: float = 0.0
     _is_prepared: bool = False
 
@@ -274,7 +276,7 @@ class _Turn:
         return self.status == "measured"
 
     def skip_if_too_long(self, estimate: float, left: float, config: Config) -> None:
-        """Give up beforehand, where one call takes so long that checking leaves no time."""
+        """Skip the case if the total time is used up, or checking would exceed the budget."""
         if left <= 0:
             self.status, self.reason = (
                 "skipped",
@@ -290,7 +292,7 @@ class _Turn:
             )
 
     async def attempt(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Take a step, if nothing has gone wrong before; an exception becomes the outcome."""
+        """Take a step, unless an earlier one failed; an exception becomes the status."""
         if not self.is_alive:
             return
         started = time.perf_counter()
@@ -316,18 +318,18 @@ class _Turn:
             self._is_prepared = False
             try:
                 await self.contender.release()
-            except Exception as error:  # it may be what has just failed
+            except Exception as error:  # the contender may have failed already
                 self.reason = self.reason or f"{type(error).__name__}: {error}"
 
     async def begin(self, arrays: Sequence[Array], answer: Answer) -> None:
-        """Bring the operands, check, find out how many calls a sample takes, warm up."""
+        """Upload the operands, check the result, set the calls per sample, and warm up."""
         self._is_prepared = True
         started = time.perf_counter()
         await self.contender.prepare(self.case, arrays)
         self.first = await self.contender.first()
         await self._check(answer)
         seconds = self.first.seconds
-        if self._leaves(started, 2 * seconds):  # the first may have compiled something
+        if self._leaves(started, 2 * seconds):  # the first call may include compilation
             seconds = min(seconds, await self.contender.sample(1, 1))
         self.calls = self._enough_calls(seconds)
         last = float("inf")
@@ -341,21 +343,21 @@ class _Turn:
             self.warm_ups += 1
             seconds = sample / self.calls
             enough = self._enough_calls(seconds)
-            if enough > 1.5 * self.calls:  # much of a single call was a wait that all now share
+            if enough > 1.5 * self.calls:  # most of a single call was a wait that calls now share
                 self.calls, last = enough, float("inf")
             elif abs(sample - last) <= AGREED * sample and worked >= clock:
                 self.settled = True
                 break
             else:
                 last = sample
-        self._last = self.calls * seconds  # also where there was no time to warm up
+        self._last = self.calls * seconds  # also if there was no time to warm up
 
     def _leaves(self, started: float, seconds: float) -> bool:
-        """Whether half of the budget is left for the rounds after so much more."""
+        """Whether half of the budget is left for the rounds after another `seconds`."""
         return time.perf_counter() - started + seconds < self.config.budget / 2
 
     async def round(self, *, gpu_idles: bool) -> None:
-        """One sample; `gpu_idles` while others have their turns."""
+        """Take one sample; `gpu_idles` if the GPU idles during the turns of others."""
         if self.samples and self._spent + self.samples[-1] * self._ops > self.config.budget:
             return
         if gpu_idles and self.contender.on_gpu:
@@ -363,7 +365,7 @@ class _Turn:
         self.samples.append(await self._sample() / self._ops)
 
     async def _load(self) -> None:
-        """Have the GPU work until samples take as long as before, or its clock has risen."""
+        """Take untimed samples until they are as fast as before, or the GPU's clock has risen."""
         tries, worked, before = 0, 0.0, self._last
         while before <= LONG_SECONDS and (tries < LOADS or worked < self.config.clock):
             last = await self._sample()
@@ -376,30 +378,30 @@ class _Turn:
         return self._last
 
     async def end(self, answer: Answer) -> None:
-        """Check the last answers, ask the GPU's clock, count dispatches."""
+        """Check the last results, measure GPU time, and count dispatches."""
         await self._check(answer)
         if self._spent + self.samples[-1] * self._ops < self.config.budget:
             self.metered = await self.contender.metered(self.calls, self._kept)
 
     @property
     def _ops(self) -> int:
-        """In a sample."""
+        """Ops per sample."""
         return self.calls * self.case.ops
 
     def _enough_calls(self, seconds: float) -> int:
-        """Calls in one sample, where a single one takes so long."""
+        """Calls per sample, if a single call takes `seconds`."""
         if self.case.calls is not None:
             return self.case.calls
         return max(1, min(round(SAMPLE_SECONDS / max(seconds, 1e-9) + 0.5), MOST_CALLS))
 
     @property
     def _kept(self) -> int:
-        """Calls in a group; the results of one are still there while the next one computes."""
+        """Calls per group; the results of one group stay alive while the next one computes."""
         by_memory = self.config.result_bytes // (2 * _product(self.case.result_shape) * _FLOAT)
         return max(1, min(by_memory, MOST_KEPT))
 
     async def _check(self, answer: Answer) -> None:
-        """Compare the answers of the first and the last call whose results are kept."""
+        """Check the results of the first and the last call that are kept."""
         for call in (0, -1):
             error = answer.error(await self.contender.values(call, answer.places))
             self.error = max(error, self.error or 0.0)
@@ -426,14 +428,14 @@ class _Turn:
 
 
 class Answer:
-    """The right values of a case at some places of its result.
+    """The expected values of a case at some elements of its result.
 
     Parameters
     ----------
     case : Case
-        What is computed.
+        The case.
     arrays : sequence of array
-        The operands as they lie in memory.
+        The operands, contiguous, before any transposition.
     """
 
     def __init__(self, case: Case, arrays: Sequence[Array]) -> None:
@@ -445,7 +447,7 @@ class Answer:
         if elements <= PLACES:
             places = np.arange(elements)
         else:
-            # The corners too: it is there that kernels go wrong.
+            # Include the corners, where kernels tend to go wrong.
             inside = np.random.default_rng(0).integers(0, elements, PLACES - 2)
             places = np.concatenate([[0, elements - 1], inside])
         self.places: list[int] = places.tolist()
@@ -455,7 +457,7 @@ class Answer:
         self._expected = np.asarray(expected, dtype=np.float64).reshape(-1)
 
     def error(self, got: Sequence[float]) -> float:
-        """The largest relative error; raises `WrongError` where it is too large, or NaN."""
+        """The largest relative error; raises `WrongError` if it is too large, or NaN."""
         np = self._np
         if len(got) != len(self._expected):
             raise WrongError(f"{len(got)} elements instead of {len(self._expected)}")
@@ -473,7 +475,7 @@ class Answer:
 
 
 def as_seen(value: Any, operand: Operand) -> Any:
-    """The operand from its contiguous tensor or array."""
+    """The operand made from its contiguous tensor or array."""
     return value.T if operand.transposed else value
 
 

@@ -1,8 +1,8 @@
-"""Imports what every visit needs, so that a snapshot of Python's memory can hold it.
+"""Imports the modules that every visit needs, so that a snapshot of Python's memory holds them.
 
-A snapshot is the memory of another visit: `after_snapshot` gives this one what must be its own.
-(The seed of `hash(str)` cannot be changed in a Python that has hashed, so it stays that of the
-snapshot; a browser makes its own.)
+A snapshot is the memory of an earlier visit; `after_snapshot` resets what must differ per visit.
+The seed of `hash(str)` cannot be changed once Python has hashed strings, so it stays that of the
+snapshot, which each browser makes for itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import random
 import sys
 
 import py_tensor as pt
-from py_tensor.backend import webgpu as webgpu  # the library imports it when it finds a GPU
+from py_tensor.backend import webgpu as webgpu  # the library imports it only if there is a GPU
 from py_tensor.codegen import library
 
 from . import boot as boot
@@ -22,15 +22,15 @@ _generators: list[random.Random] = []
 
 
 def before_snapshot() -> None:
-    """Read the shaders for the first kernel, and leave nothing that the next start does again."""
+    """Read the shaders for the first kernel, and undo what every start repeats."""
     library.used_by(" ".join(library.items()))
-    sys.path.remove("")  # Pyodide puts it there at every start
+    sys.path.remove("")  # Pyodide adds it at every start
     gc.collect()
     _generators.extend(x for x in gc.get_objects() if isinstance(x, random.Random))
 
 
 def after_snapshot() -> None:
-    """Begin random numbers anew, those of the names of temporary files too; look for files anew."""
+    """Reseed all random generators, including that of `tempfile`; clear the import caches."""
     importlib.invalidate_caches()
     for generator in _generators:
         generator.seed()

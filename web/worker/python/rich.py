@@ -1,7 +1,7 @@
-"""Rich results: how objects are shown by the page, and which tensors it can still ask about.
+"""Rich results: how the page shows objects, and which tensors it can still inspect.
 
-What is shown is a bundle: JSON-able values with a "kind", which web/page/display/ draws. Nothing
-here needs a browser; `Port` is what the worker (web/worker/display_port.js) supplies.
+A displayed object is a bundle: JSON values with a "kind", which web/page/display/ draws. Nothing
+here needs a browser; the worker supplies the `Port` (web/worker/display_port.js).
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from py_tensor.display.pictures import is_colour
 from py_tensor.display.screen import Bundle, Widget, owner, set_screen
 
 KEPT_TENSORS = 50
-"""How many of the tensors that were shown can still be looked at."""
+"""The number of displayed tensors that can still be inspected."""
 
 KEPT_BYTES = 64 << 20
-"""What those may keep; beyond that they live as long as somebody else holds them."""
+"""The most memory held for them; beyond that they live only while the program holds them."""
 
 LARGEST_TEXT = 4_000_000
-"""Characters of a picture or of HTML; what is longer is shown by its repr."""
+"""The most characters of an image or of HTML; a larger object is shown by its repr."""
 
 
 FORMS = ("npy", "csv", "list")
-"""What a tensor can be saved as (saving.py)."""
+"""The formats in which a tensor can be saved (saving.py)."""
 
 
 class Port(Protocol):
-    """The way to the page."""
+    """The connection to the page."""
 
     def post(self, number: int, bundle: str, pixels: Any, is_update: bool) -> None: ...
     def drawn(self, number: int) -> Awaitable[Any]: ...
 
 
 class Kept:
-    """The tensors shown last, by number.
+    """The tensors displayed last, by number.
 
-    The newest by strong references while they take little memory, the others by weak ones.
+    The newest are held by strong references, within KEPT_BYTES; the others by weak references.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Kept:
         self._last = 0
 
     def add(self, x: pt.Tensor, instead_of: int | None = None) -> int:
-        """The number of a tensor from now on; `instead_of` is that of one not shown any more."""
+        """Add a tensor and return its number; `instead_of` is the number of the one it replaces."""
         if instead_of is not None:
             self.drop(instead_of)
         self._last += 1
@@ -65,7 +65,7 @@ class Kept:
         return self._last
 
     def drop(self, number: int) -> None:
-        """Forget a tensor that is not shown any more."""
+        """Drop a tensor that is no longer displayed."""
         self._known.pop(number, None)
         self._strong.pop(number, None)
 
@@ -76,7 +76,7 @@ class Kept:
 
 
 def _bytes_kept_by(x: pt.Tensor) -> int:
-    """What a tensor takes, and what it is a view of or is yet to be computed from."""
+    """The bytes that a tensor keeps alive, including its base and pending inputs."""
     found = 0
     pending, seen = [x._node], set[int]()
     while pending:
@@ -104,7 +104,7 @@ def _described_tensor(x: pt.Tensor) -> Bundle:
 
 
 def views_of(x: pt.Tensor) -> list[str]:
-    """The views (views.py) that make sense for a tensor's shape and dtype."""
+    """The views (views.py) that suit a tensor's shape and dtype."""
     if not x.ndim or not x.size:
         return []
     found = ["table"]
@@ -120,18 +120,18 @@ def views_of(x: pt.Tensor) -> list[str]:
 
 
 class Rich:
-    """Shows what the library displays, and describes results.
+    """Sends what the library displays to the page, and describes results.
 
     Parameters
     ----------
     port
-        Takes what is to be shown.
+        The connection to the page.
     wait
         Blocks until an awaitable is done.
     can_block
-        Whether it can, now.
+        Whether `wait` works now.
     flush
-        Has what was printed before sent before.
+        Sends earlier output first.
     """
 
     def __init__(
@@ -146,15 +146,15 @@ class Rich:
         self._can_block = can_block
         self._flush = flush
         self._kept = Kept()
-        self._new: set[int] = set()  # displays of the input that runs
-        self._tensor_in: dict[int, int] = {}  # by display, which of `_kept` it shows as text
+        self._new: set[int] = set()  # displays made by the running input
+        self._tensor_in: dict[int, int] = {}  # maps a display to the tensor in `_kept` it shows
 
     def install(self) -> None:
-        """Show what the library displays from now on."""
+        """Become the screen of the library."""
         set_screen(self)
 
     def begin(self, number: int | None = None) -> None:
-        """Note that another input begins, in this task, with its number; None: a reaction."""
+        """Note that a new input begins, with its number; None: a reaction to a control."""
         self._new.clear()
         if number is not None:
             owner.set(("input", number))
@@ -162,7 +162,7 @@ class Rich:
     # -- The library's screen --------------------------------------------------------------------
 
     def post(self, number: int, bundle: Bundle, beside: Any, is_update: bool) -> None:
-        """Show a bundle in the page, behind what was printed."""
+        """Show a bundle in the page, after the output so far."""
         if not is_update:
             self._new.add(number)
         replaced = self._tensor_in.pop(number, None)
@@ -194,7 +194,7 @@ class Rich:
     # -- Results ---------------------------------------------------------------------------------
 
     def describe(self, value: Any) -> Bundle | None:
-        """What is shown beside, or instead of, a value's repr; None for the repr alone."""
+        """The bundle shown with, or instead of, a value's repr; None to show only the repr."""
         if isinstance(value, Widget) and value.shown_as not in self._new:
             pt.display(value)
         bundle = self._described(value)
@@ -212,9 +212,9 @@ class Rich:
         return None if inspect.isclass(value) else described_object(value)
 
     async def view(self, request: str) -> None:
-        """Compute a view of a tensor that was shown, or a form to save it in, and post it.
+        """Compute a view of a displayed tensor, or a file to save it in, and post it.
 
-        `request` is the "view" command of the page, as JSON.
+        `request` is the page's "view" command as JSON.
         """
         asked = json.loads(request)
         x = self._kept.get(asked["number"])
@@ -234,8 +234,8 @@ class Rich:
     async def draw(self, request: str, frame: Any) -> None:
         """Compute a live picture of the gallery, and post it.
 
-        `request` is the "draw" command of the page, as JSON, and `frame` the pixels that came with
-        it, as a buffer of uint32, or None.
+        `request` is the page's "draw" command as JSON; `frame` is None or the pixels sent with it,
+        a buffer of uint32.
         """
         from . import views
         from .gallery import LEVELS, live_picture
@@ -245,18 +245,18 @@ class Rich:
         self._answer(*await views.drawn(x, self._can_block(), LEVELS))
 
     def _answer(self, bundle: Bundle, pixels: Any) -> None:
-        """Post what the running command of the page asked for."""
+        """Post the answer to the running command."""
         self._port.post(0, json.dumps(bundle), pixels, False)
 
 
 # -- Objects of other libraries ------------------------------------------------------------------
 
 MIME_KINDS = {"text/html": "html", "image/svg+xml": "svg", "image/png": "png"}
-"""What is shown of an object, the most telling first."""
+"""Rich forms of an object, in order of preference."""
 
 
 def described_object(value: Any) -> Bundle | None:
-    """The first of an object's rich forms that it gives; None if it has none."""
+    """The first rich form that an object provides; None if it has none."""
     for kind, data in _forms(value):
         text = _as_text(kind, data)
         if text and len(text) <= LARGEST_TEXT:
@@ -265,10 +265,10 @@ def described_object(value: Any) -> Bundle | None:
 
 
 def _forms(value: Any) -> Iterable[tuple[str, Any]]:
-    """Kind and data of each form, computed one after another."""
+    """The kind and data of each form, computed lazily."""
     mimes = _called(value, "_repr_mimebundle_")
     if isinstance(mimes, tuple):
-        mimes = mimes[0] if mimes else None  # beside it there is metadata
+        mimes = mimes[0] if mimes else None  # the second item is metadata
     if isinstance(mimes, Mapping):
         yield from ((kind, mimes.get(mime)) for mime, kind in MIME_KINDS.items())
     for kind in MIME_KINDS.values():
@@ -277,7 +277,7 @@ def _forms(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _called(value: Any, name: str) -> Any:
-    """What a method without arguments gives; None if it is not there or fails."""
+    """The result of a method without arguments; None if it is missing or fails."""
     try:
         method = getattr(type(value), name, None) and getattr(value, name)
         return method() if callable(method) else None
@@ -286,7 +286,7 @@ def _called(value: Any, name: str) -> Any:
 
 
 def _as_text(kind: str, data: Any) -> str | None:
-    """Data as it travels: markup as it is, a PNG in base64."""
+    """Data as text for the page: markup unchanged, a PNG in base64."""
     if isinstance(data, bytes | bytearray | memoryview):
         if kind == "png":
             return binascii.b2a_base64(data, newline=False).decode("ascii")

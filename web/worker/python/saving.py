@@ -1,4 +1,4 @@
-"""A tensor as what is taken out of the page: a file of NumPy's, CSV, or a list as Python text."""
+"""Exports a tensor from the page: as a NumPy file, as CSV, or as a list in Python syntax."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import py_tensor as pt
 
 MOST_IN_CSV = 1_000_000
 MOST_IN_LIST = 100_000
-"""Elements. What is larger would be too much for an editor, or for the clipboard."""
+"""The most elements; more would be too large for an editor or the clipboard."""
 
 Content = tuple[dict[str, Any], Any]
 """A bundle, and the bytes of its file or None."""
 
 DIGITS = {pt.float16: (Struct("e"), range(3, 6)), pt.float32: (Struct("f"), range(6, 10))}
-"""In how many significant digits a value may be written so that it is read back."""
+"""The packer of each dtype, and the numbers of significant digits to try for a round trip."""
 
 
 async def saved(x: pt.Tensor, form: str, blocking: bool) -> Content:
-    """A tensor as "npy", "csv" or "list"; a sentence where it has too many elements for that.
+    """A tensor as "npy", "csv" or "list"; a message if it has too many elements for that.
 
-    A row of the CSV is the last axis; a tensor of one axis is a column, as `numpy.savetxt` has it.
-    The list is an expression of Python.
+    A row of the CSV is the last axis; a 1-d tensor is a column, as in `numpy.savetxt`. The list is
+    a Python expression.
     """
     most = {"csv": MOST_IN_CSV, "list": MOST_IN_LIST}.get(form, x.size)
     if x.size > most:
@@ -56,7 +56,7 @@ async def _npy(x: pt.Tensor, blocking: bool) -> bytes:
 
 
 def _word(value: Any, dtype: Any, form: str) -> str:
-    """A number in as few digits as its dtype needs."""
+    """A number in the fewest digits that its dtype needs for a round trip."""
     if isinstance(value, complex):
         part = pt.float32 if dtype is pt.complex64 else pt.float64
         real, imag = (_word(each, part, "csv") for each in (value.real, value.imag))
@@ -73,13 +73,13 @@ def _word(value: Any, dtype: Any, form: str) -> str:
         try:
             if packer and packer.unpack(packer.pack(short))[0] == value:
                 return repr(short)
-        except OverflowError:  # rounded beyond the largest
+        except OverflowError:  # rounded beyond the dtype's largest value
             continue
     return repr(value)
 
 
 def _quoted(word: str) -> str:
-    """An expression for what Python has no literal for."""
+    """An expression for NaN or infinity, which have no literal in Python."""
     return f"float('{word}')" if word.strip("-") in {"nan", "inf"} else word
 
 

@@ -1,8 +1,8 @@
-"""One Python session: what a terminal's REPL does with an input, without the terminal.
+"""One Python session: a REPL without the terminal.
 
-An input is compiled with top-level `await`, run in the session's namespace, and answered by an
-`Outcome`. Whatever the input does, the session goes on: every exception becomes text, interrupts
-and `SystemExit` included. Nothing here needs a browser; the worker (worker.js) supplies what does.
+An input is compiled with top-level `await`, run in the session's namespace, and answered with an
+`Outcome`. The session survives whatever the input does: every exception becomes text, including
+interrupts and `SystemExit`. Nothing here needs a browser; the worker (worker.js) supplies the rest.
 """
 
 from __future__ import annotations
@@ -33,42 +33,42 @@ Emit = Callable[[str, str], None]
 """Takes ("stdout" or "stderr", text) while an input runs."""
 
 Ask = Callable[[], str]
-"""Waits for a line that is typed in, and gives it with its newline; "" is the end of the input."""
+"""Waits for the user to type a line, and returns it with its newline; "" at the end of input."""
 
 REMEMBERED_INPUTS = 1000
-"""How many inputs tracebacks can still quote."""
+"""The number of inputs that tracebacks can still quote."""
 
 NOTHING_TO_EXIT = "nothing to exit; reload the page to restart Python, or close the tab"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an input ended. Exactly one of `result` and `error` can be set."""
+    """How an input ended. At most one of `result` and `error` is set."""
 
     ok: bool
     result: str | None = None
-    """repr of the last expression's value; None when there is no value to show."""
+    """The repr of the last expression's value; None if there is no value to show."""
     error: str | None = None
-    """The traceback, the user's own lines alone."""
+    """The traceback, with only the user's own lines."""
     full_error: str | None = None
-    """The traceback with every frame, where `error` leaves some out."""
+    """The traceback with every frame, if `error` omits some."""
     failure: Failure | None = None
-    """What `error` says, as data; None where it is no traceback."""
+    """`error` as data; None if it is not a traceback."""
     interrupted: bool = False
     rich: dict[str, Any] | None = None
-    """What the page shows beside `result`, or in its place; see rich.py."""
+    """The bundle that the page shows with, or instead of, `result`; see rich.py."""
     help: dict[str, Any] | None = None
-    """What the help panel shows; see inspection.py."""
+    """The content of the help panel; see inspection.py."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
 
 class Builtins:
-    """Python's builtins: the page and the standard library need them, whatever inputs do to them.
+    """Protects Python's builtins, which the page and the standard library need, from inputs.
 
-    What an input puts in the place of one holds while inputs run. One that it deletes is there
-    again after it.
+    A builtin that an input replaces stays replaced while inputs run. One that an input deletes is
+    restored after that input.
     """
 
     def __init__(self) -> None:
@@ -78,14 +78,14 @@ class Builtins:
         self._deleted: list[str] = []
 
     def give(self) -> None:
-        """The program goes on, with what it has made of them."""
+        """Install the program's version of the builtins, before its code runs."""
         self._names.update(self._replaced)
         for name in self._deleted:
             del self._names[name]
         self._replaced, self._deleted = {}, []
 
     def take(self) -> None:
-        """The session goes on. Between the two nothing may call a builtin."""
+        """Restore the original builtins. Between `give` and `take` the session must call none."""
         for name, value in self._own.items():
             if name not in self._names:
                 self._deleted.append(name)
@@ -95,7 +95,7 @@ class Builtins:
                 self._names[name] = value
 
     def news(self) -> str:
-        """An input is over: what to tell of those that it deleted."""
+        """A message about the builtins that the input deleted, if any; called at its end."""
         deleted, self._deleted = self._deleted, []
         if not deleted:
             return ""
@@ -111,27 +111,27 @@ class Session:
     namespace
         The globals of every input.
     hidden
-        Folders whose frames a traceback leaves out: the library's own, and the machinery's.
+        Folders whose frames tracebacks omit: those of the library, of Pyodide and of the page.
     can_block
-        Whether a blocking read works now (in Pyodide: `can_run_sync`). Where it does not, the value
-        of the last expression is shown through its type's `__repr_async__`, if it has one.
+        Whether a blocking read works now (in Pyodide: `can_run_sync`). If not, the value of the
+        last expression is shown through its type's `__repr_async__`, if it has one.
     prepare
-        Is awaited with each input before it runs, and not cancelled by an interrupt.
+        Awaited with each input before it runs. An interrupt does not cancel it.
     describe
-        What is shown of the value of the last expression besides its repr.
+        Returns the bundle to show with the repr of the last expression's value, or None.
     check
-        Raises KeyboardInterrupt where an interrupt came while none of the input's code ran.
+        Raises KeyboardInterrupt if an interrupt arrived while no code of the input was running.
 
-    Its `display` is meant to be `sys.displayhook`.
+    Set `sys.displayhook` to its `display`.
 
     Attributes
     ----------
     runner : asyncio.Task or None
-        The one in which an input runs.
+        The task that runs the input.
     task : asyncio.Future or None
-        The one that the input awaits, where it does.
+        The task that the input awaits, if any.
     tasks_before : set of asyncio.Task
-        Those that there were when the input began.
+        The tasks that existed when the input began.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Session:
     # -- running ---------------------------------------------------------------------------------
 
     async def run(self, source: str) -> Outcome:
-        """Run one input to its end. Never raises, except when interrupted in its last lines."""
+        """Run one input to its end. Never raises, unless interrupted in its own last lines."""
 
         async def evaluate() -> Outcome:
             self._shown = self._rich = self._unread = self._unread_at = None
@@ -178,7 +178,7 @@ class Session:
         return await self._guarded(evaluate)
 
     async def call(self, function: Callable[[], Any]) -> Outcome:
-        """Await `function()` under the same guards: interruptible, errors as text."""
+        """Await `function()` with the same guards as `run`: interruptible, errors as text."""
 
         async def evaluate() -> Outcome:
             await self.task_of(function())
@@ -187,7 +187,7 @@ class Session:
         return await self._guarded(evaluate)
 
     async def react(self, function: Callable[[], Awaitable[Any]]) -> Outcome:
-        """Await `function()`, which calls code of the program's, as an input is run."""
+        """Await `function()`, which calls code of the program, as if it were an input."""
 
         async def evaluate() -> Outcome:
             task = self.task_of(function())
@@ -203,12 +203,13 @@ class Session:
     def interrupt(
         self, program: Set[asyncio.Future[Any] | None], spared: Set[asyncio.Future[Any] | None]
     ) -> Set[asyncio.Task[Any]]:
-        """End the tasks that the running input began or awaits, but those that are spared.
+        """Cancel the tasks that the running input started or awaits, except the spared ones.
 
-        Of tasks that await each other the innermost: the others hear of it from that, as those do
-        that await one that is spared. (A loop is ended by a signal, not from here.)
+        If tasks await each other, only the innermost is cancelled, because the exception propagates
+        to the others. A task that awaits a spared one is not cancelled either. (A loop is ended by
+        a signal, not here.)
 
-        Gives the tasks that it ends: each hears of it, as a CancelledError.
+        Returns the cancelled tasks; each receives a CancelledError.
         """
         if not self._running:
             return frozenset()
@@ -221,12 +222,12 @@ class Session:
         return ended
 
     def task_of(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
-        """A task of its own, which interrupt() can cancel."""
+        """Start `work` as a task that `interrupt` can cancel."""
         self.task = asyncio.ensure_future(work)
         try:
             self._check()
         except KeyboardInterrupt:
-            self.task.cancel()  # it came as the task was made
+            self.task.cancel()  # the interrupt arrived while the task was being created
             raise
         return self.task
 
@@ -236,7 +237,7 @@ class Session:
         self._interrupted = False
         self._running = True
         try:
-            self._builtins.take()  # what an interrupt at the end of the last input left
+            self._builtins.take()  # in case an interrupt at the end of the last input prevented it
             self._check()
             return await evaluate()
         except BaseException as error:
@@ -245,17 +246,17 @@ class Session:
             self._running = False
             self.runner = self.task = None
             self.tasks_before = set()
-            with contextlib.suppress(Exception):  # the input may have put anything there
+            with contextlib.suppress(Exception):  # the input may have replaced the stream
                 sys.stderr.write(self._builtins.news())
             for stream in (sys.stdout, sys.stderr):
                 with contextlib.suppress(Exception):
                     stream.flush()
 
     def display(self, value: Any) -> None:
-        """Show repr of a value that is not None, which `_` then holds.
+        """Show the repr of a value and assign it to `_`, unless it is None.
 
-        The last expression calls it from its own frame, so that what fails in the repr has the
-        line of the input in its traceback.
+        The last expression calls this from its own frame, so that the traceback of an error in the
+        repr includes the input's line.
         """
         self._builtins.take()
         try:
@@ -278,21 +279,21 @@ class Session:
         try:
             self._shown = await self.task_of(value.__repr_async__())
         except BaseException as error:
-            if self._unread_at:  # the expression is over, and yet it is what failed
+            if self._unread_at:  # add the expression's frame, which has already returned
                 error.__traceback__ = types.TracebackType(error.__traceback__, *self._unread_at)
             raise
         self._rich = self._describe(value)
         builtins._ = value  # type: ignore[attr-defined]
 
     async def _evaluate(self, source: str) -> None:
-        """Run the parts of an input: plain code, and what has a magic in front."""
+        """Run the parts of an input: plain code, and code with a magic."""
         filename = self._remember(source)
         try:
             parts = magics.split(source, filename)
-            # All before any runs: a SyntaxError must not leave half an input done.
+            # Compile all parts before any runs: a SyntaxError must not leave an input half run.
             codes = [_compile(part.tree, filename) for part in parts]
         except BaseException as error:
-            error.__traceback__ = None  # it points at the input: no frame adds to that
+            error.__traceback__ = None  # the error itself points at the input
             raise
         for part, code in zip(parts, codes, strict=True):
             if part.magic:
@@ -301,7 +302,7 @@ class Session:
                 await self._execute(code)
 
     async def execute(self, tree: ast.Module, filename: str) -> None:
-        """Run the statements; the last one displays its value, if it is an expression."""
+        """Run the statements; display the last one's value if it is an expression."""
         await self._execute(_compile(tree, filename))
 
     async def _execute(self, codes: Sequence[types.CodeType]) -> None:
@@ -323,11 +324,11 @@ class Session:
     # -- tracebacks ------------------------------------------------------------------------------
 
     def _remember(self, source: str) -> str:
-        """Name the input, and let tracebacks and `inspect` find its lines."""
+        """Give the input a file name under which tracebacks and `inspect` find its lines."""
         self._inputs += 1
         linecache.cache.pop(_filename(self._inputs - REMEMBERED_INPUTS), None)
         filename = _filename(self._inputs)
-        # No modification time: linecache.checkcache() then leaves the entry alone.
+        # Without a modification time, linecache.checkcache() keeps the entry.
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         return filename
 
@@ -335,7 +336,7 @@ class Session:
         interrupted = self._interrupted and isinstance(error, asyncio.CancelledError)
         if interrupted:
             error = KeyboardInterrupt().with_traceback(error.__traceback__)
-        if isinstance(error, SystemExit):  # as Python itself: no traceback
+        if isinstance(error, SystemExit):  # no traceback, as in Python itself
             reason = NOTHING_TO_EXIT if error.code is None else error.code
             return Outcome(False, error=f"SystemExit: {reason}")
         failure = None
@@ -346,8 +347,8 @@ class Session:
                 except KeyboardInterrupt:
                     if not isinstance(error, KeyboardInterrupt):
                         raise
-                    short, full, failure = self._format(error)  # it came just before
-        except BaseException as second:  # a broken __str__, or no stack left
+                    short, full, failure = self._format(error)  # another one came just before
+        except BaseException as second:  # a broken __str__, or a stack overflow
             short = f"{type(error).__name__} (its traceback failed with {type(second).__name__})\n"
             full = short
         return Outcome(
@@ -359,7 +360,7 @@ class Session:
         )
 
     def _format(self, error: BaseException) -> tuple[str, str, Failure]:
-        """The traceback, that with every frame, and the first one as data."""
+        """The user's traceback, the traceback with every frame, and the first one as data."""
         clarify(error)
         full = traceback.TracebackException.from_exception(error)
         _drop_frames(full, _is_own_file)
@@ -390,7 +391,7 @@ def awaited_by(task: asyncio.Future[Any]) -> Set[asyncio.Future[Any]]:
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ignore SIGINT: an impatient hand sends several."""
+    """Ignore SIGINT: users may press Ctrl-C several times."""
     handler = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -404,7 +405,7 @@ def _filename(number: int) -> str:
 
 
 def _compile(tree: ast.Module, filename: str) -> Sequence[types.CodeType]:
-    """The statements, and the last one apart if it is an expression, which then displays itself."""
+    """Compile the statements; a last expression is compiled separately, to display its value."""
 
     def code(tree: ast.Module | ast.Interactive, mode: str) -> types.CodeType:
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -421,7 +422,7 @@ def _is_own_file(filename: str) -> bool:
 
 
 def _drop_frames(report: traceback.TracebackException, is_dropped: Callable[[str], bool]) -> None:
-    """Take frames out of a traceback, its causes and its groups, in place."""
+    """Remove frames from a traceback, its causes and its groups, in place."""
     pending, seen = [report], set()
     while pending:
         part = pending.pop()
@@ -429,17 +430,17 @@ def _drop_frames(report: traceback.TracebackException, is_dropped: Callable[[str
             continue
         seen.add(id(part))
         kept = [frame for frame in part.stack or () if not is_dropped(frame.filename)]
-        # Without a stack (a SyntaxError, mostly) there is no "Traceback" line either.
+        # Without a stack (usually a SyntaxError) there is no "Traceback" line either.
         part.stack = traceback.StackSummary.from_list(kept) if kept else None  # type: ignore[assignment]
         pending.extend(p for p in (part.__cause__, part.__context__) if p is not None)
         pending.extend(part.exceptions or ())
 
 
 def _end_at_users_line(report: traceback.TracebackException) -> None:
-    """Take out of an interrupt's traceback what waited beneath the user's line, in place."""
+    """Remove the waiting code below the user's line from an interrupt's traceback, in place."""
     stack = list(report.stack or ())
     while stack and (stack[-1].filename.startswith(STANDARD_LIBRARY) or not stack[-1].line):
-        stack.pop()  # generated code has no line
+        stack.pop()  # generated code has no source line
     report.stack = traceback.StackSummary.from_list(stack) if stack else None  # type: ignore[assignment]
     report.__cause__ = report.__context__ = None
 
@@ -448,7 +449,7 @@ def _end_at_users_line(report: traceback.TracebackException) -> None:
 
 
 class _Pipe(io.RawIOBase):
-    """Hands what is written to it to `emit` as text."""
+    """Passes the bytes written to it to `emit` as text."""
 
     def __init__(self, name: str, emit: Emit) -> None:
         self._name = name
@@ -466,13 +467,13 @@ class _Pipe(io.RawIOBase):
 
 
 def output_stream(name: str, emit: Emit) -> io.TextIOWrapper:
-    """A replacement for sys.stdout or sys.stderr: buffered by lines, as on a terminal."""
+    """A replacement for sys.stdout or sys.stderr: line-buffered, as on a terminal."""
     buffer = io.BufferedWriter(_Pipe(name, emit))
     return io.TextIOWrapper(buffer, "utf-8", errors="backslashreplace", line_buffering=True)
 
 
 class _Keyboard(io.RawIOBase):
-    """Reads the lines that `ask` gives."""
+    """Reads the lines that `ask` returns."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -483,7 +484,7 @@ class _Keyboard(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._rest:
-            sys.stdout.flush()  # the question
+            sys.stdout.flush()  # show the prompt
             self._rest = self._ask().encode()
         size = min(len(buffer), len(self._rest))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]
@@ -492,11 +493,11 @@ class _Keyboard(io.RawIOBase):
 
 class _InputStream(io.TextIOWrapper):
     def close(self) -> None:
-        """Stay open: a program may close sys.stdin as it ends, and the session goes on."""
+        """Stay open: a program may close sys.stdin, but the session needs it for later inputs."""
 
 
 def redirect_streams(emit: Emit, ask: Ask) -> None:
-    """Have Python's output go to `emit`, and its input come from `ask`."""
+    """Redirect Python's output to `emit`, and take its input from `ask`."""
     sys.stdout = sys.__stdout__ = output_stream("stdout", emit)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = output_stream("stderr", emit)  # type: ignore[misc]
     source = io.BufferedReader(_Keyboard(ask))

@@ -1,4 +1,4 @@
-"""What the page's status bar shows of Python and of the device, asked for between two inputs."""
+"""The figures in the page's status bar about Python and the device, queried between inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from py_tensor.backend.device import GPU_DEVICE
 
 
 def figures() -> dict[str, Any]:
-    """Bytes in use now, and whether the device is there. Nothing is waited for."""
+    """Memory in use, and the state of the device. Does not wait for anything."""
     from pyodide_js import _module
 
     device = json.loads(import_module("py_tensor_bridge").stats())
@@ -26,6 +26,6 @@ def figures() -> dict[str, Any]:
 
 
 def device() -> dict[str, Any]:
-    """`pt.device_info()` as rows to read."""
+    """`pt.device_info()` as rows of text."""
     info = pt.device_info()
     return {"title": info.title, "rows": info.rows()}

@@ -1,6 +1,6 @@
-"""What becomes of one expression, step by step, for the page's "How it works".
+"""Traces the evaluation of one expression step by step, for the page's "How it works".
 
-Imported when the page first asks. `trace` prints a line of JSON; learn/learn.js says what it holds.
+Imported on first use. `trace` prints a line of JSON, documented in learn/learn.js.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEAD = 8  # words of a DISPATCH before its buffers: see backend/plan.py
 
 
 def trace(expression: str) -> None:
-    """Evaluate an expression of `x`, `y`, `w` and the console's names, and print what happened."""
+    """Evaluate an expression of `x`, `y`, `w` and the console's names, and print the trace."""
     given = operands()
     names = vars(sys.modules["__main__"]) | {"pt": pt} | given
     code = compiled(expression)
@@ -59,18 +59,18 @@ def trace(expression: str) -> None:
 
 
 def compiled(expression: str) -> Any:
-    """The code of an expression; an error that says what else it is."""
+    """Compile an expression; the error says if the text is empty or a statement."""
     if not expression:
         raise ValueError("enter an expression")
     try:
         return compile(expression, "<expression>", "eval")
     except SyntaxError:
-        compile(expression, "<expression>", "exec")  # or it is not even Python
+        compile(expression, "<expression>", "exec")  # raises if it is not valid Python either
         raise ValueError("enter an expression, not a statement") from None
 
 
 def operands() -> dict[str, pt.Tensor]:
-    """What the page says there is: x (64, 64), y (64,) and w (64, 64), stored already."""
+    """The operands that the page offers: x (64, 64), y (64,) and w (64, 64), already computed."""
     draw = pt.Generator(0)
     given = {"x": draw.rand(64, 64), "y": draw.rand(64), "w": draw.randn(64, 64)}
     pt.realize(*given.values())
@@ -90,12 +90,12 @@ def described(node: Node, nodes: list[Node]) -> dict[str, Any]:
 
 
 def written(constant: float) -> str:
-    """As text, for infinities and NaN are nothing that JSON has."""
+    """A constant as text, because JSON has no infinities or NaN."""
     return f"{constant:g}" if isinstance(constant, float) else str(constant)
 
 
 def stream(plan: Plan) -> dict[str, Any]:
-    """The commands of a plan as they are sent, each with what its words say."""
+    """The commands of a plan as submitted, each decoded."""
     programs = {program.number: program.label for program in plan.programs}
     return {
         "commands": [command | {"program": programs.get(command["words"][1], "")}

@@ -1,6 +1,6 @@
 """The variables of the session, as the page lists them.
 
-No code of others runs for it, and no value is computed.
+Listing them runs no user code and computes no tensors.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import py_tensor as pt
 from .inspection import value_text
 
 MOST = 200
-"""Variables that are listed."""
+"""The most variables listed."""
 
 PLAIN = (bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
-"""Types whose size Python itself knows."""
+"""Types whose size `sys.getsizeof` gives without running user code."""
 
 
 LIBRARIES = ("builtins", "functools", "numpy", "py_tensor")
-"""Whose callable objects are functions, by any name, and no data."""
+"""Packages whose callable objects count as functions, not as data."""
 
 
 def listed(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """Name, shape or value, type, device and bytes of each variable, in alphabetical order.
+    """The name, shape or value, type, device and bytes of each variable, in alphabetical order.
 
-    Names that begin with an underscore are left out; so are modules, functions and classes.
+    Names with a leading underscore, modules, functions and classes are omitted.
     """
     found = [(name, value) for name, value in namespace.items() if _is_listed(name, value)]
     found.sort(key=lambda pair: pair[0].casefold())
@@ -39,7 +39,7 @@ def listed(namespace: Mapping[str, Any]) -> dict[str, Any]:
 def _is_listed(name: str, value: Any) -> bool:
     if name.startswith("_"):
         return False
-    kind: Any = type(value)  # and not isinstance(), which may ask the value for its class
+    kind: Any = type(value)  # not isinstance(), which may run the value's __class__ property
     package = str(kind.__module__).partition(".")[0]
     is_function = callable(value) and package in LIBRARIES
     return not is_function and not issubclass(kind, ModuleType | type)
@@ -63,7 +63,7 @@ def _row(value: Any) -> dict[str, Any]:
 
 
 def _tensor(x: pt.Tensor) -> dict[str, Any]:
-    node = getattr(x, "_node", None)  # of a view there may be none before its next use
+    node = getattr(x, "_node", None)  # a view may have no node until its next use
     is_view = x.base is not None
     is_pending = node is not None and node.storage is None and x.size > 0
     return {
@@ -76,7 +76,7 @@ def _tensor(x: pt.Tensor) -> dict[str, Any]:
 
 
 def _array(a: Any, owner: Any) -> dict[str, Any]:
-    """An array or a scalar of NumPy's, by `owner`'s attributes: a subclass may have others."""
+    """A NumPy array or scalar, read through `owner`, because a subclass may override attributes."""
     shape, dtype, size = (getattr(owner, name).__get__(a) for name in ("shape", "dtype", "nbytes"))
     is_scalar = owner.__name__ == "generic"
     return {

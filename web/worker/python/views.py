@@ -1,6 +1,7 @@
 """Views of a tensor: a table, a heat map, a histogram, an image. All are tensor expressions.
 
-A tensor of more than two axes is shown a plane at a time; planes are counted in row-major order.
+A tensor with more than two axes is shown one plane at a time; planes are numbered in row-major
+order.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from py_tensor.display.pictures import (
 from py_tensor.display.screen import figure_facts
 
 ROWS, COLUMNS = 50, 20
-"""Of one page of a table."""
+"""The size of one page of a table."""
 
 LARGEST_MAP = 512
-"""Pixels along each side of a heat map: blocks of a larger plane are averaged."""
+"""The most pixels along each side of a heat map; blocks of a larger plane are averaged."""
 
 Content = tuple[dict[str, Any], Any]
 """A bundle, and the pixels of its image or None."""
 
 
 async def view(x: pt.Tensor, name: str, place: dict[str, int], blocking: bool) -> Content:
-    """One view as a bundle; `place` is where to look, by "plane", "row" and "column".
+    """One view as a bundle; `place` is the "plane", "row" and "column" to show.
 
-    Of complex numbers the absolute values are drawn.
+    Complex numbers are drawn by their absolute values.
     """
     if x.dtype.kind == "c" and name != "table":
         x = abs(x)
@@ -47,7 +48,7 @@ async def view(x: pt.Tensor, name: str, place: dict[str, int], blocking: bool) -
 
 
 def _plane(x: pt.Tensor, place: dict[str, int]) -> tuple[pt.Tensor, dict[str, Any]]:
-    """The plane at a place, 2-D, and what tells which of how many it is; a row is a column."""
+    """The 2-D plane at a place, and its number and index; a 1-D tensor becomes a column."""
     if x.ndim == 1:
         return x.reshape(x.size, 1), {"plane": 0, "planes": 1, "index": []}
     leading = x.shape[:-2]
@@ -103,9 +104,9 @@ async def _heatmap(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Conte
 
 
 def _steps(x: pt.Tensor) -> list[int]:
-    """Every how manieth index along each axis is looked at, so that a view takes seconds at most.
+    """The sampling step along each axis, chosen so that a view takes seconds at most.
 
-    All are odd, so that even and odd indices are met.
+    All steps are odd, so that both even and odd indices are sampled.
     """
     steps = [1] * x.ndim
     kept = list(x.shape)
@@ -129,7 +130,7 @@ async def drawn(x: pt.Tensor, blocking: bool, options: ImageOptions = PLAIN) -> 
 
 
 async def _histogram(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:
-    """Counts of the finite elements in bins of one width; the others are counted apart."""
+    """Counts of the finite elements in bins of equal width; others are counted separately."""
     steps = _steps(x)
     seen = x[tuple(slice(None, None, step) for step in steps)].realize()
     flat = seen.reshape(seen.size)
