@@ -134,7 +134,7 @@ class TestValues:
         second.slider().press("ArrowRight")
         expect(first.slider()).to_have_value("5")
         assert shown.value("level.value") == "5"
-        shown.run("@level.on_change\ndef _(value): print('now', value)")
+        shown.run("@level.on_change\ndef level_changed(value): print('now', value)")
         second.slider().press("ArrowRight")
         expect(second.output).to_have_text("now 6")
 
