@@ -18,7 +18,7 @@ export class Divider {
       className: "divider",
       role: "separator",
       tabIndex: 0,
-      title: "Drag to resize; double-click to reset",
+      title: "Drag to resize; double-click or Enter to reset",
     });
     this.element.ariaLabel = "Width of the editor";
     this.element.ariaOrientation = "vertical";
@@ -69,6 +69,7 @@ export class Divider {
       ["ArrowRight", this.percent + STEP],
       ["Home", LEAST],
       ["End", MOST],
+      ["Enter", USUAL],
     ]);
     const aim = aims.get(key);
     if (aim === undefined || ctrlKey || altKey || metaKey) return;

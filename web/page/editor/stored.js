@@ -32,7 +32,7 @@ export function storedEntry(source, outputs, { transcript, displays }) {
     const { output_type: type, name, text, data, ename, evalue, traceback } = /** @type {any} */ (output ?? {});
     if (type === "stream" && textOf(text)) entry.print(textOf(text), name === "stderr" ? "stderr" : "stdout");
     else if (type === "error")
-      error = plain(Array.isArray(traceback) && traceback.length ? traceback.join("\n") : `${ename}: ${evalue}`);
+      error = plain(textOf(traceback, "\n") || `${textOf(ename) || "Error"}: ${textOf(evalue)}`);
     else if (data && (type === "display_data" || type === "execute_result")) entry.show(drawn(data, displays));
   }
   if (error === null && entry.element.childElementCount < 2) return null;
@@ -59,11 +59,13 @@ function drawn(mimes, displays) {
 }
 
 /**
- * @param {unknown} value a text or the lines of one
- * @returns {string}
+ * @param {unknown} value a text or the lines of one, not checked yet
+ * @param {string} [joint]
+ * @returns {string} "" for anything else, which may not even be convertible to a string
  */
-function textOf(value) {
-  return Array.isArray(value) ? value.join("") : typeof value === "string" ? value : "";
+function textOf(value, joint = "") {
+  const lines = Array.isArray(value) ? value : [value];
+  return lines.every((line) => typeof line === "string") ? lines.join(joint) : "";
 }
 
 /** @param {string} text with the colours of a terminal, which are left out */

@@ -18,6 +18,7 @@ const KEY = "py_tensor.variables";
 /** So soon after an input, that one which follows at once is not kept waiting. */
 const SETTLED_MS = 150;
 const NONE = "No variables.";
+const BUSY = "The list appears when the running code has finished.";
 const COLUMNS = ["Name", "Shape or value", "Type", "Device", "Memory"];
 
 export class VariablesPanel {
@@ -58,6 +59,7 @@ export class VariablesPanel {
     }
     /** @type {{ rows: Variable[], more: number } | null} no answer while something runs */
     const found = await this.engine.query("variables", {});
+    if (!found && !this.shown) this.say(BUSY);
     const text = JSON.stringify(found);
     if (!found || text === this.shown) return;
     this.shown = text;
@@ -69,8 +71,8 @@ export class VariablesPanel {
 }
 
 /** @param {Variable} variable */
-function rowOf({ name, value, type, device, bytes, note }) {
-  const memory = [bytes === null ? "" : inBytes(bytes), note].filter(Boolean).join(", ");
+function rowOf({ name, value, type, device, bytes, note: remark }) {
+  const memory = [bytes === null ? "" : inBytes(bytes), remark].filter(Boolean).join(", ");
   const cells = [value, type, device, memory].map((text) => h("td", { title: text }, text));
   return h("tr", {}, h("th", { scope: "row" }, name), ...cells);
 }

@@ -27,7 +27,8 @@ const GROUPS = [
       [["Ctrl Shift Enter"], "Run all cells"],
       [["Ctrl S"], "Save the file"],
       [["Esc", "Tab"], "Leave the text"],
-      [["←", "→"], "Resize the editor, from the border to the console"],
+      [["←", "→"], "Resize the editor (focus its border)"],
+      [["Enter"], "Reset its width (focus its border)"],
     ],
   ],
   [
