@@ -5,7 +5,7 @@
  * Python writes to an open file appears in its tab.
  */
 
-import { forgetUnstored, keepUnstored, takeUnstored } from "../sessions/unstored.js";
+import { forgetUnstored, keepUnstored, readUnstored } from "../sessions/unstored.js";
 import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
 import { Code } from "./code.js";
@@ -15,6 +15,7 @@ import { drop, run, showAgain, showStored } from "./running.js";
 import { Tree } from "./tree.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
+/** @typedef {import("../sessions/kept.js").KeptSession} KeptSession */
 /** @typedef {import("../sessions/store.js").File} KeptFile */
 
 /**
@@ -27,7 +28,6 @@ import { Tree } from "./tree.js";
  * @property {string} path
  * @property {Code} code
  * @property {string} kept its text in the session
- * @property {string} stored its text in the browser's storage
  * @property {string} json of a notebook, as it was written last; else ""
  * @property {string} opened of a notebook, as it was opened; else ""
  * @property {ReturnType<typeof setTimeout>} [timer]
@@ -149,7 +149,9 @@ export class Pane {
 
   /** Show the files and tabs of the current session. */
   restore() {
-    this.restored = this.restored.then(() => this.restoreNow());
+    this.restored = this.restored
+      .then(() => this.restoreNow())
+      .catch((error) => this.repl.transcript.note(`The editor could not show the files of this session. ${error}`));
     return this.restored;
   }
 
@@ -159,12 +161,16 @@ export class Pane {
     const { session } = this.sessions;
     const { tabs, shown } = session.about.editor ?? { tabs: [], shown: null };
     await session.readFiles();
-    if (session !== this.sessions.session) return;
-    const typed = takeUnstored(session.about.id);
-    if (typed.length) await this.write(await Promise.all(typed.map((one) => this.fileOfTyped(one))));
-    if (!session.about.files) await this.write([{ path: "main.py", bytes: encoded(START) }]);
+    const typed = await Promise.all(readUnstored(session.about.id).map((one) => fileOfTyped(one, session)));
+    if (typed.length) await this.write(typed, [], session);
+    if (!session.about.files) await this.write([{ path: "main.py", bytes: encoded(START) }], [], session);
     const wanted = tabs.length || session.about.editor ? tabs : [...session.files.keys()].filter(isProgram).slice(0, 1);
-    for (const path of wanted) await this.openTab(path);
+    for (const path of wanted) {
+      await this.openTab(path, session).catch((error) => {
+        this.repl.transcript.note(`The editor could not show ${path}. ${error}`);
+      });
+    }
+    if (session !== this.sessions.session) return;
     this.show(this.docs.find(({ path }) => path === shown) ?? this.docs[0] ?? null);
   }
 
@@ -172,9 +178,10 @@ export class Pane {
    * Save what was typed, and close the files: whatever is typed or saved from now on is of another session.
    */
   async leaveSession() {
-    await this.flush();
+    const saved = this.flush();
     this.closeAll();
     this.show(null);
+    await saved;
   }
 
   closeAll() {
@@ -185,16 +192,6 @@ export class Pane {
     this.docs = [];
     this.shown = null;
     this.unkept.clear();
-  }
-
-  /**
-   * @param {import("../sessions/unstored.js").Typed} typed
-   * @returns {Promise<KeptFile>}
-   */
-  async fileOfTyped({ path, text }) {
-    if (!isNotebook(path)) return { path, bytes: encoded(text) };
-    const before = await this.sessions.session.readFile(path);
-    return { path, bytes: encoded(notebookOf(text, (before && decoded(before)) ?? "")) };
   }
 
   /** Store the list of tabs. */
@@ -232,7 +229,7 @@ export class Pane {
     if (!opened) return;
     const { text, json } = opened;
     if (json ? json === doc.json : text === doc.kept) return;
-    Object.assign(doc, { kept: text, stored: text, json, opened: json });
+    Object.assign(doc, { kept: text, json, opened: json });
     doc.code.text = text;
     if (json) showStored(doc.code, json, this.repl);
   }
@@ -250,15 +247,22 @@ export class Pane {
 
   /**
    * @param {KeptFile[]} changed
-   * @param {string[]} [removed] paths
+   * @param {string[]} removed paths
+   * @param {KeptSession} session
+   * @returns {Promise<boolean>} false where this session is not open any more
    */
-  async write(changed, removed) {
-    await this.sessions.writeFiles(changed, removed);
+  async write(changed, removed, session) {
+    const isOpen = await this.sessions.writeFiles(changed, removed, session);
+    void session.queue.then(() => {
+      if (!session.dirtyFiles.size && !this.unstored.length) forgetUnstored(session.about.id);
+    });
+    return isOpen;
   }
 
   /** @param {import("./dropped.js").Dropped[]} files or chosen ones */
   async addFiles(files) {
     if (!files.length) return;
+    const { session } = this.sessions;
     const read = await Promise.all(
       files.map(async ({ path, file }) => ({ path, bytes: new Uint8Array(await file.arrayBuffer()) })),
     );
@@ -266,15 +270,15 @@ export class Pane {
     /** @type {KeptFile[]} */
     const before = [];
     for (const { path } of read) {
-      const bytes = this.paths.has(path) ? await this.sessions.session.readFile(path) : null;
+      const bytes = await session.readFile(path);
       if (bytes) before.push({ path, bytes });
     }
-    await this.write(read);
+    if (!(await this.write(read, [], session))) return;
     const words = read.length === 1 ? read[0].path : `${read.length} files`;
     if (before.length)
       this.say(
         `Replaced ${words}. `,
-        this.undoing(() => this.write(before)),
+        this.undoing(async () => void (await this.write(before, [], session))),
       );
     else this.say(`Added ${words}.`);
     const text = read.find(({ path }) => isProgram(path));
@@ -283,8 +287,7 @@ export class Pane {
 
   async create() {
     const path = this.unused("program.py");
-    await this.write([{ path, bytes: encoded("") }]);
-    await this.open(path);
+    if (await this.write([{ path, bytes: encoded("") }], [], this.sessions.session)) await this.open(path);
   }
 
   /**
@@ -293,11 +296,11 @@ export class Pane {
    */
   async addProgram(name, code) {
     const bytes = encoded(code);
-    const there = await this.sessions.session.readFile(name);
+    const { session } = this.sessions;
+    const there = await session.readFile(name);
     const isSame = there !== null && decoded(there) === code;
     const path = isSame ? name : this.unused(name);
-    if (!isSame) await this.write([{ path, bytes }]);
-    await this.open(path);
+    if (isSame || (await this.write([{ path, bytes }], [], session))) await this.open(path);
   }
 
   /** @param {string} name */
@@ -318,20 +321,21 @@ export class Pane {
 
   /** @param {string} path */
   async remove(path) {
+    const { session } = this.sessions;
     await this.flush();
-    const bytes = await this.sessions.session.readFile(path);
+    const bytes = await session.readFile(path);
     const wasOpen = this.docOf(path) !== undefined;
-    const cells = this.sessions.session.cellsOf(path);
+    const cells = session.cellsOf(path);
     const hadFocus = this.tree.focused === path;
-    await this.write([], [path]);
+    if (!(await this.write([], [path], session))) return;
     if (hadFocus && this.tree.focused === null) this.createButton.focus(); // it was the last file
     if (!bytes) {
       this.say(`Deleted ${path}.`);
       return;
     }
     const restore = async () => {
-      this.sessions.session.putBack(cells);
-      await this.write([{ path, bytes }]);
+      session.putBack(cells);
+      await this.write([{ path, bytes }], [], session);
       if (wasOpen) await this.open(path);
       else this.tree.focus(path);
     };
@@ -340,15 +344,18 @@ export class Pane {
 
   /**
    * @param {() => Promise<void>} act
-   * @returns {HTMLButtonElement} that calls `act`, as long as this session is open
+   * @returns {HTMLButtonElement} that calls `act` once, as long as this session is open
    */
   undoing(act) {
     const { session } = this.sessions;
-    return button("Undo", "button", async () => {
+    const undo = h("button", { type: "button", className: "button", textContent: "Undo" });
+    const work = async () => {
       if (session === this.sessions.session) await act();
       this.say("");
       if (document.activeElement === document.body) this.focus();
-    });
+    };
+    undo.addEventListener("click", () => void work(), { once: true });
+    return undo;
   }
 
   /**
@@ -356,21 +363,23 @@ export class Pane {
    * @param {string} to
    */
   async rename(path, to) {
+    const { session } = this.sessions;
     await this.flush();
-    const bytes = await this.sessions.session.readFile(path);
-    if (!bytes) return;
+    const bytes = await session.readFile(path);
+    await this.sessions.opened;
+    if (!bytes || session !== this.sessions.session) return;
     if (this.paths.has(to) || to.split("/").some((name) => name === "" || name === "." || name === "..")) {
       this.say(this.paths.has(to) ? `There is already a file ${to}.` : `${to} is not a valid file name.`);
       return;
     }
     const at = this.docs.findIndex((doc) => doc.path === path);
     const wasShown = this.shown?.path === path;
-    this.sessions.session.moveCells(path, to);
+    session.moveCells(path, to);
     const hadFocus = this.tree.focused === path;
-    await this.write([{ path: to, bytes }], [path]);
+    if (!(await this.write([{ path: to, bytes }], [path], session))) return;
     if (hadFocus) this.tree.focus(to);
     if (at < 0) return;
-    const doc = await this.openTab(to);
+    const doc = await this.openTab(to, session);
     if (!doc) return;
     this.docs.splice(at, 0, ...this.docs.splice(this.docs.indexOf(doc), 1));
     if (wasShown) this.show(doc);
@@ -382,24 +391,28 @@ export class Pane {
 
   /** @param {string} path */
   async open(path) {
-    const doc = await this.openTab(path);
+    const { session } = this.sessions;
+    const doc = await this.openTab(path, session);
     if (doc) {
       this.show(doc);
       this.keep();
       doc.code.focus();
       return;
     }
+    if (session !== this.sessions.session) return;
     this.repl.offer(loading(path), `${path} is not text. The code at the prompt reads it.`);
   }
 
   /**
    * @param {string} path
-   * @returns {Promise<Doc | null>} null if the file is not text
+   * @param {KeptSession} session
+   * @returns {Promise<Doc | null>} null if the file is not text, or this session is not open any more
    */
-  async openTab(path) {
-    const there = this.docOf(path);
+  async openTab(path, session) {
+    const bytes = this.docOf(path) ? null : await session.readFile(path);
+    if (session !== this.sessions.session) return null;
+    const there = this.docOf(path); // since a moment ago, perhaps
     if (there) return there;
-    const bytes = await this.sessions.session.readFile(path);
     const opened = bytes && textOf(path, bytes);
     if (!opened) return null;
     /** @type {Doc} */
@@ -407,7 +420,6 @@ export class Pane {
       path,
       code: this.codeOf(path, opened.text, () => doc),
       kept: opened.text,
-      stored: opened.text,
       json: opened.json,
       opened: opened.json,
     };
@@ -415,7 +427,7 @@ export class Pane {
     this.place.append(doc.code.element);
     this.docs.push(doc);
     if (doc.json) showStored(doc.code, doc.json, this.repl);
-    showAgain(doc.code, this.sessions.session.cellsOf(path));
+    showAgain(doc.code, session.cellsOf(path));
     return doc;
   }
 
@@ -497,34 +509,34 @@ export class Pane {
 
   /** Save the text of all open files. */
   async flush() {
-    const changed = this.docs.filter((doc) => doc.code.text !== doc.kept);
-    if (!changed.length) return;
     const { session } = this.sessions;
+    const changed = this.docs.filter((doc) => doc.code.text !== doc.kept);
     const files = changed.map((doc) => {
       clearTimeout(doc.timer);
       doc.kept = doc.code.text;
       return fileOf(doc);
     });
-    const texts = changed.map(({ kept }) => kept);
-    await this.write(files);
+    if (files.length) await this.write(files, [], session);
     await session.queue;
-    for (const [i, doc] of changed.entries()) if (this.isStored(doc)) doc.stored = texts[i];
   }
 
-  /** @param {Doc} doc */
-  isStored(doc) {
-    return this.sessions.session.isOn && !this.sessions.problem && !this.unkept.has(doc.path);
+  /** The files whose text is not in the browser's storage. */
+  get unstored() {
+    const { dirtyFiles } = this.sessions.session;
+    return this.docs.filter(
+      ({ path, code, kept }) => code.text !== kept || dirtyFiles.has(path) || this.unkept.has(path),
+    );
   }
 
   /** @param {Doc} doc */
   saySaved(doc) {
-    this.say(this.isStored(doc) ? "Saved in this browser." : "Not saved in this browser; Python has the file.");
+    const isStored = !this.unstored.includes(doc);
+    this.say(isStored ? "Saved in this browser." : "Not saved in this browser; Python has the file.");
   }
 
   /** The page is left, and the store may not be written any more. */
   leave() {
-    const changed = this.docs.filter((doc) => doc.code.text !== doc.stored);
-    const typed = changed.map(({ path, code }) => ({ path, text: code.text }));
+    const typed = this.unstored.map(({ path, code }) => ({ path, text: code.text }));
     if (typed.length) keepUnstored(this.sessions.session.about.id, typed);
   }
 
@@ -563,8 +575,16 @@ export class Pane {
    */
   say(words, ...more) {
     this.said.replaceChildren(words, ...more);
+    this.beSilentSoon();
+  }
+
+  /** Remove what is said, unless its button has the focus. */
+  beSilentSoon() {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.said.replaceChildren(), SAID_FOR_MS);
+    this.silence = setTimeout(() => {
+      if (this.said.contains(document.activeElement)) this.beSilentSoon();
+      else this.said.replaceChildren();
+    }, SAID_FOR_MS);
   }
 }
 
@@ -576,6 +596,17 @@ function fileOf(doc) {
   const { path, code } = doc;
   if (isNotebook(path)) doc.json = notebookOf(code.text, doc.opened);
   return { path, bytes: encoded(isNotebook(path) ? doc.json : code.text) };
+}
+
+/**
+ * @param {import("../sessions/unstored.js").Typed} typed
+ * @param {KeptSession} session
+ * @returns {Promise<KeptFile>}
+ */
+async function fileOfTyped({ path, text }, session) {
+  if (!isNotebook(path)) return { path, bytes: encoded(text) };
+  const before = await session.readFile(path);
+  return { path, bytes: encoded(notebookOf(text, (before && decoded(before)) ?? "")) };
 }
 
 /** @param {string} path */

@@ -168,8 +168,9 @@ export class KeptSession {
 
   /** @param {Input[]} removed that are of the session again */
   putBack(removed) {
-    this.inputs = [...this.inputs, ...removed].sort((a, b) => a.n - b.n);
-    for (const input of removed) this.dirty.add(input);
+    const missing = removed.filter((input) => !this.inputs.includes(input));
+    this.inputs = [...this.inputs, ...missing].sort((a, b) => a.n - b.n);
+    for (const input of missing) this.dirty.add(input);
     void this.write();
   }
 

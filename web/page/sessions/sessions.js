@@ -74,6 +74,8 @@ export class Sessions extends EventTarget {
     this.session = this.blank([]);
     this.menu = new SessionMenu(this);
     this.opened = this.openFirst();
+    /** Ends when the session was changed: one change follows another. */
+    this.changes = this.opened;
     this.listen();
   }
 
@@ -150,6 +152,7 @@ export class Sessions extends EventTarget {
   /** @param {About[]} all there are */
   async begin(all) {
     const { session } = this;
+    this.release(); // that of a session that could not be opened
     session.about.name = this.blank(all).about.name;
     this.release = (await claim(session.about.id, PATIENCE_MS)) ?? (() => {});
     write("sessionStorage", OWN, session.about.id);
@@ -243,8 +246,17 @@ export class Sessions extends EventTarget {
    *
    * @param {() => Promise<void>} open
    */
-  async change(open) {
-    await this.beforeChange();
+  change(open) {
+    this.changes = this.changes.then(() => this.changeNow(open));
+    return this.changes;
+  }
+
+  /** @param {() => Promise<void>} open */
+  async changeNow(open) {
+    let problem = "";
+    await this.beforeChange().catch((error) => {
+      problem = `The editor did not save the files of the previous session. ${error}`;
+    });
     const { engine, repl, session, release } = this;
     engine.restart("Another session was opened.");
     engine.restarted = null; // nothing of this session is gone
@@ -270,6 +282,7 @@ export class Sessions extends EventTarget {
     } finally {
       opened();
     }
+    if (problem) repl.transcript.note(problem);
     repl.focus();
   }
 
@@ -434,6 +447,7 @@ export class Sessions extends EventTarget {
     const names = refused.length > 3 ? `${refused.length} files` : refused.join(", ");
     if (refused.length) this.repl.transcript.note(`Not saved: ${names}. A session stores 32 MiB of files.`);
     await this.opened;
+    if (session !== this.session) return;
     session.keepFiles(changes);
     this.dispatchEvent(new CustomEvent("files", { detail: changes }));
   }
@@ -442,11 +456,13 @@ export class Sessions extends EventTarget {
    * Change files of the user from the page: they are kept at once, and Python has them before its next input.
    *
    * @param {import("./store.js").File[]} changed
-   * @param {string[]} [removed]
+   * @param {string[]} removed
+   * @param {KeptSession} session of which they are
+   * @returns {Promise<boolean>} false, and nothing is changed, where it is not open any more
    */
-  async writeFiles(changed, removed = []) {
+  async writeFiles(changed, removed, session) {
     await this.opened;
-    const { session } = this;
+    if (session !== this.session) return false;
     /** @type {Changes} */
     const changes = { changed: [], removed: [...removed], refused: [] };
     let { fileBytes } = session.about;
@@ -462,6 +478,7 @@ export class Sessions extends EventTarget {
     const copies = changed.map(({ path, bytes }) => ({ path, bytes: bytes.slice() }));
     this.tell({ ...changes, changed: copies, removed });
     await this.keepFiles(changes);
+    return true;
   }
 
   /** @param {Changes} changes of files, which Python is to have */
@@ -486,8 +503,7 @@ export class Sessions extends EventTarget {
 
   /** It works again. */
   recover() {
-    if (this.problem !== FULL) return;
-    this.problem = null;
+    if (this.problem === FULL || this.problem === DAMAGED) this.problem = null;
   }
 
   /** @param {string} words of which the user hears once */

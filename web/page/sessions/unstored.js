@@ -22,12 +22,11 @@ export function keepUnstored(id, files) {
 
 /**
  * @param {string} id of the session
- * @returns {Typed[]} what was kept, until now
+ * @returns {Typed[]} what is kept, until it is forgotten: it may not be stored at once now either
  */
-export function takeUnstored(id) {
+export function readUnstored(id) {
   try {
     const files = JSON.parse(localStorage.getItem(PREFIX + id) ?? "[]");
-    forgetUnstored(id);
     return files.map((/** @type {Typed} */ { path, text }) => ({ path: String(path), text: String(text) }));
   } catch {
     return []; // there is no such storage, or it is damaged
