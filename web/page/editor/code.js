@@ -45,7 +45,7 @@ import { cellAt, cellsOf, endOfCode, isMarker } from "./cells.js";
  * @property {() => void} onMove the selection has changed
  * @property {(how: How, at?: number) => void} onRun at: start of the cell to run; by default the cell with the caret
  * @property {() => void} onSave
- * @property {(element: HTMLElement) => void} onGone an output was removed
+ * @property {(elements: HTMLElement[], isEdit: boolean) => void} onGone outputs were removed; isEdit: with their code
  * @property {Query} query
  */
 
@@ -189,7 +189,7 @@ export class Code {
         },
       }),
       EditorView.updateListener.of(({ docChanged, selectionSet }) => {
-        if (docChanged) this.sweep();
+        if (docChanged) this.sweep(true);
         if (docChanged) events.onChange();
         if (docChanged || selectionSet) events.onMove();
       }),
@@ -305,32 +305,51 @@ export class Code {
     const end = Math.max(to, at); // the last line may end with spaces
     const remove = this.outputs.filter((other) => other.at >= from && other.at <= end).map((other) => other.name);
     this.view.dispatch({ effects: change.of({ remove, add: [{ name, at }] }) });
-    this.sweep();
+    this.sweep(false);
   }
 
-  /** @param {HTMLElement} [element] an output; by default all, except those of running and waiting cells */
-  remove(element) {
-    const running = [...this.element.children].filter((block) => block.querySelector(":is(.running, .waiting)"));
-    const kept = new Set(running.map(({ slot }) => slot));
-    const names = this.outputs.map(({ name }) => name).filter((name) => !kept.has(name));
-    const remove = element ? [element.slot] : names;
+  /** @param {HTMLElement[]} [elements] outputs; by default all, except those of running and waiting cells */
+  remove(elements) {
+    const { running } = this;
+    const names = this.outputs.map(({ name }) => name).filter((name) => !running.has(name));
+    const remove = elements?.map(({ slot }) => slot) ?? names;
     this.view.dispatch({ effects: change.of({ remove, add: [] }) });
-    this.sweep();
+    this.sweep(false);
+  }
+
+  /**
+   * @param {number} from start of the code of a cell
+   * @param {number} to
+   * @returns {boolean} whether it runs, or waits to
+   */
+  isRunning(from, to) {
+    const { running } = this;
+    return this.outputs.some(({ name, at }) => at >= from && at <= to && running.has(name));
+  }
+
+  /** The names of the outputs of running and waiting cells. */
+  get running() {
+    const blocks = [...this.element.children].filter((block) => block.querySelector(":is(.running, .waiting)"));
+    return new Set(blocks.map(({ slot }) => slot));
   }
 
   get outputs() {
     return this.view.state.field(outputs, false) ?? [];
   }
 
-  /** Remove the outputs that have lost their place in the text. */
-  sweep() {
+  /**
+   * Remove the outputs that have lost their place in the text.
+   *
+   * @param {boolean} isEdit their code was removed
+   */
+  sweep(isEdit) {
     const names = new Set(this.outputs.map(({ name }) => name));
-    for (const element of [...this.element.children]) {
-      if (names.has(element.slot)) continue;
+    const gone = /** @type {HTMLElement[]} */ ([...this.element.children].filter(({ slot }) => !names.has(slot)));
+    for (const element of gone) {
       this.resizing.unobserve(element);
       element.remove();
-      this.events.onGone(/** @type {HTMLElement} */ (element));
     }
+    if (gone.length) this.events.onGone(gone, isEdit);
   }
 
   // Keys -------------------------------------------------------------------------------------------

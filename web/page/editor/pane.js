@@ -198,7 +198,25 @@ export class Pane {
   keep() {
     const isOpen = !this.root.hidden;
     const tabs = this.docs.map(({ path }) => path);
-    void this.sessions.keepEditor({ isOpen, tabs, shown: this.shown?.path ?? null });
+    const { editor } = this.sessions.session.about;
+    void this.sessions.keepEditor({ ...editor, isOpen, tabs, shown: this.shown?.path ?? null });
+  }
+
+  /** @param {string} path of a notebook */
+  clearedOf(path) {
+    return this.sessions.session.about.editor?.cleared?.get(path) ?? [];
+  }
+
+  /**
+   * Store which outputs of a notebook file are not shown.
+   *
+   * @param {string} path
+   * @param {string[]} keys
+   */
+  keepCleared(path, keys) {
+    const { editor } = this.sessions.session.about;
+    if (!editor || keys.length === this.clearedOf(path).length) return;
+    void this.sessions.keepEditor({ ...editor, cleared: new Map([...(editor.cleared ?? []), [path, keys]]) });
   }
 
   /** @param {Changes} changes of files, by Python or from here */
@@ -206,7 +224,8 @@ export class Pane {
     for (const { path, bytes } of changed) {
       this.unkept.delete(path);
       const doc = this.docOf(path);
-      if (doc && doc.code.text === doc.kept) this.take(doc, bytes);
+      if (!doc) this.keepCleared(path, []);
+      else if (doc.code.text === doc.kept) this.take(doc, bytes);
     }
     for (const path of removed) {
       this.unkept.delete(path);
@@ -232,6 +251,7 @@ export class Pane {
     Object.assign(doc, { kept: text, json, opened: json });
     doc.code.text = text;
     if (json) showStored(doc.code, json, this.repl);
+    this.keepCleared(doc.path, []);
   }
 
   // Files ------------------------------------------------------------------------------------------
@@ -375,8 +395,10 @@ export class Pane {
     const at = this.docs.findIndex((doc) => doc.path === path);
     const wasShown = this.shown?.path === path;
     session.moveCells(path, to);
+    const cleared = this.clearedOf(path);
     const hadFocus = this.tree.focused === path;
     if (!(await this.write([{ path: to, bytes }], [path], session))) return;
+    this.keepCleared(to, cleared);
     if (hadFocus) this.tree.focus(to);
     if (at < 0) return;
     const doc = await this.openTab(to, session);
@@ -426,7 +448,7 @@ export class Pane {
     doc.code.element.hidden = true;
     this.place.append(doc.code.element);
     this.docs.push(doc);
-    if (doc.json) showStored(doc.code, doc.json, this.repl);
+    if (doc.json) showStored(doc.code, doc.json, this.repl, this.clearedOf(path));
     showAgain(doc.code, session.cellsOf(path));
     return doc;
   }
@@ -442,7 +464,10 @@ export class Pane {
       onMove: () => this.nameRun(),
       onRun: (how, at) => this.run(how, at),
       onSave: () => void this.flush().then(() => this.saySaved(own())),
-      onGone: (block) => drop(block, this.repl),
+      onGone: (blocks, isEdit) => {
+        const keys = drop(blocks, this.repl);
+        if (!isEdit) this.keepCleared(path, [...new Set([...this.clearedOf(path), ...keys])]);
+      },
       query: (method, args) => this.engine.query(method, args),
     });
   }

@@ -7,6 +7,7 @@ import { storedEntry } from "./stored.js";
 
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/console.js").Console} Console */
+/** @typedef {import("../repl/transcript.js").Entry} Entry */
 /** @typedef {import("../repl/transcript.js").Shown} Shown */
 /** @typedef {import("../sessions/kept.js").Input} Input */
 /** @typedef {import("./cells.js").Cell} Cell */
@@ -30,8 +31,13 @@ function rangesOf(code, how, at) {
   return meant.filter(({ isText }) => !isText).map((cell) => ({ ...cell, name: name(cell) }));
 }
 
+/** Of so many outputs in a notebook file the first are shown: each takes longer than the one before. */
+const MOST_STORED = 300;
+
 /** The entry of each output. @type {WeakMap<Element, Shown>} */
 const entries = new WeakMap();
+/** Of each output that a notebook file holds: which one it is. @type {WeakMap<Element, string>} */
+const keys = new WeakMap();
 
 /**
  * @typedef {object} Run
@@ -90,7 +96,7 @@ function show(code, entry, from, to, name) {
  */
 function addClear(code, block, name) {
   const clear = button("×", "clear-output", () => {
-    code.remove(block);
+    code.remove([block]);
     code.focus();
   });
   clear.title = "Clear this output";
@@ -122,37 +128,76 @@ export function showAgain(code, inputs) {
 }
 
 /**
- * Show the outputs that a notebook file holds, below their cells, instead of those shown until now.
+ * Show the outputs that a notebook file holds, below their cells, instead of those shown until now; but for cells that
+ * run.
  *
  * @param {Code} code that has the notebook's text
  * @param {string} json of the notebook
  * @param {Console} repl
+ * @param {string[]} [cleared] keys of outputs that are not to be shown
  */
-export function showStored(code, json, repl) {
+export function showStored(code, json, repl, cleared = []) {
   const { text, cells } = code;
-  for (const block of code.element.querySelectorAll(":scope > .from-file")) {
-    code.remove(/** @type {HTMLElement} */ (block));
-  }
+  code.remove([.../** @type {NodeListOf<HTMLElement>} */ (code.element.querySelectorAll(":scope > .from-file"))]);
+  /** @type {Map<string, number>} */
+  const seen = new Map();
+  const hidden = new Set(cleared);
+  let room = MOST_STORED;
+  let left = 0;
+  /** @type {HTMLElement | undefined} */
+  let last;
   for (const { from, to, outputs } of outputsOf(json)) {
-    const entry = storedEntry(text.slice(from, to), outputs, repl);
+    const source = text.slice(from, to);
+    const nth = seen.get(source) ?? 0;
+    seen.set(source, nth + 1);
+    const key = `${nth} ${source}`; // a notebook may contain the same code twice
+    if (hidden.has(key) || code.isRunning(from, to)) continue;
+    const some = outputs.slice(0, room);
+    room -= some.length;
+    left += outputs.length - some.length;
+    const entry = some.length ? readable(source, some, repl) : null;
     if (!entry) continue;
     const name = `cell ${cells.findIndex((cell) => cell.from === from) + 1}`;
     const block = show(code, entry, from, to, `${name}, from the file`);
     block.classList.add("from-file");
     block.prepend(h("p", { className: "note" }, "From the file"));
     addClear(code, block, name);
+    keys.set(block, key);
+    last = block;
+  }
+  if (left) last?.append(h("p", { className: "note" }, `${left.toLocaleString("en")} more outputs are not shown.`));
+}
+
+/**
+ * @param {string} source of the cell
+ * @param {unknown[]} outputs
+ * @param {Console} repl
+ * @returns {Entry | null} null if they contain no output
+ */
+function readable(source, outputs, repl) {
+  try {
+    return storedEntry(source, outputs, repl);
+  } catch {
+    const entry = repl.transcript.entryOf(source);
+    entry.element.className = "entry done";
+    entry.note("The output of this cell could not be read.");
+    return entry;
   }
 }
 
 /**
- * Remove an output from the session.
+ * Remove outputs from the session.
  *
- * @param {HTMLElement} block
+ * @param {HTMLElement[]} blocks
  * @param {Console} repl
+ * @returns {string[]} the keys of those that are from the file
  */
-export function drop(block, repl) {
-  const entry = entries.get(block);
-  if (entry) repl.keeper?.dropped(entry);
+export function drop(blocks, repl) {
+  for (const block of blocks) {
+    const entry = entries.get(block);
+    if (entry) repl.keeper?.dropped(entry);
+  }
+  return blocks.flatMap((block) => keys.get(block) ?? []);
 }
 
 /**

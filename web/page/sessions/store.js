@@ -22,6 +22,7 @@ import { inStore, Silent, within } from "../../worker/boot/database.js";
  * @property {boolean} isOpen
  * @property {string[]} tabs paths of the files that have a tab
  * @property {string | null} shown the one whose tab is shown
+ * @property {Map<string, string[]>} [cleared] of notebooks: which outputs in the file are not shown (running.js)
  *
  * @typedef {{ path: string, bytes: Uint8Array<ArrayBuffer> }} File below the home folder
  * @typedef {{ n: number, record: unknown }} Numbered an input's record, by its place in the session
