@@ -17,7 +17,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.app import AppPage
 from tests.browser.repl import Repl
 from tests.browser.test_accessibility import AUDIT, AXE, SIZES
-from tests.browser.test_sessions import Visits, enter
+from tests.browser.test_sessions import WRITE_MS, Visits, enter
 from tests.browser.visitor import Regular
 
 DROP = """async (files) => {
@@ -65,6 +65,37 @@ TYPE_AND_CLICK = """async ([text, name]) => {
   buttons.find(({ textContent }) => textContent.trim() === name).click();
 }"""
 """In place of the text, and a button at once, before the text is saved by itself."""
+
+TYPE_UNTIL_CLOSED = """async (name) => {
+  const { EditorView } = await import("./page/vendor/codemirror.js");
+  const root = document.querySelector(".code-editor:not([hidden])").shadowRoot;
+  const view = EditorView.findFromDOM(root.querySelector(".cm-content"));
+  const type = () => {
+    if (!view.dom.isConnected) return clearInterval(timer);
+    window.typed = `'typed at ${performance.now()}'`;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: window.typed } });
+  };
+  const timer = setInterval(type, 1);
+  type();
+  const buttons = [...document.querySelectorAll("button")];
+  buttons.find(({ textContent }) => textContent.trim() === name).click();
+}"""
+
+DELETE_AND_LEAVE = """() => {
+  document.querySelector("[aria-label='Delete main.py']").click();
+  const rows = [...document.querySelectorAll(".session-row")];
+  rows.find(({ textContent }) => textContent.includes("Session 1")).click();
+}"""
+
+EDITORS = """async (store, of) => {
+  const abouts = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
+  return abouts.map(({ editor }) => editor?.cleared?.get("book.ipynb")?.length ?? 0);
+}"""
+
+DAMAGE_TABS = """async (store, of) => {
+  const [about] = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
+  await of(store.put({ ...about, editor: { ...about.editor, tabs: 7 } }, ["about", about.id]));
+}"""
 
 
 class Editor:
@@ -147,6 +178,14 @@ def visits(regular: Callable[[bool], Regular]) -> Iterator[Visits]:
 def drop(page: Page, **files: bytes) -> None:
     named = [(name.replace("__", "."), base64.b64encode(b).decode()) for name, b in files.items()]
     page.evaluate(DROP, named)
+
+
+def wait_for(is_true: Callable[[], bool], page: Page) -> None:
+    for _ in range(WRITE_MS // 50):
+        if is_true():
+            return
+        page.wait_for_timeout(50)
+    pytest.fail("it never became true")
 
 
 def width_of(locator: Locator) -> float:
@@ -519,6 +558,18 @@ class TestFocus:
         editor.expect_files()
         expect_focus("New")
 
+    def test_an_undo_button_with_the_focus_stays(self, editor: Editor) -> None:
+        page = editor.page
+        page.clock.install()
+        editor.act("Delete main.py")
+        undo = editor.pane.get_by_role("button", name="Undo")
+        undo.focus()
+        page.clock.run_for(20_000)
+        expect(undo).to_be_focused()
+        editor.pane.get_by_role("button", name="New", exact=True).focus()
+        page.clock.run_for(7_000)
+        expect(undo).to_have_count(0)
+
 
 class TestDivider:
     def test_the_pointer_moves_it(self, editor: Editor) -> None:
@@ -557,6 +608,8 @@ class TestDivider:
             limit = divider.get_attribute(bound)
             assert limit
             expect(divider).to_have_attribute("aria-valuenow", limit)
+        editor.press("Enter")
+        expect(divider).to_have_attribute("aria-valuenow", str(now))
         expect(divider).to_be_focused()
 
     def test_it_stays_where_it_was_put(self, visits: Visits) -> None:
@@ -698,6 +751,74 @@ class TestOutputsOfANotebook:
         expect(editor.outputs).to_have_count(1)
         assert editor.lines == ["# %%", "a", "", "# %%", "b", "= second", ""]
 
+    def test_another_version_while_a_cell_runs(self, editor: Editor) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "first"}
+        asks = "name = input('Who? ')\nname.upper()"
+        drop(editor.page, book__ipynb=notebook((asks, [said]), ("b", [said])))
+        expect(editor.outputs).to_have_count(2)
+        editor.put("", after="upper")
+        editor.press("Control+Enter")
+        field = editor.outputs.locator("input")
+        expect(field).to_be_visible()
+        said = said | {"text": "second"}
+        drop(editor.page, book__ipynb=notebook((asks, [said]), ("b", [said])))
+        expect(editor.outputs.filter(has_text="From the file")).to_contain_text("second")
+        field.fill("ada")
+        field.press("Enter")
+        expect(editor.outputs.filter(has_text="ADA")).to_have_count(1)
+        editor.expect_done(2)
+
+    def test_values_that_are_no_text(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        bad = {"toString": 1, "valueOf": 1}
+        outputs = [
+            {"output_type": "error", "ename": "E", "evalue": bad, "traceback": [bad]},
+            {"output_type": "stream", "name": bad, "text": [bad]},
+            {"output_type": "display_data", "data": {"image/png": bad, "text/plain": [bad]}},
+        ]
+        drop(app.page, book__ipynb=notebook(("a", outputs), ("b", [shows(text__plain="sound")])))
+        for _ in range(2):
+            editor.expect_tabs("main.py", "book.ipynb")
+            editor.expect_done(2)
+            expect(editor.outputs.first.locator(".error")).to_have_text("E: ")
+            expect(editor.outputs.first).to_contain_text("Not shown: output of type image/png")
+            expect(editor.outputs.last).to_contain_text("sound")
+            visits.reload(app)
+        assert [line for line in app.logged if line.kind == "pageerror"] == []
+
+    def test_the_number_that_is_shown_has_a_limit(self, editor: Editor) -> None:
+        cells = [(f"{i}", [shows(text__plain=f"<{i}>")]) for i in range(2000)]
+        drop(editor.page, book__ipynb=notebook(*cells))
+        expect(editor.outputs).to_have_count(300, timeout=30_000)
+        expect(editor.outputs.last).to_contain_text("1,700 more outputs are not shown.")
+
+    def test_cleared_ones_stay_cleared(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        said = {"output_type": "stream", "name": "stdout", "text": "of the file"}
+        sources = ("'here'", "'twice'", "'twice'", "'else'")
+        drop(app.page, book__ipynb=notebook(*((source, [said]) for source in sources)))
+        expect(editor.outputs).to_have_count(4)
+        editor.put("", after="here")
+        editor.press("Control+Enter")
+        expect(editor.outputs.filter(has_text="From the file")).to_have_count(3)
+        editor.expect_done(4)
+        editor.act("Clear the output of cell 1")
+        editor.act("Clear the output of cell 3")
+        editor.expect_done(2)
+        wait_for(lambda: visits.in_store(EDITORS) == [2], app.page)
+        visits.wait_until(lambda kept: not kept)
+        visits.reload(app)
+        editor.expect_done(2)
+        lines = [line for line in editor.lines if line.strip()]
+        assert lines[:5] == ["# %%", "'here'", "# %%", "'twice'", "= of the file"]
+        editor.act("Clear outputs")
+        wait_for(lambda: visits.in_store(EDITORS) == [4], app.page)
+        said = said | {"text": "anew"}
+        drop(app.page, book__ipynb=notebook(*((source, [said]) for source in sources)))
+        editor.expect_done(4)
+
     def test_after_a_reload(self, visits: Visits) -> None:
         app = visits.open()
         editor = Editor(app.page).open()
@@ -778,6 +899,23 @@ class TestKept:
         editor.expect_files()
         visits.wait_until_ended("'at the prompt'")
 
+    def test_undo_acts_once(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("# %%\n'one'\n\n# %%\n'two'\n")
+        editor.act("Run all")
+        editor.expect_done(2)
+        editor.act("Delete main.py")
+        editor.expect_files()
+        visits.wait_until(lambda kept: not kept)
+        undo = editor.pane.get_by_role("button", name="Undo")
+        undo.evaluate("(button) => { button.click(); button.click(); }")
+        editor.expect_tabs("main.py")
+        editor.expect_done(2)
+        visits.wait_until_ended("# %%\n'one'", "# %%\n'two'")
+        app.page.locator("#sessions-button").click()
+        expect(app.page.locator("#sessions-panel")).to_contain_text("2 inputs")
+
     def test_outputs_go_with_a_file_that_is_renamed(self, visits: Visits) -> None:
         app = visits.open()
         editor = Editor(app.page).open()
@@ -847,6 +985,48 @@ class TestKept:
         app.page.locator(".session-row", has_text="Session 1").click()
         expect(editor.text).to_have_text("'of the first'", timeout=30_000)
 
+    def test_text_is_typed_until_another_session_is_opened(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        app.page.locator("#sessions-button").click()
+        expect(app.page.get_by_role("button", name="New session")).to_be_visible()
+        app.page.evaluate(TYPE_UNTIL_CLOSED, "New session")
+        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        app.page.locator("#sessions-button").click()
+        app.page.locator(".session-row", has_text="Session 1").click()
+        expect(editor.text).to_have_text(app.page.evaluate("window.typed"), timeout=30_000)
+
+    def test_a_file_operation_is_of_the_session_where_it_began(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("'of the first'")
+        editor.press("ControlOrMeta+s")
+        app.page.locator("#sessions-button").click()
+        app.page.get_by_role("button", name="New session").click()
+        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        app.page.locator("#sessions-button").click()
+        expect(app.page.locator(".session-row")).to_contain_text("Session 1")
+        app.page.evaluate(DELETE_AND_LEAVE)
+        expect(app.page.locator("#sessions-button")).to_contain_text("Session 1")
+        expect(editor.text).to_have_text("'of the first'", timeout=30_000)
+        app.run("0")
+        editor.expect_files("main.py")
+
+    def test_a_damaged_list_of_tabs(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.press("ControlOrMeta+s")
+        expect(editor.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
+        visits.in_store(DAMAGE_TABS)
+        visits.reload(app)
+        expect(app.page.locator("#transcript")).to_contain_text(
+            "The editor could not show the files"
+        )
+        app.page.locator("#sessions-button").click()
+        app.page.get_by_role("button", name="New session").click()
+        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        expect(app.page.locator(".divider")).to_have_count(1)
+
     def test_two_tabs_keep_their_unsaved_text(self, visits: Visits) -> None:
         tabs = [visits.open(script=FULL) for _ in range(2)]
         editors = [Editor(app.page).open() for app in tabs]
@@ -856,11 +1036,17 @@ class TestKept:
             expect(editor.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
             app.page.evaluate("window.isFull = true")
             editor.write(f"'typed {i}'")
-        for app in tabs:
-            app.page.goto("about:blank")
-        for i, (app, editor) in enumerate(zip(tabs, editors, strict=True)):
-            visits.boot(app)
-            expect(editor.text).to_have_text(f"'typed {i}'")
+        for is_full in (True, False):
+            for app in tabs:
+                app.page.add_init_script(f"window.isFull = {str(is_full).lower()}")
+                app.page.goto("about:blank")
+            for i, (app, editor) in enumerate(zip(tabs, editors, strict=True)):
+                visits.boot(app)
+                expect(editor.text).to_have_text(f"'typed {i}'")
+        kept = (
+            "() => Object.keys(localStorage).filter((key) => key.startsWith('py_tensor.editor '))"
+        )
+        wait_for(lambda: visits.evaluate(kept) == [], tabs[0].page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

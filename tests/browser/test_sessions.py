@@ -433,6 +433,8 @@ class TestStorage:
         app = visits.open()
         self.expect_working(app, self.DAMAGED)
         visits.wait_until_ended("20 + 2")  # it is kept again
+        Repl(app.page).press("Escape")
+        expect(menu(Repl(app.page)).locator(".sessions-problem")).to_have_count(0)
 
     def test_of_a_newer_page(self, visits: Visits) -> None:
         """Which is not to be removed."""
@@ -612,6 +614,34 @@ class TestNamed:
         visits.wait_until(lambda kept: kept == [])
         expect(repl.entries).to_have_count(0)
         expect(name).to_contain_text("Session 1")
+
+    def test_two_changes_at_once(self, visits: Visits) -> None:
+        app = visits.open()
+        repl = Repl(app.page)
+        enter(repl, "1")
+        menu(repl).get_by_role("button", name="New session").click()
+        expect(repl.entries).to_have_count(0)
+        enter(repl, "2")
+        visits.wait_until_ended("1", "2")
+        expect(menu(repl).locator(".session-row")).to_contain_text("Session 1")
+        app.page.evaluate(
+            """() => {
+              document.querySelector(".session-row").click();
+              const buttons = [...document.querySelectorAll("#sessions-panel button")];
+              buttons.find(({ textContent }) => textContent === "New session").click();
+            }"""
+        )
+        expect(repl.page.locator("#sessions-button")).to_contain_text(re.compile("Session [13]"))
+        app.page.wait_for_timeout(2000)  # until the second is over, too
+        held, own = app.page.evaluate(
+            """async () => [
+              (await navigator.locks.query()).held.map(({ name }) => name.split(" ").at(-1)),
+              sessionStorage.getItem("py_tensor.session"),
+            ]"""
+        )
+        assert held == [own]
+        enter(repl, "3")
+        visits.wait_until(lambda kept: sorted(source for source, *_ in kept) == ["1", "2", "3"])
 
     def test_a_new_one_stays_new(self, visits: Visits) -> None:
         """Though nothing of it is kept before there is something in it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -57,6 +58,21 @@ def test_they_go_when_python_restarts(fresh_page: OpenPage) -> None:
     Repl(page).type("y = 2")
     expect(page.locator("#variables tbody tr")).to_have_count(1)
     assert rows(page)[0][:2] == ["y", "2"]
+
+
+def test_it_waits_for_code_that_runs(fresh_page: OpenPage) -> None:
+    page = fresh_page().page
+    repl = Repl(page)
+    repl.type("x = 1")
+    expect(repl.entries.first).to_have_class(re.compile("done"))
+    repl.type("name = input('Who? ')")
+    page.locator(".entry.running input").wait_for()
+    page.locator("#variables summary").click()
+    said = "The list appears when the running code has finished."
+    expect(page.locator("#variables .variables-note")).to_have_text(said)
+    page.locator(".entry.running input").fill("ada")
+    page.locator(".entry.running input").press("Enter")
+    expect(page.locator("#variables tbody tr")).to_have_count(2)
 
 
 def test_nothing_is_read_or_computed_for_it(fresh_page: OpenPage) -> None:
