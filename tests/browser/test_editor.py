@@ -996,6 +996,22 @@ class TestKept:
         app.page.locator(".session-row", has_text="Session 1").click()
         expect(editor.text).to_have_text(app.page.evaluate("window.typed"), timeout=30_000)
 
+    def test_another_session_is_opened_while_the_storage_is_full(self, visits: Visits) -> None:
+        app = visits.open(script=FULL)
+        editor = Editor(app.page).open()
+        editor.write("'saved'")
+        editor.press("ControlOrMeta+s")
+        expect(editor.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
+        app.page.evaluate("window.isFull = true")
+        editor.write("'typed'")
+        app.page.locator("#sessions-button").click()
+        app.page.get_by_role("button", name="New session").click()
+        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        app.page.evaluate("window.isFull = false")
+        app.page.locator("#sessions-button").click()
+        app.page.locator(".session-row", has_text="Session 1").click()
+        expect(editor.text).to_have_text("'typed'", timeout=30_000)
+
     def test_a_file_operation_is_of_the_session_where_it_began(self, visits: Visits) -> None:
         app = visits.open()
         editor = Editor(app.page).open()

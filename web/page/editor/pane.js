@@ -178,6 +178,7 @@ export class Pane {
    * Save what was typed, and close the files: whatever is typed or saved from now on is of another session.
    */
   async leaveSession() {
+    this.leave(); // the storage may be full
     const saved = this.flush();
     this.closeAll();
     this.show(null);
@@ -547,19 +548,20 @@ export class Pane {
 
   /** The files whose text is not in the browser's storage. */
   get unstored() {
-    const { dirtyFiles } = this.sessions.session;
-    return this.docs.filter(
-      ({ path, code, kept }) => code.text !== kept || dirtyFiles.has(path) || this.unkept.has(path),
-    );
+    return this.docs.filter((doc) => doc.code.text !== doc.kept || !this.isStored(doc));
+  }
+
+  /** @param {Doc} doc as it was saved last */
+  isStored({ path }) {
+    return !this.sessions.session.dirtyFiles.has(path) && !this.unkept.has(path);
   }
 
   /** @param {Doc} doc */
   saySaved(doc) {
-    const isStored = !this.unstored.includes(doc);
-    this.say(isStored ? "Saved in this browser." : "Not saved in this browser; Python has the file.");
+    this.say(this.isStored(doc) ? "Saved in this browser." : "Not saved in this browser; Python has the file.");
   }
 
-  /** The page is left, and the store may not be written any more. */
+  /** The page or the session is left, and the store may not be written any more. */
   leave() {
     const typed = this.unstored.map(({ path, code }) => ({ path, text: code.text }));
     if (typed.length) keepUnstored(this.sessions.session.about.id, typed);
