@@ -161,11 +161,13 @@ def set_default_dtype(dtype: object) -> None:
     Examples
     --------
     >>> import py_tensor as pt
+    >>> before = pt.default_device()
     >>> pt.set_default_device("cpu")
     >>> pt.set_default_dtype("float64")
     >>> (pt.arange(3) / 3).dtype
     py_tensor.float64
     >>> pt.set_default_dtype("float32")
+    >>> pt.set_default_device(before)
     """
     target = dtypes.parse(dtype)
     if target not in (dtypes.float32, dtypes.float64):
