@@ -85,7 +85,9 @@ class TestViews:
     def test_links_of_the_foot(self, fresh_page: OpenPage, server: str) -> None:
         page = fresh_page().page
         links = page.locator(".colophon a")
-        expect(links).to_have_text(["Install", "Source", "Documentation", "Licences"])
+        expect(links).to_have_text(
+            ["Readme (install)", "Source (wheel)", "Documentation", "Licences"]
+        )
         for link in links.all():
             address = link.get_attribute("href") or ""
             if address.startswith("#"):
@@ -95,7 +97,7 @@ class TestViews:
                 answer = page.request.get(server + address)
                 assert answer.ok, address
         wheel = zipfile.ZipFile(io.BytesIO(page.request.get(server + address_of(links, 1)).body()))
-        assert "py_tensor/__init__.py" in wheel.namelist()
+        assert "py_tensor/backend/native.py" in wheel.namelist()
         assert "pip install" in page.request.get(server + address_of(links, 0)).text()
 
     def test_what_was_typed_stays(self, fresh_page: OpenPage) -> None:
