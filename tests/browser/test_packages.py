@@ -370,7 +370,7 @@ class TestOn:
 
     def test_a_file_with_another_hash_is_refused(self, visitor: Visitor) -> None:
         said = visitor.error("import micropip\nawait micropip.install('six')")
-        assert said == ("ConnectionError: six could not be downloaded, or is not the expected file")
+        assert said == "ConnectionError: six could not be downloaded, or is not the expected file"
         assert visitor.error("import six").startswith("ModuleNotFoundError")
 
     def test_other_hosts_and_the_page_are_blocked(self, visitor: Visitor) -> None:
