@@ -201,7 +201,7 @@ KINDS = "buifc"  # each includes the numbers of the kinds before it
 _FLOAT_OVERFLOW = 2**1024 - 2**970  # the smallest integer that overflows float64
 
 
-def _common(a: DType, b: DType) -> DType:
+def _common(a: DType, b: DType) -> DType | None:
     """NumPy's common dtype, with 32 instead of 64 bits (per part) if no operand has 64."""
     low, high = sorted((a, b), key=lambda dtype: (KINDS.index(dtype.kind), dtype.itemsize))
     if high.kind == "c":
@@ -211,7 +211,7 @@ def _common(a: DType, b: DType) -> DType:
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
         return high
     # The signed dtype that includes the unsigned one; there is none for uint64.
-    return {1: int16, 2: int32, 4: int64}.get(low.itemsize, float32)
+    return {1: int16, 2: int32, 4: int64}.get(low.itemsize)
 
 
 _PROMOTE = {(a, b): _common(a, b) for a in ALL for b in ALL}
@@ -219,7 +219,7 @@ _PROMOTE = {(a, b): _common(a, b) for a in ALL for b in ALL}
 
 def promote(a: DType, b: DType) -> DType:
     """The common dtype of two operands."""
-    return _PROMOTE[a, b]
+    return _PROMOTE[a, b] or DEFAULT.floating
 
 
 def values_of(data: memoryview, dtype: DType) -> list[Any]:
@@ -408,7 +408,7 @@ def parse(dtype: object) -> DType:
     """Convert a DType, a name, a Python type, or a NumPy dtype or scalar type to a DType.
 
     Names are NumPy's, including codes such as ``"f4"`` and ``"<f4"``. Python's ``int`` and
-    ``float``, and their names, have no precision: they are int32 and the default, float32.
+    ``float``, and their names, have no precision: they are int32 and the default floating dtype.
 
     Raises
     ------

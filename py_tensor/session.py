@@ -112,7 +112,7 @@ def self_test(device: Device) -> dict[str, bool]:
 
 def _run_self_test(device: Device) -> dict[str, bool]:
     nan, inf = float("nan"), float("inf")
-    x = tensor([nan, inf, -inf, -0.0, 0.0, 1.0], device=device)
+    x = tensor([nan, inf, -inf, -0.0, 0.0, 1.0], dtype=dtypes.float32, device=device)
     most = tensor([2**31 - 1, -(2**31)], device=device)
     units = tensor([1, -1], device=device)
     summed = (x + x.flip()).tolist()
@@ -133,7 +133,7 @@ def _keeps_subnormals(device: Device) -> bool:
     """Whether arithmetic preserves subnormal numbers."""
     key = device.name, int(device.backend.info().get("generation", 0))
     if key not in _keeping:
-        x = tensor([1e-40], device=device)
+        x = tensor([1e-40], dtype=dtypes.float32, device=device)
         found = [x + x, x * 0.5, x / 2, sqrt(x), ceil(x)]
         _keeping[key] = all(y.item() != 0 for y in found)
     return _keeping[key]
@@ -145,7 +145,8 @@ def set_default_dtype(dtype: object) -> None:
     With float64, which only the cpu device has, programs compute in NumPy's precision: float64 and
     complex128 arrays keep their dtype, quotients and means of integers are float64, and random
     numbers are drawn in float64. Existing tensors, and operations on float32 tensors, keep their
-    dtype. Integers default to int32 in any case.
+    dtype. Integers default to int32 in any case. On a GPU, operations that would give float64, such
+    as the quotient of integers, raise DTypeError.
 
     Parameters
     ----------
@@ -160,18 +161,22 @@ def set_default_dtype(dtype: object) -> None:
     Examples
     --------
     >>> import py_tensor as pt
+    >>> before = pt.default_device()
     >>> pt.set_default_device("cpu")
     >>> pt.set_default_dtype("float64")
     >>> (pt.arange(3) / 3).dtype
     py_tensor.float64
     >>> pt.set_default_dtype("float32")
+    >>> pt.set_default_device(before)
     """
     target = dtypes.parse(dtype)
     if target not in (dtypes.float32, dtypes.float64):
         raise DTypeError(f"set_default_dtype: dtype must be float32 or float64, not {target}")
     check_default(default_device(), target)
-    dtypes.DEFAULT.floating, dtypes.DEFAULT.complex = target, dtypes.complex_of(target)
-    bind.forget()
+    try:
+        dtypes.DEFAULT.floating, dtypes.DEFAULT.complex = target, dtypes.complex_of(target)
+    finally:  # after an interrupt as well
+        bind.forget()
 
 
 def get_default_dtype() -> dtypes.DType:

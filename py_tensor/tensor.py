@@ -322,6 +322,8 @@ class Tensor(Methods):
             if alias.part is not None:
                 return False
             base = alias.base
+        if base._node.meta.device.eager is None:
+            return False
         given = value._node if type(value) is Tensor else value
         if base._alias is not None:
             with _WRITING:

@@ -219,6 +219,7 @@ class Interaction(_Target):
 
     def end(self) -> None:
         """Stop being called, until it is shown again."""
+        self.shown_by = None
         _kept.pop(self.id, None)
         for control in self.controls.values():
             control.leave(self)

@@ -192,11 +192,11 @@ class CPU:
         if not storage.flags.writeable:
             return False
         if type(value) is Node:
-            if value.storage is None or value.meta.dtype is not dtype or value.meta.shape:
+            if value.storage is None or value.meta is not meta_of((), dtype, node.meta.device):
                 return False
             value = value.storage
         elif dtype.kind == "f":
-            limit = 1e4 if dtype is float16 else 1e38  # NumPy warns of what becomes infinite
+            limit = 1e4 if dtype is float16 else 1e38  # NumPy warns if a number becomes infinite
             if type(value) not in (int, float) or not -limit < value < limit:
                 return False
         elif type(value) is not int or dtype is not int32 or not -(2**31) <= value < 2**31:

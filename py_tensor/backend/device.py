@@ -128,7 +128,7 @@ class Device:
         self._look = 0.0  # the load at which `record` looks or flushes
         self._most = 1.0  # the load at which it flushes
         self._stop = NEVER  # the number of the node before which it flushes
-        self._eager: Eager | None = None  # the backend's `eager`
+        self.eager: Eager | None = None  # the backend's `eager`
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
@@ -171,7 +171,7 @@ class Device:
         self._backend = backend
         self._per_node = 1 / MAX_PENDING_NODES
         self._per_element = 1 / backend.pending_work
-        self._eager = backend.eager
+        self.eager = backend.eager
         self._count_anew()
 
     def debug(
@@ -198,7 +198,7 @@ class Device:
             return
         else:
             elements = node.op.work(node)
-        eager = self._eager
+        eager = self.eager
         if eager is not None and not _deferring:
             alone = replacing and self._is_idle()
             if eager.compute_at_once(node, elements, alone):
@@ -216,19 +216,19 @@ class Device:
 
     def element(self, node: Node, place: int) -> Node | None:
         """One element of a node, by flat index; None if the device does not compute it at once."""
-        if self._eager is None or node.storage is None or _deferring or is_traced():
+        if self.eager is None or node.storage is None or _deferring or is_traced():
             return None
-        return self._eager.element(node, place)
+        return self.eager.element(node, place)
 
     def assign(self, node: Node, place: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
-        if self._eager is None or node.storage is None or _deferring or is_traced():
+        if self.eager is None or node.storage is None or _deferring or is_traced():
             return False
-        return node.live == 1 and self._is_idle() and self._eager.assign(node, place, value)
+        return node.live == 1 and self._is_idle() and self.eager.assign(node, place, value)
 
     def settle(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""
-        if self._eager is not None and node.storage is None:
+        if self.eager is not None and node.storage is None:
             self.forget(node)
             self.record(node)
 

@@ -141,11 +141,10 @@ class WebGPU(Connection):
     def check(self, op: str, meta: Meta) -> None:
         """Raise if a tensor of this dtype and shape cannot be stored here."""
         if not meta.dtype.on_gpu:
-            is_complex = meta.dtype.kind == "c"
-            instead, python = ("complex64", "complex") if is_complex else ("float32", "float")
+            instead = "complex64" if meta.dtype.kind == "c" else "float32"
             raise DTypeError(
                 f"{op}: {meta.dtype} is not available on the webgpu device; "
-                f"use pt.{instead} (dtype={python}) or device='cpu'"
+                f"use pt.{instead} or device='cpu'"
             )
         nbytes = meta.size * meta.dtype.itemsize
         if nbytes > self.max_bytes:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import sys
 from array import array as packed
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from itertools import chain
 from struct import pack, unpack
 from typing import Any, TypeGuard
@@ -45,8 +46,9 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
         ``__array__``, a buffer, or nested lists or tuples of these, which are stacked.
     dtype
         A tensor keeps its dtype by default. Other data is converted to the default precision on
-        every device: NumPy's float64 becomes float32, complex128 complex64, int64 int32 and uint64
-        uint32. Lists get the smallest dtype that fits all elements.
+        every device: NumPy's float64 becomes float32 (see `set_default_dtype`), complex128
+        complex64, int64 int32 and uint64 uint32. Lists get the smallest dtype that fits all
+        elements.
     device : {"webgpu", "cpu"}, optional
         By default the device of the tensors in `data`, else the default device.
 
@@ -216,13 +218,17 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         here = data if target is None or target.rank > data.dtype.rank else converted(data, target)
         moved = here if device is None else to(here, device)
         return moved if target is None else converted(moved, target)
-    place = parse(device)
     if _is_nested(data):
-        if place is CPU_DEVICE and (found := _from_scalars(data, target, op)) is not None:
-            return found
-        if _holds_tensors_alone(data):
-            return _make(_stacked(data, op), dtype, device, op)
-        return _from_nested(data, target, place, op)
+        shape = check_rank(op, _shape_of(data))
+        values, types = _joined(data, shape)
+        if Tensor in types:
+            found = _from_elements(values, shape, target, device, op)
+            if found is not None:
+                return found
+            if _holds_tensors_alone(data):
+                return _make(_stacked(data, op), dtype, device, op)
+        return _from_nested(data, shape, values, types, target, parse(device), op)
+    place = parse(device)
     if isinstance(data, Scalar):
         return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
     if isinstance(data, str):
@@ -300,46 +306,58 @@ def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device)
     return _uploaded(memoryview(data), meta) if meta.size else Tensor(empty_node(meta))
 
 
-def _from_scalars(data: Sequence[Any], dtype: DType | None, op: str) -> Tensor | None:
-    """Create a tensor from lists of Python numbers and of 0-d tensors computed on the cpu device.
+def _from_elements(
+    given: Sequence[Any],
+    shape: Shape,
+    dtype: DType | None,
+    device: str | Device | None,
+    op: str,
+) -> Tensor | None:
+    """Create a tensor from Python numbers and 0-d tensors that the cpu device has computed.
 
-    None for other lists, and where a conversion to `dtype` may need more.
+    None for other elements, and if the conversion to `dtype` may have to check or warn.
     """
-    if is_traced() or (dtype is not None and dtype.kind != "f"):
+    if is_traced() or len(given) > MOST_AT_ONCE or (dtype is not None and dtype.kind != "f"):
         return None
-    shape = _shape_of(data)
-    given, types = _joined(data, shape)
-    if Tensor not in types or len(given) > MOST_AT_ONCE:
-        return None
-    values, kinds = list[Any](), set[DType]()
+    values, kinds, has_numbers = list[Any](), dict[DType, None](), False
     for x in given:
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
             meta = node.meta
             if node.storage is None or meta.shape or meta.device is not CPU_DEVICE:
                 return None
-            kinds.add(meta.dtype)
-            x = node.storage.item()
+            kinds[meta.dtype] = None
+            values.append(node.storage.item())
         elif isinstance(x, Scalar):
-            kinds.add(_of_type(type(x)))
+            kinds[_of_type(type(x))] = None
+            values.append(x)
+            has_numbers = True
         else:
             return None
-        values.append(x)
+    if (has_numbers or device is not None) and parse(device) is not CPU_DEVICE:
+        return None
     widest = _widest(kinds)
     if dtype is not None and widest.kind == "c":
         return None
     return _from_values(values, shape, dtype or widest, CPU_DEVICE, op)
 
 
-def _from_nested(data: Sequence[Any], dtype: DType | None, device: Device, op: str) -> Tensor:
-    shape = check_rank(op, _shape_of(data))
-    values, types = _joined(data, shape)
+def _from_nested(
+    data: Sequence[Any],
+    shape: Shape,
+    given: Sequence[Any],
+    types: set[type],
+    dtype: DType | None,
+    device: Device,
+    op: str,
+) -> Tensor:
+    """Create a tensor from nested lists; `given` has their elements, as far as they are joined."""
     if all(issubclass(t, Scalar) for t in types):
-        kinds = set(map(_of_type, types))
-    elif _are_alike(values, types):
-        return _from_array(host.load_numpy().array(values).reshape(shape), dtype, device, op)
+        values, kinds = given, dict.fromkeys(map(_of_type, types))
+    elif _are_alike(given, types):
+        return _from_array(host.load_numpy().array(given).reshape(shape), dtype, device, op)
     else:
-        values, kinds = list[Any](), set[DType]()
+        values, kinds = list[Any](), dict[DType, None]()
         _flatten(data, shape, values, kinds, dtype, op)
     return _from_values(values, shape, dtype or _widest(kinds), device, op)
 
@@ -421,14 +439,19 @@ _READ: dict[str, Callable[[Any], Any]] = {
 
 
 def _flatten(
-    data: Any, shape: Shape, values: list[Any], kinds: set[DType], dtype: DType | None, op: str
+    data: Any,
+    shape: Shape,
+    values: list[Any],
+    kinds: dict[DType, None],
+    dtype: DType | None,
+    op: str,
 ) -> None:
     """Append the scalars in row-major order; nesting is at most as deep as a tensor's rank."""
     if isinstance(data, Scalar):
         if shape:
             raise _ragged(op, shape, ())
         values.append(data)
-        kinds.add(_of_type(type(data)))
+        kinds[_of_type(type(data))] = None
     elif _is_nested(data):
         if not shape or len(data) != shape[0]:
             raise _ragged(op, shape, (len(data),))
@@ -437,7 +460,7 @@ def _flatten(
     elif hasattr(data, "shape"):
         if tuple(data.shape) != shape:
             raise _ragged(op, shape, tuple(data.shape))
-        kinds.add(data.dtype if isinstance(data, Tensor) else _of_array(data, op))
+        kinds[data.dtype if isinstance(data, Tensor) else _of_array(data, op)] = None
         values.extend(data.reshape(-1).tolist())
     elif dtype is not None and not shape and (read := _READ.get(dtype.kind)) is not None:
         try:
@@ -471,11 +494,9 @@ def _ragged(op: str, expected: Shape, found: Shape) -> ShapeError:
     return ShapeError(f"{op}: the lists are ragged: {what} where {wanted} was expected")
 
 
-def _widest(kinds: set[DType]) -> DType:
-    result = dtypes.DEFAULT.floating if not kinds else min(kinds, key=lambda d: d.rank)
-    for dtype in kinds:
-        result = dtypes.promote(result, dtype)
-    return result
+def _widest(kinds: Mapping[DType, None]) -> DType:
+    """The common dtype of all. Their order counts: promotion is not associative."""
+    return reduce(dtypes.promote, kinds) if kinds else dtypes.DEFAULT.floating
 
 
 def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tensor:

@@ -37,8 +37,10 @@ class FigureManager(FigureManagerBase):
 
     def show(self) -> None:
         """Display the figure and close it."""
-        display(FigurePicture(self.canvas.figure))
-        pyplot.close(self.num)
+        try:
+            display(FigurePicture(self.canvas.figure))
+        finally:  # a figure that cannot be drawn would be in the way of later ones
+            pyplot.close(self.num)
 
 
 class FigureCanvas(FigureCanvasAgg):

@@ -122,7 +122,7 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
         if kind is Tensor:
             kinds.append(x._node.meta)  # pyright: ignore[reportPrivateUsage]
-        elif kind is int or isinstance(x, float):  # as NumPy's float64 is one
+        elif kind is int or isinstance(x, float):  # includes NumPy's float64
             kinds.append(kind if kind is int else float)
         else:
             return _apply(op, operands)
@@ -155,6 +155,7 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     for x in scalars:
         dtypes.check_range(op.name, x, dtype)
     device = device_of(given)
+    device.backend.check(op.name, meta_of((), dtype, device))
     if not size_of(shape):
         return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
     kinds = [*op.leading, *([dtype] * len(rest))]
@@ -218,6 +219,7 @@ def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
     for kind in numbers:
         dtype = dtypes.with_scalar(dtype, kind(0))
     dtype = op.accepts.check(op.name, dtype)
+    metas[0].device.backend.check(op.name, meta_of((), dtype, metas[0].device))
     shape = broadcast(op.name, *(m.shape for m in metas))
     wanted = [*op.leading, *([dtype] * len(rest))]
     constant = _number(dtype, metas[0].device)
@@ -643,7 +645,7 @@ def binary_of(
                         if second:
                             b = follow(b, second)
                         return Tensor(Node(op, (a, b), None, meta, key))
-                elif kind is int or isinstance(y, float):  # as NumPy's float64 is one
+                elif kind is int or isinstance(y, float):  # includes NumPy's float64
                     kind = kind if kind is int else float
                     found = with_numbers[a.meta, kind]
                     if found is not None:

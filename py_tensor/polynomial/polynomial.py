@@ -244,11 +244,12 @@ def values_at(
     ShapeError
         If the coordinates are not all of one shape.
     """
-    places = [tensor_of(v, op) for v in pts]
-    if len({v.shape for v in places}) > 1:
-        shapes = ", ".join(str(v.shape) for v in places)
+    if not pts:
+        raise ValueError(f"{op}: pts must have at least one coordinate")
+    shapes = [tensor_of(v, op).shape for v in pts]
+    if len(set(shapes)) > 1:
         raise ShapeError(f"{op}: coordinates must have one shape, not {shapes}")
-    first, *others = places
+    first, *others = pts
     found = evaluate(first, c)
     for v in others:
         found = evaluate(v, found, tensor=False)

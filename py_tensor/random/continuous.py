@@ -1,8 +1,8 @@
 """Continuous distributions, with NumPy's names and parameters.
 
 Parameters are numbers, lists, arrays or tensors, and broadcast. Host values are checked. Elements
-of tensors are not: invalid ones give NaN or an arbitrary number. Results are float32, or float64 if
-a parameter is.
+of tensors are not: invalid ones give NaN or an arbitrary number. Results have the
+default dtype, or float64 if a parameter has.
 """
 
 from __future__ import annotations

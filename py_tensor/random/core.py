@@ -36,7 +36,6 @@ from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor
 
 _FLOATS = (dtypes.float32, dtypes.float64)
-_MOST = 3.4028234663852886e38  # the largest float32
 
 
 class Core:
@@ -316,7 +315,7 @@ class Core:
         low : float or array_like
             The lower limit.
         high : float or array_like
-            The upper limit, not below `low`. OverflowError if ``high - low`` does not fit float32.
+            The upper limit, not below `low`. OverflowError if their difference is too large.
             If either is a tensor, neither is checked.
         """
         check_together("uniform", "high must not be below low", lambda a, b: b < a, low, high)
@@ -325,8 +324,8 @@ class Core:
     def _uniform(self, op: str, low: Operand, high: Operand, size: Size) -> Tensor:
         check_together(
             op,
-            "high - low must be a float32",
-            lambda a, b: (b - a != b - a) | (abs(b - a) > _MOST),
+            f"high - low must be a {dtypes.DEFAULT.floating}",
+            lambda a, b: (b - a != b - a) | (abs(b - a) > dtypes.largest(dtypes.DEFAULT.floating)),
             low,
             high,
             error=OverflowError,

@@ -118,7 +118,7 @@ def sized(op: str, size: Size, shape: Shape) -> Shape:
     return asked
 
 
-FLOATS = "float32, or float64 where a parameter is."
+FLOATS = "the default dtype, or float64 where a parameter is."
 COUNTS = "int32."
 
 

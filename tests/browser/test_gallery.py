@@ -357,7 +357,7 @@ class TestFilters:
         page.locator("#picture-file").set_input_files(
             {"name": "p.png", "mimeType": "image/png", "buffer": b"nothing"}
         )
-        expect(page.locator(".live [role=status]")).to_contain_text("as a picture")
+        expect(page.locator(".live p[role=status]")).to_contain_text("as a picture")
 
 
 class TestCamera:
@@ -409,19 +409,19 @@ class TestCamera:
             }
         }""")
         assert self.states(app) == ["ended"]
-        expect(app.page.locator(".live [role=status]")).to_have_text("Stopped.")
+        expect(app.page.locator(".live p[role=status]")).to_have_text("Stopped.")
         expect(app.page.get_by_role("button", name="Use the camera")).to_be_visible()
 
     def test_a_camera_that_goes_away(self, gallery: OpenPage) -> None:
         app = gallery("#gallery/filters", permissions=["camera"], init=KEEP_FRAMES)
         self.start(app)
         app.page.evaluate("() => { tracks_[0].dispatchEvent(new Event('ended')); }")
-        expect(app.page.locator(".live [role=status]")).to_have_text("The camera has stopped.")
+        expect(app.page.locator(".live p[role=status]")).to_have_text("The camera has stopped.")
 
     def test_refused(self, fresh_page: OpenPage) -> None:
         app = fresh_page(path="#gallery/filters", permissions=["clipboard-read"])
         app.page.get_by_role("button", name="Use the camera").click()
-        expect(app.page.locator(".live [role=status]")).to_have_text(
+        expect(app.page.locator(".live p[role=status]")).to_have_text(
             "Camera access was denied. You can allow it in the browser's settings for this page."
         )
 
@@ -442,7 +442,7 @@ class TestCamera:
     def test_no_camera(self, gallery: OpenPage, init: str, words: str) -> None:
         app = gallery("#gallery/filters", init=init)
         app.page.get_by_role("button", name="Use the camera").click()
-        expect(app.page.locator(".live [role=status]")).to_have_text(words)
+        expect(app.page.locator(".live p[role=status]")).to_have_text(words)
 
 
 def png(levels: Array) -> bytes:

@@ -36,14 +36,18 @@ def _read(found: Any) -> Any:
 
 
 def difference(
-    got: Any, expected: Any, names: Mapping[str, str] = NARROW, tolerance: float = 2e-5
+    got: Any,
+    expected: Any,
+    names: Mapping[str, str] = NARROW,
+    tolerance: float = 2e-5,
+    ours: Mapping[str, str] = NARROW,
 ) -> str:
     """How a result differs from NumPy's; "" where it does not.
 
     Parameters
     ----------
-    names
-        For what a dtype is taken.
+    names, ours
+        For what a dtype of NumPy's and one of the other side are taken.
     tolerance
         Of floats and complex numbers, relative to the largest; float16 has 4e-3 at least.
     """
@@ -54,9 +58,9 @@ def difference(
         if not isinstance(got, list) or len(got) != len(expected):
             return f"{got!r}; NumPy: {expected!r}"
         pairs = zip(got, expected, strict=True)
-        return next(filter(None, (difference(*pair, names, tolerance) for pair in pairs)), "")
+        return next(filter(None, (difference(*pair, names, tolerance, ours) for pair in pairs)), "")
     x, y = np.asarray(got), np.asarray(expected)
-    first, second = (names.get(a.dtype.name, a.dtype.name) for a in (x, y))
+    first, second = ours.get(x.dtype.name, x.dtype.name), names.get(y.dtype.name, y.dtype.name)
     if x.shape != y.shape or first != second:
         return f"{x!r}; NumPy: {y!r}"
     if y.dtype.name == "float16":

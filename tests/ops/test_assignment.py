@@ -1033,3 +1033,25 @@ def test_single_elements_of_tensors(device: str) -> None:
     assert pt.array([x[0], 1j], device=device).dtype is pt.complex64
     with pytest.raises(pt.ShapeError, match="ragged"):
         pt.array([x[0], [1.0]], device=device)
+
+
+def test_single_elements_need_no_op_on_the_cpu() -> None:
+    x = pt.arange(8.0, device="cpu") + 1
+    backend: Any = x.device.backend
+    before = backend.computed
+    for i in range(8):
+        x[i] = 2.5 * i
+    assert backend.computed == before
+    total = sum(float(x[i]) for i in range(8))
+    assert (backend.computed - before, total) == (8, 70.0)
+    y = pt.array([x[1], 0.5, x[2]], device="cpu")
+    assert (backend.computed - before, y.tolist()) == (10, [2.5, 0.5, 5.0])
+
+
+@pytest.mark.parametrize("order", itertools.permutations(("int8", "uint8", "float16")), ids=str)
+def test_the_dtype_of_a_list_of_scalars(order: tuple[str, ...], device: str) -> None:
+    """Like NumPy's, it depends on their order."""
+    scalars = [pt.ones(1, dtype, device=device)[0] for dtype in order]
+    expected = np.array([np.ones(1, dtype)[0] for dtype in order]).dtype
+    assert pt.array(scalars, device=device).dtype == expected
+    assert pt.array([*scalars, True], device=device).dtype == expected

@@ -11,7 +11,7 @@ import pytest
 
 import py_tensor as pt
 from tests.differential.calls import CALLS, call
-from tests.differential.compare_calls import WIDE, difference, evaluate
+from tests.differential.compare_calls import INTEGERS, WIDE, difference, evaluate
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_calls_give_what_numpys_give(request: pytest.FixtureRequest) -> None:
         source = random.Random(request.config.option.seed + zlib.crc32(name.encode()))
         for _ in range(2):
             text = call(name, source.choice).replace("float32", "float64")
-            found = difference(evaluate(text, pt), evaluate(text, np), WIDE, 1e-9)
+            found = difference(evaluate(text, pt), evaluate(text, np), WIDE, 1e-9, INTEGERS)
             assert not found, f"{text} is {found}"
 
 
@@ -50,6 +50,9 @@ def test_what_is_float64(rng: np.random.Generator) -> None:
     for x in (pt.array([1j]), pt.ones(2, dtype=complex), pt.fft.fft(n), n * 1j, pt.sqrt(n + 0j)):
         assert x.dtype is pt.complex128
     np.testing.assert_array_equal(pt.asarray(a).numpy(), a)
+    assert (pt.ones(2, "uint64") + pt.ones(2, "int64")).dtype is pt.float64
+    assert 1e38 < float(pt.random.default_rng(0).uniform(1e38, 1e300)) < 1e300
+    assert pt.device_info()["subnormals"] in ("kept", "flushed")
     np.testing.assert_array_equal((n / 3).numpy(), np.arange(1, 6) / 3)
     assert pt.get_default_dtype() is pt.float64
     assert pt.__array_namespace_info__().default_dtypes()["real floating"] is pt.float64
@@ -67,7 +70,7 @@ def test_what_keeps_its_dtype() -> None:
     assert repr(single) == "tensor([1., 1., 1.], dtype=float32)"
 
 
-def test_what_was_recorded_before_follows(device: str) -> None:
+def test_what_was_recorded_before_follows() -> None:
     """Recipes of calls that were made with the other default are dropped."""
     before = pt.default_device()
     n, results = pt.arange(4, device="cpu"), list[pt.DType]()
@@ -82,7 +85,7 @@ def test_what_was_recorded_before_follows(device: str) -> None:
     assert results == [*[pt.float32] * 5, *[pt.float64] * 5, *[pt.float32] * 5]
 
 
-def test_a_gpu_has_no_float64() -> None:
+def test_a_gpu_has_no_float64(device: str) -> None:
     before = pt.default_device()
     try:
         pt.set_default_device("webgpu")
@@ -93,6 +96,12 @@ def test_a_gpu_has_no_float64() -> None:
         with pytest.raises(pt.DTypeError, match=r"float64 cannot be the default dtype on .*webgpu"):
             pt.set_default_device("webgpu")
         assert pt.default_device().name == "cpu"
+        if device == "webgpu":
+            n = pt.arange(3, device=device)
+            for call in (lambda: n / 2, lambda: n * 0.5, lambda: pt.sqrt(n), n.mean):
+                with pytest.raises(pt.DTypeError, match="float64 is not available"):
+                    call()
+            assert pt.device_info(device)["self_test"]
         with pytest.raises(pt.DTypeError, match="must be float32 or float64, not int32"):
             pt.set_default_dtype(int)
         assert pt.get_default_dtype() is pt.float64

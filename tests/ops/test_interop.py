@@ -284,7 +284,7 @@ def test_64_bits_by_name(device: str) -> None:
             lambda: pt.ones(2).astype(np.dtype("float64")),
             lambda: pt.tensor(a, dtype=pt.float64, device="cpu").to("webgpu"),
         ):
-            with pytest.raises(pt.DTypeError, match=r"float64 .*webgpu.*float32.*dtype=float"):
+            with pytest.raises(pt.DTypeError, match=r"float64 .*webgpu.*float32"):
                 make()
     same(pt.array(i, np.int64), i, "int64 by name")
     same(pt.array(i, "u8"), i.astype(np.uint64), "uint64 by name")

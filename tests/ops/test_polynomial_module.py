@@ -131,6 +131,16 @@ def test_every_function_is_called_and_has_numpys_signature() -> None:
         assert [*mine] == [*numpys], name
 
 
+def test_points_keep_the_precision_of_the_coefficients(rng: numpy.random.Generator) -> None:
+    c, x, y = rng.random((3, 3)), rng.random(5), rng.random(5)
+    for name, function in (("polynomial", "polyval2d"), ("chebyshev", "chebval2d")):
+        mine, theirs = (getattr(getattr(m.polynomial, name), function) for m in (pt, np))
+        tensor = pt.tensor(c, dtype="float64", device="cpu")
+        for points in ((x, y), (0.1, 0.2)):
+            found = mine(*points, tensor).numpy()
+            np.testing.assert_allclose(found, theirs(*points, c), rtol=1e-13)
+
+
 def test_coordinates_of_several_shapes(device: str) -> None:
     x = pt.tensor([1.0, 2.0], device=device)
     for call in (
@@ -139,6 +149,8 @@ def test_coordinates_of_several_shapes(device: str) -> None:
     ):
         with pytest.raises(ValueError, match=r"val.d: coordinates must have one shape"):
             call()
+    with pytest.raises(ValueError, match="polyvalnd: pts must have at least one"):
+        pt.polynomial.polynomial.polyvalnd((), x)
 
 
 @pytest.mark.computes

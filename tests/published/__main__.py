@@ -53,6 +53,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, metavar="N", help="limit of one run")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
     options = parser.parse_args()
+    if options.dtype == "float64" and options.device != "cpu":
+        parser.error("--dtype float64 needs --device cpu")
     rows: dict[str, dict[str, Any]] = {}
     device = "webgpu" if options.device == "native" else options.device
     with contextlib.ExitStack() as closing:
