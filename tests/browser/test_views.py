@@ -97,7 +97,7 @@ class TestViews:
                 answer = page.request.get(server + address)
                 assert answer.ok, address
         wheel = zipfile.ZipFile(io.BytesIO(page.request.get(server + address_of(links, 1)).body()))
-        assert "py_tensor/backend/native.py" in wheel.namelist()
+        assert "py_tensor/__init__.py" in wheel.namelist()
         assert "pip install" in page.request.get(server + address_of(links, 0)).text()
 
     def test_what_was_typed_stays(self, fresh_page: OpenPage) -> None:
