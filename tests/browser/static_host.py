@@ -1,4 +1,4 @@
-"""A static file host: the page in a folder of a server that sets no custom headers."""
+"""A static file host: the page in a folder of a server that does not set the page's headers."""
 
 from __future__ import annotations
 
@@ -40,12 +40,15 @@ class StaticHost:
         Where the files of the build lie in it.
     requested
         The paths of all requests, in order.
+    headers
+        What it sends with every file.
     """
 
     def __init__(self, folder: Path) -> None:
         self.site = folder / FOLDER
         shutil.copytree(SITE, self.site)
         self.requested: list[str] = []
+        self.headers: dict[str, str] = {}
         self._folder = folder
         self._server: QuietServer | None = None
         self._port = 0
@@ -60,7 +63,7 @@ class StaticHost:
         return folder
 
     def start(self) -> None:
-        requested = self.requested
+        requested, headers = self.requested, self.headers
 
         class Handler(http.server.SimpleHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -69,6 +72,11 @@ class StaticHost:
             def do_GET(self) -> None:
                 requested.append(self.path)
                 super().do_GET()
+
+            def end_headers(self) -> None:
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                super().end_headers()
 
             def log_message(self, format: str, *args: object) -> None:
                 pass

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.app import SITE, AppPage, AppSession
-from tests.browser.static_host import StaticHost, static_host
+from tests.browser.static_host import FOLDER, StaticHost, static_host
 from tests.browser.test_accessibility import AUDIT, AXE
 from tests.browser.test_service_worker import Guest, until_ready
 from web.build.serve import CONTENT_SECURITY_POLICY, serve
@@ -26,6 +26,9 @@ CORS = {"Access-Control-Allow-Origin": "*"}
 CDN = "https://cdn.jsdelivr.net/pyodide/v0.29.5/full/"
 HOSTS = ["https://pypi.org", "https://files.pythonhosted.org", CDN]
 RESTART_MS = 60_000
+NOT_RUNNING = (
+    "This needs the page’s service worker, which is not running. Reload the page, then try again."
+)
 
 ASK = """
 from pyodide.http import pyfetch
@@ -166,14 +169,29 @@ class Visitor:
             self.page.locator("#status-button").click()
         return panel
 
+    @property
+    def switch(self) -> Locator:
+        return self.panel.locator("#packages-switch")
+
+    @property
+    def is_on(self) -> bool:
+        """Whether this Python was started with the wider policy."""
+        return self.result("import js\njs.location.search") == "'?packages=internet'"
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """What is stored of the setting."""
+        entries = self.page.evaluate("Object.entries(localStorage)")
+        return {name: value for name, value in entries if name.startswith("py_tensor packages")}
+
     def turn(self, name: str) -> None:
         """Press "Turn on" or "Turn off", and wait for the new Python."""
-        button = self.panel.locator("#packages-switch")
+        button = self.switch
         expect(button).to_have_text(name)
         button.click()
         other = {"Turn on": "Turn off", "Turn off": "Turn on"}[name]
         expect(button).to_have_text(other, timeout=RESTART_MS)
-        self.app.info = until_ready(self.page)
+        until_ready(self.page)
 
     def result(self, code: str) -> Any:
         """What the last expression is; fails with the traceback."""
@@ -201,7 +219,7 @@ def added_to_distribution(host: StaticHost, name: str, content: bytes) -> str:
 
 @pytest.fixture(scope="module")
 def visitor(session: AppSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
-    """At a host of plain files. The tests follow each other: off, on, off."""
+    """At a host of plain files."""
     with static_host(tmp_path_factory.mktemp("host")) as host:
         internet = Internet()
         source = FIGURES["matplotlib/pyplot.py"].replace("PNG", repr(png(60, 40)))
@@ -230,8 +248,15 @@ def test_the_policy_has_these_hosts_and_no_others() -> None:
 class TestOff:
     """Until the user turns it on."""
 
+    @pytest.fixture(autouse=True)
+    def _off(self, visitor: Visitor) -> None:
+        if visitor.stored:
+            visitor.turn("Turn off")
+        visitor.internet.asked.clear()
+
     def test_the_policy_blocks_every_host(self, visitor: Visitor) -> None:
-        assert visitor.app.info["allowsPackages"] is False
+        assert not visitor.is_on
+        expect(visitor.panel).to_contain_text("Off: micropip installs only")
         visitor.result(ASK)
         for url in [*HOSTS, "https://example.com/"]:
             assert visitor.result(f"await ask({url!r})") == "'AbortError'"
@@ -250,26 +275,70 @@ class TestOff:
         for ending in ("?packages=internet", "#packages=internet"):
             visitor.page.goto("about:blank")
             visitor.page.goto(visitor.guest.host.url + ending, wait_until="commit")
-            assert until_ready(visitor.page)["allowsPackages"] is False
+            until_ready(visitor.page)
+            assert not visitor.is_on
+            assert visitor.stored == {}
 
     def test_no_program_turns_it_on(self, visitor: Visitor) -> None:
         visitor.guest.wait_until_kept()
         visitor.guest.visit(visitor.app)
-        source = f"{ASK}\nawait ask('https://pypi.org/simple/tiny-thing/')"
+        # Nor has it the caches, which hold the scripts of the page.
+        source = (
+            f"{ASK}\nimport js\n"
+            "[await ask('https://pypi.org/simple/tiny-thing/'), hasattr(js, 'caches'),"
+            " hasattr(js.navigator, 'storageBuckets')]"
+        )
         code = NESTED.replace("SOURCE", repr(source)).replace("CHANNEL", '"py_tensor"')
-        assert visitor.result(code) == "\"'AbortError'\""
+        refused = ["AbortError", False, False]
+        assert visitor.result(code) == repr(repr(refused))
+        assert visitor.result(source) == repr(refused)
         assert visitor.internet.asked == []
+        assert visitor.stored == {}
+
+    def test_no_message_changes_what_is_shown(self, visitor: Visitor) -> None:
+        info = json.dumps({**visitor.app.info, "allowsPackages": True})
+        message = f'{{"channel": "py_tensor", "kind": "ready", "info": {info}}}'
+        visitor.result(f"import js\njs.postMessage(js.JSON.parse({message!r}))")
+        visitor.app.settle()
+        expect(visitor.panel).to_contain_text("Off: micropip installs only")
+        expect(visitor.switch).to_have_text("Turn on")
+        visitor.guest.visit(visitor.app)
 
 
 class TestOn:
     @pytest.fixture(autouse=True)
     def _on(self, visitor: Visitor) -> None:
-        if not visitor.app.info["allowsPackages"]:
+        if not visitor.stored:
             visitor.turn("Turn on")
 
     def test_the_panel_names_the_hosts(self, visitor: Visitor) -> None:
+        expect(visitor.panel).to_contain_text("On: Python and every program")
         for host in HOSTS:
             expect(visitor.panel).to_contain_text(host)
+
+    def test_it_is_stored_for_this_page_alone(self, visitor: Visitor) -> None:
+        assert visitor.stored == {f"py_tensor packages /{FOLDER}/": "allowed"}
+
+    def test_another_tab_shows_a_change(self, visitor: Visitor) -> None:
+        other = Visitor.__new__(Visitor)
+        other.app = visitor.guest.visit()
+        expect(other.switch).to_have_text("Turn off")
+        visitor.turn("Turn off")
+        expect(other.switch).to_have_text("Turn on")
+        expect(other.panel).to_contain_text("On: Python and every program")
+        expect(other.panel).to_contain_text("Takes effect when Python restarts.")
+        # To take it back loses nothing.
+        other.result("kept = 1")
+        other.switch.click()
+        expect(other.panel).not_to_contain_text("Takes effect")
+        assert other.result("kept") == "1"
+        assert visitor.stored != {}
+        expect(visitor.panel).to_contain_text("Takes effect when Python restarts.")
+        visitor.panel.get_by_role("button", name="Restart Python").click()
+        expect(visitor.panel).to_contain_text("On: Python", timeout=RESTART_MS)
+        until_ready(visitor.page)
+        assert visitor.is_on
+        other.page.close()
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_axe_finds_nothing(self, visitor: Visitor, scheme: Literal["light", "dark"]) -> None:
@@ -301,7 +370,7 @@ class TestOn:
 
     def test_a_file_with_another_hash_is_refused(self, visitor: Visitor) -> None:
         said = visitor.error("import micropip\nawait micropip.install('six')")
-        assert said == "ConnectionError: six could not be downloaded: check the network connection"
+        assert said == "ConnectionError: six could not be downloaded, or is not the expected file"
         assert visitor.error("import six").startswith("ModuleNotFoundError")
 
     def test_other_hosts_and_the_page_are_blocked(self, visitor: Visitor) -> None:
@@ -318,19 +387,19 @@ class TestOn:
     def test_without_a_network(self, visitor: Visitor) -> None:
         visitor.internet.is_up = False
         assert visitor.error("import micropip\nawait micropip.install('other-thing')") == (
-            "ValueError: micropip: 'other-thing' cannot be installed: PyPI does not have it, or the"
-            " network does not reach PyPI"
+            "ValueError: micropip: 'other-thing' cannot be installed: PyPI does not have it, or"
+            " PyPI cannot be reached"
         )
         assert visitor.error("await micropip.install('six')").endswith(
-            "six could not be downloaded: check the network connection"
+            "six could not be downloaded, or is not the expected file"
         )
         visitor.internet.is_up = True
 
     def test_it_stays_on_and_can_be_turned_off(self, visitor: Visitor) -> None:
         visitor.guest.visit(visitor.app)
-        assert visitor.app.info["allowsPackages"] is True
+        assert visitor.is_on
         visitor.turn("Turn off")
-        assert visitor.app.info["allowsPackages"] is False
+        assert not visitor.is_on
         visitor.internet.asked.clear()
         visitor.result(ASK)
         assert visitor.result("await ask('https://pypi.org/')") == "'AbortError'"
@@ -341,12 +410,71 @@ def test_without_a_service_worker_it_cannot_be_turned_on(app: AppPage) -> None:
     page = app.page
     page.locator("#status-button").click()
     page.locator("#packages-switch").click()
-    expect(page.locator(".packages .problem")).to_have_text(
-        "This needs the page’s service worker, which does not run. Reload the page, then try again."
-    )
+    expect(page.locator(".packages .problem")).to_have_text(NOT_RUNNING)
     expect(page.locator("#packages-switch")).to_have_text("Turn on")
-    assert page.evaluate("localStorage.getItem('py_tensor packages')") is None
+    assert "packages" not in page.evaluate("Object.keys(localStorage).join()")
     page.keyboard.press("Escape")
+
+
+def test_it_says_that_it_waits_for_the_service_worker(session: AppSession) -> None:
+    app = session.open_page(service_worker=True, boot=False)
+    app.page.add_init_script(
+        "ServiceWorkerContainer.prototype.register = () => new Promise(() => {});"
+    )
+    app.boot(session.url)
+    page = app.page
+    page.locator("#status-button").click()
+    switch = page.locator("#packages-switch")
+    switch.click()
+    expect(page.locator(".packages [role=status]")).to_have_text("Waiting for the service worker…")
+    expect(switch).to_have_attribute("aria-busy", "true")
+    expect(switch).to_be_focused()
+    expect(page.locator(".packages .problem")).to_have_text(NOT_RUNNING, timeout=20_000)
+    expect(switch).to_have_attribute("aria-busy", "false")
+    app.close()
+
+
+def test_before_python_is_there(session: AppSession) -> None:
+    app = session.open_page(boot=False, routes={"**/pyodide.mjs": lambda route: None})
+    app.page.goto(session.url)
+    app.page.locator("#status-button").click()
+    expect(app.page.locator(".packages")).to_contain_text("Off: micropip installs only")
+    expect(app.page.locator("#packages-switch")).to_have_text("Turn on")
+    app.page.evaluate(AXE.read_text("utf-8"))
+    assert app.page.evaluate(AUDIT) == []
+    app.close()
+
+
+def test_it_can_be_turned_off_if_python_does_not_start(session: AppSession, tmp_path: Path) -> None:
+    with static_host(tmp_path) as host:
+        (host.files / "pyodide" / "distribution.json").unlink()
+        guest = Guest(session, host)
+        visitor = Visitor(guest, Internet())
+        banner = visitor.page.locator("#banner")
+        visitor.switch.click()
+        expect(banner).to_contain_text("distribution.json", timeout=RESTART_MS)
+        visitor.page.reload()
+        expect(banner).to_contain_text("distribution.json", timeout=RESTART_MS)
+        expect(visitor.panel).to_contain_text("On: Python and every program")
+        visitor.page.evaluate(AXE.read_text("utf-8"))
+        assert visitor.page.evaluate(AUDIT) == []
+        visitor.turn("Turn off")
+        assert not visitor.is_on
+        guest.context.close()
+
+
+def test_an_error_tells_of_a_policy_of_the_host(session: AppSession, tmp_path: Path) -> None:
+    with static_host(tmp_path) as host:
+        host.headers["Content-Security-Policy"] = "connect-src 'self'"
+        guest = Guest(session, host)
+        visitor = Visitor(guest, Internet())
+        visitor.turn("Turn on")
+        ending = "the server of this site does not allow it (by its Content-Security-Policy)"
+        for name in ("tiny-thing", "six"):
+            said = visitor.error(f"import micropip\nawait micropip.install({name!r})")
+            assert said.endswith(ending), said
+        assert visitor.internet.asked == []
+        guest.context.close()
 
 
 def test_under_the_server_of_the_project(session: AppSession) -> None:
@@ -361,6 +489,17 @@ def test_under_the_server_of_the_project(session: AppSession) -> None:
     visitor.turn("Turn on")
     install = "import micropip\nawait micropip.install('tiny-thing')\n"
     assert visitor.result(f"{install}import tiny_thing\ntiny_thing.answer") == "42"
+
+    # A reload by Shift-reload bypasses the service worker.
+    app.page.context.new_cdp_session(app.page).send("Page.reload", {"ignoreCache": True})
+    app.page.wait_for_function("() => !navigator.serviceWorker.controller && window.pyTensor")
+    until_ready(app.page)
+    assert not visitor.is_on
+    expect(visitor.panel).to_contain_text("Off: micropip installs only")
+    expect(visitor.panel).to_contain_text("Takes effect when the page is reloaded.")
+    visitor.switch.click()
+    expect(visitor.panel).not_to_contain_text("Takes effect")
+    assert visitor.stored == {}
     app.close()
     server.shutdown()
     server.server_close()

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tests.browser.app import AppPage, AppSession
 from tests.browser.static_host import StaticHost, static_host
-from web.build.serve import MIME_TYPES
+from web.build.serve import CONTENT_SECURITY_POLICY, MIME_TYPES
 
 COMPUTE = "(pt.arange(16) * 2).sum().item()"
 NUMPY = "import numpy as np; int(np.arange(5).sum())"
@@ -253,6 +254,30 @@ class TestStaticHost:
         assert frame.evaluate("code => pyTensor.run(code)", COMPUTE)["result"] == "240"
         documents = [path for path in guest.host.requested if path.endswith("/where/")]
         assert len(documents) == 1
+
+    def test_the_wheel_of_the_foot_is_whole(self, guest: Guest) -> None:
+        """In the page of the cache, too: the build has only a part of it, of the same name."""
+        app = guest.visit()
+        guest.wait_until_kept()
+        guest.visit(app)
+        with app.page.expect_download() as download:
+            app.page.get_by_role("link", name="Source (wheel)").click()
+        with zipfile.ZipFile(download.value.path()) as wheel:
+            assert "py_tensor/backend/native.py" in wheel.namelist()
+
+    def test_a_policy_of_the_host_does_not_replace_ours(self, guest: Guest) -> None:
+        theirs = "object-src 'none'"
+        guest.host.headers["Content-Security-Policy"] = theirs
+        app = guest.visit()
+        for _ in range(2):
+            document = app.page.goto(guest.host.url)
+            assert document is not None
+            policies = document.headers["content-security-policy"]
+            assert policies.count(CONTENT_SECURITY_POLICY) == 1
+            assert policies.count(theirs) == 2  # ours has these words, too
+            until_ready(app.page)
+            assert app.page.workers[0].evaluate(EVAL) == "EvalError"
+            guest.wait_until_kept()
 
 
 class TestOffline:

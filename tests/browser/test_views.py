@@ -85,7 +85,9 @@ class TestViews:
     def test_links_of_the_foot(self, fresh_page: OpenPage, server: str) -> None:
         page = fresh_page().page
         links = page.locator(".colophon a")
-        expect(links).to_have_text(["Install", "Source", "Documentation", "Licences"])
+        expect(links).to_have_text(
+            ["Readme (install)", "Source (wheel)", "Documentation", "Licences"]
+        )
         for link in links.all():
             address = link.get_attribute("href") or ""
             if address.startswith("#"):

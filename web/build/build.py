@@ -49,9 +49,6 @@ PYODIDE = NODE_MODULES / "pyodide"
 PYODIDE_VERSION = "0.29.5"
 PYODIDE_FILES = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm")
 PYODIDE_CDN = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE_VERSION}/full/"
-# What Python's worker may reach where the user allows packages from the internet. The page tells of
-# them (page/ui/packages.js).
-PACKAGE_HOSTS = ("https://pypi.org", "https://files.pythonhosted.org", PYODIDE_CDN)
 
 # A build of NumPy for Pyodide's ABI, inside an npm package.
 NUMPY_NPM_PACKAGE = "@bentopdf/pymupdf-wasm@0.11.16"
@@ -110,6 +107,8 @@ BUILDS = "builds"
 # The page itself, whose addresses are relative to the folder of a build.
 INDEX = WEB / "page" / "index.html"
 SERVICE_WORKER = WEB / "worker" / "sw.js"
+# What Python's worker may reach if the user allows packages from the internet.
+PACKAGE_HOSTS = WEB / "worker" / "package_hosts.js"
 PAGE_PYTHON = WEB / "worker" / "python"
 # The folders of what the browser gets, which of their files are bundled, and which are served.
 ROOMS = ("page", "worker", "bridge")
@@ -185,7 +184,7 @@ def build(output: Path, wheel: Path | None = None) -> None:
     listed = list_of_files(files, texts)
     folder = Path(BUILDS, str(listed["build"]))
     tells = json.dumps({"build": listed["build"]})
-    ours = {*files, *texts} - {Path("wheels", published.name)}  # of which the page has a part
+    ours = {target.as_posix() for target in (*files, *texts)}
     page = addressed(texts[Path("index.html")], ours, folder)
 
     files = {folder / target: source for target, source in files.items()}
@@ -236,7 +235,8 @@ def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict
 def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str], wheel: str) -> str:
     """index.html with the policy, for hosts that send none, and a tab and a panel for each view.
 
-    Its foot names the library's wheel.
+    Its foot links to the library's wheel, as ./wheels/NAME: `addressed` must not take it for the
+    part of that wheel which the build has at wheels/NAME.
     The panel of the first view, which is shown until another one is chosen, is index.html's own.
     """
     first, *others = (escape(view["name"]) for view in views)
@@ -273,12 +273,12 @@ def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str], wheel
     return f"{before}{charset}    {meta}\n{after}"
 
 
-def addressed(html: str, files: Container[Path], folder: Path) -> str:
+def addressed(html: str, files: Container[str], folder: Path) -> str:
     """The page for the folder above: its files are in this one (sw.js has the same of its own)."""
 
     def in_folder(match: re.Match[str]) -> str:
         attribute, path = match.groups()
-        return f'{attribute}="{(folder / path).as_posix()}"' if Path(path) in files else match[0]
+        return f'{attribute}="{(folder / path).as_posix()}"' if path in files else match[0]
 
     return re.sub(r'\b(src|href)="([^"]+)"', in_folder, html)
 
@@ -286,7 +286,10 @@ def addressed(html: str, files: Container[Path], folder: Path) -> str:
 def service_worker() -> str:
     """sw.js with the headers that it sets, the policy that allows packages, and types of files."""
     headers = {name: value for name, value in HEADERS.items() if name != "Cache-Control"}
-    wider = f"{CONTENT_SECURITY_POLICY}; connect-src 'self' {' '.join(PACKAGE_HOSTS)}"
+    hosts = re.findall(r'"(https://[^"]+)"', PACKAGE_HOSTS.read_text("utf-8"))
+    if PYODIDE_CDN not in hosts:
+        raise BuildError(f"{PACKAGE_HOSTS} does not have {PYODIDE_CDN}")
+    wider = f"{CONTENT_SECURITY_POLICY}; connect-src 'self' {' '.join(hosts)}"
     text = SERVICE_WORKER.read_text("utf-8")
     for name, value in (("HEADERS", headers), ("PACKAGES_POLICY", wider), ("TYPES", MIME_TYPES)):
         empty = f"const {name} = {json.dumps(type(value)())};"

@@ -1,7 +1,7 @@
 /** A worker that holds Python, and the byte that ends its loops: each has its own. */
 
 import { envelope } from "../worker/protocol.js";
-import { allowsPackages } from "./start.js";
+import { mayFetch } from "./start.js";
 
 /** @typedef {import("../worker/protocol.js").Command} Command */
 
@@ -13,7 +13,7 @@ export class Interpreter {
   constructor(worker) {
     this.worker = worker;
     /** Whether it may fetch packages from the internet. */
-    this.allowsPackages = allowsPackages();
+    this.allowsPackages = mayFetch(worker);
     /** See worker/boot/signals.js; null where no memory can be shared. */
     this.interruptBuffer = self.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
     this.byte = this.interruptBuffer && new Uint8Array(this.interruptBuffer);

@@ -3,8 +3,14 @@
  * rest of the page is there; whoever asks first gets that one. (So it imports nothing.)
  */
 
-/** Where `localStorage` holds that the user allows packages from the internet (ui/packages.js): "allowed". */
-const PACKAGES = "py_tensor packages";
+/**
+ * Where `localStorage` holds that the user allows packages from the internet (ui/packages.js): "allowed". Includes the
+ * path, because the storage of an origin is shared by all its pages.
+ */
+const PACKAGES = `py_tensor packages ${new URL("./", location.href).pathname}`;
+
+/** The workers that were started as ones that may fetch packages. @type {WeakSet<Worker>} */
+const fetchers = new WeakSet();
 
 if (!self.crossOriginIsolated) {
   // A page that is about to be replaced starts nothing.
@@ -24,16 +30,23 @@ export function startWorker() {
   return worker;
 }
 
-/**
- * Whether the next worker may fetch packages: its policy, which the service worker sends, is wider then (sw.js). What
- * runs in a worker cannot write this, and no address of the page sets it.
- */
-export function allowsPackages() {
+/** Whether the user allows packages. What runs in a worker cannot write this, and no address of the page sets it. */
+export function isAllowed() {
   try {
-    return localStorage.getItem(PACKAGES) === "allowed" && Boolean(navigator.serviceWorker?.controller);
+    return localStorage.getItem(PACKAGES) === "allowed";
   } catch {
     return false; // no storage, no setting
   }
+}
+
+/** Whether the next worker may fetch packages: its policy, which the service worker sends, is wider then (sw.js). */
+export function allowsPackages() {
+  return isAllowed() && Boolean(navigator.serviceWorker?.controller);
+}
+
+/** @param {Worker} worker which `begin` has started */
+export function mayFetch(worker) {
+  return fetchers.has(worker);
 }
 
 /**
@@ -51,6 +64,9 @@ export function allowPackages(isAllowed) {
  */
 export function begin(name = "py_tensor") {
   const url = new URL("../worker/worker.js", import.meta.url);
-  if (allowsPackages()) url.search = "packages=internet";
-  return new Worker(url, { type: "module", name });
+  const isFetcher = allowsPackages();
+  if (isFetcher) url.search = "packages=internet";
+  const worker = new Worker(url, { type: "module", name });
+  if (isFetcher) fetchers.add(worker);
+  return worker;
 }

@@ -33,7 +33,6 @@ export const SPARE = "py_tensor spare";
  * @property {string} pyodide version
  * @property {boolean} jspi whether a read inside Python code can wait
  * @property {boolean} crossOriginIsolated
- * @property {boolean} allowsPackages whether Python may fetch packages from the internet
  * @property {string} backend "webgpu" or "cpu"
  * @property {string} version of py_tensor
  * @property {string} python version

@@ -169,15 +169,14 @@ async function unchanged(build, path) {
 /**
  * @param {Response} response the server's response
  * @param {BodyInit | null} body
- * @returns {Response} a response with our headers, and the host's policy if it sets one
+ * @returns {Response} a response with our headers; the host's own policy, if it sets one, applies besides ours
  */
 function answer(response, body) {
   const { status, statusText } = response;
   const headers = new Headers(HEADERS);
-  for (const name of ["Content-Type", POLICY]) {
-    const value = response.headers.get(name);
-    if (value !== null) headers.set(name, value);
-  }
+  const type = response.headers.get("Content-Type");
+  if (type !== null) headers.set("Content-Type", type);
+  for (const policy of policiesOf(response)) if (policy !== HEADERS[POLICY]) headers.append(POLICY, policy);
   return new Response(body, { status, statusText, headers });
 }
 
@@ -420,12 +419,21 @@ function keepable(response, path, bytes) {
 /**
  * @param {Response} response
  * @param {string} path
- * @returns {boolean} whether `keepable` may have made it; the policy may be the host's
+ * @returns {boolean} whether `keepable` may have made it; it may have the host's policy, too
  */
 function hasOurHeaders({ headers }, path) {
   const wanted = { ...HEADERS, "Content-Type": typeOf(path) };
   const others = Object.entries(wanted).filter(([name]) => name !== POLICY);
-  return headers.has(POLICY) && others.every(([name, value]) => headers.get(name) === value);
+  const hasPolicy = policiesOf({ headers }).includes(HEADERS[POLICY]);
+  return hasPolicy && others.every(([name, value]) => headers.get(name) === value);
+}
+
+/**
+ * @param {{ headers: Headers }} response
+ * @returns {string[]} its policies, all of which apply
+ */
+function policiesOf({ headers }) {
+  return headers.get(POLICY)?.split(/, */) ?? [];
 }
 
 /** @param {string} path */

@@ -3,6 +3,7 @@
  * them). Interrupts, answers and width changes are handled while Python waits.
  */
 
+import { withholdCaches } from "./boot/caches.js";
 import { prepareGpu } from "./boot/gpu.js";
 import { Home } from "./boot/home.js";
 import { allowsPackages } from "./boot/parts.js";
@@ -11,6 +12,7 @@ import { StartUp } from "./boot/startup.js";
 import { DisplayPort } from "./display_port.js";
 import { fetchNow } from "./files.js";
 import { Outbox } from "./outbox.js";
+import { PACKAGE_HOSTS } from "./package_hosts.js";
 import { Links } from "./peers/link.js";
 import { envelope, isOurs, SPARE } from "./protocol.js";
 
@@ -68,6 +70,8 @@ function progress(text, fraction) {
 }
 
 // Boot ---------------------------------------------------------------------------------------------
+
+withholdCaches();
 
 const isSpare = self.name === SPARE;
 let begin = () => {};
@@ -183,7 +187,6 @@ function describe(found) {
     backend: device.backend,
     pyodide: py.version,
     crossOriginIsolated: self.crossOriginIsolated,
-    allowsPackages,
     ...rest,
   };
 }
@@ -370,6 +373,14 @@ function failure(error) {
 /** @param {unknown} error */
 function isFatal(error) {
   return typeof error === "object" && error !== null && "pyodide_fatal_error" in error;
+}
+
+if (allowsPackages) {
+  // A host may set a stricter policy, which the service worker keeps.
+  self.addEventListener("securitypolicyviolation", ({ blockedURI }) => {
+    if (PACKAGE_HOSTS.some(([address]) => blockedURI.startsWith(address)))
+      settleSignals(() => python.refuse_packages());
+  });
 }
 
 self.addEventListener("message", ({ data }) => {

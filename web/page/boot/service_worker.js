@@ -45,12 +45,16 @@ export function keepForOffline(engine) {
 export async function serviceWorkerControls() {
   if (!("serviceWorker" in navigator)) return false;
   const { serviceWorker } = navigator;
-  const controlled = new Promise((resolve) => serviceWorker.addEventListener("controllerchange", resolve));
+  const end = new AbortController();
+  const controlled = new Promise((resolve) => {
+    serviceWorker.addEventListener("controllerchange", resolve, { signal: end.signal });
+  });
   const wait = async () => {
     await register();
     if (!serviceWorker.controller) await controlled;
   };
   await Promise.race([wait(), pause(PATIENCE_MS)]).catch(() => {});
+  end.abort();
   return serviceWorker.controller !== null;
 }
 

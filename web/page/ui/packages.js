@@ -1,69 +1,96 @@
 /**
  * The setting that lets Python fetch packages from the internet: off until the user turns it on, in this browser.
  *
- * The policy of Python's worker is wider then, by the hosts that stand here; the page's own never is. The service worker
- * sends that policy (sw.js), so the setting needs one.
+ * The policy of Python's worker is wider then, by the hosts in package_hosts.js; the page's own never is. The service
+ * worker sends that policy (sw.js), so the setting needs one.
+ *
+ * It shows only what the page knows: what is stored, and how it has started the worker. A program in the worker can
+ * forge every message.
  */
 
+import { PACKAGE_HOSTS } from "../../worker/package_hosts.js";
 import { serviceWorkerControls } from "../boot/service_worker.js";
-import { allowPackages } from "../start.js";
+import { allowPackages, isAllowed } from "../start.js";
 import { h } from "./dom.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
-/** @typedef {import("../../worker/protocol.js").Info} Info */
 
 const OFF =
-  "Off: micropip installs only wheels that are hosted on this site or added as files. " +
-  "When this is on, Python and every program that you run here can also contact these hosts, and no others:";
-const ON = "On: Python and every program that you run here can also contact these hosts, and no others:";
+  "Off: micropip installs only wheels that are hosted on this site or added as files. When this is on, Python and every " +
+  "program that you run here can also send data to and receive data from these hosts, and no others:";
+const ON =
+  "On: Python and every program that you run here can also send data to and receive data from these hosts, and no others:";
 
 export class PackagesSetting {
   /** @param {Engine} engine */
   constructor(engine) {
     this.engine = engine;
+    this.isWaiting = false;
     this.words = h("p", {});
-    this.hosts = h("ul", {});
+    const hosts = PACKAGE_HOSTS.map(([address, what]) => h("li", {}, `${address} (${what})`));
+    this.news = h("p", { role: "status" });
     this.problem = h("p", { className: "problem", role: "alert" });
     this.button = h("button", { type: "button", className: "button", id: "packages-switch" });
     this.button.addEventListener("click", () => void this.change());
-    const lost = h("p", {}, "Restarts Python: all variables are lost.");
-    const actions = h("div", { className: "status-actions" }, this.button, lost);
+    this.lost = h("p", {}, "Restarts Python: all variables are lost.");
     this.element = h(
       "section",
       { className: "packages" },
       h("h2", {}, "Packages from the internet"),
       this.words,
-      this.hosts,
+      h("ul", {}, ...hosts),
+      this.news,
       this.problem,
-      actions,
+      h("div", { className: "status-actions" }, this.button, this.lost),
     );
-    this.isOn = false;
+    window.addEventListener("storage", () => this.draw()); // another tab has changed it
+    this.draw();
   }
 
-  /** @param {Info} info of the Python that runs */
-  draw({ allowsPackages, pyodide }) {
-    this.isOn = allowsPackages;
-    this.words.textContent = allowsPackages ? ON : OFF;
-    this.hosts.replaceChildren(
-      h("li", {}, "https://pypi.org and https://files.pythonhosted.org (PyPI)"),
-      h("li", {}, `https://cdn.jsdelivr.net/pyodide/v${pyodide}/full/ (Pyodide’s packages)`),
-    );
-    this.button.textContent = allowsPackages ? "Turn off" : "Turn on";
+  /** Whether Python was started with the wider policy. */
+  get isOn() {
+    return this.engine.interpreter?.allowsPackages ?? false;
+  }
+
+  draw() {
+    const isStored = isAllowed();
+    const isPending = isStored !== this.isOn;
+    this.words.textContent = this.isOn ? ON : OFF;
+    this.button.textContent = isStored ? "Turn off" : "Turn on";
+    this.button.setAttribute("aria-busy", String(this.isWaiting));
+    this.lost.hidden = isPending; // the button then undoes what has not taken effect
+    this.news.textContent = this.isWaiting ? "Waiting for the service worker…" : isPending ? whenItTakesEffect() : "";
   }
 
   async change() {
+    if (this.isWaiting) return;
     this.problem.textContent = "";
-    this.button.disabled = true;
+    const isWanted = !isAllowed();
     try {
-      if (!this.isOn && !(await serviceWorkerControls())) {
-        throw new Error("This needs the page’s service worker, which does not run. Reload the page, then try again.");
+      if (isWanted && !(await this.isControlled())) {
+        throw new Error("This needs the page’s service worker, which is not running. Reload the page, then try again.");
       }
-      allowPackages(!this.isOn);
-      this.engine.restart();
+      allowPackages(isWanted);
+      if (isWanted !== this.isOn) this.engine.restart();
     } catch (error) {
       this.problem.textContent = /** @type {Error} */ (error).message;
+    }
+    this.draw();
+  }
+
+  async isControlled() {
+    this.isWaiting = true;
+    this.draw();
+    try {
+      return await serviceWorkerControls();
     } finally {
-      this.button.disabled = false;
+      this.isWaiting = false;
     }
   }
+}
+
+/** A page that was loaded without the service worker (by Shift-reload) starts no worker with the wider policy. */
+function whenItTakesEffect() {
+  const canRestart = !isAllowed() || navigator.serviceWorker?.controller;
+  return `Takes effect when ${canRestart ? "Python restarts" : "the page is reloaded"}.`;
 }

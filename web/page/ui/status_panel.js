@@ -46,7 +46,8 @@ export class StatusPanel {
       this.device = null;
       if (this.isOpen) void this.open();
     });
-    for (const type of ["ready", "spare", "change"]) this.engine.addEventListener(type, () => this.drawIfOpen());
+    for (const type of ["progress", "ready", "spare", "change"])
+      this.engine.addEventListener(type, () => this.drawIfOpen());
     window.addEventListener("resize", () => this.place());
   }
 
@@ -74,7 +75,7 @@ export class StatusPanel {
   draw() {
     this.lists.memory.replaceChildren(...elementsOf(this.memory()));
     this.lists.python.replaceChildren(...elementsOf(this.python()));
-    if (this.info) this.packages.draw(this.info);
+    this.packages.draw();
     this.title.textContent = this.device?.title ?? "";
     this.lists.rows.replaceChildren(...elementsOf(this.device?.rows ?? []));
     this.place();

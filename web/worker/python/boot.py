@@ -242,6 +242,10 @@ class Console:
         os.environ["TQDM_NCOLS"] = str(columns)  # tqdm does not query the terminal size here
         pt.set_printoptions(linewidth=columns)
 
+    def refuse_packages(self) -> None:
+        """Note that the policy of this site blocks a host of packages."""
+        failures.packages.are_refused = True
+
     def begin(self) -> None:
         """Note that a command begins."""
         self._interrupts.begin()

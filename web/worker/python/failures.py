@@ -96,20 +96,29 @@ NOT_ALLOWED = (
 ALLOWED = (
     "install packages of PyPI and of Pyodide's distribution with `await micropip.install(name)`"
 )
-CHECK_NETWORK = "check the network connection"
-UNREACHABLE = "PyPI does not have it, or the network does not reach PyPI"
+UNREACHABLE = "PyPI does not have it, or PyPI cannot be reached"
+REFUSED = "the server of this site does not allow it (by its Content-Security-Policy)"
 
 
 @dataclass
 class Packages:
-    """Whether the user allows packages from the internet."""
+    """Whether Python may fetch packages from the internet."""
 
     are_allowed: bool = False
+    """By the user."""
+    are_refused: bool = False
+    """By the policy of the site."""
 
     @property
     def words(self) -> str:
         """What there is, and how to get more."""
         return ALLOWED if self.are_allowed else NOT_ALLOWED
+
+    def reason(self, otherwise: str) -> str:
+        """Why a download failed: `otherwise` if packages are allowed."""
+        if self.are_refused:
+            return REFUSED
+        return otherwise if self.are_allowed else NOT_ALLOWED
 
 
 packages = Packages()
@@ -122,11 +131,10 @@ def clarify(error: BaseException) -> None:
 
         clarify_keyword(error)
     elif type(error) is ValueError and (found := UNFETCHED.match(str(error))):
-        reason = UNREACHABLE if packages.are_allowed else packages.words
+        reason = packages.reason(UNREACHABLE)
         error.args = (f"micropip: '{found[1]}' cannot be installed: {reason}",)
     elif isinstance(error, OSError) and _is_download_of_micropip(error):
-        reason = CHECK_NETWORK if packages.are_allowed else packages.words
-        error.args = (f"micropip: {error}: {reason}",)
+        error.args = (f"micropip: {error}: {packages.reason('check the network connection')}",)
     elif isinstance(error, ImportError | SyntaxError) and _lacks_package(error):
         error.msg = f"{error.msg}; {packages.words}"
 

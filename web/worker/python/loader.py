@@ -23,7 +23,7 @@ from typing import Any
 from pyodide.code import find_imports
 from pyodide.ffi import can_run_sync, run_sync
 
-from .failures import CHECK_NETWORK
+from .failures import REFUSED, packages
 
 Load = Callable[[str], Awaitable[Any]]
 
@@ -39,8 +39,9 @@ def raising(load: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]
         loaded = await load(names, **options, errorCallback=lines.append)
         failed = [found[1] for line in lines if (found := NOT_LOADED.match(line))]
         if failed:
-            what = ", ".join(failed)
-            raise ConnectionError(f"{what} could not be downloaded: {CHECK_NETWORK}")
+            words = f"{', '.join(failed)} could not be downloaded"
+            reason = f": {REFUSED}" if packages.are_refused else ", or is not the expected file"
+            raise ConnectionError(words + reason)
         return loaded
 
     return load_packages
