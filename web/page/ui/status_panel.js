@@ -53,9 +53,11 @@ export class StatusPanel {
 
   /** @param {Figures} figures */
   show(figures) {
-    if (figures.generation !== this.figures?.generation) this.device = null;
+    const isOther = this.figures !== null && figures.generation !== this.figures.generation;
     this.figures = figures;
-    this.drawIfOpen();
+    if (isOther) this.device = null; // the one that is described is lost
+    if (isOther && this.isOpen) void this.open();
+    else this.drawIfOpen();
   }
 
   get isOpen() {
