@@ -596,8 +596,8 @@ def check_default(device: Device, dtype: DType) -> None:
     """Raise DTypeError unless a device has what is to be the default dtype."""
     if device is not CPU_DEVICE and not dtype.on_gpu:
         raise DTypeError(
-            f"{dtype} cannot be the default dtype on the device {device.name!r}, only on 'cpu'; see"
-            " set_default_dtype and set_default_device"
+            f"{dtype} cannot be the default dtype on the device {device.name!r}, only on 'cpu';"
+            " call set_default_dtype('float32'), or set_default_device('cpu'), first"
         )
 
 

@@ -136,6 +136,19 @@ def sources(repl: Repl) -> list[str]:
 
 
 class TestRestoring:
+    def test_charts_that_were_added_are_one(self, visits: Visits) -> None:
+        """The update that joins them is drawn after the input has ended."""
+        app = visits.open()
+        repl = Repl(app.page)
+        code = "pt.plot({'a': [1., 4.]}) + pt.plot({'b': [1., 2.]})"
+        enter(repl, code)
+        visits.wait_until_ended(code)
+        for _ in range(2):
+            expect(repl.page.locator("#transcript figure.plotted")).to_have_count(1)
+            names = repl.page.locator("#transcript .legend text")
+            expect(names).to_have_text(["a", "b"])
+            repl = visits.reload(app)
+
     def test_a_reload_brings_back_everything_but_variables(self, visits: Visits) -> None:
         app = visits.open()
         repl = Repl(app.page)

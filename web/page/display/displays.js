@@ -35,6 +35,8 @@ export class Displays {
     this.panels = new Map();
     /** What cells show, by the command that they run. @type {Map<number, Element>} */
     this.cells = new Map();
+    /** Resolved when all updates so far are drawn. @type {Promise<void>} */
+    this.updated = Promise.resolve();
     engine.addEventListener("ready", () => this.forget());
     engine.addEventListener("due", (event) => {
       const { number, targets } = /** @type {CustomEvent<DueEvent>} */ (event).detail;
@@ -128,6 +130,12 @@ export class Displays {
    */
   update(number, bundle) {
     let isDone = false;
+    /** @type {() => void} */
+    let tell = () => {};
+    const drawn = new Promise((/** @type {(value: void) => void} */ resolve) => {
+      tell = resolve;
+    });
+    this.updated = Promise.all([this.updated, drawn]).then(() => {});
     const run = () => {
       if (isDone) return;
       isDone = true;
@@ -136,6 +144,7 @@ export class Displays {
         if (shown?.element.isConnected) shown.replace(bundle);
         else discard(bundle);
       } finally {
+        tell();
         this.engine.post({ kind: "frame", number }); // Python waits for it
       }
     };

@@ -367,6 +367,7 @@ export class KeptSession {
   /** @param {Input} input */
   async writeOne(input) {
     if (!input.isTrimmed) {
+      await this.displays.updated;
       const parts = await partsOf(input.entry, this.displays);
       const { source, state, at, outcome, isCleared, cell } = input;
       /** @type {Record} */

@@ -94,7 +94,8 @@ NOT_ALLOWED = (
     " “Packages from the internet” in the status panel (top right)"
 )
 ALLOWED = (
-    "install packages of PyPI and of Pyodide's distribution with `await micropip.install(name)`"
+    "install packages of PyPI and of Pyodide's distribution with"
+    " `import micropip; await micropip.install(name)`"
 )
 UNREACHABLE = "PyPI does not have it, or PyPI cannot be reached"
 REFUSED = "the server of this site does not allow it (by its Content-Security-Policy)"
