@@ -6,6 +6,7 @@ NumPy is passed as a parameter, so that it is only imported when it is used.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,6 +75,18 @@ def moved(np: Any, x: Array, layout: Layout) -> Array:
     return view
 
 
+def broadcast_for_product(np: Any, x: Array, layout: Layout) -> Array:
+    """`moved` for an operand of `contracted`.
+
+    A view with more bytes than NumPy can address, as in 32 bits those of the product of two
+    matrices of 1000 x 1000, has length 1 along the axes on which it is broadcast.
+    """
+    if layout.size * x.itemsize > ADDRESSABLE:
+        still = (n if s else 1 for n, s in zip(layout.shape, layout.strides, strict=True))
+        layout = Layout(tuple(still), layout.strides, layout.offset)
+    return moved(np, x, layout)
+
+
 def assigned(np: Any, whole: Array, value: Array, layout: Layout, *, copy: bool) -> Array:
     """`whole` with a value assigned to the elements that a layout selects."""
     written = np.array(whole, order="C") if copy else whole
@@ -116,6 +129,7 @@ def places(
     return tuple(found), inside
 
 
+ADDRESSABLE = sys.maxsize  # bytes of an array
 _MOST_INDICES = 63  # NumPy's limit for an index; arrays may have up to 64 axes
 
 
@@ -168,19 +182,29 @@ def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> A
     return found.reshape(x.shape)
 
 
-def contracted(np: Any, a: Array, b: Array, axes: tuple[int, ...]) -> Array:
+def contracted(np: Any, a: Array, b: Array, shape: Shape, axes: tuple[int, ...]) -> Array:
     """The sum of a * b over `axes`, kept as length 1, computed by a matrix product.
 
-    Axes along which an operand is broadcast (stride 0) determine its matrix.
+    Axes along which an operand is broadcast (stride 0) determine its matrix; they may have length 1
+    in place of that in `shape`.
     """
     still = tuple([not s for s in a.strides]), tuple([not s for s in b.strides])
-    product = _product_of(a.shape, *still, axes)
+    product = _product_of(shape, *still, axes)
     left, right = (
-        x[parts].transpose(order).reshape(shape)
-        for x, (parts, order, shape) in ((a, product.left), (b, product.right))
+        _part(np, x, parts, shape).transpose(order).reshape(matrix)
+        for x, (parts, order, matrix) in ((a, product.left), (b, product.right))
     )
     found = np.matmul(left, right).reshape(product.shape)
     return found.transpose(product.order).reshape(product.kept)
+
+
+def _part(np: Any, x: Array, parts: tuple[slice, ...], shape: Shape) -> Array:
+    """A part of an operand of this shape, some axes of which may have length 1."""
+    found = x[parts]
+    if x.shape == shape:
+        return found
+    sizes = [1 if part.stop else n for part, n in zip(parts, shape, strict=True)]
+    return np.broadcast_to(found, sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -408,7 +408,8 @@ class Contract(Folding):
         return Folding.work(self, node) // TERMS_PER_VISIT
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        return arrays.contracted(run.np, operands[0], operands[1], node.attrs)
+        left, right = operands
+        return arrays.contracted(run.np, left, right, node.inputs[0].meta.shape, node.attrs)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -521,6 +522,15 @@ class Movement(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return arrays.moved(run.np, operands[0], _layout(self, node.attrs, operands[0].shape))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Broadcast(Movement):
+    """An operand of a matrix product, with the axes of the whole contraction."""
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        layout = _layout(self, node.attrs, operands[0].shape)
+        return arrays.broadcast_for_product(run.np, operands[0], layout)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import (
     NOT_DIFFERENTIABLE,
     Assign,
+    Broadcast,
     Cast,
     Concat,
     Constant,
@@ -218,7 +219,7 @@ EXPAND = Movement(
     check=check_expansion,
 )
 # The attributes are (before, shape): reshape to `before`, then expand to `shape`.
-BROADCAST = Movement(
+BROADCAST = Broadcast(
     "broadcast",
     vjp=_grad_broadcast,
     layout=lambda shapes, source: layout.Layout.contiguous(shapes[0]).expanded(shapes[1]),

@@ -524,3 +524,20 @@ def test_bools(device: str, rng: np.random.Generator) -> None:
     same(pt.vdot(x, x), np.vdot(a, a), "vdot of bools")
     same(pt.einsum("ij,kj->ik", x, x), np.einsum("ij,kj->ik", a, a), "einsum of bools")
     same(pt.convolve(x[0], x[1]), np.convolve(a[0], a[1]), "convolve of bools")
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [((30, 20), (20, 40)), ((20,), (20, 40)), ((30, 20), (20,)), ((3, 1, 9, 8), (5, 8, 7))],
+    ids=str,
+)
+def test_products_past_the_address_space(
+    a: Any, b: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Pyodide, of 32 bits, NumPy addresses no contraction of 2**29 terms."""
+    monkeypatch.setattr("py_tensor.graph.arrays.ADDRESSABLE", 4 * 700)
+    for dtype in ("float32", "int32", "bool"):
+        x, y = (rng.integers(0, 2, shape).astype(dtype) for shape in (a, b))
+        found = pt.tensor(x, device="cpu") @ pt.tensor(y, device="cpu")
+        np.testing.assert_array_equal(found.numpy(), x @ y)
+        assert found.dtype == dtype
