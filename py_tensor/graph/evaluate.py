@@ -30,6 +30,7 @@ from py_tensor.graph.body import (
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import (
     Assign,
+    Broadcast,
     Cast,
     Concat,
     Contract,
@@ -568,6 +569,7 @@ def _index(along: Along) -> Key:
 # The method that writes the ops of each class into a body.
 _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key], Make]]] = {
     Assign: Evaluator.assigned,
+    Broadcast: Evaluator.moved,
     Cast: Evaluator.convert,
     Concat: Evaluator.joined,
     Contract: Evaluator.unrolled,
