@@ -834,6 +834,11 @@ class TestOutputsOfANotebook:
         expect(editor.outputs.filter(has_text="From the file")).to_contain_text("of the file")
 
 
+def open_session(app: AppPage, name: str) -> None:
+    app.page.locator("#sessions-button").click()
+    app.page.locator(".session-row", has_text=name).click()
+
+
 class TestKept:
     def test_files_and_tabs_are_there_after_a_reload(self, visits: Visits) -> None:
         app = visits.open()
@@ -970,8 +975,7 @@ class TestKept:
         app.page.locator("#sessions-button").click()
         app.page.get_by_role("button", name="New session").click()
         expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
-        app.page.locator("#sessions-button").click()
-        app.page.locator(".session-row", has_text="Session 1").click()
+        open_session(app, "Session 1")
         expect(editor.text).to_have_text("'of the first'", timeout=30_000)
 
     def test_another_session_is_opened_right_after_typing(self, visits: Visits) -> None:
@@ -981,8 +985,7 @@ class TestKept:
         expect(app.page.get_by_role("button", name="New session")).to_be_visible()
         app.page.evaluate(TYPE_AND_CLICK, ["'of the first'", "New session"])
         expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
-        app.page.locator("#sessions-button").click()
-        app.page.locator(".session-row", has_text="Session 1").click()
+        open_session(app, "Session 1")
         expect(editor.text).to_have_text("'of the first'", timeout=30_000)
 
     def test_text_is_typed_until_another_session_is_opened(self, visits: Visits) -> None:
@@ -992,8 +995,7 @@ class TestKept:
         expect(app.page.get_by_role("button", name="New session")).to_be_visible()
         app.page.evaluate(TYPE_UNTIL_CLOSED, "New session")
         expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
-        app.page.locator("#sessions-button").click()
-        app.page.locator(".session-row", has_text="Session 1").click()
+        open_session(app, "Session 1")
         expect(editor.text).to_have_text(app.page.evaluate("window.typed"), timeout=30_000)
 
     def test_another_session_is_opened_while_the_storage_is_full(self, visits: Visits) -> None:
@@ -1008,8 +1010,7 @@ class TestKept:
         app.page.get_by_role("button", name="New session").click()
         expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
         app.page.evaluate("window.isFull = false")
-        app.page.locator("#sessions-button").click()
-        app.page.locator(".session-row", has_text="Session 1").click()
+        open_session(app, "Session 1")
         expect(editor.text).to_have_text("'typed'", timeout=30_000)
 
     def test_a_file_operation_is_of_the_session_where_it_began(self, visits: Visits) -> None:
