@@ -1,12 +1,12 @@
 """Elementwise and broadcasting.
 
-Two circular waves interfere, computed from a row and a column by broadcasting.
+Two interfering circular waves, computed by broadcasting a row against a column.
 
-A row of shape (n,) and a column of shape (n, 1) broadcast to shape (n, n), and nothing is
-copied for it. Here the distances of every pixel from two points become two circular waves.
-Each line only records what is to be computed. `pt.explain` names the kernels that run when
-the picture is drawn: short ones for the rows and columns, and one for all the rest, which
-runs once for each pixel.
+A row of shape (n,) and a column of shape (n, 1) broadcast to shape (n, n) without copying.
+Here the distances of every pixel from two points become two circular waves. Each line only
+records a computation. `pt.explain` names the kernels that run when the picture is drawn:
+short ones for the rows and columns, and one for everything else, which runs once for each
+pixel.
 """
 
 import py_tensor as pt
@@ -15,7 +15,7 @@ SIZE = 480
 
 
 def times_table(n):
-    """The products of 1 to n with each other, shape (n, n)."""
+    """The products of all pairs of numbers from 1 to n, shape (n, n)."""
     numbers = pt.arange(1, n + 1)
     return numbers.reshape(n, 1) * numbers
 

@@ -1,11 +1,11 @@
 """Image filters.
 
-Blur, sharpen, emboss and find edges, in your own picture or in the camera's.
+Blur, sharpen, emboss or find edges in your own picture or the camera's.
 
 A filter replaces each pixel by a weighted sum of the pixels around it. As in the Game of
-Life, the whole picture is shifted instead of the pixel: one slice for each weight, all of
-them added in one kernel. The code below makes a test picture of its own; above, the same
-functions filter your picture or the camera's.
+Life, the whole picture is shifted: one slice for each weight, all added in one kernel. The
+code below makes its own test picture; above, the same functions filter your picture or the
+camera's.
 """
 
 import py_tensor as pt
@@ -18,7 +18,7 @@ SLOPE = [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]  # Sobel's; its transpose is the sl
 
 
 def convolve(image, weights):
-    """The sum of the pixels around each pixel by `weights`; black lies beyond the edge.
+    """The sum of the pixels around each pixel, weighted by `weights`; black beyond the edge.
 
     `image` has shape (height, width) or (height, width, channels), `weights` an odd number of rows
     and columns.
@@ -35,7 +35,7 @@ def convolve(image, weights):
 
 
 def edges(image):
-    """How steep the brightness is at each pixel."""
+    """The slope of the brightness at each pixel."""
     across = convolve(image, SLOPE)
     down = convolve(image, list(zip(*SLOPE, strict=True)))
     return pt.sqrt(across**2 + down**2)

@@ -3,9 +3,9 @@
 Two substances react and diffuse; spots grow and divide like cells.
 
 One substance feeds the other, which consumes it to make more of itself. Both diffuse, the
-first twice as fast. Two numbers decide whether a few drops grow into spots, worms or waves.
-Two sliders set them, and the loop reads the sliders in each step: move them while it runs.
-The equations are those of P. Gray and S. K. Scott (1984), with the constants of J. E.
+first twice as fast. Two numbers determine whether a few drops grow into spots, worms or
+waves. Two sliders set them, and the loop reads the sliders in each step: move them while it
+runs. The equations are those of P. Gray and S. K. Scott (1984), with the constants of J. E.
 Pearson, "Complex Patterns in a Simple System" (Science, 1993).
 """
 
@@ -18,13 +18,13 @@ FEED, KILL = 0.0367, 0.0649  # try 0.025 and 0.06, or 0.055 and 0.062
 
 
 def laplacian(x):
-    """By how much its four neighbours exceed each point; beyond the edge there is nothing."""
+    """The sum of the differences of its four neighbours from each point; 0 beyond the edge."""
     margin = pt.pad(x, 1)
     return margin[:-2, 1:-1] + margin[2:, 1:-1] + margin[1:-1, :-2] + margin[1:-1, 2:] - 4 * x
 
 
 def step(u, v, feed, kill):
-    """Both substances a moment later."""
+    """Both substances after one time step."""
     reaction = u * v * v
     return (
         u + 0.16 * laplacian(u) - reaction + feed * (1 - u),

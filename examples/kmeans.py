@@ -1,11 +1,11 @@
 """k-means, live.
 
-Six centres move to the means of their clusters, and divide the plane.
+Six centres move to the means of their clusters and divide the plane.
 
 Each point belongs to the nearest of k centres, and each centre moves to the mean of its
-points, again and again (S. P. Lloyd, 1982). Broadcasting gives the distances of all points
-from all centres. The means are a matrix product with a table that says which point belongs
-to which centre. The result depends on where the centres start: run it again.
+points, repeatedly (S. P. Lloyd, 1982). Broadcasting gives the distances of all points from
+all centres. The means are a matrix product with a table of which point belongs to which
+centre. The result depends on where the centres start: run it again.
 """
 
 import py_tensor as pt
@@ -17,7 +17,7 @@ SIZE = 320
 
 
 def clouds(count, clusters):
-    """Points around random middles, shape (count, 2)."""
+    """Points around random centres, shape (count, 2)."""
     middles = pt.rand(clusters, 2) * 1.6 - 0.8
     return middles[pt.randint(0, clusters, count)] + 0.09 * pt.randn(count, 2)
 
@@ -36,14 +36,14 @@ def means(points, labels, centres):
 
 
 def regions(centres, size):
-    """Which centre each pixel of the square from -1 to 1 is nearest to, shape (size, size)."""
+    """The nearest centre of each pixel of the square from -1 to 1, shape (size, size)."""
     along = pt.linspace(-1, 1, size)
     pixels = pt.stack(pt.meshgrid(along, -along), axis=-1).reshape(size * size, 2)
     return nearest(pixels, centres).reshape(size, size)
 
 
 def density(points, size):
-    """How many points lie about each pixel of that square, from 0 to 1."""
+    """The density of points around each pixel of that square, from 0 to 1."""
     pixels = pt.linspace(-1, 1, size).reshape(size, 1)
     rows = pt.exp(-(((pixels + points[:, 1]) * size / 4) ** 2))
     columns = pt.exp(-(((pixels - points[:, 0]) * size / 4) ** 2))
@@ -52,7 +52,7 @@ def density(points, size):
 
 
 def picture(centres, glow):
-    """Each region in a colour of the rainbow, lit up by `glow`, shape (size, size, 3)."""
+    """Each region in a colour of the rainbow, brightened by `glow`, shape (size, size, 3)."""
     share = regions(centres, len(glow))[:, :, None] / len(centres)
     rainbow = 0.6 + 0.4 * pt.cos(2 * pt.pi * (share - pt.tensor([0, 1 / 3, 2 / 3])))
     return rainbow * (0.2 + 0.8 * glow[:, :, None])
@@ -69,4 +69,4 @@ for _ in range(TURNS):
     view.update(picture(centres, glow))
     if shift < 1e-4:
         break
-print(f"the centres rest at\n{pt.round(centres, 3)}")
+print(f"the centres after the last step:\n{pt.round(centres, 3)}")

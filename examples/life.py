@@ -4,8 +4,8 @@ Cells live and die by the number of their neighbours.
 
 A cell is born with three neighbours and survives with two or three. The neighbours of all
 cells are counted at once: the board is shifted by one in the eight directions, and the
-shifted boards are added. A shift is a slice of the board with a margin around it, which
-costs nothing, so a generation is one kernel that reads nine cells and writes one.
+shifted boards are added. A shift is a slice of the board with a margin around it and costs
+nothing, so a generation is one kernel that reads nine cells and writes one.
 """
 
 import py_tensor as pt
@@ -15,7 +15,7 @@ GENERATIONS = 300
 
 
 def neighbours(cells):
-    """How many of its eight neighbours are alive, for each cell; beyond the edge there are none."""
+    """The number of living neighbours of each cell; there are none beyond the edge."""
     height, width = cells.shape
     margin = pt.pad(cells, 1)
     shifts = [(i, j) for i in range(3) for j in range(3) if (i, j) != (1, 1)]

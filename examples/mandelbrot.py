@@ -6,18 +6,18 @@ Each pixel is a number c. Starting from z = 0, z = z² + c is repeated, and the 
 is more than 2 from the origin are counted; the points that never leave are the set. The
 loop runs in Python and the pixels are computed on the GPU: each iteration adds a few
 operations to what is pending, and one kernel computes eight iterations, the same one each
-time. Move a slider, and the picture is computed again.
+time. The program shows four sliders with the picture: moving one computes it again.
 """
 
 import py_tensor as pt
 
 SIZE = 480
 STEPS = 96
-TURNS = 8  # of the loop that are one kernel
+TURNS = 8  # iterations of the loop in one kernel
 
 
 def escape_times(x, y, width, size, steps):
-    """The steps for which each point of a square stays near, shape (size, size), int32.
+    """The steps for which each point of a square stays bounded, shape (size, size), int32.
 
     The square has its centre at x + yi and sides of length `width`; its first row is the top.
     """
@@ -38,9 +38,9 @@ def escape_times(x, y, width, size, steps):
 
 
 def picture(x, y, zoom, steps):
-    """Show the square about x + yi; each step of `zoom` halves its sides."""
+    """Show the square around x + yi; each step of `zoom` halves its sides."""
     times = escape_times(x, y, 2.6 / 2**zoom, SIZE, steps)
-    pt.imshow(pt.log(times.astype(pt.float32)), cmap="magma")
+    pt.imshow(pt.log(times.astype(pt.float32)))
 
 
 pt.ui.interact(

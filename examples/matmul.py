@@ -2,10 +2,10 @@
 
 Three ways to compute a matrix product, the kernels they use, and their times.
 
-An elementwise op gives each thread elements of its own. A sum over rows has threads that
-work together on a row. A matrix product can be written as those two, a broadcast multiply
-and a sum; done in two steps, it stores every single product first, n cubed numbers. Left as
-one expression, or written `a @ b`, it is a kernel in which a workgroup loads a tile of both
+In an elementwise op, each thread has its own elements. In a sum over rows, several threads
+work together on a row. A matrix product can be written as both, a broadcast multiplication
+and a sum. In two steps, it first stores every single product, n cubed numbers. As one
+expression, or written `a @ b`, it is a kernel in which a workgroup loads a tile of both
 matrices once and all its threads use it. The WGSL of each step is printed above the times.
 """
 
@@ -17,23 +17,23 @@ SIZE = 256
 
 
 def product_in_two_steps(a, b):
-    """The product of (m, k) and (k, n) by way of all its m * k * n products."""
+    """The product of (m, k) and (k, n), which stores all m * k * n products."""
     products = (a[:, :, None] * b).realize()
     return products.sum(1)
 
 
 def product_in_one(a, b):
-    """The same without a stop: it is recognised, and the products are never stored."""
+    """The same in one step: it is recognised, and the products are never stored."""
     return (a[:, :, None] * b).sum(1)
 
 
 def entry_point(wgsl):
-    """What each thread runs, without the functions that it calls."""
+    """The code of each thread, without the functions that it calls."""
     return wgsl[wgsl.rindex("@compute") :]
 
 
 def milliseconds(work):
-    """What `work` takes until the GPU is done with it."""
+    """The time of `work`, until the GPU has finished it."""
     pt.synchronize()
     start = perf_counter()
     work().realize()

@@ -20,7 +20,7 @@ def hits(x, y):
 
 
 def running_estimates(hit):
-    """What the first, the first two, the first three ... throws say of π."""
+    """The estimates of π from the first throw, the first two, the first three, and so on."""
     return 4 * pt.cumsum(hit) / pt.arange(1, hit.size + 1)
 
 
@@ -30,4 +30,4 @@ share = hit.mean().item()
 error = 4 * (share * (1 - share) / DARTS) ** 0.5
 print(f"π is about {4 * share:.5f}, give or take {error:.5f}")
 thousands = pt.arange(STEP, DARTS + 1, STEP) / 1000
-pt.plot(thousands, estimates[STEP - 1 :: STEP], title="What they say of π", xlabel="thousand darts")
+pt.plot(thousands, estimates[STEP - 1 :: STEP], title="Estimates of π", xlabel="thousand darts")

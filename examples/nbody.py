@@ -4,8 +4,8 @@ A disc of a thousand stars, each attracted by all the others.
 
 Each step computes the forces of a million pairs. The differences of all positions from all
 positions are broadcast and summed in one kernel, so no table of pairs is stored. The GPU
-draws the picture too. Each star is a Gaussian spot, which is one factor for the row times
-one for the column, so a matrix product adds up the light of all stars.
+also draws the picture. Each star is a Gaussian spot, the product of a factor for the row
+and one for the column, so a matrix product adds up the light of all stars.
 """
 
 import py_tensor as pt
@@ -14,18 +14,18 @@ COUNT = 1000
 FRAMES = 300
 SIZE = 320
 TIME_STEP = 0.01
-SOFTENING = 0.08  # no two stars pull as if they were nearer than this
+SOFTENING = 0.08  # the forces of nearer stars are reduced
 
 
 def accelerations(x, y, mass):
-    """What pulls at each star in x and in y, all of shape (n,); the constant of gravity is 1."""
+    """The acceleration of each star in x and y, both of shape (n,); gravity's constant is 1."""
     dx, dy = x - x[:, None], y - y[:, None]
     pull = mass * (dx * dx + dy * dy + SOFTENING**2) ** -1.5
     return (dx * pull).sum(1), (dy * pull).sum(1)
 
 
 def step(state, mass, dt):
-    """All after `dt`, by the leapfrog method: half a kick, a drift, half a kick."""
+    """The state after `dt`, by the leapfrog method: half a kick, a drift, half a kick."""
     x, y, vx, vy = state
     ax, ay = accelerations(x, y, mass)
     vx, vy = vx + ax * (dt / 2), vy + ay * (dt / 2)
@@ -35,17 +35,17 @@ def step(state, mass, dt):
 
 
 def energy(state, mass):
-    """Of motion and of position together, which stays the same."""
+    """The total of kinetic and potential energy, which is conserved."""
     x, y, vx, vy = state
     dx, dy = x - x[:, None], y - y[:, None]
     distance = pt.sqrt(dx * dx + dy * dy + SOFTENING**2)
     pairs = mass * mass[:, None] / distance
-    within = (mass * mass).sum() / SOFTENING  # each star with itself, which does not count
+    within = (mass * mass).sum() / SOFTENING  # each star with itself, to be excluded
     return (mass * (vx * vx + vy * vy)).sum() / 2 - (pairs.sum() - within) / 2
 
 
 def disc(count):
-    """Stars on round orbits about the middle, and their masses, which add up to 1."""
+    """Stars on circular orbits around the centre, and their masses, which add up to 1."""
     radius = 0.1 + 0.9 * pt.sqrt(pt.rand(count))
     angle = 2 * pt.pi * pt.rand(count)
     speed = pt.sqrt(radius) * 0.9
@@ -54,7 +54,7 @@ def disc(count):
 
 
 def light(x, y, size):
-    """What is seen of the square from -1.5 to 1.5, shape (size, size)."""
+    """The picture of the square from -1.5 to 1.5, shape (size, size)."""
     pixels = pt.linspace(-1.5, 1.5, size).reshape(size, 1)
     rows = pt.exp(-(((pixels + y) * size / 3) ** 2))
     columns = pt.exp(-(((pixels - x) * size / 3) ** 2))
@@ -63,7 +63,7 @@ def light(x, y, size):
 
 state, mass = disc(COUNT)
 before = energy(state, mass).item()
-view = pt.display(light(*state[:2], SIZE), cmap="magma")
+view = pt.display(light(*state[:2], SIZE))
 for _ in range(FRAMES):
     state = step(state, mass, TIME_STEP)
     view.update(light(*state[:2], SIZE))

@@ -1,4 +1,4 @@
-"""Tensors that compute on WebGPU, from Python in the browser.
+"""Tensors for Python that compute on the GPU with WebGPU, in the browser and natively.
 
 >>> import py_tensor as pt
 >>> pt.linspace(1, 20, 20).reshape(4, 5).sum(0)
@@ -274,8 +274,8 @@ else:
         "typing": "typing",
         "ui": "ui",
     }
-    """Of modules that most programs never use: the names that are public. One is imported when such
-    a name is first used."""
+    """The public names of modules that most programs never use. Each module is imported when one of
+    its names is first used."""
     _MODULES = {name: module for module, names in _ON_FIRST_USE.items() for name in names.split()}
 
     def __getattr__(name: str) -> _typing.Any:
@@ -292,7 +292,7 @@ else:
         return refuse_function(name, sys.modules[__name__])
 
     def __dir__() -> list[str]:
-        """The public names. Of the imported modules, only `random` is public."""
+        """Return the public names. Of the modules imported here, only `random` is public."""
         from types import ModuleType
 
         there = {n for n, v in globals().items() if not isinstance(v, ModuleType)}

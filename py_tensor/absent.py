@@ -7,6 +7,7 @@ Used by error messages, FEATURES.md (web/build/features.py) and the page's refer
 from __future__ import annotations
 
 import re
+from inspect import signature
 from typing import NoReturn
 
 _NO_GRADIENTS = "automatic differentiation is not supported yet"
@@ -88,11 +89,58 @@ _PYTORCH = {
         )
     },
 }  # fmt: skip
-"""Functions of PyTorch, or of NumPy's `linalg`, and their equivalents here."""
+"""Functions of PyTorch or of `numpy.linalg`, and their equivalents here."""
+
+_PLOTS = {
+    **{name: f"use pt.plot(..., {name}=...)" for name in ("title", "xlabel", "ylabel")},
+    "suptitle": "use pt.plot(..., title=...)",
+    **{name: f'use pt.plot(..., {name}="log")' for name in ("xscale", "yscale")},
+    "semilogx": 'use pt.plot(x, y, xscale="log")',
+    "semilogy": 'use pt.plot(x, y, yscale="log")',
+    "loglog": 'use pt.plot(x, y, xscale="log", yscale="log")',
+    "legend": "use pt.plot(y, label=...)",
+    "figure": "each call of pt.plot draws its own chart",
+    **dict.fromkeys(
+        ("subplot", "subplots"),
+        "each call of pt.plot draws its own chart; pt.plot(y1) + pt.plot(y2) is one chart",
+    ),
+    "show": "pt.plot and pt.imshow show what they draw",
+    "savefig": 'click "Save SVG" or "Save PNG" below a chart of pt.plot',
+    "colorbar": "pt.imshow has one",
+    "errorbar": "pt.plot(y) + pt.scatter(x, z) combines lines and points",
+    "fill_between": 'use pt.plot(y, kind="area"), which fills down to 0',
+    "contourf": "use pt.contour or pt.imshow",
+    **dict.fromkeys(("matshow", "pcolormesh"), "use pt.imshow"),
+    **dict.fromkeys(("xlim", "ylim"), "the axes of pt.plot fit the data"),
+}
+"""Functions of Matplotlib, and their equivalents here."""
+
+_OLD = {
+    "alltrue": "pt.all",
+    "asfarray": "pt.asarray(x, dtype=float)",
+    "asscalar": "x.item()",
+    "bool8": "pt.bool",
+    "complex_": "pt.complex64",
+    "cumproduct": "pt.cumprod",
+    "find_common_type": "pt.result_type",
+    "float_": "pt.float32",
+    "in1d": "pt.isin",
+    **dict.fromkeys(("Inf", "Infinity", "PINF", "infty"), "pt.inf"),
+    "msort": "pt.sort(x, axis=0)",
+    **dict.fromkeys(("NAN", "NaN"), "pt.nan"),
+    "NINF": "-pt.inf",
+    "product": "pt.prod",
+    "round_": "pt.round",
+    "sometrue": "pt.any",
+}
+"""Names that NumPy 2 has removed, and their equivalents."""
 
 FUNCTIONS: dict[str, str] = {
+    **_PLOTS,
+    **{name: f"use {called}" for name, called in _OLD.items()},
     **{name: f"use {called}" for name, called in _PYTORCH.items()},
-    **dict.fromkeys(("func", "inference_mode", "jacobian", "optim", "vmap"), _NO_GRADIENTS),
+    **dict.fromkeys(("func", "inference_mode", "jacobian", "optim"), _NO_GRADIENTS),
+    "vmap": "functions take further leading axes and broadcast; vmap is not supported yet",
     "bit_generator": "its classes are in pt.random, such as pt.random.Philox",
     "dtypes": "all dtypes are instances of pt.DType",
     "exceptions": "they are in the package itself, such as pt.AxisError and pt.ComplexWarning",
@@ -105,7 +153,7 @@ FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled automatically"),
     "bfloat16": "use pt.float16",
     **dict.fromkeys(("bmm", "mm", "mv"), "use pt.matmul"),
-    **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "matrix")},
+    **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "mat", "matrix")},
     "bmat": _NO_MATRIX.format("block"),
     **{name: _NO_TEXT.format(name) for name in ("char", "chararray", "strings")},
     **{
@@ -128,12 +176,11 @@ FUNCTIONS: dict[str, str] = {
     "show_runtime": "use pt.show_config",
     "info": "use help(pt.sum)",
     "nested_iters": "use nested loops over pt.ndindex(*shape)",
-    "in1d": "use pt.isin",
     "normal": "use pt.random.normal",
     "seed": "use pt.manual_seed",
     "uniform": "use pt.random.uniform",
 }  # fmt: skip
-"""Of the package."""
+"""Hints for names that are missing in the package."""
 
 _PYTORCH_METHODS = {
     "bernoulli_": "x[...] = pt.random.binomial(1, p, x.shape)",
@@ -205,6 +252,9 @@ METHODS: dict[str, str] = {
     "double": 'use x.astype(pt.float64) on the device "cpu"',
     **dict.fromkeys(("fill_", "zero_"), "use x.fill(value)"),
     "float": "use x.astype(pt.float32)",
+    "itemset": "use x[index] = value",
+    "newbyteorder": "use x.byteswap()",
+    "tostring": "use x.tobytes()",
     **dict.fromkeys(("getfield", "setfield"), "elements have no fields; use x.view(dtype)"),
     "gpu": 'use x.to("webgpu")',
     "hist": "use pt.histogram, or pt.hist to draw one",
@@ -215,14 +265,15 @@ METHODS: dict[str, str] = {
     "numel": "use x.size",
     "type": "use x.astype(dtype)",
 }  # fmt: skip
-"""Hints for attributes of tensors. For other names FUNCTIONS is used."""
+"""Hints for attributes of tensors; other names are looked up in `FUNCTIONS`."""
 
 _AXIS = dict.fromkeys(("dim", "dims"), "axis")
 KEYWORDS: dict[str, str] = {
     **{name: f"use {called}=" for name, called in (_AXIS | {"keepdim": "keepdims"}).items()},
+    "legend": "use label=",
     "requires_grad": _NO_GRADIENTS,
 }
-"""Hints for PyTorch's parameter names."""
+"""Hints for parameter names of PyTorch and Matplotlib."""
 
 _ON_HOST = "computed on the host by NumPy; waits for the GPU"
 _WITHOUT_ELEMENTS = "only for issubdtype and isinstance; tensors cannot hold such elements"
@@ -234,20 +285,20 @@ PARTLY: dict[str, str] = {
     **dict.fromkeys(
         ("asfortranarray", "require"), "a column-major result is a view and does not own its memory"
     ),
-    **dict.fromkeys(("nanargmax", "nanargmin"), "on the GPU 0 if all elements are NaN" + _NOT_READ),
+    **dict.fromkeys(("nanargmax", "nanargmin"), "0 on the GPU if all elements are NaN" + _NOT_READ),
     **dict.fromkeys(
         ("ravel_multi_index", "unravel_index"),
-        "on the GPU no error for numbers out of range" + _NOT_READ,
+        "no error on the GPU for indices out of range" + _NOT_READ,
     ),
     **dict.fromkeys(
         ("linalg.cholesky", "linalg.inv", "linalg.solve", "linalg.svd", "linalg.svdvals"),
-        "on the GPU NaN or infinities instead of an error" + _NOT_READ,
+        "NaN or infinities on the GPU instead of an error" + _NOT_READ,
     ),
     **dict.fromkeys(
         ("average", "histogram", "histogram_bin_edges"),
-        "on the GPU NaN or infinities instead of an error" + _NOT_READ,
+        "NaN or infinities on the GPU instead of an error" + _NOT_READ,
     ),
-    **dict.fromkeys(("pow", "power"), "on the GPU 0 for integers to negative powers" + _NOT_READ),
+    **dict.fromkeys(("pow", "power"), "0 on the GPU for integers to negative powers" + _NOT_READ),
     "ufunc": "no resolve_dtypes; reduce does not accept initial=None",
     **dict.fromkeys(
         ("bytes_", "character", "datetime64", "flexible", "object_", "str_", "timedelta64", "void"),
@@ -291,8 +342,8 @@ def refuse_function(name: str, module: object) -> NoReturn:
 def refuse_method(name: str, tensor: object) -> NoReturn:
     """Raise AttributeError for `x.name`, with a hint.
 
-    It is raised here because a frame with the tensor as `self` would have Python suggest private
-    names too.
+    It is raised here because Python would also suggest private names if the raising frame had the
+    tensor as `self`.
     """
     words = f"'Tensor' object has no attribute '{name}'"
     raise _error(words, name, tensor, _instead_of_method(name))
@@ -301,18 +352,31 @@ def refuse_method(name: str, tensor: object) -> NoReturn:
 _UNEXPECTED = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
 
 
-def clarify_keyword(error: TypeError) -> None:
-    """Add a hint to Python's error about an unexpected keyword argument.
+_TOO_MANY = re.compile(r"plot\(\) takes from 1 to 3 positional arguments")
+_DRAWING = ("plot", "scatter", "bar", "hist", "contour", "imshow")
 
-    For hosts that show errors, such as the page, because Python raises it before the function runs.
+
+def clarify_arguments(error: TypeError) -> None:
+    """Add a hint to Python's error about an unexpected argument.
+
+    Hosts that show errors, such as the page, call it, because Python raises the error before the
+    function runs.
     """
     import py_tensor
+    from py_tensor.display.options import SEVERAL
 
+    if _TOO_MANY.match(str(error)):
+        error.args = (f"{error}; {SEVERAL}",)
     found = _UNEXPECTED.match(str(error))
-    if found is None or found[2] not in KEYWORDS:
+    if found is None:
         return
-    if found[1] in dir(py_tensor) or hasattr(py_tensor.Tensor, found[1]):
-        error.args = (f"{found[0]}; {KEYWORDS[found[2]]}",)
+    hint = KEYWORDS.get(found[2])
+    if hint is None and found[1] in _DRAWING:
+        parameters = signature(getattr(py_tensor, found[1])).parameters.values()
+        known = ", ".join(each.name for each in parameters if each.default is not each.empty)
+        hint = f"its options are {known}"
+    if hint and (found[1] in dir(py_tensor) or hasattr(py_tensor.Tensor, found[1])):
+        error.args = (f"{found[0]}; {hint}",)
 
 
 def _instead_of_method(name: str) -> str | None:
@@ -320,7 +384,7 @@ def _instead_of_method(name: str) -> str | None:
 
 
 def _function_or_op(name: str) -> str | None:
-    """The hint for a function of this name, or for PyTorch's in-place `name_`; None for others."""
+    """Return the hint for a function of this name, or for PyTorch's in-place `name_`, or None."""
     import py_tensor
     from py_tensor.ops.define import REGISTRY
 
@@ -333,7 +397,7 @@ def _function_or_op(name: str) -> str | None:
 
 
 def _error(words: str, name: str, owner: object, instead: str | None) -> AttributeError:
-    """Without an object if there is a hint, so that Python does not suggest another name."""
+    """Return the error; it has no object if there is a hint, so Python suggests no other name."""
     if instead:
         return AttributeError(f"{words}; {instead}", name=name, obj=None)
     return AttributeError(words, name=name, obj=owner)

@@ -21,7 +21,7 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
     Raises
     ------
     AttributeError
-        If the mode is another.
+        If the mode is unknown.
     """
     if mode not in ("stdout", "dicts"):
         raise AttributeError(f"show_config: mode must be 'stdout' or 'dicts', not {mode!r}")

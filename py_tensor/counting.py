@@ -9,13 +9,13 @@ from py_tensor.session import debug
 
 
 def stats() -> dict[str, int]:
-    """Counts since the device was made: dispatches, flushes, submits, compiles, plans."""
+    """Return counts since the device was created: dispatches, flushes, submits, compiles, plans."""
     backend: Any = default_device().backend
     return backend.stats()
 
 
 def dispatches() -> int:
-    """Dispatches so far; on the cpu device, nodes computed."""
+    """Return the number of dispatches so far; on the cpu device, of computed nodes."""
     counted = stats()
     return counted["dispatches"] if "dispatches" in counted else counted["computed"]
 

@@ -2,7 +2,7 @@
 
 Dedicated kernels compute factors (`codegen/factorization.py`) and, by Jacobi rotations, eigenvalues
 and singular values (`codegen/jacobi.py`). All matrices of a batch are processed in parallel, and
-nothing is read back from the GPU. Matrices may be complex.
+nothing is read back from the GPU unless a docstring says so. Matrices may be complex.
 
 Where NumPy raises `LinAlgError` because of the elements of a matrix, these functions raise it too
 on the cpu device, and if they are computed on the host. On the GPU the elements are not read for
@@ -17,7 +17,11 @@ from typing import Any, NamedTuple
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
+from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError, check_option
+from py_tensor.graph.arrays import Array
+from py_tensor.graph.node import Meta
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.creation import eye, ones, zeros
 from py_tensor.ops.define import build
@@ -35,7 +39,7 @@ from py_tensor.ops.elementwise import (
 from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.hosted import from_host
-from py_tensor.ops.jacobi import SIDES, diagonalised, orthogonalised
+from py_tensor.ops.jacobi import SIDES, diagonalized, orthogonalized
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
     broadcast_to,
@@ -51,7 +55,7 @@ from py_tensor.ops.rearrange import tril
 from py_tensor.ops.reduction import any, max, sum
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.ops.transcendental import exp2, log2
-from py_tensor.shapes import broadcast, size_of
+from py_tensor.shapes import Shape, broadcast, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 
@@ -96,7 +100,7 @@ class SVDResult(NamedTuple):
 
 
 def _floating(op: str, x: Operand) -> Tensor:
-    """Matrices in floating point with at least 32 bits; raises LinAlgError for other operands."""
+    """Convert matrices to floating point of at least 32 bits; raise LinAlgError for others."""
     x = tensor_of(x, op)
     if x.ndim < 2:
         raise LinAlgError(f"{op}: takes matrices, not shape {x.shape}")
@@ -160,10 +164,14 @@ def _check_result(op: str, words: str, found: Tensor, name: str, *operands: Tens
 def _solution(a: Tensor, b: Tensor) -> Tensor:
     """Like `solve`, without checking the elements."""
     is_vector = b.ndim == 1
+    words = f"solve: b of shape {b.shape} does not match a of shape {a.shape}"
     b = expand_dims(b, -1) if is_vector else b
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
-        raise ShapeError(f"solve: b of shape {b.shape} does not match a of shape {a.shape}")
-    batch = broadcast("solve", a.shape[:-2], b.shape[:-2])
+        raise ShapeError(words)
+    try:
+        batch = broadcast("solve", a.shape[:-2], b.shape[:-2])
+    except ShapeError:
+        raise ShapeError(words) from None
     a = broadcast_to(a, (*batch, *a.shape[-2:]))
     if not size_of((*batch, *b.shape[-2:])):
         return zeros(
@@ -178,7 +186,7 @@ def _solution(a: Tensor, b: Tensor) -> Tensor:
 
 
 def inv(a: Operand) -> Tensor:
-    """Inverse of square matrices.
+    """Return the inverse of square matrices.
 
     Raises
     ------
@@ -198,7 +206,7 @@ def unchecked_inverse(x: Tensor) -> Tensor:
 
 
 def det(a: Operand) -> Tensor:
-    """Determinant of square matrices. Raises LinAlgError for others."""
+    """Return the determinant of square matrices. Raises LinAlgError for others."""
     x = _square("det", a)
     if not x.size:
         return ones(x.shape[:-2], x.dtype, device=x.device)
@@ -206,7 +214,7 @@ def det(a: Operand) -> Tensor:
 
 
 def slogdet(a: Operand) -> SlogdetResult:
-    """Sign of each determinant (of modulus 1 if complex), and log of its absolute value."""
+    """Return the sign of each determinant (modulus 1 if complex), and the log of its modulus."""
     x = _square("slogdet", a)
     if not x.size:
         sign = ones(x.shape[:-2], x.dtype, device=x.device)
@@ -216,7 +224,7 @@ def slogdet(a: Operand) -> SlogdetResult:
 
 
 def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
-    """Cholesky decomposition of positive-definite matrices.
+    """Return the Cholesky decomposition of positive-definite matrices.
 
     Only the lower triangle is read.
 
@@ -229,7 +237,7 @@ def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
     ------
     LinAlgError
         If the matrices are not square; on the cpu device also if one is not positive definite. On
-        the GPU it gives NaN.
+        the GPU the result is NaN.
     """
     x = _square("cholesky", a)
     if not x.size:
@@ -244,7 +252,7 @@ def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
 
 
 def qr(a: Operand, mode: str = "reduced") -> Any:
-    """QR decomposition of matrices.
+    """Return the QR decomposition of matrices.
 
     Uses Householder reflections (Householder, Unitary triangularization of a nonsymmetric matrix,
     1958).
@@ -268,15 +276,13 @@ def qr(a: Operand, mode: str = "reduced") -> Any:
         return tuple(from_host("qr", part, x.dtype, x.device) for part in found)
     m, n = x.shape[-2:]
     count = m if mode == "complete" else min(m, n)
-    beside = 0 if mode == "r" else count
-    identity = broadcast_to(
-        eye(beside, m, dtype=x.dtype, device=x.device), (*x.shape[:-2], beside, m)
-    )
+    rows = 0 if mode == "r" else count
+    identity = broadcast_to(eye(rows, m, dtype=x.dtype, device=x.device), (*x.shape[:-2], rows, m))
     found = concat([identity, swapaxes(x, -1, -2)], -2)
     if x.size:
-        found = build(QR, (found,), beside)
-    r = swapaxes(found[..., beside:, :count], -1, -2)
-    return r if mode == "r" else QRResult(swapaxes(found[..., :beside, :], -1, -2), r)
+        found = build(QR, (found,), rows)
+    r = swapaxes(found[..., rows:, :count], -1, -2)
+    return r if mode == "r" else QRResult(swapaxes(found[..., :rows, :], -1, -2), r)
 
 
 # -- Eigenvalues and singular values ------------------------------------------------------------
@@ -291,7 +297,7 @@ def _identity(x: Tensor, n: int) -> Tensor:
 
 
 def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Matrices scaled to magnitudes of about 1, and the powers of two they were divided by.
+    """Return matrices scaled to magnitudes of about 1, and the powers of two that divide them.
 
     Matrices with an infinity or a NaN become zeros, and their powers NaN.
     """
@@ -302,7 +308,7 @@ def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tuple[Tensor, ...]:
-    """Values in order, and the columns of matrices in the same order."""
+    """Sort values, and the columns of matrices in the same order."""
     places = argsort(values, -1, descending=descending)
     columns = expand_dims(places, -2)
     return take_along_axis(values, places, -1), *(
@@ -311,7 +317,7 @@ def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tupl
 
 
 def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
-    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi rotations.
+    """Return eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi rotations.
 
     A matrix with an infinity or a NaN gives NaN.
 
@@ -335,7 +341,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
     a, scale = _scaled(tril(x if UPLO in "Ll" else _adjoint(x)))
     if x.device is CPU_DEVICE or n <= SIDES[x.dtype]:
-        vectors, values = diagonalised(a)
+        vectors, values = diagonalized(a)
         values = _real(values)
     else:
         values, vectors = _by_columns(a)
@@ -343,7 +349,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
 
 
 def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of Hermitian matrices from their lower triangles.
+    """Return eigenvalues and eigenvectors of Hermitian matrices from their lower triangles.
 
     Adding a multiple of the identity makes the matrices positive definite, with a condition number
     of at most 5. Their left and right singular vectors are then eigenvectors, whose accuracy is
@@ -352,8 +358,8 @@ def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
     low, identity = tril(a, -1), _identity(a, a.shape[-1])
     a = low + _adjoint(low) + identity * _real(a)
     squares = sum(squared_length(matmul(a, a)), (-2, -1), keepdims=True)
-    shift = maximum(1.5 * sqrt(sqrt(squares)), 1)  # of at least 1.5 times the largest eigenvalue
-    columns = orthogonalised(a + shift * identity, a.shape[-1])
+    shift = maximum(1.5 * sqrt(sqrt(squares)), 1)  # at least 1.5 times the largest eigenvalue
+    columns = orthogonalized(a + shift * identity, a.shape[-1])
     vectors = columns / sqrt(sum(squared_length(columns), -2, keepdims=True))
     values = sum(_real(conjugated(vectors) * matmul(a, vectors)), -2)
     values, vectors = _sorted(values, vectors)
@@ -361,16 +367,16 @@ def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def eigvalsh(a: Operand, UPLO: str = "L") -> Tensor:  # noqa: N803
-    """Eigenvalues of symmetric or Hermitian matrices in ascending order; see `eigh`."""
+    """Return the eigenvalues of symmetric or Hermitian matrices in ascending order; see `eigh`."""
     return eigh(a, UPLO).eigenvalues
 
 
 def svd(
     a: Operand, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
-    """Singular value decomposition, by one-sided Jacobi rotations (Hestenes, 1958).
+    """Return the singular value decomposition, by one-sided Jacobi rotations (Hestenes, 1958).
 
-    A matrix with an infinity gives NaN.
+    On the cpu device NumPy computes it. A matrix with an infinity gives NaN.
 
     Parameters
     ----------
@@ -385,7 +391,7 @@ def svd(
     Raises
     ------
     LinAlgError
-        If it is not a matrix; on the cpu device also for a matrix with NaN. On the GPU it gives
+        If `a` is not a matrix; on the cpu device also if it contains NaN. On the GPU the result is
         NaN.
     """
     x = _without_nan("svd", _floating("svd", a))
@@ -400,11 +406,11 @@ def svd(
     if not x.size:
         values = zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
         return SVDResult(_identity(x, m)[..., : m if full_matrices else n], values, _identity(x, n))
-    if m == n:
-        return _of_square(x)
+    if m == n or (x.device is CPU_DEVICE and not full_matrices):
+        return _reduced_svd(x)
     a, scale = _scaled(x)
     q, r = qr(a, mode="complete" if full_matrices else "reduced")
-    u, s, vh = _of_square(r[..., :n, :] * where(isfinite(scale), 1, scale))
+    u, s, vh = _reduced_svd(r[..., :n, :] * where(isfinite(scale), 1, scale))
     u = matmul(q[..., :n], u)
     if full_matrices:
         u = concat((u, where(isfinite(scale), q[..., n:], math.nan)), -1)
@@ -412,22 +418,46 @@ def svd(
 
 
 def _without_nan(op: str, x: Tensor) -> Tensor:
-    """The matrices; raises LinAlgError if they are on the host and have a NaN."""
+    """Return the matrices; raise LinAlgError if they are on the host and contain NaN."""
     values = known(x)
     if values is not None and (values != values).any():
         raise LinAlgError(f"{op}: a matrix with NaN has no singular values")
     return x
 
 
-def _of_square(x: Tensor) -> SVDResult:
-    """The decomposition of square matrices.
+def _by_lapack(np: Any, given: tuple[Array, ...], with_vectors: Any) -> Array:
+    """Return a row of singular values, above it those of U, and below it those of V."""
+    (x,) = given
+    finite = np.isfinite(x).all((-2, -1), keepdims=True)
+    found = np.linalg.svd(np.where(finite, x, 0), full_matrices=False, compute_uv=with_vectors)
+    values = (found[1] if with_vectors else found)[..., None, :].astype(x.dtype)
+    if with_vectors:
+        v = np.conj(np.swapaxes(found[2], -1, -2))
+        values = np.concatenate((found[0], values, v), -2)
+    return np.where(finite, values, np.asarray(np.nan, x.dtype))
+
+
+def _shape_by_lapack(metas: tuple[Meta, ...], with_vectors: Any) -> tuple[Shape, DType]:
+    *batch, m, n = metas[0].shape
+    return (*batch, m + 1 + n if with_vectors else 1, n), metas[0].dtype
+
+
+_LAPACK = CpuOp("svd", vjp=NOT_DIFFERENTIABLE, result=_shape_by_lapack, numpy=_by_lapack)
+
+
+def _reduced_svd(x: Tensor) -> SVDResult:
+    """Return the reduced decomposition of square matrices, or on the cpu device of tall ones.
 
     Columns that are zero or only rounding errors are not left singular vectors. They are replaced
     by orthonormal columns of a QR decomposition, which preserves all others.
     """
-    n = x.shape[-1]
+    m, n = x.shape[-2:]
+    if x.device is CPU_DEVICE:
+        found = build(_LAPACK, (x,), True)
+        u, values, v = found[..., :m, :], found[..., m, :], found[..., m + 1 :, :]
+        return SVDResult(u, _real(values), _adjoint(v))
     a, scale = _scaled(x)
-    turned = orthogonalised(concat((a, _identity(a, n)), -2), n)
+    turned = orthogonalized(concat((a, _identity(a, n)), -2), n)
     w, v = turned[..., :n, :], turned[..., n:, :]
     sizes, w, v = _sorted(sqrt(sum(squared_length(w), -2)), w, v, descending=True)
     q, r = qr(w)
@@ -439,7 +469,7 @@ def _of_square(x: Tensor) -> SVDResult:
 
 
 def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
-    """The decomposition of Hermitian matrices, whose singular values are absolute eigenvalues."""
+    """Decompose Hermitian matrices, whose singular values are the absolute eigenvalues."""
     values, vectors = eigh(x)
     if not compute_uv:
         return sort(abs(values), -1, descending=True)
@@ -449,15 +479,17 @@ def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
 
 
 def svdvals(x: Operand, /) -> Tensor:
-    """Singular values of matrices in descending order; see `svd`."""
+    """Return the singular values of matrices in descending order; see `svd`."""
     x = _without_nan("svdvals", _floating("svdvals", x))
     m, n = x.shape[-2:]
     if m < n:
         return svdvals(_adjoint(x))
     if not x.size:
         return zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
+    if x.device is CPU_DEVICE:
+        return _real(build(_LAPACK, (x,), False)[..., 0, :])
     a, scale = _scaled(x)
-    w = orthogonalised(qr(a, mode="r") if m > n else a, n)
+    w = orthogonalized(qr(a, mode="r") if m > n else a, n)
     (values,) = _sorted(sqrt(sum(squared_length(w), -2)), descending=True)
     return values * scale[..., 0]
 
@@ -466,14 +498,14 @@ def svdvals(x: Operand, /) -> Tensor:
 
 
 def _tolerance(x: Tensor, given: Any) -> Any:
-    """The threshold, relative to the largest singular value, below which others count as 0."""
+    """Return the threshold relative to the largest singular value below which others count as 0."""
     if given is not None:
         return expand_dims(tensor_of(given, "rtol", device=x.device), -1)
     return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * _precision(x)
 
 
 def _precision(x: Tensor) -> float:
-    """The machine epsilon of the dtype."""
+    """Return the machine epsilon of the dtype."""
     return 2.0**-52 if dtypes.real_of(x.dtype) is dtypes.float64 else 2.0**-23
 
 
@@ -484,7 +516,7 @@ def pinv(
     *,
     rtol: Operand | None = None,
 ) -> Tensor:
-    """Moore-Penrose pseudo-inverse.
+    """Return the Moore-Penrose pseudo-inverse.
 
     Parameters
     ----------
@@ -508,9 +540,10 @@ def matrix_rank(
     *,
     rtol: Operand | None = None,
 ) -> Tensor:
-    """Rank as int32: the number of singular values above `rtol` times the largest; see `pinv`.
+    """Return the rank (int32): the number of singular values above `rtol` times the largest.
 
-    `tol` is an absolute threshold instead. The rank of a vector is 1, or 0 if all elements are 0.
+    `rtol` is as in `pinv`; `tol` is an absolute threshold instead. The rank of a vector is 1, or 0
+    if all elements are 0.
     """
     x = tensor_of(A, "matrix_rank")
     if x.ndim < 2:
@@ -524,7 +557,7 @@ def matrix_rank(
 
 
 def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
-    """Least-squares solution of ``a @ x = b``, as in NumPy.
+    """Return the least-squares solution of ``a @ x = b``, as in NumPy.
 
     Singular values below `rcond` times the largest count as 0; a negative `rcond` means the
     precision of the dtype.
@@ -562,7 +595,7 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
 
 
 def eig(a: Operand) -> EigResult:
-    """Eigenvalues and eigenvectors of square matrices, computed on the host by NumPy.
+    """Return eigenvalues and eigenvectors of square matrices, computed on the host by NumPy.
 
     There is no GPU algorithm: the function waits for the GPU, and `pt.explain` reports that the
     result comes from the host. Results are always complex, as in the array API standard, while
@@ -583,5 +616,5 @@ def eig(a: Operand) -> EigResult:
 
 
 def eigvals(a: Operand) -> Tensor:
-    """Eigenvalues of square matrices, always complex; see `eig`."""
+    """Return the eigenvalues of square matrices, always complex; see `eig`."""
     return eig(a).eigenvalues

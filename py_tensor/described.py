@@ -87,7 +87,7 @@ class Described:
         Raises
         ------
         DTypeError
-            For big-endian order with more than one byte.
+            If the order is big-endian and an element has more than one byte.
         """
         if self.itemsize > 1 and new_order[:1].upper() in (">", "B", "S"):
             raise DTypeError(
@@ -108,7 +108,7 @@ class Described:
         return given is self
 
     def __or__(self, other: Any) -> Any:
-        """In annotations: ``float32 | None``."""
+        """Return a union for annotations such as ``float32 | None``."""
         return Union[self, other]  # noqa: UP007
 
     def __ror__(self, other: Any) -> Any:

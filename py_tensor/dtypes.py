@@ -10,6 +10,7 @@ part.
 from __future__ import annotations
 
 import math
+import re
 import struct
 import sys
 from array import array
@@ -40,11 +41,11 @@ class DType(Described):
     itemsize : int
         Bytes per element on the host, and in `Tensor.nbytes`.
     typecode : str
-        The element's code in `array.array` and `memoryview` ("?" for bool); of a complex dtype that
-        of its parts.
+        The element's code in `array.array` and `memoryview` ("?" for bool); for a complex dtype,
+        that of its parts.
     wgsl : str or None
         The type a kernel computes in; None where the GPU has no such type. Integers of 8 and 16
-        bits are computed in i32 and float16 in f32, and each result is brought into the dtype.
+        bits are computed in i32 and float16 in f32, and each result is converted to the dtype.
         Integers of 64 bits and complex numbers are vectors of two words (`shaders/lib/int64.wgsl`,
         `complex64.wgsl`).
     storage : str or None
@@ -88,7 +89,7 @@ class DType(Described):
         return numpy.dtype(self.name)
 
     def bytes_of(self, value: complex) -> memoryview:
-        """The bytes of a number as one element on the host; a float is rounded to this dtype."""
+        """Return a number as the bytes of one element; floats are rounded to this dtype."""
         if self.kind == "c":
             return memoryview(bytearray(array(self.typecode, [value.real, value.imag])))
         value = value.real
@@ -99,7 +100,7 @@ class DType(Described):
         return memoryview(bytearray(struct.pack(self.typecode, value)))
 
     def rounded(self, value: float) -> float:
-        """The nearest number of this floating dtype; beyond the largest, infinity."""
+        """Return the nearest number of this floating dtype; infinity beyond the largest."""
         try:
             return struct.unpack(self.typecode, struct.pack(self.typecode, value))[0]
         except OverflowError:
@@ -116,7 +117,7 @@ class DType(Described):
 
     @property
     def is_small(self) -> bool:
-        """Whether it has fewer bits than the type in which kernels compute."""
+        """Whether elements have fewer bits than the type in which kernels compute."""
         return self.itemsize < 4 and self.kind != "b"
 
     @property
@@ -124,8 +125,8 @@ class DType(Described):
         """Whether several elements share a word of a GPU buffer."""
         return self.itemsize < 4
 
-    def lies_like(self, other: DType) -> bool:
-        """Whether elements of both dtypes occupy the same words of a GPU buffer."""
+    def is_stored_like(self, other: DType) -> bool:
+        """Return whether elements of both dtypes occupy the same words of a GPU buffer."""
         return (self.storage, self.itemsize) == (other.storage, other.itemsize)
 
     @property
@@ -174,7 +175,7 @@ ALL = (
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 KNOWN = ", ".join(BY_NAME)
 DEFAULT_INT = int32
-DEFAULT = Defaults(float32, complex64)  # `set_default_dtype` changes them
+DEFAULT = Defaults(float32, complex64)  # changed by `set_default_dtype`
 _NAMES = {
     **BY_NAME,
     **dict.fromkeys(("bool_", "?", "b1"), bool_),
@@ -195,6 +196,7 @@ _NAMES = {
 _INSTEAD = {
     **dict.fromkeys(("longdouble", "float96", "float128", "g"), 'float64 on the device "cpu"'),
     **dict.fromkeys(("clongdouble", "complex256", "G"), 'complex128 on the device "cpu"'),
+    "Tensor": "x.dtype",  # as in issubdtype(type(x[0]), integer)
 }  # alternatives to NumPy's dtypes that are not supported
 _INTEGERS = {(dtype.kind, dtype.itemsize): dtype for dtype in ALL if dtype.kind in "iu"}
 KINDS = "buifc"  # each includes the numbers of the kinds before it
@@ -202,12 +204,12 @@ _FLOAT_OVERFLOW = 2**1024 - 2**970  # the smallest integer that overflows float6
 
 
 def _common(a: DType, b: DType) -> DType | None:
-    """NumPy's common dtype, with 32 instead of 64 bits (per part) if no operand has 64."""
+    """Return NumPy's common dtype, with 32 bits for 64 (per part) if no operand has 64."""
     low, high = sorted((a, b), key=lambda dtype: (KINDS.index(dtype.kind), dtype.itemsize))
     if high.kind == "c":
         return complex128 if float64 in (low, high) or complex128 in (low, high) else complex64
     if high is float16 and low.kind in "iu" and low.itemsize > 1:
-        return float32  # float16 lacks many of the integers
+        return float32  # float16 cannot represent many of the integers
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
         return high
     # The signed dtype that includes the unsigned one; there is none for uint64.
@@ -218,12 +220,12 @@ _PROMOTE = {(a, b): _common(a, b) for a in ALL for b in ALL}
 
 
 def promote(a: DType, b: DType) -> DType:
-    """The common dtype of two operands."""
+    """Return the common dtype of two operands."""
     return _PROMOTE[a, b] or DEFAULT.floating
 
 
 def values_of(data: memoryview, dtype: DType) -> list[Any]:
-    """The elements in these bytes, as Python scalars."""
+    """Return the elements stored in bytes as Python scalars."""
     if dtype is float16:  # memoryview supports this format only from Python 3.14 on
         return list(struct.unpack(f"{data.nbytes // 2}e", data))
     if dtype.kind == "c":
@@ -233,13 +235,13 @@ def values_of(data: memoryview, dtype: DType) -> list[Any]:
 
 
 def typed(data: memoryview, code: str, shape: tuple[int, ...] | None = None) -> memoryview:
-    """The bytes of `data` as elements of a `typecode`, in row-major order."""
+    """Return the bytes of `data` as elements of a `typecode`, in row-major order."""
     flat: Any = data.cast("B")  # Any, because type checkers accept only literal codes
     return flat.cast(code) if shape is None else flat.cast(code, shape)
 
 
 def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
-    """The dtype of a tensor made from host data without an explicit dtype.
+    """Return the dtype of a tensor made from host data without an explicit dtype.
 
     It does not depend on the device, so that a program has the same meaning on all devices.
 
@@ -269,14 +271,15 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
 
 
 def no_text(op: str) -> DTypeError:
-    """The error for strings."""
+    """Return the error for strings."""
     return DTypeError(
-        f"{op}: tensors hold no strings; float(text) is a number, so [float(s) for s in texts]"
+        f"{op}: tensors cannot hold strings; pass dtype=float to convert numbers, or"
+        ' frombuffer(text.encode(), "uint8") for characters; use a list for other strings'
     )
 
 
 def of_scalar(value: complex) -> DType:
-    """The dtype of a Python scalar alone."""
+    """Return the dtype of a Python scalar alone."""
     if isinstance(value, bool):
         return bool_
     if isinstance(value, complex):
@@ -285,7 +288,7 @@ def of_scalar(value: complex) -> DType:
 
 
 def with_scalar(dtype: DType, value: complex) -> DType:
-    """The common dtype of a tensor and a Python scalar, which is weak: it affects only the kind."""
+    """Return the common dtype of a tensor and a Python scalar, which affects only the kind."""
     if isinstance(value, bool):
         return dtype
     if isinstance(value, complex):
@@ -296,13 +299,13 @@ def with_scalar(dtype: DType, value: complex) -> DType:
 
 
 def integer_range(dtype: DType) -> tuple[int, int]:
-    """The smallest and the largest value of an integer dtype."""
+    """Return the smallest and the largest value of an integer dtype."""
     bits = 8 * dtype.itemsize
     return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def includes(dtype: DType, other: DType) -> bool:
-    """Whether a dtype below 32 bits, or an integer dtype, has every number of another dtype."""
+    """Return whether a dtype below 32 bits, or an integer dtype, holds every number of another."""
     if dtype.kind == "f":
         return other is dtype or other.itemsize == 1
     if other.kind not in "iu":
@@ -312,14 +315,14 @@ def includes(dtype: DType, other: DType) -> bool:
 
 
 def integers_held(dtype: DType) -> tuple[int, int]:
-    """The smallest and the largest Python int that a dtype can hold, or that converts to it."""
+    """Return the smallest and largest Python int that a dtype can hold, or that converts to it."""
     if dtype.kind in "iu":
         return integer_range(dtype)
     return 1 - _FLOAT_OVERFLOW, _FLOAT_OVERFLOW - 1
 
 
 def holds(dtype: DType, value: complex) -> bool:
-    """Whether `value`, truncated, is a number of this dtype; only floats hold infinities."""
+    """Return whether `value`, truncated, is a number of this dtype; only floats hold infinities."""
     if isinstance(value, complex):
         return dtype.kind in "cb"
     low, high = integers_held(dtype)
@@ -335,12 +338,12 @@ def check_range(op: str, value: complex, dtype: DType, place: str = "") -> None:
     Raises
     ------
     TypeError
-        For a complex number in another dtype.
+        If the number is complex and the dtype is not.
     ValueError
-        For NaN in an integer dtype.
+        If the number is NaN and the dtype is an integer dtype.
     OverflowError
-        For an integer, a float or an infinity outside an integer dtype's range, and for an integer
-        beyond the largest float64.
+        If the number is outside the range of an integer dtype, or is an integer beyond the largest
+        float64.
     """
     if holds(dtype, value):
         return
@@ -351,33 +354,34 @@ def check_range(op: str, value: complex, dtype: DType, place: str = "") -> None:
     what = f"{'integer' if isinstance(value, int) else 'float'} {_shown(value)}{place}"
     what = what if place else f"Python {what}"
     limits = " [{}, {}]".format(*integer_range(dtype)) if dtype.kind in "iu" else ""
-    raise OverflowError(f"{op}: {what} is out of bounds for {dtype}{limits}")
+    hint = "; int64 holds it" if dtype == int32 and holds(int64, value) else ""
+    raise OverflowError(f"{op}: {what} is out of bounds for {dtype}{limits}{hint}")
 
 
 def _shown(value: float) -> str:
-    """A number for a message; for a very long integer, its length."""
+    """Return a number for a message; for a very long integer, its length."""
     if isinstance(value, int) and abs(value) >= 10**40:
         return f"of {value.bit_length()} bits"
     return str(value)
 
 
 def floating(dtype: DType) -> DType:
-    """The dtype of a quotient or a mean: the default for integers and bools, else unchanged."""
+    """Return the dtype of a quotient or mean: the default for integers and bools, else `dtype`."""
     return dtype if dtype.kind in "fc" else DEFAULT.floating
 
 
 def at_least_single(dtype: DType) -> DType:
-    """`floating`, and float32 for float16."""
+    """Return `floating(dtype)`, but float32 for float16."""
     return promote(floating(dtype), float32)
 
 
 def complex_of(dtype: DType) -> DType:
-    """The complex dtype that includes another dtype, or approximates it with float32 parts."""
+    """Return the complex dtype that includes a dtype, or approximates it with float32 parts."""
     return complex128 if floating(dtype) in (float64, complex128) else complex64
 
 
 def real_of(dtype: DType) -> DType:
-    """The dtype of the parts of a complex dtype; another dtype is returned unchanged."""
+    """Return the dtype of the parts of a complex dtype; another dtype is returned unchanged."""
     return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
@@ -388,17 +392,17 @@ def warn_of_loss(source: DType, target: DType) -> None:
 
 
 def converter(dtype: DType) -> Callable[[Any], Any]:
-    """The Python type that converts a number to the kind of a dtype."""
+    """Return the Python type that converts a number to the kind of a dtype."""
     return {"f": float, "b": bool, "c": complex}.get(dtype.kind, int)
 
 
 def in_words(dtype: DType) -> DType:
-    """A four-byte dtype that includes every value of a packed dtype."""
+    """Return a four-byte dtype that includes every value of a packed dtype."""
     return {"b": uint32, "f": float32}.get(dtype.kind, int32)
 
 
 def summed(dtype: DType) -> DType:
-    """The dtype of a sum: int32 or uint32 for integers of fewer than 32 bits."""
+    """Return the dtype of a sum: int32 or uint32 for integers of fewer than 32 bits."""
     if dtype.itemsize >= 4 or dtype.kind in "fc":
         return dtype
     return uint32 if dtype.kind == "u" else int32
@@ -413,7 +417,7 @@ def parse(dtype: object) -> DType:
     Raises
     ------
     DTypeError
-        For anything that does not name a supported dtype.
+        If the argument does not name a supported dtype.
     """
     if isinstance(dtype, DType):
         return dtype
@@ -429,23 +433,26 @@ def parse(dtype: object) -> DType:
 
 
 def _no_dtype(given: object) -> DTypeError:
-    """The error for a value that does not name a supported dtype."""
+    """Return the error for a value that does not name a supported dtype."""
     name = _name_of(given)
-    if name in ("str", "str_", "bytes", "bytes_", "U", "S"):
+    if name in ("str", "str_", "bytes", "bytes_") or (name and re.fullmatch(r"[USa]\d*", name)):
         return no_text(f"dtype {name}")
     if name in _INSTEAD:
-        return DTypeError(f"there is no dtype {name}; take {_INSTEAD[name]}")
-    if isinstance(given, list | tuple | dict) or name in ("void", "V"):
+        return DTypeError(f"there is no dtype {name}; use {_INSTEAD[name]}")
+    if isinstance(given, list | tuple | dict) or name in ("void", "V") or "," in (name or ""):
         return DTypeError(f"there is no dtype {given!r}; elements have no fields")
     if name in ("object", "object_", "O"):
-        return DTypeError(f"there is no dtype object; tensors hold numbers and bools ({KNOWN})")
+        return DTypeError(
+            f"there is no dtype object; tensors hold numbers and bools ({KNOWN});"
+            " use a list for other objects"
+        )
     if name is not None and name.startswith(("datetime64", "timedelta64", "M8", "m8")):
-        return DTypeError(f"there is no dtype {name}; tensors hold numbers, as of seconds")
-    return DTypeError(f"unknown dtype {given!r}; there are {KNOWN}")
+        return DTypeError(f"there is no dtype {name}; tensors hold numbers, such as seconds")
+    return DTypeError(f"unknown dtype {given!r}; the dtypes are {KNOWN}")
 
 
 def _named(given: object) -> DType | None:
-    """The dtype named by a string, a Python type, or a NumPy dtype or scalar type."""
+    """Return the dtype named by a string, a Python type, or a NumPy dtype or scalar type."""
     name = _name_of(given)
     if name in ("float", "float_"):
         return DEFAULT.floating
@@ -455,7 +462,7 @@ def _named(given: object) -> DType | None:
 
 
 def _name_of(given: object) -> str | None:
-    """The name of a Python type, or of a NumPy dtype or scalar type; a name is unchanged."""
+    """Return the name of a Python type, or of a NumPy dtype or scalar type; a name is unchanged."""
     name = given
     if not isinstance(given, str):
         name = getattr(given, "name", None) or getattr(given, "__name__", None)
@@ -465,7 +472,7 @@ def _name_of(given: object) -> str | None:
 
 
 def largest(dtype: DType) -> float:
-    """The largest finite value of a floating dtype."""
+    """Return the largest finite value of a floating dtype."""
     if dtype is float16:
         return 65504.0
     return sys.float_info.max if dtype is float64 else (2 - 2**-23) * 2.0**127
@@ -482,7 +489,7 @@ class Accepts:
     compute : callable
         The dtype that operands are converted to.
     words : str
-        For the error message.
+        The accepted dtypes in words, for the error message.
     """
 
     kinds: str
@@ -495,7 +502,7 @@ class Accepts:
         Raises
         ------
         DTypeError
-            With the op, the category that it accepts and the dtype that it got.
+            If the op does not accept the dtype; the message names both.
         """
         if dtype.kind not in self.kinds:
             raise DTypeError(f"{op}: takes {self.words}, not {dtype}")
@@ -508,8 +515,8 @@ class Accepts:
             raise DTypeError(f"{op}: computes in {target}, not {dtype}")
 
 
-FLOATING = Accepts("biufc", floating, "any dtype, and computes in floating point")
-REAL_FLOATING = Accepts("biuf", floating, "real dtypes, and computes in floating point")
+FLOATING = Accepts("biufc", floating, "any dtype")
+REAL_FLOATING = Accepts("biuf", floating, "real dtypes")
 NUMERIC = Accepts("iufc", lambda dtype: dtype, "int, float and complex dtypes")
 REAL_NUMERIC = Accepts("iuf", lambda dtype: dtype, "int and float dtypes")
 WORDS = Accepts("u", lambda dtype: dtype, "uint32")
@@ -525,12 +532,12 @@ CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def can_cast(source: DType, target: DType, casting: str) -> bool:
-    """Whether one of NumPy's rules allows a conversion between two dtypes.
+    """Return whether one of NumPy's rules allows a conversion between two dtypes.
 
     Raises
     ------
     ValueError
-        For another rule than "no", "equiv", "safe", "same_kind" and "unsafe".
+        If the rule is not "no", "equiv", "safe", "same_kind" or "unsafe".
     """
     check_option("can_cast", "casting", casting, CASTINGS)
     if casting in ("no", "equiv"):
@@ -552,7 +559,7 @@ def check_cast(op: str, source: DType, target: DType, casting: str) -> None:
 
 
 def _keeps(source: DType, target: DType) -> bool:
-    """Whether a dtype includes all values of another one, by NumPy's rules."""
+    """Return whether a dtype includes all values of another one, by NumPy's rules."""
     least = {"b": 0, "u": source.itemsize, "i": source.itemsize}.get(source.kind)
     room = real_of(target).itemsize
     if target.kind in "fc" and least is not None:

@@ -1,6 +1,6 @@
-"""Functions with complex results where the real function is undefined, and their inverse.
+"""Functions whose results are complex if an element is outside the domain of the real function.
 
-They check for such elements, so they read one bool, which waits for pending ops.
+They check the elements, so they read one bool, which waits for pending ops.
 """
 
 from __future__ import annotations
@@ -54,32 +54,32 @@ def _complex_beyond_1(op: str, x: Operand) -> Tensor:
 
 
 def sqrt(x: Operand) -> Tensor:
-    """Square root; complex if an element is negative."""
+    """Return the square root; complex if an element is negative."""
     return elementwise.sqrt(_complex_below_0("sqrt", x))
 
 
 def log(x: Operand) -> Tensor:
-    """Natural logarithm; complex if an element is negative."""
+    """Return the natural logarithm; complex if an element is negative."""
     return elementwise.log(_complex_below_0("log", x))
 
 
 def log2(x: Operand) -> Tensor:
-    """Base-2 logarithm; complex if an element is negative."""
+    """Return the base-2 logarithm; complex if an element is negative."""
     return functions.log2(_complex_below_0("log2", x))
 
 
 def log10(x: Operand) -> Tensor:
-    """Base-10 logarithm; complex if an element is negative."""
+    """Return the base-10 logarithm; complex if an element is negative."""
     return functions.log10(_complex_below_0("log10", x))
 
 
 def logn(n: Operand, x: Operand) -> Tensor:
-    """Logarithm of `x` to base `n`; complex if an element of either is negative."""
+    """Return the logarithm of `x` to base `n`; complex if an element of either is negative."""
     return log(x) / log(n)
 
 
 def power(x: Operand, p: Operand) -> Tensor:
-    """`x` to the power of `p`: complex if an element of `x` is negative.
+    """Raise `x` to the power `p`: complex if an element of `x` is negative.
 
     The result is a float if an element of `p` is negative.
     """
@@ -90,17 +90,17 @@ def power(x: Operand, p: Operand) -> Tensor:
 
 
 def arccos(x: Operand) -> Tensor:
-    """Inverse cosine; complex if an element is outside [-1, 1]."""
+    """Return the inverse cosine; complex if an element is outside [-1, 1]."""
     return functions.acos(_complex_beyond_1("arccos", x))
 
 
 def arcsin(x: Operand) -> Tensor:
-    """Inverse sine; complex if an element is outside [-1, 1]."""
+    """Return the inverse sine; complex if an element is outside [-1, 1]."""
     return functions.asin(_complex_beyond_1("arcsin", x))
 
 
 def arctanh(x: Operand) -> Tensor:
-    """Inverse hyperbolic tangent; complex if an element is outside [-1, 1]."""
+    """Return the inverse hyperbolic tangent; complex if an element is outside [-1, 1]."""
     return functions.atanh(_complex_beyond_1("arctanh", x))
 
 

@@ -45,7 +45,7 @@ class StaleRequestError(DeviceLostError):
     """
 
     def __init__(self) -> None:  # the message is for a request that failed repeatedly
-        super().__init__("the GPU device was lost, and so was the one after it; try once more")
+        super().__init__("the GPU device was lost, and so was its replacement; try again")
 
 
 class WaitError(RuntimeError):

@@ -1,6 +1,6 @@
 """Discrete Fourier transforms of any length, with the names of NumPy's `fft`.
 
-Transforms are computed in complex64, or in complex128 for operands of 64 bits. On a GPU a length
+Transforms are computed in complex64, or complex128 for float64 and complex128. On a GPU a length
 with a prime factor above 13 is computed as a convolution whose length is a power of two.
 """
 
@@ -16,7 +16,7 @@ from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.fourier import transformed
-from py_tensor.ops.movement import concat, converted, flip, pad
+from py_tensor.ops.movement import concat, converted, flip, pad, sliced
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import roll
@@ -79,7 +79,7 @@ def rfft(
     x = _real("rfft", a)
     at = normalize_axis("rfft", axis, x.ndim)
     length = x.shape[at] if n is None else as_index(n)
-    return stored_whole("rfft", _part(_along("rfft", x, n, at, norm), at, 0, length // 2 + 1), out)
+    return stored_whole("rfft", sliced(_along("rfft", x, n, at, norm), at, 0, length // 2 + 1), out)
 
 
 def irfft(
@@ -97,7 +97,7 @@ def irfft(
     length = 2 * (x.shape[at] - 1) if n is None else as_index(n)
     _check_length("irfft", length)
     half = _sized(x, at, length // 2 + 1)
-    rest = flip(conjugate(_part(half, at, 1, (length + 1) // 2)), at)
+    rest = flip(conjugate(sliced(half, at, 1, (length + 1) // 2)), at)
     return stored_whole(
         "irfft",
         _along("irfft", concat([half, rest], at), None, at, norm, is_inverse=True).real.copy(),
@@ -239,7 +239,7 @@ def ifftshift(x: Operand, axes: int | Axes = None) -> Tensor:
     return roll(x, [-(x.shape[a] // 2) for a in found], found) if found else x
 
 
-# -- How ----------------------------------------------------------------------------------------
+# -- Implementation -----------------------------------------------------------------------------
 
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -257,7 +257,7 @@ def _check_length(op: str, n: int) -> None:
 
 
 def _floating(op: str, x: Operand) -> Tensor:
-    """An operand in floating point, with at least 32 bits."""
+    """Convert an operand to floating point of at least 32 bits."""
     x = tensor_of(x, op)
     return converted(x, dtypes.promote(dtypes.FLOATING.check(op, x.dtype), dtypes.float32))
 
@@ -273,7 +273,7 @@ def _several(axes: Any) -> tuple[int, ...]:
 
 
 def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The lengths of a transform along several axes, and the axes."""
+    """Return the lengths of a transform along several axes, and the axes."""
     if axes is None:
         found = tuple(range(x.ndim))[-len(s) if s is not None and len(s) else 0 :]
     else:
@@ -292,21 +292,17 @@ def _along_axes(op: str, one: Any, x: Tensor, s: Axes, axes: Axes, norm: str | N
     return x if x.dtype.kind == "c" else converted(x, dtypes.complex_of(x.dtype))
 
 
-def _part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    return x[(*(slice(None),) * axis, slice(start, stop))]
-
-
 def _sized(x: Tensor, axis: int, n: int) -> Tensor:
     """Crop an axis to a length, or pad it with zeros."""
     if x.shape[axis] >= n:
-        return _part(x, axis, 0, n)
+        return sliced(x, axis, 0, n)
     return pad(x, [(0, n - x.shape[axis] if a == axis else 0) for a in range(x.ndim)])
 
 
 def _along(
     op: str, x: Operand, n: int | None, axis: int, norm: str | None, *, is_inverse: bool = False
 ) -> Tensor:
-    """A transform along an axis."""
+    """Transform along an axis."""
     norm, x = _checked(op, norm), _floating(op, x)
     at = normalize_axis(op, axis, x.ndim)
     length = x.shape[at] if n is None else as_index(n)

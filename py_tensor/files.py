@@ -113,7 +113,7 @@ def _write(file: Any, x: Tensor) -> None:
 
 
 def _header(dtype: DType, shape: Shape, fortran: bool) -> bytes:
-    """The bytes before the elements, exactly as NumPy writes them."""
+    """Return the bytes before the elements, exactly as NumPy writes them."""
     text = f"{{'descr': {dtype.str!r}, 'fortran_order': {fortran}, 'shape': {shape!r}, }}"
     if shape:
         text += " " * (LONGEST_NUMBER - len(str(shape[-1 if fortran else 0])))
@@ -147,7 +147,7 @@ def load(
     allow_pickle : bool
         Whether to load a pickle, such as one from ``x.dump``. Pickles can run code.
     fix_imports, encoding
-        Accepted; no effect: they are for pickles of Python 2.
+        Accepted; have no effect: they are for pickles of Python 2.
     max_header_size : int
         The longest header that is accepted without `allow_pickle`.
     device : {"webgpu", "cpu"}, optional
@@ -162,15 +162,15 @@ def load(
     ------
     ValueError
         If the file has a pickle or Python objects and `allow_pickle` is False; if the file is
-        truncated or its header is damaged; for `mmap_mode` "r+" and "w+", which would write to the
+        truncated or its header is damaged; or if `mmap_mode` is "r+" or "w+", which write to the
         file.
     DTypeError
         If the elements are not numbers or bools.
     """
     if mmap_mode not in (None, "r", "c"):
         raise ValueError(
-            f"load: mmap_mode {mmap_mode!r} would write to the file, which a tensor cannot;"
-            " take None, 'r' or 'c', and pt.save"
+            f"load: mmap_mode {mmap_mode!r} writes to the file, which is not supported;"
+            " use None, 'r' or 'c', and pt.save"
         )
     place = parse(device)
     own = isinstance(file, str | os.PathLike)
@@ -182,7 +182,7 @@ def load(
         opened.seek(-len(start), os.SEEK_CUR)
         if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
             found = NpzFile(opened, own, allow_pickle, max_header_size, place)
-            own = False  # which it closes
+            own = False  # the result closes the file
             return found
         if start == MAGIC:
             return _read(opened, allow_pickle, max_header_size, place)
@@ -287,7 +287,7 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
         )
     descr, fortran, shape = _parsed(_bytes(file, length, "the header").decode(encoding))
     if descr == "|O" and not allow_pickle:
-        raise ValueError("load: the elements are pickled objects, which allow_pickle=False refuses")
+        raise ValueError("load: the elements are pickled objects, but allow_pickle is False")
     dtype, swapped = _stored(descr)
     data = _bytes(file, size_of(shape) * dtype.itemsize, "the elements")
     stored_shape = shape[::-1] if fortran else shape
@@ -406,7 +406,7 @@ def fromfile(
     Raises
     ------
     ValueError
-        If a text is not a number, or for an offset together with `sep`.
+        If text is not a number, or `offset` is combined with `sep`.
     """
     if sep and offset:
         raise ValueError("fromfile: offset is for binary files, not for text")
@@ -488,7 +488,7 @@ def _opened(file: Any, mode: str, suffix: str = "") -> AbstractContextManager[An
 
 
 def _stored(given: Any) -> tuple[DType, bool]:
-    """The dtype of elements in a file or a buffer, and whether their bytes are reversed."""
+    """Return the dtype of elements in a file or a buffer, and whether their bytes are reversed."""
     text = given if isinstance(given, str) else getattr(given, "str", None)
     if not isinstance(text, str):
         return dtypes.parse(given), False

@@ -45,7 +45,7 @@ def polyfit(
     well as others. If the rank is less than the number of coefficients, many polynomials fit
     equally well. The result is then the one that NumPy returns: the vector of coefficients, each
     scaled by the norm of its column of powers, is the shortest. On the cpu device a `RankWarning`
-    is issued in that case, unless the rank is returned (`full`); on the GPU nothing is read for it.
+    is issued in that case, unless the rank is returned (`full`); on the GPU the rank is not read.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def polyfit(
     found = found if y.ndim == 2 else found[:, 0]
     if full:
         count = int(rank)
-        own, _ = _of_length_one(weighted(vander(x, order), weights))
+        own, _ = _normalized(weighted(vander(x, order), weights))
         return found, rest if count == order < x.size else rest[:0], count, svdvals(own), cut
     if cov and ranks is not None and ranks < order:
         raise LinAlgError(f"polyfit: the covariance needs full rank, {order}, not {ranks}")
@@ -115,8 +115,8 @@ def polyfit(
     return found, spread * scale[0] if y.ndim == 1 else expand_dims(spread, 2) * scale
 
 
-def _of_length_one(powers: Tensor) -> tuple[Tensor, Tensor]:
-    """Columns divided by their norms, and the norms, with 1 for 0."""
+def _normalized(powers: Tensor) -> tuple[Tensor, Tensor]:
+    """Return columns divided by their norms, and the norms, with 1 for 0."""
     lengths = sqrt(sum(powers * powers, 0))
     lengths = where(lengths > 0, lengths, 1.0)
     return powers / lengths, lengths
@@ -125,15 +125,15 @@ def _of_length_one(powers: Tensor) -> tuple[Tensor, Tensor]:
 def shortest(columns: Tensor, values: Tensor, cut: float) -> tuple[Tensor, Tensor]:
     """Return the least-squares solution for columns, and the rank of the columns.
 
-    Of several solutions, the one whose factors, scaled by the norms of the columns, are shortest.
+    Of several solutions it is the shortest, with factors scaled by the norms of the columns.
     """
-    own, lengths = _of_length_one(columns)
+    own, lengths = _normalized(columns)
     inverse, rank = _inverse(own, cut)
     return matmul(inverse, values) / expand_dims(lengths, 1), rank
 
 
 def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
-    """The pseudo-inverse of a matrix, and its rank, with `cut` as the relative threshold."""
+    """Return the pseudo-inverse of a matrix, and its rank, with `cut` as the relative threshold."""
     u, s, vh = svd(x, full_matrices=False)
     counts = s > cut * s[0]
     inverse = where(counts, 1 / where(counts, s, 1.0), 0.0)
@@ -174,7 +174,7 @@ def weighted(x: Tensor, weights: Tensor | None) -> Tensor:
 
 
 def _orthonormal(x: Tensor) -> Tensor:
-    """Orthonormal columns with the same span: Gram-Schmidt with each subtraction done twice.
+    """Return orthonormal columns with the same span, by Gram-Schmidt with repeated subtractions.
 
     (Giraud, Langou and Rozloznik, The loss of orthogonality in the Gram-Schmidt process, 2005.)
     """
@@ -191,7 +191,7 @@ def _orthonormal(x: Tensor) -> Tensor:
 
 
 def _change(a: Tensor, b: Tensor, order: int) -> Tensor:
-    """The matrix that converts coefficients in powers of ``a x + b`` to powers of `x`."""
+    """Return the matrix that converts coefficients in powers of ``a x + b`` to powers of `x`."""
     row = pad(zeros(order - 1, a.dtype, device=a.device), (0, 1), constant_values=1)
     rows = [row]
     for _ in range(order - 1):

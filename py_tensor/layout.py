@@ -33,25 +33,25 @@ class Layout:
         return size_of(self.shape)
 
     def expanded(self, target: Shape) -> Layout:
-        """Axes of length 1 and new leading axes repeated to `target`."""
+        """Repeat axes of length 1, and new leading axes, to `target`."""
         lead = len(target) - len(self.shape)
         repeated = (0 if n == 1 else s for n, s in zip(self.shape, self.strides, strict=True))
         return Layout(target, (0,) * lead + tuple(repeated), self.offset)
 
     def permuted(self, order: tuple[int, ...]) -> Layout:
-        """The axes in the given order."""
+        """Return the axes in the given order."""
         shape, strides = self.shape, self.strides
         return Layout(tuple(shape[a] for a in order), tuple(strides[a] for a in order), self.offset)
 
     def flipped(self, axes: tuple[int, ...]) -> Layout:
-        """The elements in reverse order along `axes`."""
+        """Return the elements in reverse order along `axes`."""
         shape, strides = self.shape, self.strides
         moved = sum(strides[a] * (shape[a] - 1) for a in axes if shape[a])
         turned = tuple(-s if a in axes else s for a, s in enumerate(strides))
         return Layout(shape, turned, self.offset + moved)
 
     def sliced(self, slices: tuple[tuple[int, int, int], ...]) -> Layout:
-        """(start, count, step) along each axis; all indices must be in range."""
+        """Take (start, count, step) along each axis; all indices must be in range."""
         shape: list[int] = []
         strides: list[int] = []
         offset = self.offset
@@ -62,7 +62,7 @@ class Layout:
         return Layout(tuple(shape), tuple(strides), offset)
 
     def reshaped(self, target: Shape) -> Layout | None:
-        """The same elements in row-major order in another shape; None if no strides express it.
+        """Return the same elements in another shape; None if no strides express it.
 
         This is NumPy's rule for whether `reshape` returns a view or a copy: it needs groups of axes
         with equal numbers of elements before and after, each traversed with one stride.
@@ -94,7 +94,7 @@ class Layout:
         return Layout(target, tuple(strides), self.offset)
 
     def diagonal(self, offset: int = 0) -> Layout:
-        """The elements with all indices equal; for two axes, `offset` columns to the right."""
+        """Return the elements with equal indices; for two axes, `offset` columns to the right."""
         shape, strides = self.shape, self.strides
         if offset:
             (n, m), (down, right) = shape, strides
@@ -128,7 +128,7 @@ class Layout:
         return tuple(reversed(inwards))
 
     def _step(self, axis: int) -> int:
-        """The distance in memory between neighbours along an axis; 0 if there are none."""
+        """Return the distance in memory between neighbours along an axis; 0 if there are none."""
         return abs(self.strides[axis]) if self.shape[axis] > 1 else 0
 
     @property
@@ -146,7 +146,7 @@ class Layout:
 
 
 def extent(shape: Shape, strides: tuple[int, ...], offset: int) -> tuple[int, int]:
-    """The lowest and the highest flat index that strides reach, if there are elements."""
+    """Return the lowest and the highest flat index that strides reach, if there are elements."""
     low = high = offset
     for n, s in zip(shape, strides, strict=True):
         if s < 0:
@@ -157,7 +157,7 @@ def extent(shape: Shape, strides: tuple[int, ...], offset: int) -> tuple[int, in
 
 
 def is_injective(shape: Shape, strides: tuple[int, ...]) -> bool:
-    """Whether no two coordinates map to one element; False unless strides nest."""
+    """Return whether no two coordinates map to one element; False unless strides nest."""
     if len(shape) == 1:  # the usual case
         return strides[0] != 0 or shape[0] < 2
     reach = 0
@@ -169,7 +169,7 @@ def is_injective(shape: Shape, strides: tuple[int, ...]) -> bool:
 
 
 def edges(shape: Shape, axes: tuple[int, ...], items: int) -> Layout:
-    """The first and the last `items` elements along `axes`, each of which becomes (2, items)."""
+    """Return the first and last `items` elements along `axes`, each of which becomes (2, items)."""
     extents: list[int] = []
     strides: list[int] = []
     for axis, (n, s) in enumerate(zip(shape, row_major(shape), strict=True)):
@@ -178,7 +178,7 @@ def edges(shape: Shape, axes: tuple[int, ...], items: int) -> Layout:
     return Layout(tuple(extents), tuple(strides))
 
 
-Range = tuple[int, int]  # of one dimension of the iteration space: [low, high)
+Range = tuple[int, int]  # [low, high) in one dimension of the iteration space
 
 
 def coordinates(
@@ -264,7 +264,7 @@ def compose(
 
 
 def canonical_strides(strides: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides with 0 for axes of length 1, so that equal maps compare equal."""
+    """Return strides with 0 for axes of length 1, so that equal maps compare equal."""
     return tuple(0 if n == 1 else s for s, n in zip(strides, extents, strict=True))
 
 
@@ -276,11 +276,11 @@ class Merged:
     groups: tuple[tuple[int, ...], ...]  # the original dimensions of each merged one
 
     def strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """An access's strides over the merged dimensions."""
+        """Return an access's strides over the merged dimensions."""
         return tuple(strides[group[-1]] for group in self.groups)
 
     def position(self, dim: int) -> int:
-        """The position of a dimension that was not merged."""
+        """Return the position of a dimension that was not merged."""
         return self.groups.index((dim,))
 
 

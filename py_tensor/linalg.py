@@ -65,22 +65,22 @@ def __dir__() -> list[str]:
 
 
 def matmul(x1: Operand, x2: Operand, /) -> Tensor:
-    """`pt.matmul`."""
+    """Like `pt.matmul`."""
     return linalg.matmul(x1, x2)
 
 
 def tensordot(x1: Operand, x2: Operand, /, *, axes: Any = 2) -> Tensor:
-    """`pt.tensordot`."""
+    """Like `pt.tensordot`."""
     return products.tensordot(x1, x2, axes)
 
 
 def vecdot(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
-    """`pt.vecdot`."""
+    """Like `pt.vecdot`."""
     return products.vecdot(x1, x2, axis=axis)
 
 
 def outer(x1: Operand, x2: Operand, /) -> Tensor:
-    """Outer product of two vectors.
+    """Return the outer product of two vectors.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def trace(x: Operand, /, *, offset: int = 0, dtype: object = None) -> Tensor:
 
 
 def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Tensor:
-    """Norm of a vector or a matrix, or of those along one or two axes.
+    """Return the norm of a vector or a matrix, or of those along one or two axes.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _length(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
 
 
 def _extreme(sizes: Tensor, order: float, axis: int, keepdims: bool) -> Tensor:
-    """The largest element, 0 if there are none; or the smallest, which must exist."""
+    """Return the largest element, 0 if there are none; or the smallest, which must exist."""
     if order > 0:
         return max(sizes, axis, keepdims=keepdims, initial=0)
     return min(sizes, axis, keepdims=keepdims)
@@ -182,7 +182,7 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
 
 
 def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
-    """Cross product of vectors of 3 elements along an axis.
+    """Return the cross product of vectors of 3 elements along an axis.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
 def vector_norm(
     x: Operand, /, *, axis: Axes = None, keepdims: bool = False, ord: Scalar = 2
 ) -> Tensor:
-    """Vector norm over one or more axes; None uses all elements."""
+    """Return the vector norm over one or more axes; None uses all elements."""
     x = tensor_of(x, "vector_norm")
     axes = normalize_axes("vector_norm", axis, x.ndim)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
@@ -213,12 +213,12 @@ def vector_norm(
 
 
 def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """Matrix norm over the last two axes."""
+    """Return the matrix norm over the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
 
 
 def cond(x: Operand, p: Any = None) -> Tensor:
-    """Condition number: ratio of the largest and smallest singular value, or by norm `p`.
+    """Return the condition number: by norm `p`, or the ratio of the extreme singular values.
 
     It is infinite for a singular matrix. For matrices with NaN it is NaN if a norm is used;
     otherwise the behaviour is that of `svd`.
@@ -226,11 +226,11 @@ def cond(x: Operand, p: Any = None) -> Tensor:
     Raises
     ------
     LinAlgError
-        If it is not a matrix or has no elements.
+        If `x` is not a matrix or has no elements.
     """
     x, axes = tensor_of(x, "cond"), (-2, -1)
     if x.ndim < 2 or not x.shape[-1] * x.shape[-2]:
-        raise LinAlgError(f"cond: takes matrices with elements, not shape {x.shape}")
+        raise LinAlgError(f"cond: takes nonempty matrices, not shape {x.shape}")
     x = as_floating(x, "cond")
     if p in (None, 2, -2):
         s = svdvals(x)
@@ -267,7 +267,7 @@ def matrix_power(a: Operand, n: int) -> Tensor:
 
 
 def tensorinv(a: Operand, ind: int = 2) -> Tensor:
-    """Inverse of a tensor for `tensordot` over `ind` axes.
+    """Return the inverse of a tensor for `tensordot` over `ind` axes.
 
     The tensor is treated as a matrix whose rows are the first `ind` axes; these come last in the
     result.
@@ -318,7 +318,7 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
 
 
 def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
-    """Product of several matrices, in the order with the fewest multiplications.
+    """Multiply several matrices, in the order with the fewest multiplications.
 
     The first and the last may be vectors.
 

@@ -14,6 +14,8 @@ from py_tensor.numeric import isdtype
 from py_tensor.shapes import MAX_RANK
 from py_tensor.tensor import Tensor
 
+_HOST_MEMORY = (1, 3, 11, 13)  # DLPack's device types of host memory
+
 
 class Info:
     """The result of `__array_namespace_info__`: capabilities, devices and dtypes."""
@@ -60,7 +62,7 @@ class Info:
 
 
 def __array_namespace_info__() -> Info:  # noqa: N807 - the standard's name
-    """What the library can do, by the methods of the array API standard."""
+    """Return the capabilities of the library, as defined by the array API standard."""
     return Info()
 
 
@@ -69,14 +71,25 @@ def from_dlpack(
 ) -> Tensor:
     """Create a tensor from a DLPack object, as a copy made by NumPy.
 
+    A copy in host memory is requested from an object on another device.
+
     Raises
     ------
     BufferError
-        If `copy` is False or the memory is not host memory.
+        If `copy` is False, or the object cannot export a copy in host memory.
     """
     if isinstance(x, Tensor):
         return asarray(x, device=device, copy=copy)
     if copy is False:
         raise BufferError("from_dlpack: copy=False is not supported; a tensor owns its memory")
-    array = host.load_numpy().from_dlpack(x)
+    kind, number = map(int, x.__dlpack_device__())
+    try:
+        array = host.load_numpy().from_dlpack(x, device=None if kind in _HOST_MEMORY else "cpu")
+    except BufferError as error:
+        if kind in _HOST_MEMORY:
+            raise
+        raise BufferError(
+            f"from_dlpack: the memory is on device ({kind}, {number}), not on the host ({error});"
+            " copy the array to host memory first"
+        ) from None
     return asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")

@@ -13,7 +13,7 @@ from py_tensor.ops.operands import Scalar
 
 
 def _dtype_of(given: Any) -> DType:
-    """A dtype, or that of a tensor or number, or the dtype to which a host array is converted."""
+    """Return the dtype of a dtype, tensor or number; for a host array, that of its tensor."""
     if isinstance(given, Scalar):
         return dtypes.of_scalar(given)
     if hasattr(given, "__array_interface__") and not isinstance(given, type):
@@ -124,7 +124,7 @@ def geterr() -> dict[str, str]:
     return dict(_SILENT)
 
 
-_handler: Any = None  # of `seterrcall`
+_handler: Any = None  # the argument of `seterrcall`
 
 
 def seterrcall(func: Any) -> Any:
@@ -186,6 +186,8 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     """Return the dtype that ops promote tensors, dtypes and Python numbers to."""
     weak = [x for x in arrays_and_dtypes if isinstance(x, Scalar)]
     strong = [_dtype_of(x) for x in arrays_and_dtypes if not isinstance(x, Scalar)]
+    if not arrays_and_dtypes:
+        raise ValueError("result_type: needs at least one tensor, dtype or number")
     if not strong:
         strong = [dtypes.of_scalar(weak[0])]
     found = strong[0]
@@ -209,7 +211,7 @@ _KINDS = {
     "real floating": "f",
     "complex floating": "c",
     "numeric": "iufc",
-}  # of the array API standard
+}  # the kinds of the array API standard
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

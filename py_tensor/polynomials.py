@@ -1,4 +1,4 @@
-"""Polynomials as coefficients, from the highest power to the lowest."""
+"""Polynomials as vectors of coefficients, from the highest power to the lowest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _coefficients(op: str, p: Operand, device: Any = None) -> Tensor:
-    """The coefficients of a polynomial, which may come as a number or as a `poly1d`."""
+    """Return the coefficients of a polynomial, given as a vector, a number or a `poly1d`."""
     x = tensor_of(getattr(p, "coeffs", p), op, device=device)
     if x.ndim > 1:
         raise ShapeError(f"{op}: coefficients must be a vector, not of shape {x.shape}")
@@ -48,16 +48,13 @@ def _pair(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
 
 
 def _like(found: Tensor, *given: Operand) -> Any:
-    """Coefficients as a `poly1d` where one was given."""
+    """Return coefficients as a `poly1d` if any operand is one."""
     kinds: list[Any] = [type(p) for p in given if hasattr(p, "coeffs")]
     return kinds[0](found) if kinds else found
 
 
 def without_zeros(op: str, p: Operand) -> Tensor:
-    """Coefficients from the first on that is not 0, and the last of all; those of tensors are read.
-
-    Those of a list are looked at before they come to the device.
-    """
+    """Remove leading zeros, but keep the last coefficient; a tensor is read, a list is not."""
     x = _coefficients(op, p)
     values = numbers_of(op, p if isinstance(p, list | tuple) else x)[0]
     zeros_before = len(list(takewhile(lambda v: v == 0, values[:-1])))
@@ -74,7 +71,7 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
         found: Any = type(x)([0])
     else:
         x = tensor_of(x, "polyval")
-        if x.dtype.is_small and not isinstance(p, Tensor):  # NumPy makes an array of Python's ints
+        if x.dtype.is_small and not isinstance(p, Tensor):  # NumPy uses an int64 array for a list
             x = widened(x)
         found = zeros_like(x)
     for coefficient in members_of("polyval", p):
@@ -86,7 +83,7 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
 
 
 def _of_length(x: Tensor, n: int) -> Tensor:
-    """Coefficients with zeros for the powers that are missing."""
+    """Return coefficients padded with leading zeros to length n."""
     return concat([zeros(n - x.size, x.dtype, device=x.device), x]) if x.size < n else x
 
 
@@ -97,25 +94,25 @@ def _aligned(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
 
 
 def polyadd(a1: Operand, a2: Operand) -> Any:
-    """Sum of two polynomials."""
+    """Return the sum of two polynomials."""
     a, b = _aligned("polyadd", a1, a2)
     return _like(a + b, a1, a2)
 
 
 def polysub(a1: Operand, a2: Operand) -> Any:
-    """Difference of two polynomials."""
+    """Return the difference of two polynomials."""
     a, b = _aligned("polysub", a1, a2)
     return _like(a - b, a1, a2)
 
 
 def polymul(a1: Operand, a2: Operand) -> Any:
-    """Product of two polynomials, without leading zeros, for which tensors are read."""
+    """Return the product of two polynomials; tensors are read to remove leading zeros."""
     a, b = (without_zeros("polymul", p) for p in (a1, a2))
     return _like(convolve(*in_common_dtype("polymul", a, b)), a1, a2)
 
 
 def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
-    """Quotient and remainder of two polynomials, without leading zeros.
+    """Return the quotient and the remainder of two polynomials, without leading zeros.
 
     The length of the remainder depends on the coefficients, so they are read and divided on the
     host by NumPy.
@@ -137,7 +134,7 @@ def _times(op: str, m: Any) -> int:
 
 
 def polyder(p: Operand, m: int = 1) -> Any:
-    """`m`-th derivative of a polynomial."""
+    """Return the `m`-th derivative of a polynomial."""
     x = _coefficients("polyder", p)
     for _ in range(_times("polyder", m)):
         x = x[:-1] * arange(x.size - 1, 0, -1, device=x.device)
@@ -145,7 +142,7 @@ def polyder(p: Operand, m: int = 1) -> Any:
 
 
 def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
-    """`m`-th antiderivative of a polynomial.
+    """Return the `m`-th antiderivative of a polynomial.
 
     Parameters
     ----------
@@ -155,7 +152,7 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
     Raises
     ------
     ValueError
-        If there are fewer constants or `m` is negative.
+        If there are fewer than `m` constants, or `m` is negative.
     """
     x = _coefficients("polyint", p)
     count = _times("polyint", m)
@@ -173,9 +170,9 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
 
 
 def roots(p: Operand) -> Tensor:
-    """Roots of a polynomial, computed on the host by NumPy; waits for the GPU.
+    """Return the roots of a polynomial, computed on the host by NumPy; waits for the GPU.
 
-    The result is complex if any root is.
+    The result is complex if any root is complex.
     """
     x = _coefficients("roots", p)
     found = host.load_numpy().roots(x.tolist())
@@ -185,16 +182,15 @@ def roots(p: Operand) -> Tensor:
 
 
 def poly(seq_of_zeros: Operand) -> Any:
-    """Monic polynomial with the given roots, or the characteristic polynomial of a matrix.
+    """Return the monic polynomial with the given roots, or a matrix's characteristic polynomial.
 
-    Without roots it is the number 1.0.
-
-    Complex roots are read; if they are in conjugate pairs, the coefficients are real.
+    Without roots, the result is the number 1.0. Complex roots are read; if they are in conjugate
+    pairs, the coefficients are real.
 
     Raises
     ------
     ShapeError
-        If it is neither a vector nor a square matrix.
+        If the argument is neither a vector nor a square matrix.
     """
     x = tensor_of(seq_of_zeros, "poly")
     if x.ndim == 2 and x.shape[0] == x.shape[1]:
@@ -232,9 +228,9 @@ class poly1d:  # noqa: N801 - NumPy's name
         The coefficients from the highest power to the lowest, or another polynomial. Leading zeros
         are removed, for which a tensor is read.
     r : bool
-        Whether these are the roots of the polynomial.
+        Whether `c_or_r` are the roots of the polynomial.
     variable : str, optional
-        The name of the variable in print; "x" by default.
+        The name of the variable when printed; "x" by default.
 
     Attributes
     ----------
@@ -357,7 +353,7 @@ class poly1d:  # noqa: N801 - NumPy's name
         return _in_two_lines(self._terms())
 
     def _terms(self) -> str:
-        """The terms in one line, powers as ``**``."""
+        """Return the terms in one line, with powers as ``**``."""
         found = ""
         for power, value in zip(range(self.o, -1, -1), self.coeffs.tolist(), strict=True):
             number = _shown(value)
@@ -370,7 +366,7 @@ class poly1d:  # noqa: N801 - NumPy's name
 
 
 def _shown(value: complex) -> str:
-    """A coefficient to four digits."""
+    """Format a coefficient with four significant digits."""
     if not isinstance(value, complex):
         return f"{value:.4g}"
     if not value.imag:
@@ -382,7 +378,7 @@ MOST_COLUMNS = 70
 
 
 def _in_two_lines(terms: str) -> str:
-    """Powers above the line, which goes on below where it would be too long."""
+    """Move the exponents to a line above the terms, and break lines at `MOST_COLUMNS`."""
     parts = re.split(r"\*\*(\d+)", terms)
     lines: list[tuple[str, str]] = []
     above = below = ""

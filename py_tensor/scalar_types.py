@@ -100,7 +100,7 @@ class str_(character):  # noqa: N801
 
 
 class bytes_(character):  # noqa: N801
-    """Text; not supported in tensors."""
+    """Bytes; not supported in tensors."""
 
 
 class void(flexible):  # noqa: N801

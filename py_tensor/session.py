@@ -81,7 +81,7 @@ def device_info(device: str | Device | None = None) -> DeviceInfo:
 
 
 def _revived() -> bool:
-    """Whether there is a GPU device; requests a new one if it was lost."""
+    """Return whether there is a GPU device; request a new one if it was lost."""
     from py_tensor.backend.webgpu import WebGPU
 
     backend = GPU_DEVICE.backend
@@ -130,7 +130,7 @@ _keeping: dict[tuple[str, int], bool] = {}
 
 
 def _keeps_subnormals(device: Device) -> bool:
-    """Whether arithmetic preserves subnormal numbers."""
+    """Return whether arithmetic preserves subnormal numbers."""
     key = device.name, int(device.backend.info().get("generation", 0))
     if key not in _keeping:
         x = tensor([1e-40], dtype=dtypes.float32, device=device)
@@ -151,12 +151,12 @@ def set_default_dtype(dtype: object) -> None:
     Parameters
     ----------
     dtype
-        float32, the initial value, or float64. The complex dtype follows it.
+        float32, the initial value, or float64. The default complex dtype changes with it.
 
     Raises
     ------
     DTypeError
-        For another dtype, and for float64 if the default device is a GPU.
+        If the dtype is neither float32 nor float64, or is float64 and the default device is a GPU.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def empty_cache() -> None:
 def synchronize() -> None:
     """Wait until the default device has finished all submitted work.
 
-    Submits the pending results of live tensors if any of them checks indices.
+    Pending results of live tensors are submitted if any of them checks indices.
 
     Raises
     ------
@@ -217,7 +217,7 @@ async def synchronize_async() -> None:
 
 
 def _with_checks(device: Device) -> Backend:
-    """The backend of a device, after submitting pending results that check indices."""
+    """Return the backend of a device, after submitting pending results that check indices."""
     if device.has_checks:
         device.flush()
     return device.backend

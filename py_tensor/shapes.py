@@ -14,12 +14,12 @@ MAX_RANK = 64  # as in NumPy; of a tensor, and of the iteration space of one ker
 
 
 def size_of(shape: Shape) -> int:
-    """The number of elements."""
+    """Return the number of elements."""
     return math.prod(shape)
 
 
 def row_major(shape: Shape) -> tuple[int, ...]:
-    """The strides, in elements, of a contiguous tensor."""
+    """Return the strides, in elements, of a contiguous tensor."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * shape[axis + 1]
@@ -27,7 +27,7 @@ def row_major(shape: Shape) -> tuple[int, ...]:
 
 
 def parse_shape(op: str, shape: object) -> Shape:
-    """A shape from an int or a sequence of ints, all of them non-negative."""
+    """Return a shape from an int or a sequence of ints, all of them non-negative."""
     sizes = parse_sizes(op, shape)
     if any(n < 0 for n in sizes):
         raise ShapeError(f"{op}: negative size in shape {sizes}")
@@ -35,7 +35,7 @@ def parse_shape(op: str, shape: object) -> Shape:
 
 
 def parse_sizes(op: str, shape: object) -> Shape:
-    """The sizes of a reshape, where -1 stands for the remaining elements."""
+    """Return the sizes of a reshape, where -1 stands for the remaining elements."""
     try:
         return tuple(map(as_index, _listed(shape)))
     except TypeError:
@@ -43,14 +43,14 @@ def parse_sizes(op: str, shape: object) -> Shape:
 
 
 def _listed(given: Any) -> Sequence[Any]:
-    """One or several unchecked sizes or axes, as a sequence."""
+    """Return one or several unchecked sizes or axes, as a sequence."""
     if hasattr(given, "tolist"):  # an array, or a tensor, which this reads
         given = given.tolist()
     return cast("Sequence[Any]", given) if isinstance(given, Sequence) else (given,)
 
 
 def check_rank(op: str, shape: Shape) -> Shape:
-    """The shape itself, if it has at most `MAX_RANK` axes."""
+    """Return the shape itself, if it has at most `MAX_RANK` axes."""
     if len(shape) > MAX_RANK:
         raise ShapeError(
             f"{op}: shape {shape} has {len(shape)} axes; at most {MAX_RANK} are supported"
@@ -59,7 +59,7 @@ def check_rank(op: str, shape: Shape) -> Shape:
 
 
 def broadcast(op: str, *shapes: Shape) -> Shape:
-    """The shape to which all `shapes` broadcast.
+    """Return the shape to which all `shapes` broadcast.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def broadcast(op: str, *shapes: Shape) -> Shape:
 
 
 def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
-    """An error diagram of two of the shapes that do not match at `axis` (negative)."""
+    """Return an error diagram of two of the shapes that do not match at `axis` (negative)."""
     sized = [s for s in shapes if len(s) >= -axis and s[axis] != 1]
     first = sized[0]
     second = next(s for s in sized if s[axis] != first[axis])
@@ -101,12 +101,12 @@ def _broadcast_message(op: str, shapes: Sequence[Shape], axis: int) -> str:
 
 
 def axes_of(rank: int) -> str:
-    """A number of axes, in words."""
+    """Return a number of axes, in words."""
     return "1 axis" if rank == 1 else f"{rank} axes"
 
 
 def joined(op: str, shapes: Sequence[Shape], axis: int) -> Shape:
-    """The shape of tensors concatenated along an axis.
+    """Return the shape of tensors concatenated along an axis.
 
     Raises
     ------
@@ -160,17 +160,17 @@ def check_axes(op: str, axes: object, rank: int) -> None:
 
 
 def reduced(shape: Shape, axes: tuple[int, ...]) -> Shape:
-    """The shape after a reduction that keeps its axes as length 1."""
+    """Return the shape after a reduction that keeps its axes as length 1."""
     return tuple(1 if axis in axes else n for axis, n in enumerate(shape))
 
 
 def dropped(shape: Shape, axes: tuple[int, ...]) -> Shape:
-    """The shape without the given axes."""
+    """Return the shape without the given axes."""
     return tuple(n for axis, n in enumerate(shape) if axis not in axes)
 
 
 def resolve_reshape(op: str, shape: Shape, target: Shape) -> Shape:
-    """`target` with a -1 replaced by the size that preserves the number of elements of `shape`."""
+    """Return `target` with -1 replaced by the size that preserves the number of elements."""
     size = size_of(shape)
     unknown = target.count(-1)
     known = math.prod(n for n in target if n != -1)

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
+from numbers import Complex, Integral, Real
 from operator import index as as_index
 from threading import RLock
 from types import GenericAlias
@@ -132,7 +135,7 @@ class View:
 
     @property
     def can_be_writeable(self) -> bool:
-        """Whether its memory is writeable and no element occurs twice."""
+        """Whether the memory is writeable and no element occurs twice."""
         return self.owner.writeable and self.layout.is_injective
 
     def release(self, tensor: Tensor) -> bool:
@@ -169,7 +172,7 @@ class Tensor(Methods):
     _node: Node  # unset for a view after a write to its base
 
     def __class_getitem__(cls, item: Any) -> GenericAlias:
-        """For annotations such as ``ndarray[Any, dtype]``."""
+        """Return a type for annotations such as ``ndarray[Any, dtype]``."""
         return GenericAlias(cls, item)
 
     def __init__(
@@ -182,7 +185,7 @@ class Tensor(Methods):
         order: str | None = None,
     ) -> None:
         node: Any = shape
-        # In this order, an interrupt between the two loses a buffer; in the other, a result.
+        # In this order, an interrupt in between leaks a buffer; in the other, it loses a result.
         try:
             node.taken += 1
         except AttributeError:
@@ -207,11 +210,23 @@ class Tensor(Methods):
 
     if not TYPE_CHECKING:
 
+        @property
+        def __class__(self) -> type:
+            """`Tensor`; for a scalar a subclass that is registered as a number.
+
+            As in NumPy, ``isinstance(x.mean(), Real)`` and ``isinstance(x.argmax(), Integral)``.
+            """
+            if self._alias is None:  # `is_scalar`, without a call
+                meta = self._node.meta
+                if not meta.shape:
+                    return _scalar_class(meta.dtype)
+            return Tensor
+
         def __getattr__(self, name: str) -> Any:
             """Return the node of a view after a write; raise with a hint for an unknown name."""
             if name == "_node" and type(self._alias) is View:
                 return self._made_current(self._alias)
-            if name in ("_alias", "_node"):  # of a tensor that an error left half made
+            if name in ("_alias", "_node"):  # an error left the tensor incomplete
                 raise AttributeError(name)
             kinds = _OF_SCALARS.get(name)
             if kinds is not None and self.dtype.kind in kinds and self.is_scalar:
@@ -226,7 +241,7 @@ class Tensor(Methods):
     # -- Views, and writing ---------------------------------------------------------------------
 
     def _owner(self) -> Owner:
-        """The record of the views of a tensor that is not a view."""
+        """Return the record of the views of a tensor that is not a view."""
         if self._alias is None:
             with _WRITING:
                 self._alias = self._alias or Owner()
@@ -250,7 +265,7 @@ class Tensor(Methods):
     def _view_by(
         self, layout: Layout, *, writeable: bool = True, part: Elementwise | None = None
     ) -> Tensor:
-        """A view of this tensor's memory; for a scalar, which never changes, its value.
+        """Return a view of this tensor's memory; for a scalar, which never changes, its value.
 
         With a `part`, a view of the real or the imaginary parts of complex elements. If this tensor
         is a view as another dtype, the result is a read-only copy.
@@ -272,7 +287,7 @@ class Tensor(Methods):
         return Tensor(_seen(seen, layout, part))._as_view(view, seen)
 
     def _view_bits(self, dtype: DType) -> Tensor:
-        """A view of this tensor's memory as elements of another dtype of the same size.
+        """Return a view of this tensor's memory as elements of another dtype of the same size.
 
         For the parts of complex elements, and for a scalar, it is a copy.
         """
@@ -300,8 +315,12 @@ class Tensor(Methods):
     def _element(self, place: int) -> Tensor:
         """Return the element at a flat index of the memory, as a scalar."""
         alias = self._alias
-        node = alias.base._node if type(alias) is View else self._node
+        base = alias.base if type(alias) is View else self
+        node = base._node
         whole = node.meta
+        if node.storage is None and whole.device.should_copy(node):
+            base._replace(lambda view: bind(COPY, (view,)))
+            node = base._node
         plain = type(alias) is not View or alias.part is None
         if plain and (found := whole.device.element(node, place)) is not None:
             return Tensor(found)
@@ -314,8 +333,34 @@ class Tensor(Methods):
             return Tensor(bind(alias.part, (node,)))
         return Tensor(_apart(node))
 
+    def _known_index(self) -> int | None:
+        """Return the integer of a scalar that can be read without waiting; None for others."""
+        if self._alias is not None:
+            return None
+        node = self._node
+        meta = node.meta
+        if meta.shape or meta.dtype.kind not in "iu" or not meta.device.knows(node):
+            return None
+        return int(node.storage)
+
+    def _selected(self, key: tuple[Any, ...]) -> Tensor | None:
+        """Return the elements that a key of arrays selects, if the device computes them at once."""
+        alias = self._alias
+        if type(alias) is View and alias.part is not None:
+            return None
+        node = alias.base._node if type(alias) is View else self._node
+        parts: list[Any] = []
+        for part in key:
+            if isinstance(part, Tensor):
+                part = part._node
+                if not part.meta.device.knows(part):
+                    return None
+            parts.append(part)
+        found = node.meta.device.select(node, self._layout, tuple(parts))
+        return None if found is None else Tensor(found)
+
     def _assign_element(self, place: int, value: Any) -> bool:
-        """Write a value at a flat index of the memory, in place if it can; whether it did."""
+        """Write a value in place at a flat index of the memory, and return True, if possible."""
         alias = self._alias
         base = self
         if type(alias) is View:
@@ -332,7 +377,7 @@ class Tensor(Methods):
         return node.meta.device.assign(node, place, given)
 
     def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:
-        """The result of `read` on this tensor, as a view whose layout `find` returns."""
+        """Return the result of `read` on this tensor, as a view whose layout `find` returns."""
         alias = self._alias
         base = alias.base if type(alias) is View else self
         writeable = alias is None or alias.writeable
@@ -373,7 +418,7 @@ class Tensor(Methods):
         """Record the node that `make` creates from this tensor's node, and pass it to `take`.
 
         Recording may wait for memory, and other tasks and threads may write to the tensor
-        meanwhile. The node is then made again, so `take` always gets one of the current node.
+        meanwhile. The node is then made again, so that `take` gets one made from the current node.
         """
         while True:
             before = self._node
@@ -406,7 +451,7 @@ class Tensor(Methods):
                 return
             if self._node.op is COPY:
                 raise TypeError(f"{op}: a scalar is read-only; x[i, ...] is a writable view")
-            self._owner()  # what an op made is an array from now on
+            self._owner()  # a result of an op becomes an array
         elif not alias.writeable:
             raise ValueError(f"{op}: the tensor is read-only; copy it")
 
@@ -418,7 +463,7 @@ class Tensor(Methods):
         Raises
         ------
         MemoryError
-            For a part of a tensor that is larger than any buffer, so that the whole is unreadable.
+            If the tensor is larger than any buffer, so that a part of it cannot be assigned.
         """
         if not layout.size:
             return
@@ -457,10 +502,10 @@ class Tensor(Methods):
             if old.taken == old.dropped:
                 old.meta.device.forget(old)
 
-        if self._alias is not None:  # so that views keep nothing of what is written over
+        if self._alias is not None:  # so that views keep no overwritten elements alive
             with _WRITING:
                 self._forget_views()
-        # What is computed for room meanwhile is the old node.
+        # If the device computes pending nodes meanwhile, to free memory, it computes the old node.
         self._record(make, take, replacing=True)
 
     def _forget_views(self) -> None:
@@ -474,7 +519,7 @@ class Tensor(Methods):
             current.pop(number, None)  # last, so that an interrupt leaves no view with an old node
 
     def _is_at(self, x: Tensor, layout: Layout) -> bool:
-        """Whether it is the view of x's memory at a layout, so that assigning it has no effect."""
+        """Return whether this is the view of x's memory at a layout: assigning it has no effect."""
         alias = self._alias
         if type(alias) is not View or alias.find is not None:
             return False
@@ -519,7 +564,7 @@ class Tensor(Methods):
         return copied
 
     def _copy_or_scalar(self) -> Tensor:
-        """A copy, which is a scalar if it is 0-d."""
+        """Return a copy, which is a scalar if it is 0-d."""
         return Tensor(_apart(self._node))
 
     # -- Attributes -----------------------------------------------------------------------------
@@ -610,7 +655,7 @@ class Tensor(Methods):
         return self
 
     def _to_read(self) -> Node:
-        """A node with this tensor's elements, contiguous, for a read."""
+        """Return a node with this tensor's elements, contiguous, for a read."""
         node = self._node
         if node.meta.size == 0:
             return node
@@ -623,7 +668,7 @@ class Tensor(Methods):
         return node
 
     def _source(self) -> tuple[Node, Layout | None]:
-        """The node to read for this tensor's elements, and their layout in it.
+        """Return the node to read for this tensor's elements, and their layout in it.
 
         None means all of the node's elements in order. A small node is read as a whole, because the
         host keeps a copy of it.
@@ -631,7 +676,7 @@ class Tensor(Methods):
         return _part_of_small(self._node) or (self._to_read(), None)
 
     def _stored(self) -> tuple[Node, Layout | None]:
-        """`_source`, computed."""
+        """Return `_source`, computed."""
         node, layout = self._source()
         device = node.meta.device
         if node.meta.size and (node.storage is None or device.has_checks):
@@ -639,7 +684,7 @@ class Tensor(Methods):
         return node, layout
 
     def _read(self) -> memoryview:
-        """The elements as bytes, waiting for the GPU."""
+        """Return the elements as bytes, waiting for the GPU."""
         node = self._node
         if node.storage is not None and node.meta.size and not node.meta.device.has_checks:
             return node.meta.device.backend.read(node)
@@ -728,7 +773,7 @@ class Tensor(Methods):
         node = self._node
         if node.storage is None and isinstance(node.op, Elementwise) and node.op.decide is not None:
             numbers = [number for x in node.inputs for number in _numbers(x)]
-            if len(numbers) == len(node.inputs):  # a comparison of what the host can know
+            if len(numbers) == len(node.inputs):  # all elements are known to the host
                 return node.op.decide(*numbers)
         return bool(self.item())
 
@@ -760,7 +805,7 @@ class Tensor(Methods):
         return self.item()
 
     def _real(self, kind: str) -> Any:
-        """The only element; for a complex one its real part, as in NumPy."""
+        """Return the only element; for a complex one its real part, as in NumPy."""
         if self.dtype.kind == "c":
             warn_of_loss(self.dtype, real_of(self.dtype))
         return self._scalar(kind).real
@@ -770,7 +815,7 @@ class Tensor(Methods):
 
     def __buffer__(self, flags: int) -> memoryview:
         """Return the elements, read-only and contiguous, for `memoryview(x)` (Python 3.12+)."""
-        if not self.size and self.ndim > 1:  # which a memoryview cannot say; NumPy asks __array__
+        if not self.size and self.ndim > 1:  # unsupported by memoryview; NumPy uses __array__
             raise BufferError(f"a tensor of shape {self.shape} has no elements for a memoryview")
         if self.dtype.typecode == "e" or self.dtype.kind == "c":
             raise BufferError(f"a memoryview does not support {self.dtype}; use x.numpy()")
@@ -810,19 +855,43 @@ class Tensor(Methods):
         return of_function(function, args, options)
 
 
+@cache
+def _scalar_class(dtype: DType) -> type:
+    """Return the class of a dtype's scalars for `isinstance`: a subclass of Tensor.
+
+    It is registered with the abstract classes of `numbers`, as NumPy's scalar types are. No object
+    is of this type: calling the class creates a scalar tensor.
+    """
+
+    def new(cls: object, value: object = 0) -> object:
+        return dtype(value)
+
+    made = type(dtype.name, (Tensor,), {"__module__": "py_tensor", "__slots__": (), "__new__": new})
+    number: Any = {"i": Integral, "u": Integral, "f": Real, "c": Complex}.get(dtype.kind)
+    if number is not None:
+        number.register(made)
+    return made
+
+
 _told_of_copies = False
 
 
 def _tell_of_copies() -> None:
-    """Warn, once per process, that NumPy computes with a copy of a tensor."""
+    """Warn, once per process, that NumPy computes with a copy of a tensor.
+
+    The warning names the line that called NumPy.
+    """
     global _told_of_copies
     if not _told_of_copies:
         _told_of_copies = True
+        level, frame = 3, sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        while frame and frame.f_globals.get("__name__", "").startswith(("numpy.", "py_tensor.")):
+            level, frame = level + 1, frame.f_back
         warn(
             "NumPy works on a copy of the tensor in host memory;"
             " use x.numpy() for an explicit copy. This warning is shown once",
             HostCopyWarning,
-            stacklevel=3,
+            stacklevel=level,
         )
 
 
@@ -892,7 +961,7 @@ class Flags:
 
 
 def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: None) -> Node:
-    """The node of ``pt.ndarray(shape, dtype)``: zeros, although NumPy's is uninitialized."""
+    """Return the node of ``pt.ndarray(shape, dtype)``: zeros, although NumPy's is uninitialized."""
     if buffer is not None or strides is not None:
         raise TypeError("ndarray: buffer and strides are not supported; use pt.frombuffer")
     check_order("ndarray", order, "CF")
@@ -909,7 +978,7 @@ def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: Non
 
 
 def _apart(node: Node) -> Node:
-    """The same elements, copied if they are a part of a larger buffer that would be kept alive."""
+    """Return the same elements, copied if they are a part of a larger buffer."""
     if node.op.reads_by_map and bottom(node).meta.size > node.meta.size > 0:
         return bind(COPY, (node,))
     return node
@@ -920,7 +989,7 @@ _views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...] | No
 
 
 def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
-    """The elements of a node at a layout of its flat indices, or a part of each."""
+    """Return the elements of a node at a layout of its flat indices, or a part of each."""
     if part is not None:
         return _made_of(part, _seen(node, layout))
     key = node.meta, layout.shape, layout.strides, layout.offset
@@ -934,7 +1003,7 @@ def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
 
 
 def _made_of(part: Elementwise, node: Node) -> Node:
-    """The result of an op with one operand on a node, which may have no elements."""
+    """Return the result of an op with one operand on a node, which may have no elements."""
     meta = node.meta
     if meta.size:
         return bind(part, (node,))
@@ -942,7 +1011,7 @@ def _made_of(part: Elementwise, node: Node) -> Node:
 
 
 def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | None) -> Node:
-    """The elements to write so that `value` becomes a part of them, or their bits.
+    """Return the elements to write so that `value` becomes a part of them, or their bits.
 
     The other part of complex elements is unchanged.
     """
@@ -978,12 +1047,12 @@ def _nest(flat: list[Any], shape: Shape) -> Any:
 
 
 def _empty(shape: Shape) -> list[Any]:
-    """Nested lists for a shape without elements."""
+    """Return nested lists for a shape without elements."""
     return [_empty(shape[1:]) for _ in range(shape[0])] if len(shape) > 1 else []
 
 
 def _numbers(node: Node) -> list[Any]:
-    """The element of a node that is a constant or one element of a small tensor; else empty."""
+    """Return the element of a constant or of one element of a small tensor as a list; else []."""
     dtype, device = node.meta.dtype, node.meta.device
     if node.op.constant:
         return values_of(dtype.bytes_of(node.attrs), dtype)
@@ -997,14 +1066,14 @@ def _numbers(node: Node) -> list[Any]:
 
 
 def _bytes_known(node: Node) -> memoryview | None:
-    """The bytes of a constant; None if the read has indices to check, and so computes it."""
+    """Return the bytes of a constant; None if the read has indices to check, and so computes it."""
     if not node.op.constant or node.storage is not None or node.meta.device.has_checks:
         return None
     return node.meta.dtype.bytes_of(node.attrs)
 
 
 def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
-    """A small node that is or will be stored, and the part of it that a pending node copies."""
+    """Return a small node that is or will be stored, and the part of it that a node copies."""
     if node.storage is None and node.op is COPY:
         node = node.inputs[0]
     if node.storage is not None or not node.op.reads_by_map or not node.meta.size:
@@ -1067,7 +1136,7 @@ def convert_by(convert: Convert) -> None:
 def tensor_of(
     x: Any, op: str, *, dtype: DType | None = None, device: Device | None = None
 ) -> Tensor:
-    """Convert an operand to a tensor; a tensor is returned itself unless it must be converted.
+    """Convert an operand to a tensor; a tensor is returned unchanged unless it must be converted.
 
     Ops convert operands only through this function. Errors name `op`.
     """

@@ -45,7 +45,7 @@ def _read(value: Any) -> Any:
 
 def _numpys(name: str, doc: str) -> Assertion:
     def assertion(*args: Any, **options: Any) -> Any:
-        __tracebackhide__ = True  # of pytest: it shows where this was called
+        __tracebackhide__ = True  # pytest then shows the caller
         host.load_numpy()
         from numpy import testing
 
@@ -73,7 +73,7 @@ assert_almost_equal = _numpys(
     "Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 7.",
 )
 assert_approx_equal = _numpys(
-    "assert_approx_equal", "Raise AssertionError unless so many significant digits are equal."
+    "assert_approx_equal", "Raise AssertionError unless `significant` digits are equal."
 )
 assert_array_almost_equal = _numpys(
     "assert_array_almost_equal",
@@ -96,7 +96,7 @@ assert_string_equal = _numpys(
 
 
 def assert_(val: Any, msg: Any = "") -> None:
-    """Raise AssertionError unless `val` is true, with `python -O` as well.
+    """Raise AssertionError unless `val` is true, also with `python -O`.
 
     Parameters
     ----------

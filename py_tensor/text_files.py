@@ -107,7 +107,7 @@ def _write(text: str, fname: Any, encoding: str) -> None:
         return
     try:
         fname.write(text)
-    except TypeError:  # a file of bytes
+    except TypeError:  # a binary file
         fname.write(text.encode(encoding))
 
 
@@ -158,13 +158,13 @@ def loadtxt(
     ndmin : {0, 1, 2}
         The minimum number of axes; axes of length 1 are removed otherwise.
     encoding : str, optional
-        Of the file.
+        The encoding of the file.
     max_rows : int, optional
         The number of rows to read.
     quotechar
         Must be None: quoted numbers are not supported.
     like
-        Changes nothing.
+        Accepted; has no effect.
     device : {"webgpu", "cpu"}, optional
 
     Raises
@@ -181,7 +181,7 @@ def loadtxt(
     """
     if quotechar is not None:
         raise ValueError(f"loadtxt: quotechar must be None, not {quotechar!r}")
-    own, marks = dtypes.parse(dtype), _marks(comments)
+    own, marks = dtypes.parse(dtype), _marks("loadtxt", comments)
     columns = _columns(usecols)
     with _lines(fname, encoding) as lines:
         rows = (_words(line, marks, delimiter) for line in islice(lines, skiprows, None))
@@ -190,13 +190,16 @@ def loadtxt(
     values: list[Any] = []
     for at, row in enumerate(found):
         if columns is None and len(row) != width:
-            raise ValueError(f"loadtxt: {len(row)} columns in row {at}, but {width} before it")
+            raise ValueError(
+                f"loadtxt: row {at} has {len(row)} columns, but earlier ones have {width}"
+            )
         values += _numbers("loadtxt", row, at, columns, own, converters)
     if not found:
         warn(f"loadtxt: no numbers in {fname!r}", UserWarning, stacklevel=2)
     count = len(columns) if columns is not None else width
     x = tensor_of(values, "loadtxt", dtype=own, device=cast("Any", device))
-    return _shaped(reshape(x, (len(found), count) if found else (0,)), ndmin, unpack)
+    shaped = reshape(x, (len(found), count) if found else (0,))
+    return _shaped("loadtxt", shaped, ndmin, unpack)
 
 
 def genfromtxt(
@@ -261,7 +264,8 @@ def genfromtxt(
     Raises
     ------
     ValueError
-        For such lines, and for text that is not a number unless `loose`.
+        If `invalid_raise` is True and a line has a wrong number of columns, or if `loose` is False
+        and text is not a number.
     DTypeError
         If `names` or `usemask` is used.
     """
@@ -269,7 +273,7 @@ def genfromtxt(
         raise DTypeError("genfromtxt: names and usemask are not supported")
     if skip_footer and max_rows is not None:
         raise ValueError("genfromtxt: takes either skip_footer or max_rows, not both")
-    marks, columns = _marks(comments), _columns(usecols)
+    marks, columns = _marks("genfromtxt", comments), _columns(usecols)
     with _lines(fname, encoding) as lines:
         rows = (_fields(line, marks, delimiter) for line in islice(lines, skip_header, None))
         found = [*islice(filter(None, rows), max_rows)]
@@ -307,7 +311,7 @@ def genfromtxt(
                 values.append(fill)
     x = tensor_of(values, "genfromtxt", dtype=own, device=cast("Any", device))
     shaped = reshape(x, (len(found), len(kept)) if found else (0,))
-    return _shaped(shaped, ndmin, bool(unpack))
+    return _shaped("genfromtxt", shaped, ndmin, bool(unpack))
 
 
 def fromstring(
@@ -329,7 +333,7 @@ def fromstring(
     sep : str
         The separator between numbers, in addition to white space.
     like
-        Changes nothing.
+        Accepted; has no effect.
     device : {"webgpu", "cpu"}, optional
 
     Raises
@@ -355,7 +359,7 @@ def fromstring(
 
 
 def _lines(fname: Any, encoding: str | None) -> Any:
-    """A context manager for the lines of a file, or of an iterable of lines."""
+    """Return a context manager for the lines of a file, or of an iterable of lines."""
     if isinstance(fname, str | os.PathLike):
         return closing(_opened(os.fspath(fname), "rt", encoding))
     return nullcontext(_decoded(fname, encoding or "latin1"))
@@ -366,10 +370,10 @@ def _decoded(lines: Iterable[str | bytes], encoding: str) -> Iterator[str]:
         yield line.decode(encoding) if isinstance(line, bytes) else line
 
 
-def _marks(comments: str | Sequence[str] | None) -> tuple[str, ...]:
+def _marks(op: str, comments: str | Sequence[str] | None) -> tuple[str, ...]:
     marks = (comments,) if isinstance(comments, str) else tuple(comments or ())
     if "" in marks:
-        raise ValueError("loadtxt: comments must not be empty; use None for no comments")
+        raise ValueError(f"{op}: comments must not be empty; use None for no comments")
     return marks
 
 
@@ -393,7 +397,7 @@ def _words(line: str, marks: tuple[str, ...], delimiter: str | None) -> list[str
 def _fields(
     line: str, marks: tuple[str, ...], delimiter: str | int | Sequence[int] | None
 ) -> list[str]:
-    """Words separated by a delimiter, or pieces of fixed widths."""
+    """Return words separated by a delimiter, or pieces of fixed widths."""
     if delimiter is None or isinstance(delimiter, str):
         text = _without_comment(line, marks).strip(" \r\n")
         return text.split(delimiter) if text else []
@@ -428,7 +432,7 @@ def _numbers(
     dtype: DType,
     converters: dict[int, Converter] | Converter | None,
 ) -> list[Any]:
-    """The numbers in a row, or in some of its columns."""
+    """Return the numbers in a row, or in some of its columns."""
     plain = _converter(dtype)
     own = converters if callable(converters) else None
     named = cast("dict[int, Converter]", converters if isinstance(converters, dict) else {})
@@ -467,7 +471,7 @@ def _filling(given: Any, place: int, column: int, dtype: DType) -> Any:
 
 
 def _least(rows: list[list[str]], columns: Iterable[int]) -> DType:
-    """The smallest default dtype that holds all numbers of a file."""
+    """Return the smallest default dtype that holds all numbers of a file."""
     words = [row[column] for column in columns for row in rows]
     found = [word.strip().lower() for word in words if word.strip()]
     if found and all(word in ("true", "false") for word in found):
@@ -483,10 +487,10 @@ def _least(rows: list[list[str]], columns: Iterable[int]) -> DType:
     raise DTypeError("genfromtxt: some text is not a number; pass a dtype to read it as missing")
 
 
-def _shaped(x: Tensor, ndmin: int, unpack: bool) -> Tensor:
+def _shaped(op: str, x: Tensor, ndmin: int, unpack: bool) -> Tensor:
     """Remove axes of size 1, down to `ndmin` axes, and transpose if requested."""
     if ndmin not in (0, 1, 2):
-        raise ValueError(f"ndmin must be 0, 1 or 2, not {ndmin!r}")
+        raise ValueError(f"{op}: ndmin must be 0, 1 or 2, not {ndmin!r}")
     if x.ndim > ndmin:
         x = reshape(x, tuple(n for n in x.shape if n != 1))
     if x.ndim < ndmin:

@@ -1,8 +1,8 @@
-"""Types: NumPy's names for those of arrays, and the methods that definitions put on Tensor.
+"""NumPy's names for array types, and the methods that definitions install on Tensor.
 
-`Tensor` inherits from `Methods` where a type checker reads it, and from object where it runs.
-Elementwise ops stand in a class `Methods` of the module that defines them.
-tests/unit/test_typing.py compares both with what is installed, names and signatures.
+`Tensor` inherits from `Methods` for type checkers, and from object at run time. Elementwise ops are
+declared in a class `Methods` of the module that defines them. tests/unit/test_typing.py compares
+names and signatures with those that are installed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         rounding.Methods,
         transcendental.Methods,
     ):
-        """Those that are listed beside their definitions."""
+        """The methods of elementwise ops, declared in the modules that define the ops."""
 else:
     Elementwise = object
 
@@ -39,7 +39,7 @@ ArrayLike = DTypeLike = Any
 
 
 class Methods(Elementwise):
-    """What `install` adds to the class; each is documented at its public function."""
+    """The methods that `install` adds to `Tensor`, documented at the functions of the same name."""
 
     # -- Operators ------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ __all__ = ["Control", "Interaction", "button", "checkbox", "choice", "interact",
 T = TypeVar("T")
 Real = int | float
 Function = Callable[..., Any]
-_FIRST: Any = object()  # stands for the first option
+_FIRST: Any = object()  # a default that means the first option
 
 KEPT = 200
 """The number of most recently shown controls that stay alive without other references."""
@@ -53,12 +53,12 @@ def __dir__() -> list[str]:
 
 
 class _Target(Widget):
-    """What is called as controls move, and has outputs below them.
+    """A control or interaction: calls functions when controls change, and shows their outputs.
 
     Attributes
     ----------
     id : int
-        By which the page knows it.
+        The number that identifies it on the page.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class _Target(Widget):
         _known[self.id] = self
 
     def bundle(self) -> Bundle:
-        self._outputs = Outputs()  # below the place where it is shown now
+        self._outputs = Outputs()  # new outputs, below the widget's new place
         _kept[self.id] = self
         _kept.move_to_end(self.id)
         while len(_kept) > KEPT:
@@ -75,11 +75,11 @@ class _Target(Widget):
         return {"kind": "controls"}
 
     def _calls(self) -> Iterator[Callable[[], Any]]:
-        """What is to be called."""
+        """Return the calls to make."""
         raise NotImplementedError
 
     async def run(self) -> None:
-        """Call the functions; what they show and register replaces what they did before."""
+        """Call the functions; their displays and registrations replace those of the last call."""
         itself = ("call", self.id)
         forget(itself)
         token = owner.set(itself)
@@ -104,7 +104,7 @@ class Control(_Target, Generic[T]):
     Attributes
     ----------
     label : str
-        What stands beside it.
+        The text beside the control.
     """
 
     def __init__(self, label: Any, sent: Any, form: Bundle, parse: Callable[[Any], T]) -> None:
@@ -114,7 +114,7 @@ class Control(_Target, Generic[T]):
         self.label = label
         self._form = form
         self._parse = parse
-        self._sent = sent  # the value as the page knows it
+        self._sent = sent  # the value in the page's form
         self._value = parse(sent)
         self._functions: list[tuple[Function, Owner | None]] = []
         self._interactions: WeakValueDictionary[int, Interaction] = WeakValueDictionary()
@@ -125,15 +125,15 @@ class Control(_Target, Generic[T]):
         return self._value
 
     def on_change(self, function: Callable[[T], Any]) -> Callable[[T], Any]:
-        """Call ``function(value)`` after each change.
+        """Register a function that is called with the value after each change.
 
         It runs when no input is running. If several changes happen while it runs or waits, only the
         last one is used. Its printed output, displays and return value are shown below the control
         and replace those of the previous call.
 
-        What a cell of the page's editor registered is dropped when the cell runs again or its
-        output is cleared; what a function of `interact` or `on_change` registered, when that is
-        called again.
+        A function registered by a cell of the page's editor is dropped when the cell runs again or
+        its output is cleared. A function registered by a function of `interact` or `on_change` is
+        dropped when the latter is called again.
 
         Returns
         -------
@@ -161,15 +161,15 @@ class Control(_Target, Generic[T]):
         return [*self._interactions, *own]
 
     def feed(self, interaction: Interaction) -> None:
-        """Call an interaction at each change, as long as it is shown or named."""
+        """Call an interaction at each change, as long as it is shown or referenced."""
         self._interactions[interaction.id] = interaction
 
     def leave(self, interaction: Interaction) -> None:
-        """Do not call it any more."""
+        """Stop calling an interaction."""
         self._interactions.pop(interaction.id, None)
 
     def forget(self, registrant: Owner) -> None:
-        """Drop the functions that it registered."""
+        """Drop the functions that an input or a call registered."""
         self._functions = [(f, by) for f, by in self._functions if by != registrant]
 
     def _calls(self) -> Iterator[Callable[[], Any]]:
@@ -218,7 +218,7 @@ class Interaction(_Target):
         return super().bundle() | {"target": self.id, "controls": described}
 
     def end(self) -> None:
-        """Stop being called, until it is shown again."""
+        """Disconnect from the controls until the interaction is shown again."""
         self.shown_by = None
         _kept.pop(self.id, None)
         for control in self.controls.values():
@@ -261,7 +261,7 @@ def slider(
     Returns
     -------
     Control
-        Its values are ints if all numbers are, else floats.
+        Its values are ints if all given numbers are ints, else floats.
 
     Raises
     ------
@@ -280,7 +280,7 @@ def slider(
     chosen = step or (1 if is_whole else (stop - start) / 100)
 
     def parse(sent: Any) -> Real:
-        """The nearest value to a number, in decimals: 0.1 + 2 * 0.1 is 0.3."""
+        """Return the nearest value of the slider, rounded to decimals: 0.1 + 2 * 0.1 is 0.3."""
         first, last, by = (
             Decimal(repr(x if is_whole else float(x))) for x in (start, stop, chosen)
         )
@@ -316,7 +316,7 @@ def number(
     Returns
     -------
     Control
-        Its values are ints if all numbers are (``number(value=0)``), else floats
+        Its values are ints if all given numbers are (``number(value=0)``), else floats
         (``number(value=0.0)``).
 
     Raises
@@ -476,7 +476,7 @@ def interact(function: Function | None = None, /, **controls: Any) -> Any:
 
 
 def _control(name: str, value: Any) -> Control[Any]:
-    """A control, or what a value stands for."""
+    """Return a control, or the control that a value is short for."""
     match value:
         case Control():
             return cast("Control[Any]", value)
@@ -498,7 +498,7 @@ def _control(name: str, value: Any) -> Control[Any]:
 def _check_call(function: Function, controls: Mapping[str, Any]) -> None:
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of a builtin: the call itself will tell
+    except (TypeError, ValueError):  # A builtin has no signature; the call itself raises an error.
         return
     try:
         signature.bind(**controls)
@@ -507,7 +507,7 @@ def _check_call(function: Function, controls: Mapping[str, Any]) -> None:
 
 
 def _finish(work: Coroutine[Any, Any, None]) -> None:
-    """Run to its end what has nothing to wait for."""
+    """Run a coroutine to its end; raise WaitError if it waits."""
     try:
         work.send(None)
     except StopIteration:
@@ -520,13 +520,13 @@ def _finish(work: Coroutine[Any, Any, None]) -> None:
 
 
 def changed(number: int, sent: Any) -> list[int] | None:
-    """Set a control; return the numbers of the functions to run, or None if it is gone."""
+    """Set a control; return the numbers of the targets to run, or None for an unknown control."""
     control = _known.get(number)
     return control.take(sent) if isinstance(control, Control) else None
 
 
 def forget(registrant: Owner) -> None:
-    """Drop the functions and interactions of an input or a call whose output is gone."""
+    """Drop the functions and interactions of an input or a call whose output was removed."""
     for target in list(_known.values()):
         if isinstance(target, Control):
             cast("Control[Any]", target).forget(registrant)
@@ -536,7 +536,7 @@ def forget(registrant: Owner) -> None:
 
 
 async def run(number: int) -> None:
-    """Call the function with this number."""
+    """Run the control or interaction with this number."""
     if (target := _known.get(number)) is not None:
         await target.run()
 
@@ -545,7 +545,7 @@ async def run(number: int) -> None:
 
 
 def _check_numbers(name: str, given: Mapping[str, Any]) -> bool:
-    """Whether all that are given are ints."""
+    """Check the numbers; return whether all given ones are ints."""
     there = {what: value for what, value in given.items() if value is not None}
     for what, value in there.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -558,7 +558,7 @@ def _check_numbers(name: str, given: Mapping[str, Any]) -> bool:
 
 
 def _place_of(value: Any, values: Sequence[Any]) -> int | None:
-    """The first place of a value, found by identity where it is an array."""
+    """Return the first index of a value in `values`, or None; arrays are compared by identity."""
     for place, option in enumerate(values):
         has_axes = hasattr(option, "shape") or hasattr(value, "shape")
         if option is value or (not has_axes and option == value):

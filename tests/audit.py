@@ -24,21 +24,21 @@ FOLDER = ROOT / ".cache" / "audit"
 BUILD = ROOT / "web" / "build"
 PIP_AUDIT = "pip-audit==2.10.1"
 SECONDS = 120
-"""So long may a registry take."""
+"""Timeout for a registry's answer."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a registry said.
+    """The answer of a registry.
 
     Attributes
     ----------
     checked
-        How many packages it knows.
+        Number of packages that it knows.
     known
         A line for each vulnerable package.
     unchecked
-        Why some packages, or all, are not checked; empty where all are.
+        Why some or all packages are not checked; empty if all are.
     """
 
     checked: int = 0
@@ -47,7 +47,7 @@ class Found:
 
 
 def call(command: Sequence[str | Path]) -> str:
-    """The standard output of a tool; what fails has none that is JSON."""
+    """Return the standard output of a tool, which is not JSON if the tool fails."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS)
@@ -65,7 +65,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 def of_npm(text: str) -> Found:
-    """What `npm audit --json` wrote."""
+    """Parse the output of `npm audit --json`."""
     report = parsed(text)
     if "vulnerabilities" not in report or "metadata" not in report:
         return Found(unchecked=str(report.get("message") or last_line(text)))
@@ -77,12 +77,12 @@ def of_npm(text: str) -> Found:
 
 
 def title(cause: str | dict[str, Any]) -> str:
-    """Of what npm names as a cause: an advisory, or another vulnerable package."""
+    """Return the title of a cause according to npm: an advisory, or another vulnerable package."""
     return cause if isinstance(cause, str) else f"{cause['title']} ({cause['url']})"
 
 
 def of_python(text: str) -> Found:
-    """What `pip-audit --format json` wrote."""
+    """Parse the output of `pip-audit --format json`."""
     report = parsed(text)
     if "dependencies" not in report:
         return Found(unchecked=last_line(text))
@@ -103,7 +103,7 @@ def last_line(text: str) -> str:
 
 
 def python_packages() -> list[str]:
-    """Those that build the page, and those that it ships, with their versions."""
+    """Return the packages that build the page and those that it ships, with their versions."""
     needs = (BUILD / "requirements.txt").read_text("utf-8")
     source = (BUILD / "build.py").read_text("utf-8")
     micropip = re.search(r'MICROPIP_VERSION = "([^"]+)"', source)
@@ -135,7 +135,7 @@ def ask_python() -> Found:
 
 
 def report(name: str, found: Found) -> bool:
-    """Prints what was found; gives whether nothing is known."""
+    """Print the findings; return whether no vulnerability is known."""
     print(f"{name}: {found.checked} packages checked, {len(found.known)} vulnerable")
     for line in found.known:
         print(f"  {line}")

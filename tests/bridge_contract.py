@@ -115,14 +115,14 @@ class Contract:
             **{"flushes": 1, "dispatches": 1, "compiles": 1}
         }
 
-    def test_slices_go_with_their_slab(self, ready: Driver) -> None:
+    def test_slices_are_destroyed_with_their_slab(self, ready: Driver) -> None:
         fills = [FILL, 1, 0, 512, FILL, 3, 7, 16]
         assert ready.flush(1, [CREATE, 1, 512, 2, *fills], b"", []) >= 1
         assert ready.read(3, 0, 16)[:2] == ("", array("I", [7] * 4).tobytes() + b"\xee" * 48)
         assert ready.flush(2, [DESTROY, 1], b"", []) >= 1
         assert json.loads(ready.call("stats"))["buffers"] == 0
 
-    def test_what_is_not_there_is_destroyed_without_an_error(self, ready: Driver) -> None:
+    def test_destroying_a_missing_buffer_is_not_an_error(self, ready: Driver) -> None:
         assert ready.flush(1, [DESTROY, 5], b"", []) >= 1
         assert ready.call("synchronize") == ""
 
@@ -134,7 +134,7 @@ class Contract:
         assert ready.read(6, 0, 8)[1][:8] == array("I", [5, 5]).tobytes()
 
     def test_a_broken_stream_only_makes_and_destroys(self, ready: Driver) -> None:
-        """What is not submitted is dropped; the buffers are those of a good flush."""
+        """Unsubmitted work is dropped; the buffers are those of a valid flush."""
         assert ready.flush(1, [CREATE, 1, 16, 0, CREATE, 2, 16, 0], b"", []) >= 1
         run = [DISPATCH, 1, 0, 16, 1, 1, 1, 1, 0]  # program 1 takes two buffers
         assert ready.flush(2, [*run, CREATE, 3, 32, 0, DESTROY, 1], bytes(256), [1]) == -1
@@ -143,7 +143,15 @@ class Contract:
         assert (stats["buffers"], stats["bufferBytes"]) == (2, 48)
         [failure] = failures(ready.call("failures"))
         assert failure["flush"] == 2
-        assert "1 buffers for a pipeline of 2" in failure["message"]
+        assert "the pipeline takes 2 buffers, not 1" in failure["message"]
+
+    def test_a_program_must_be_defined(self, ready: Driver) -> None:
+        run = [DISPATCH, 77, 0, 16, 1, 1, 1, 2, 0, 1]
+        stream = [CREATE, 1, 16, 0, CREATE, 2, 16, 0, *run]
+        assert ready.flush(1, stream, bytes(256), [1, 2]) == -1
+        [failure] = failures(ready.call("failures"))
+        assert (failure["flush"], failure["kind"]) == (1, "exception")
+        assert "pipeline 77 is not defined" in failure["message"]
 
     def test_a_buffer_is_not_read_and_written_at_once(self, ready: Driver) -> None:
         make = [CREATE, 1, 16, 0]
@@ -177,7 +185,7 @@ class Contract:
         assert (found["ok"], found["generation"]) == (True, 2)
         assert json.loads(ready.call("stats"))["buffers"] == 0
         make = [CREATE, 3, 16, 0, CREATE, 4, 16, 0, FILL, 3, 0, 16]
-        run = [DISPATCH, 1, 0, 16, 1, 1, 1, 2, 0, 1]  # whose source outlived the device
+        run = [DISPATCH, 1, 0, 16, 1, 1, 1, 2, 0, 1]  # its source outlived the device
         assert ready.flush(3, [*make, *run], bytes(256), [3, 4]) >= 1
         assert ready.call("synchronize") == ""
 
@@ -188,7 +196,7 @@ class Contract:
         assert ready.flush(1, [*make, DISPATCH, 1, 0, 16, 1, 1, 1, 2, 0, 1], bytes(256), [1, 2])
         assert json.loads(ready.call("stats"))["compiles"] == 1
 
-    def test_a_timer_tells_of_each_dispatch(self, ready: Driver) -> None:
+    def test_a_timer_reports_each_dispatch(self, ready: Driver) -> None:
         make = [CREATE, 1, 16, 0, CREATE, 2, 16, 0, FILL, 1, 0, 16]
         assert ready.call("startTimer")
         assert ready.flush(1, [*make, DISPATCH, 1, 0, 16, 1, 1, 1, 2, 0, 1], bytes(256), [1, 2])

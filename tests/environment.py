@@ -26,7 +26,7 @@ class SetupError(Exception):
 
 
 def call(*command: str | Path, hint: str, folder: Path = ROOT) -> None:
-    """Runs a set-up command and shows its output; `hint` tells what to do where it fails."""
+    """Run a set-up command and show its output; `hint` says what to do if it fails."""
     words = [str(word) for word in command]
     print("$", " ".join(words), flush=True)
     try:
@@ -38,7 +38,7 @@ def call(*command: str | Path, hint: str, folder: Path = ROOT) -> None:
 
 
 def succeeds(*command: str | Path, seconds: float = 60) -> bool:
-    """Whether a command exists and ends well; its output is dropped."""
+    """Return whether a command exists and succeeds; its output is discarded."""
     try:
         finished = subprocess.run(
             [str(word) for word in command], cwd=ROOT, capture_output=True, timeout=seconds
@@ -52,16 +52,16 @@ def succeeds(*command: str | Path, seconds: float = 60) -> bool:
 
 
 def test_needs() -> list[str]:
-    """The requirements that pyproject.toml lists for the tests, and for a GPU without a browser."""
+    """The requirements in pyproject.toml for the tests, and for a GPU without a browser."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return [*project["optional-dependencies"]["test"], *project["optional-dependencies"]["gpu"]]
 
 
 def ensure_venv() -> Path:
-    """Makes .venv and installs the tests' needs there; gives its interpreter.
+    """Create .venv, install the tests' requirements there, and return its interpreter.
 
-    The venv gets no pip of its own (Debian ships ensurepip apart, in python3-venv): the system's
-    pip installs into it from outside, which PEP 668 does not forbid.
+    The venv has no pip of its own (Debian packages ensurepip separately, in python3-venv): the
+    system's pip installs into it from outside, which PEP 668 allows.
     """
     python = VENV / "bin" / "python"
     if not succeeds(python, "-c", ""):
@@ -82,7 +82,7 @@ def ensure_venv() -> Path:
 
 
 def ensure_pure(folder: Path, needs: list[str]) -> None:
-    """Installs these packages into a folder, in pure Python, so that they run in Pyodide too."""
+    """Install these packages into a folder, in pure Python, so that they also run in Pyodide."""
     installed = folder / "needs.json"
     if installed.exists() and json.loads(installed.read_text("utf-8")) == needs:
         return
@@ -100,7 +100,7 @@ def ensure_pure(folder: Path, needs: list[str]) -> None:
 
 
 def ensure_node_modules() -> None:
-    """Runs `npm ci` where node_modules is old, or holds no more than the page needs."""
+    """Run `npm ci` if node_modules is outdated, or has only the packages that the page needs."""
     installed = ROOT / "node_modules" / ".package-lock.json"
     wanted = ROOT / "package-lock.json"
     if installed.exists() and installed.stat().st_mtime >= wanted.stat().st_mtime:
@@ -117,7 +117,7 @@ def ensure_node_modules() -> None:
 def find_chromium() -> str | None:
     """The installed Chromium: `CHROMIUM` if set, else the first on the usual paths that starts.
 
-    Starting it tells a browser from Ubuntu's stand-in, a script that asks for a snap.
+    Starting it distinguishes a browser from Ubuntu's stub, a script that asks for a snap.
     """
     if chosen := os.environ.get("CHROMIUM"):
         return chosen
@@ -127,7 +127,7 @@ def find_chromium() -> str | None:
 
 
 def ensure_chromium(python: Path) -> str:
-    """The path of a Chromium, which is installed first where there is none."""
+    """Return the path of a Chromium, which is installed first if there is none."""
     found = find_chromium() or _chromium_from_apt() or _chromium_from_playwright(python)
     if found is None:
         raise SetupError(
@@ -145,7 +145,7 @@ def _chromium_from_apt() -> str | None:
 
 
 def find_firefox() -> str | None:
-    """The installed Firefox: `FIREFOX` if set, else the first on the path that starts."""
+    """Return the installed Firefox: `FIREFOX` if set, else the first on the path that starts."""
     if chosen := os.environ.get("FIREFOX"):
         return chosen
     found = (path for name in FIREFOX_NAMES if (path := shutil.which(name)))
@@ -153,7 +153,7 @@ def find_firefox() -> str | None:
 
 
 def ensure_firefox() -> None:
-    """Installs a Firefox where there is none and we may; else the tests in it are skipped."""
+    """Install Firefox if it is missing and permitted; otherwise its tests are skipped."""
     if find_firefox() is None:
         _install_from_apt("firefox-esr", hint="The tests in Firefox will be skipped.")
 
@@ -161,13 +161,13 @@ def ensure_firefox() -> None:
 # The adapter of the native device --------------------------------------------------------------
 
 LAVAPIPE = ROOT / ".cache" / "lavapipe"
-"""Where Debian's packages are unpacked for who may not install them."""
+"""Where Debian's packages are unpacked if they cannot be installed."""
 
 
 def ensure_adapter(python: Path) -> None:
-    """Has wgpu find an adapter: Mesa's on the CPU, lavapipe, where there is no other."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(ROOT / ".cache"))  # Vulkan complains without
-    # Of lavapipe: kernels that run once compile in two thirds of the time.
+    """Ensure that wgpu finds an adapter: lavapipe, Mesa's on the CPU, if there is no other."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(ROOT / ".cache"))  # Vulkan warns without it
+    # For lavapipe: kernels that run once compile in two thirds of the time.
     os.environ.setdefault("GALLIVM_PERF", "nopt")
     if _finds_adapter(python):
         return
@@ -190,7 +190,7 @@ def _finds_adapter(python: Path) -> bool:
 
 
 def _unpack_from_apt(package: str) -> None:
-    """Unpacks Debian's package, and those that it needs and the system lacks."""
+    """Unpack Debian's package and its missing dependencies."""
     LAVAPIPE.mkdir(parents=True, exist_ok=True)
     listed = subprocess.run(
         ["apt-get", "install", "--simulate", "-q", package], capture_output=True, text=True
@@ -202,7 +202,7 @@ def _unpack_from_apt(package: str) -> None:
     for archive in LAVAPIPE.glob("*.deb"):
         call("dpkg", "-x", archive, LAVAPIPE, hint=hint)
         archive.unlink()
-    # Debian's own file names where the library would be installed.
+    # Debian's file contains the path where the library would be installed.
     library = next(LAVAPIPE.glob("usr/lib/*/libvulkan_lvp.so"))
     icd = {"library_path": str(library), "api_version": "1.3.0"}
     (LAVAPIPE / "lavapipe.json").write_text(
@@ -211,7 +211,7 @@ def _unpack_from_apt(package: str) -> None:
 
 
 def _install_from_apt(package: str, hint: str) -> bool:
-    """Installs Debian's package where we may: as root, or by a sudo that asks for no password."""
+    """Install Debian's package if permitted: as root, or by sudo without a password."""
     if shutil.which("apt-get") is None:
         return False
     if os.geteuid() == 0:
@@ -230,7 +230,7 @@ def _install_from_apt(package: str, hint: str) -> bool:
 
 
 def _chromium_from_playwright(python: Path) -> str | None:
-    """Has Playwright download its own Chromium, which needs an open internet."""
+    """Download Playwright's own Chromium, which needs internet access."""
     program = (
         "from playwright.sync_api import sync_playwright as s\n"
         "with s() as p: print(p.chromium.executable_path)"

@@ -13,7 +13,7 @@ PACKAGE = "py_tensor_page"
 
 
 def load(name: str) -> ModuleType:
-    """A module of web/worker/python that needs no browser: `load("completion")`."""
+    """Return a module of web/worker/python that needs no browser: `load("completion")`."""
     if PACKAGE not in sys.modules:
         folder = ROOT / "web" / "worker" / "python"
         spec = importlib.util.spec_from_file_location(

@@ -3,21 +3,21 @@
 usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS] [pytest options]
 
     npm test                                   everything
-    npm test -- -k exp                         the tests whose name holds "exp"
-    npm test -- --only unit --only lint        some parts alone
+    npm test -- -k exp                         the tests whose name contains "exp"
+    npm test -- --only unit --only lint        only some parts
     python3 tests/run.py --no-setup --only ops-webgpu    on a machine with a built page, Python and
                                                a browser (CHROMIUM, CHROMIUM_GPU_FLAGS), no Node
 
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of
 dependencies, if a registry answers), unit (no browser), ops (every op on the CPU device), native
 (the GPU without a browser, and every op on it), libraries (SciPy, einops and others on tensors),
-browser (the page, and a random third of the tests of ops inside it; with -k, all of them),
+browser (the page, and a random eighth of the tests of ops inside it; with -k, all of them),
 ops-webgpu (every op inside the page), perf (counts and ratios, which unit and browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
 
-The parts are split into pieces, of which as many run at a time as there are lanes. The output of a
-piece is shown when it is finished, or immediately with `--lanes 1` (for --pdb, say). Tests that
+The parts are split into pieces, and as many pieces run at a time as there are lanes. The output of
+a piece is shown when it is finished, or immediately with `--lanes 1` (for --pdb, say). Tests that
 measure time or need much memory are marked `alone`: they run last, one at a time.
 """
 
@@ -36,35 +36,35 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-if sys.version_info < (3, 11):  # noqa: UP036  (before anything that an older Python stumbles on)
+if sys.version_info < (3, 11):  # noqa: UP036  (before code that fails on an older Python)
     sys.exit(f"The tests need Python 3.11 or newer; this is {sys.version.split()[0]}.")
 
 import environment
 
 ROOT = environment.ROOT
 RESULTS = ROOT / ".cache" / "test-results"
-NO_TESTS_COLLECTED = 5  # pytest's exit code, which -k may well cause in one part of several
+NO_TESTS_COLLECTED = 5  # pytest's exit code if -k selects nothing in a part
 
 PIECE_SECONDS = 1800
-"""So long may a piece take: one that hangs has to end, or its output is never seen."""
+"""Timeout of a piece: one that hangs must end, or its output is never shown."""
 LANES = 2  # a browser test waits for about half of its time
 
 ON_WEBGPU = ["--device", "webgpu"]
 ON_NATIVE = ["--device", "native"]
 CROWDED, ALONE = "not alone", "alone"
-"""Values of pytest's -m."""
+"""Values for pytest's -m."""
 
-PAGE_SHARDS = 3
-"""Into so many parts tests/ops is divided; a random one runs in the page.
+PAGE_SHARDS = 8
+"""The number of shards of tests/ops; a random one runs in the page.
 
-On 2 cores all of them take 1,950 s in the page and 330 s on the native device, which has the same
+On 2 cores all of them take 2,700 s in the page and 300 s on the native device, which has the same
 kernels and the same Python, and runs all of them each time.
 """
 SHARD = f"--shard={random.randint(1, PAGE_SHARDS)}/{PAGE_SHARDS}"
 
 
 def slices(folder: str, count: int) -> list[list[str]]:
-    """The folder's test files in so many sets; neighbours by name are alike, so they are parted."""
+    """Return the folder's test files in `count` sets; files with similar names are separated."""
     files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("test_*.py"))
     return [files[i::count] for i in range(count)]
 
@@ -83,7 +83,7 @@ SUITES = {
     "libraries": [["tests/libraries"]],
     "unit": [["tests/unit", "tests/perf/counts"]],
 }
-# The tests that are marked so, of those parts that hold any.
+# The tests marked `alone`, of the parts that have any.
 SUITES_ALONE = {
     "browser": ["tests/browser", "tests/perf/page", "tests/ops", *ON_WEBGPU],
     "ops-webgpu": ["tests/ops", *ON_WEBGPU],
@@ -100,12 +100,12 @@ EVERYTHING = [
     "native",
     "libraries",
     "browser",
-]  # "unit" and "browser" hold "perf"
+]  # "unit" and "browser" include "perf"
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A command that can run beside others: one of pytest's, or a check that passes or fails."""
+    """A command that can run in parallel: a pytest run, or a check that passes or fails."""
 
     name: str
     command: Sequence[str]
@@ -114,7 +114,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one command found, for the summary."""
+    """The result of one command, for the summary."""
 
     name: str
     passed: int
@@ -126,9 +126,9 @@ class Outcome:
 def main() -> int:
     options, for_pytest = parse(sys.argv[1:])
     os.environ["PYTHONUNBUFFERED"] = "1"
-    # pytest-playwright, where installed, would claim --device and the fixture names.
+    # pytest-playwright, if installed, would claim --device and the fixture names.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ["PYRIGHT_PYTHON_IGNORE_WARNINGS"] = "1"  # that a newer pyright exists is no news
+    os.environ["PYRIGHT_PYTHON_IGNORE_WARNINGS"] = "1"  # do not report newer versions of pyright
     parts: list[str] = options.only or EVERYTHING
     try:
         python = set_up(parts) if options.setup else Path(sys.executable)
@@ -141,13 +141,13 @@ def main() -> int:
 
 
 def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Our own options, and the rest, which is pytest's."""
+    """Return our own options, and the rest, which pytest gets."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
         usage="%(prog)s [--only PART]... [--no-setup] [--lanes N] [-m MARKS] [pytest options]",
         description=__doc__.partition("\n\n")[2].partition("\n\n")[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,  # or an option of pytest's could pass for one of ours
+        allow_abbrev=False,  # otherwise an option of pytest could be taken for one of ours
     )
     parser.add_argument(
         "--only", action="append", choices=["lint", "audit", *SUITES], metavar="PART"
@@ -159,7 +159,7 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def set_up(parts: list[str]) -> Path:
-    """Installs what these parts need, and no more; gives the Python that runs them."""
+    """Install only what these parts need; return the Python that runs them."""
     python = environment.ensure_venv()
     if "lint" in parts or IN_BROWSER.intersection(parts):
         environment.ensure_node_modules()
@@ -173,18 +173,18 @@ def set_up(parts: list[str]) -> Path:
 
 
 def run_parts(parts: list[str], in_pytest: Pytest, lanes: int, *, build: bool) -> Iterator[Outcome]:
-    """Runs the parts, each whatever the others find."""
+    """Run all parts, also after failures."""
     if build and IN_BROWSER.intersection(parts):
-        # By the Python that has pip: the venv's has none.
+        # With the Python that has pip: the venv's has none.
         built = run(Piece("build the page", [sys.executable, "web/build/build.py"]))
         yield built
-        if built.failed:  # an older build must not pass for this one
+        if built.failed:  # an older build must not be used instead
             parts = [part for part in parts if part not in IN_BROWSER]
     suites = [part for part in SUITES if part in parts]
-    # The shortest last, so that the lanes end at about the same time.
+    # The shortest pieces last, so that the lanes end at about the same time.
     crowd = [piece for part in suites for piece in in_pytest.pieces(part)]
     crowd += lint(in_pytest.python) if "lint" in parts else []
-    if "audit" in parts:  # by the Python that has pip, too
+    if "audit" in parts:  # also with the Python that has pip
         crowd.append(Piece("audit", [sys.executable, "tests/audit.py"]))
     if lanes == 1 or len(crowd) == 1:
         yield from map(run, crowd)
@@ -203,7 +203,7 @@ class Pytest:
     Attributes
     ----------
     marks, options
-        What was given on the command line: of -m, and all else.
+        The command line: the value of -m, and all other options.
     """
 
     python: Path
@@ -211,9 +211,9 @@ class Pytest:
     options: Sequence[str]
 
     def pieces(self, part: str) -> list[Piece]:
-        """The pieces of a part, without what has to run alone."""
+        """Return the pieces of a part, without tests that must run alone."""
         targets = SUITES[part]
-        if len(targets) == 1 or "-k" in self.options:  # a few tests: one browser will do
+        if len(targets) == 1 or "-k" in self.options:  # for a few tests, one browser is enough
             words = (word for target in targets for word in target)
             whole = dict.fromkeys(word for word in words if word != SHARD)
             return [self.piece(part, list(whole), CROWDED)]
@@ -228,9 +228,9 @@ class Pytest:
 
 
 def lint(python: Path) -> list[Piece]:
-    """The checks that read the code without running it."""
+    """Return the static checks."""
     tool = [str(python), "-m"]
-    # Named, or pyright would prefer a pyrightconfig.json in a folder above this one.
+    # Given explicitly, or pyright would prefer a pyrightconfig.json in a parent folder.
     project = ["--project", str(ROOT / "pyproject.toml")]
     return [
         Piece("pyright", [*tool, "pyright", *project, "--pythonpath", str(python)]),
@@ -242,7 +242,7 @@ def lint(python: Path) -> list[Piece]:
 
 
 def run(piece: Piece) -> Outcome:
-    """Runs a piece and shows its output as it comes."""
+    """Run a piece and show its output immediately."""
     print(headline(piece), flush=True)
     code, seconds, output = timed(piece, None)
     print(output, end="", flush=True)
@@ -253,7 +253,7 @@ _showing = threading.Lock()
 
 
 def run_quietly(piece: Piece) -> Outcome:
-    """Runs a piece beside others, and shows its output at its end."""
+    """Run a piece in parallel with others, and show its output at the end."""
     code, seconds, output = timed(piece, subprocess.PIPE)
     with _showing:
         print(headline(piece), output, sep="\n", flush=True)
@@ -261,7 +261,7 @@ def run_quietly(piece: Piece) -> Outcome:
 
 
 def timed(piece: Piece, stream: int | None) -> tuple[int, float, str]:
-    """Exit code, seconds, and what was written, if `stream` is a pipe."""
+    """Return the exit code, the seconds, and the output, if `stream` is a pipe."""
     if piece.results is not None:
         piece.results.unlink(missing_ok=True)
     start = time.monotonic()
@@ -283,17 +283,17 @@ def headline(piece: Piece) -> str:
 
 
 def outcome(piece: Piece, code: int, seconds: float) -> Outcome:
-    """What a piece found: counted from the JUnit file, where it is one of pytest's."""
+    """Return the outcome of a piece: counted from the JUnit file, if it is a pytest run."""
     if piece.results is None:
         return Outcome(piece.name, passed=int(code == 0), failed=int(code != 0), seconds=seconds)
     passed, failed, skipped = counts(piece.results)
     if code not in (0, NO_TESTS_COLLECTED) and failed == 0:
-        failed = 1  # pytest itself broke: a usage error, a page that does not boot, an interrupt
+        failed = 1  # pytest itself failed: a usage error, a page that does not boot, an interrupt
     return Outcome(piece.name, passed, failed, seconds, skipped)
 
 
 def counts(junit: Path) -> tuple[int, int, int]:
-    """The tests passed, failed and skipped according to a JUnit file, zeros where there is none."""
+    """Return the tests passed, failed and skipped according to a JUnit file; zeros without one."""
     if not junit.exists():
         return 0, 0, 0
     suites = list(ET.parse(junit).iter("testsuite"))
@@ -306,7 +306,7 @@ def counts(junit: Path) -> tuple[int, int, int]:
 
 
 def summarize(outcomes: list[Outcome]) -> int:
-    """Prints the table and the closing line; gives the exit code."""
+    """Print the table and the last line; return the exit code."""
     print("\n" + "=" * 60)
     for outcome in outcomes:
         mark = "FAILED" if outcome.failed else "ok"

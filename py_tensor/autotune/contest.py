@@ -1,6 +1,6 @@
 """Compares the values of a tuning parameter: first their results, then their times.
 
-A value is timed only if all its results are correct in buffers that were filled with NaN before.
+A value is timed only if all its results are correct in buffers filled with NaN beforehand.
 The fastest value is chosen only if it is also correct for further sizes and layouts.
 """
 
@@ -23,11 +23,11 @@ from py_tensor.tensor import Tensor
 
 MARGIN = 0.05  # the relative margin by which a value must be faster than the default
 ROUNDS = 9
-LEAST_ROUNDS = 4  # the fewest rounds for a decision
+MIN_ROUNDS = 4  # the fewest rounds for a decision
 HOPELESS_ROUNDS, HOPELESS = 2, 1.5  # after these rounds, drop values this many times slower
 SAMPLE_SECONDS = 0.008  # the intended duration of a measurement
-MOST_RUNS = 400  # the most runs in a measurement
-PARAMETER_SECONDS = 0.5  # the time limit for measurements, after `LEAST_ROUNDS`
+MAX_RUNS = 400  # the maximum number of runs in a measurement
+PARAMETER_SECONDS = 0.5  # the time limit for measurements, after `MIN_ROUNDS`
 
 OUT_OF_TIME = "not tried: no time left"
 
@@ -88,7 +88,7 @@ def contest(
     return _Contest(backend, parameter, base, deadline).result()
 
 
-def is_right(backend: WebGPU, parameter: str, choices: Choices) -> str:
+def error_with(backend: WebGPU, parameter: str, choices: Choices) -> str:
     """Describe an error in the results that depend on a parameter; "" if they are correct."""
     workloads = workloads_for(parameter, backend.profile.software)
     candidate = Candidate(backend, _in_use(parameter, choices))
@@ -99,7 +99,7 @@ def is_right(backend: WebGPU, parameter: str, choices: Choices) -> str:
 
 
 def _in_use(parameter: str, choices: Choices) -> Choices:
-    """Choices with which workloads of any size use the parameter's value."""
+    """Return choices with which workloads of any size use the parameter's value."""
     tiles = ("large_tile", "medium_tile", "small_tile")
     if parameter in tiles:
         return replace(choices, **dict.fromkeys(tiles, getattr(choices, parameter)))
@@ -139,13 +139,13 @@ class _Bench:
         return ""
 
     def seconds(self, candidate: Candidate, times: int) -> float:
-        """The seconds for one run of all workloads, averaged over `times` runs."""
+        """Return the seconds for one run of all workloads, averaged over `times` runs."""
         candidate.times = times
         total = sum(self._by_gpu(candidate)) if self.has_clock else self._by_host(candidate)
         return total / times
 
     def _by_gpu(self, candidate: Candidate) -> list[float]:
-        """The seconds of each dispatch, from GPU timestamps."""
+        """Return the seconds of each dispatch, from GPU timestamps."""
         self.backend.start_timing()
         try:
             self._by_host(candidate)
@@ -154,21 +154,21 @@ class _Bench:
         return [(end - begin) * 1e-9 for _, begin, end in timed.times]
 
     def _by_host(self, candidate: Candidate) -> float:
-        """The wall time in seconds of all runs together."""
+        """Return the wall time in seconds of all runs together."""
         begin = perf_counter()
         self._results(candidate)
         self.backend.synchronize()
         return perf_counter() - begin
 
     def enough_runs(self, candidate: Candidate) -> int:
-        """The number of runs in a measurement. Also stops using timestamps that are rounded."""
+        """Return the number of runs in a measurement; stop using timestamps that are rounded."""
         times = 1
         while True:
             candidate.times = times
             seconds = self._by_host(candidate)
-            if seconds >= SAMPLE_SECONDS / 2 or times == MOST_RUNS:
+            if seconds >= SAMPLE_SECONDS / 2 or times == MAX_RUNS:
                 break
-            times = min(MOST_RUNS, max(2 * times, int(times * SAMPLE_SECONDS / seconds)))
+            times = min(MAX_RUNS, max(2 * times, int(times * SAMPLE_SECONDS / seconds)))
         if self.has_clock:
             self.has_clock = not is_rounded([round(x * 1e9) for x in self._by_gpu(candidate)])
         return times
@@ -208,7 +208,7 @@ class _Contest:
         ]
 
     def _verdict(self, entrant: Entrant) -> str:
-        """The reason to exclude a value; "" if there is none."""
+        """Return the reason to exclude a value; "" if there is none."""
         default = entrant is self.entrants[0]
         if not default:
             if self.is_over:
@@ -241,11 +241,11 @@ class _Contest:
             if number + 1 >= HOPELESS_ROUNDS:
                 most = HOPELESS * min(min(e.samples) for e in left)
                 left = [e for e in left if min(e.samples) <= most or e is self.entrants[0]]
-            if number + 1 >= LEAST_ROUNDS and perf_counter() - begin > PARAMETER_SECONDS:
+            if number + 1 >= MIN_ROUNDS and perf_counter() - begin > PARAMETER_SECONDS:
                 return
 
     def _fastest(self) -> Entrant:
-        """The fastest value that beats the default; if the default is wrong, the fastest one."""
+        """Return the fastest value that beats the default, or the fastest if that is excluded."""
         default = self.entrants[0]
         left = [e for e in self.entrants if not e.is_out]
         for entrant in left:
@@ -278,10 +278,10 @@ class _Contest:
 
 
 def is_faster(samples: Sequence[float], default: Sequence[float]) -> bool:
-    """Whether both the median and the minimum of these times are better than the default's.
+    """Return whether both the median and the minimum of these times are better than the default's.
 
     Other load on the machine only makes times longer, so the two together are rarely wrong.
     """
-    if len(samples) < LEAST_ROUNDS:
+    if len(samples) < MIN_ROUNDS:
         return False
     return all(time(samples) < (1 - MARGIN) * time(default) for time in (median, min))

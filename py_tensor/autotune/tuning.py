@@ -36,8 +36,9 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
 
     A choice that this session has already used does not change until the next session, so a program
     always generates the same kernels. The page stores the choices in the browser (IndexedDB) for
-    this adapter and this build of the page. In other hosts they last for the session; use
-    `Tuning.to_json` to save them.
+    this adapter and this build of the page. Outside a browser they are stored in the user's cache
+    folder for this adapter. In other pages they last for the session; use `Tuning.to_json` to save
+    them.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     DeviceError
         On the cpu device, which has no kernels, or inside a profile.
     ValueError
-        For an unknown tuning parameter.
+        If a tuning parameter is unknown.
     WaitError
         If Python cannot block.
     DeviceLostError
@@ -70,7 +71,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     for name in names:
         if name not in values:
             known = ", ".join(values)
-            raise ValueError(f"tune: unknown tuning parameter {name!r}; known are {known}")
+            raise ValueError(f"tune: unknown tuning parameter {name!r}; known parameters: {known}")
     host.check_can_wait("pt.tune()")
     deadline = perf_counter() + seconds
     backend.synchronize()
@@ -199,7 +200,7 @@ class Tuning:
             If the text is not valid, has unknown parameters or values, is for another adapter, or
             gives wrong results on this one. Then nothing has changed.
         """
-        from py_tensor.autotune.contest import is_right
+        from py_tensor.autotune.contest import error_with
 
         backend = _backend("from_json")
         text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
@@ -207,7 +208,7 @@ class Tuning:
         host.check_can_wait("from_json")
         for name, value in record.choices.items():
             choices = _with(_defaults(backend), {name: value}, backend)
-            wrong = "" if choices == _defaults(backend) else is_right(backend, name, choices)
+            wrong = "" if choices == _defaults(backend) else error_with(backend, name, choices)
             if wrong:
                 raise ValueError(f"from_json: {name} = {value} does not work here: {wrong}")
         backend.keep_choices(record.to_json())
@@ -236,7 +237,7 @@ class Tuning:
         names = (self.adapter.get(key) for key in ("vendor", "architecture", "device"))
         name = " ".join(str(x) for x in names if x) or "this adapter"
         if self.when is None:
-            return f"{name}: not tuned (pt.tune() does it)"
+            return f"{name}: not tuned (run pt.tune())"
         kept = f"lost with this session: {self.unkept}" if self.unkept else "kept"
         return f"{name}: tuned {self.when}, {kept}"
 
@@ -262,7 +263,7 @@ class _Record:
 
     @staticmethod
     def of(backend: WebGPU) -> _Record:
-        """The record stored for the device; an empty one if it is missing or unreadable."""
+        """Return the record stored for the device; an empty one if it is missing or unreadable."""
         try:
             return _Record.parsed(backend.record, backend)
         except ValueError:
@@ -307,7 +308,7 @@ def _with(choices: Choices, named: Mapping[str, str], backend: WebGPU) -> Choice
 
 
 def _backend(op: str) -> WebGPU:
-    """The webgpu device."""
+    """Return the webgpu device."""
     device = default_device()
     if device is CPU_DEVICE:
         raise DeviceError(f"{op}: the cpu device has no kernels to tune")

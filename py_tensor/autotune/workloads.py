@@ -1,9 +1,9 @@
 """Workloads for tuning: expressions whose exact results are known without a GPU.
 
 Elements are small odd integers, so every sum is exact in float32 in any order, and a result is
-either bitwise correct or wrong. The rows of operands repeat after 29, the columns of the right side
-of a product after 31. So Python computes the expected results in a fraction of a second, and an
-element that a kernel displaces or omits shows, because kernels work in powers of two.
+either bitwise correct or wrong. The rows of an operand repeat after 29, and the columns of the
+right operand of a product after 31, so Python computes the expected results in a fraction of a
+second. Kernels work in powers of two, so displacing or omitting an element gives wrong results.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Workloads:
 
 
 def workloads_for(parameter: str, software: bool) -> Workloads:
-    """The workloads that depend on a parameter, in sizes for the kind of adapter."""
+    """Return the workloads that depend on a parameter, in sizes for the kind of adapter."""
     return (_ON_SOFTWARE if software else _ON_GPU)[parameter]
 
 
@@ -59,7 +59,7 @@ def workloads_for(parameter: str, software: bool) -> Workloads:
 
 
 def product(m: int, n: int, k: int, *, transposed: bool = False) -> Make:
-    """A product of an m x k and a k x n matrix; `transposed`: both are stored transposed."""
+    """Return a product of an m x k and a k x n matrix; `transposed`: both are stored transposed."""
 
     def make() -> Workload:
         random = Random(m)
@@ -104,9 +104,10 @@ def whole_sum(rows: int, length: int) -> Make:
 
 
 def centred(rows: int, length: int) -> Make:
-    """Three passes over each row, as in softmax; `length` is a power of two, so means are exact.
+    """Return three passes over each row, as in softmax.
 
-    The maximum of each row is subtracted, and then the mean square of the result.
+    The maximum of each row is subtracted, and then the mean square of the result. `length` is a
+    power of two, so means are exact.
     """
 
     def make() -> Workload:
@@ -207,7 +208,7 @@ def _dot(x: Iterable[int], y: Iterable[int]) -> int:
 
 
 def _cycled(values: Sequence[int], count: int) -> list[int]:
-    """`count` values: these, repeated cyclically."""
+    """Return `count` values by repeating these cyclically."""
     return list(islice(cycle(values), count))
 
 
@@ -220,13 +221,13 @@ def _matrix(values: Sequence[Sequence[float]], rows: int) -> Matrix:
 
 
 def _repeated(values: Sequence[Sequence[float]], rows: int) -> memoryview:
-    """The elements of `rows` rows: these, repeated cyclically."""
+    """Return the elements of `rows` rows by repeating these cyclically."""
     unit = b"".join(map(_packed, values))
     return _cut(unit, len(unit) // len(values) * rows)
 
 
 def _across(values: Sequence[Sequence[int]], columns: int) -> memoryview:
-    """The elements of `columns` columns: these, repeated cyclically."""
+    """Return the elements of `columns` columns by repeating these cyclically."""
     rows = (_cut(_packed(row), 4 * columns) for row in zip(*values, strict=True))
     return memoryview(b"".join(rows))
 

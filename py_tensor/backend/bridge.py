@@ -54,7 +54,7 @@ class Bridge(Protocol):
     def dropPipeline(self, number: int, /) -> None: ...
 
     def warm(self, number: int, /) -> None:
-        """Start to compile, if there is a device. A flush compiles again what failed."""
+        """Start to compile, if there is a device. If that fails, a flush compiles it again."""
         ...
 
     def warmed(self) -> Awaitable[str]:
@@ -88,7 +88,7 @@ class Bridge(Protocol):
         ...
 
     def lastFlush(self) -> int:
-        """The number of the last flush that was executed, 0 before the first."""
+        """Return the number of the last flush that was executed, 0 before the first."""
         ...
 
     def allocate(self, number: int, nbytes: int, slices: int, /) -> Awaitable[str]:
@@ -106,7 +106,7 @@ class Bridge(Protocol):
         ...
 
     def isReading(self, target: int, /) -> bool:
-        """Whether a read may still write to this address."""
+        """Return whether a read may still write to this address."""
         ...
 
     def synchronize(self) -> Awaitable[str]:
@@ -118,7 +118,7 @@ class Bridge(Protocol):
         ...
 
     def failures(self) -> str:
-        """The failures that were not forgotten yet."""
+        """Return the failures that have not been forgotten yet."""
         ...
 
     def forgetFailures(self, serial: int, /) -> None:
@@ -128,23 +128,23 @@ class Bridge(Protocol):
     # -- Painting
 
     def canPaint(self) -> bool:
-        """Whether a buffer of pixels can become an image without a copy to the host."""
+        """Return whether a buffer of pixels can become an image without a copy to the host."""
         ...
 
     def paint(self, number: int, stride: int, width: int, height: int, /) -> Awaitable[Any]:
-        """An image of the pixels in a buffer, and the outcome of waiting for it."""
+        """Return an image of the pixels in a buffer, and the outcome of waiting for it."""
         ...
 
     # -- Reports
 
     def startTimer(self) -> bool:
-        """Time every dispatch from now on; return False if the device cannot."""
+        """Time every dispatch from now on; return False if the device does not support that."""
         ...
 
     def stopTimer(self) -> Awaitable[str]:
-        """JSON of [pipeline, begin, end] for each dispatch, in ns since the first began."""
+        """Return JSON of [pipeline, begin, end] for each dispatch, in ns since the first began."""
         ...
 
     def stats(self) -> str:
-        """JSON of counts: buffers, pipelines, flushes and so on."""
+        """Return JSON of counts: buffers, pipelines, flushes and so on."""
         ...

@@ -38,7 +38,7 @@ class Candidate:
         self._plans: dict[tuple[int, ...], Plan] = {}
 
     def runs(self) -> list[tuple[Any, ...]]:
-        """The commands and parameters of its plans, for comparison."""
+        """Return the commands and parameters of its plans, for comparison."""
         return [(plan.commands, plan.params) for plan in self._plans.values()]
 
     def compute(self, request: Request) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_BUFFERS = 16  # of one kernel: more do not help, and the bridge has one bit for each
+MAX_BUFFERS = 16  # per kernel: more do not help, and the bridge stores one bit for each
 CHECKED_ALLOCATION = 64 * MIB  # from this size on, wait for a new buffer and check that it exists
 ADDRESSABLE = 2**32 - 16  # bytes: a size is one word of the command stream
 OF_THIS_CALL = -1  # the flush number of a failure of the call itself
@@ -182,7 +182,7 @@ class Connection:
             self._adopt(await request_device(self.bridge))
 
     def is_lost(self, node: Node) -> bool:
-        """Whether the elements of a stored node were on a lost device."""
+        """Return whether the elements of a stored node were on a lost device."""
         return node.meta.size > 0 and (node.storage.pool is not self.pool or self._is_lost)
 
     def _check_alive(self, storage: Stored) -> None:
@@ -250,7 +250,7 @@ class Connection:
             storage.submission = submission
 
     def _refusal(self, submission: Submission) -> BaseException:
-        """The error for a flush that the bridge stopped in the middle; its nodes stay pending."""
+        """Return the error for a flush that the bridge aborted; its nodes stay pending."""
         self._note(parsed(self.bridge.failures()))
         self.ledger.close(submission)
         error, submission.error = submission.error, None
@@ -322,7 +322,7 @@ class Connection:
             self._drain_pool()  # pooled buffers of a failed flush may not exist
         if any(failure["kind"] == "out-of-memory" for failure in failures):
             self.checked_allocation = 0
-            self._send_nothing()  # destroy them to make room for the next attempt
+            self._send_nothing()  # destroys the pooled buffers, to make room for the next attempt
         self.bridge.forgetFailures(self.ledger.reported)
 
     # -- Reading --------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ class Connection:
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     def _on_host(self, node: Node) -> memoryview | None:
-        """The elements of a stored node if they are available without waiting."""
+        """Return the elements of a stored node if they are available without waiting."""
         if node.meta.size == 0:
             return memoryview(b"")
         storage: Stored = node.storage
@@ -367,7 +367,7 @@ class Connection:
         return Reading(storage, target, address, promise, self.ledger.last)
 
     def may_overwrite(self, node: Node) -> bool:
-        """Whether no other node shares a stored node's buffer, and no read of it is in progress.
+        """Return whether no other node shares a stored node's buffer, and no read is in progress.
 
         Such a read would report an error of the overwriting flush as its own.
         """
@@ -387,11 +387,11 @@ class Connection:
     # -- Painting -------------------------------------------------------------------------------
 
     def can_paint(self) -> bool:
-        """Whether a buffer of pixels can become an image without a copy to the host."""
+        """Return whether a buffer of pixels can become an image without a copy to the host."""
         return self.bridge.canPaint()
 
     def paint(self, node: Node, width: int, height: int) -> Any:
-        """A JavaScript ImageBitmap of a node's uint32 pixels; its row length is a multiple of 64.
+        """Return a JavaScript ImageBitmap of a node's uint32 pixels, in rows padded to 64.
 
         Waits until the GPU is done, so that errors are raised here.
         """

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from contextvars import ContextVar, copy_context
 from operator import attrgetter
+from types import EllipsisType, NoneType
 from typing import Any
 
-from py_tensor.backend.device import MOST_AT_ONCE, Eager
+from py_tensor.backend.device import MAX_AT_ONCE, Eager
 from py_tensor.backend.failures import out_of_range
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import float16, int32
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
-from py_tensor.graph.bind import leaf_key
+from py_tensor.graph.bind import LEAF, leaf_key
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, Node, meta_of
-from py_tensor.graph.op import Assign
+from py_tensor.graph.op import TERMS_PER_VISIT, Assign
 from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import COPY
 from py_tensor.layout import Layout
-from py_tensor.shapes import Shape, size_of
+from py_tensor.shapes import MAX_RANK, Shape, size_of
 
-MOST_IN_PASSING = 64  # most pending nodes that are computed together with a node that needs them
+MAX_ANCESTORS = 64  # pending nodes that are computed together with a node that needs them
 _number = attrgetter("number")
 
 
@@ -47,7 +48,7 @@ class _Flush:
         self._lent = {order[slot] for slot in request.overwritable}
 
     def may_overwrite_operand(self, node: Node) -> bool:
-        """Whether a node may overwrite the array of its first operand.
+        """Return whether a node may overwrite the array of its first operand.
 
         A flush that fails is computed again from the stored arrays. An array that was stored before
         the flush is therefore only overwritten if nothing else in the flush reads it, and only by
@@ -65,7 +66,7 @@ class _Flush:
         return True
 
     def drop(self, node: Node) -> None:
-        """Count down the uses of an array; drop it after the last, and what it is a view of."""
+        """Count down the uses of an array; after the last, drop it and the base of a view."""
         while True:
             self._left[node] -= 1
             if self._left[node] or node in self.wanted:
@@ -78,7 +79,7 @@ class _Flush:
 
 def _is_small(node: Node) -> bool:
     op = node.op
-    return op.reads_by_map or op.constant or op.work(node) <= MOST_AT_ONCE
+    return op.reads_by_map or op.constant or op.work(node) <= MAX_AT_ONCE
 
 
 class _OutOfRangeError(Exception):
@@ -90,7 +91,7 @@ def _out_of_range(op: str, axis: int, shape: Shape, index: int) -> None:
 
 
 def _ignoring(np: Any) -> tuple[ContextVar[Any], Any]:
-    """The context variable that `np.errstate` sets, and its value for ignoring errors.
+    """Return the context variable that `np.errstate` sets, and its value for ignoring errors.
 
     Setting it directly is faster, since entering `np.errstate` takes longer than a small op.
     """
@@ -154,7 +155,7 @@ class CPU:
         run = self._run
         if alone and self._may_write_to(node):
             run = self._writing
-        elif elements > MOST_AT_ONCE or node.meta.size > MOST_AT_ONCE:
+        elif elements > MAX_AT_ONCE or node.meta.size > MAX_AT_ONCE:
             return False
         variable, ignoring = self._errors
         before = variable.set(ignoring)
@@ -204,15 +205,73 @@ class CPU:
         storage.reshape(-1)[place] = value
         return True
 
+    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
+        if not 0 < layout.size <= MAX_AT_ONCE:
+            return None
+        view = arrays.moved(self.np, node.storage, layout)
+        try:
+            if self._most_selected(layout.shape, key) > MAX_AT_ONCE:
+                return None
+            array = view[tuple([k.storage if type(k) is Node else k for k in key])]
+        except (IndexError, ValueError):
+            return None  # the op raises a clearer error
+        if not array.size or array.ndim > MAX_RANK:
+            return None
+        meta = meta_of(array.shape, node.meta.dtype, node.meta.device)
+        made = Node(COPY, (), None, meta, 0)
+        self._keep(made, self.np.array(array, order="C"))
+        return made
+
+    def _most_selected(self, shape: Shape, key: tuple[Any, ...]) -> int:
+        """Return an upper bound of the number of elements that a key with arrays selects.
+
+        Raises
+        ------
+        ValueError
+            If the shapes of the arrays do not broadcast.
+        """
+        integers = [
+            k.meta.shape if isinstance(k, Node) else (len(k),)
+            for k in key
+            if not isinstance(k, int | slice | NoneType | EllipsisType)
+            and not (isinstance(k, Node) and k.meta.dtype.kind == "b")
+        ]
+        spread = integers[0] if len(integers) == 1 else self.np.broadcast_shapes(*integers)
+        rest = shape[len(key) :] if len(integers) == len(key) else shape
+        return size_of(spread) * size_of(rest)
+
+    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
+        if len(a.meta.shape) > 2 or len(b.meta.shape) > 2 or meta.size > MAX_AT_ONCE:
+            return None
+        columns = b.meta.shape[1] if len(b.meta.shape) > 1 else 1
+        if a.meta.size * columns // TERMS_PER_VISIT > MAX_AT_ONCE:
+            return None
+        made = Node(LEAF, (a, b), None, meta, 0)
+        variable, ignoring = self._errors
+        before = variable.set(ignoring)
+        try:
+            operands = self._operands(made)
+            if operands is None:
+                return None
+            # Contiguous, as in a flush: NumPy rounds products of other layouts differently.
+            left, right = map(self.np.ascontiguousarray, operands)
+            array = self.np.empty(meta.shape, left.dtype)
+            self._keep(made, self.np.matmul(left, right, array))
+        except _OutOfRangeError:
+            return None
+        finally:
+            variable.reset(before)
+        return made
+
     def _may_write_to(self, node: Node) -> bool:
-        """Whether a node assigns to a small part of an array that only its operand uses."""
-        if type(node.op) is not Assign or size_of(node.attrs[0]) > MOST_AT_ONCE:
+        """Return whether a node assigns to a small part of an array that only its operand uses."""
+        if type(node.op) is not Assign or size_of(node.attrs[0]) > MAX_AT_ONCE:
             return False
         whole = node.inputs[0]
         return whole.live == 1 and whole.storage is not None and whole.storage.flags.writeable
 
     def _operands(self, node: Node) -> list[Array] | None:
-        """The arrays of a node's operands; None if computing them needs many or large nodes."""
+        """Return the arrays of a node's operands; None if that needs many or large nodes."""
         found: list[Array] = []
         for x in node.inputs:
             array = x.storage
@@ -225,6 +284,10 @@ class CPU:
         return found
 
     def _in_passing(self, node: Node) -> list[Array] | None:
+        """Return the arrays of a node's operands, after computing their small pending ancestors.
+
+        None if these are many or large.
+        """
         order = [node]
         for taker in order:  # grows during the loop
             for x in taker.inputs:
@@ -232,7 +295,7 @@ class CPU:
                     if not _is_small(x):
                         return None
                     order.append(x)
-            if len(order) > MOST_IN_PASSING:
+            if len(order) > MAX_ANCESTORS:
                 return None
         order.sort(key=_number)
         arrays: dict[Node, Array] = {}
@@ -268,11 +331,11 @@ class CPU:
         self._out_of_range.append(Check(op, axis, shape, True).message(index))
 
     def may_overwrite(self, node: Node) -> bool:
-        """Whether a node may be overwritten: uploaded or read memory may be shared."""
+        """Return whether a node may be overwritten: other code may see uploaded or read memory."""
         return node.storage.flags.writeable
 
     def is_lost(self, node: Node) -> bool:
-        """Never: host memory is not lost."""
+        """Return False: host memory is not lost."""
         return False
 
     def _report(self) -> None:
@@ -292,7 +355,7 @@ class CPU:
         return self.share(node)
 
     def share(self, node: Node) -> memoryview:
-        """The memory of a stored node itself; it is read-only from now on."""
+        """Return the memory of a stored node itself; it is read-only from now on."""
         node.storage.flags.writeable = False
         return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
 
@@ -311,7 +374,7 @@ class CPU:
         return {"computed": self.computed}
 
     def empty_cache(self) -> None:
-        """There is no cache."""
+        """Do nothing: there is no cache."""
 
     def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
         """Set `sync`, which raises errors immediately; `poison` and `wgsl` have no effect here."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from weakref import WeakSet
 
 from py_tensor.backend.host import host
@@ -19,15 +19,16 @@ from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 from py_tensor.layout import Layout
 
 MAX_PENDING_NODES = 1024
-MOST_LATE = 2.0  # times the normal load that may be pending if a flush waits for the end of a pass
+MAX_LATE_LOAD = 2.0  # the load at which a flush no longer waits for the end of a pass; normally 1
 NEVER = 1 << 62
 MAX_TRIES = 2  # attempts for a request that became stale while it waited
 MAX_UPLOADED_BYTES = 1 << 28  # uploaded bytes that pending nodes may keep alive
+MAX_LEFT_NODES = 16  # needed by an operand that a flush leaves pending
 MAX_LOOKED_THROUGH = 16  # pending nodes that are scanned after even the smallest flush
-LOOK = 16  # look for results to compute ahead every LOOK nodes, or after equivalent work
-YOUNG = 16  # newest pending nodes that are not computed ahead: the next op may still use them
-MOST_AT_ONCE = 1 << 13  # largest op, in elements and elements visited, computed when recorded
-FEWEST_AHEAD = 8  # results: computing fewer ahead takes the host longer than the GPU
+AHEAD_INTERVAL = 16  # nodes, or equivalent work, between searches for results to compute ahead
+NEWEST_KEPT = 16  # newest pending nodes, not computed ahead: the next op may still use them
+MAX_AT_ONCE = 1 << 13  # largest op, in elements and elements visited, computed when recorded
+MIN_AHEAD = 8  # results: computing fewer ahead takes the host longer than the GPU
 
 
 class Eager(Protocol):
@@ -46,7 +47,7 @@ class Eager(Protocol):
         ...
 
     def element(self, node: Node, place: int) -> Node:
-        """A computed copy of one element of a computed node, by flat index."""
+        """Return a computed copy of one element of a computed node, by flat index."""
         ...
 
     def assign(self, node: Node, place: int, value: Any) -> bool:
@@ -57,11 +58,23 @@ class Eager(Protocol):
         """
         ...
 
+    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
+        """Return the elements that a key selects from a view of a computed node.
+
+        `layout` maps the view to the node's flat indices. Nodes in the key are computed. None if
+        the view or the selection is large, or if the key is not valid.
+        """
+        ...
+
+    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
+        """Return the product of vectors or matrices of one dtype; None if it is large."""
+        ...
+
 
 class Backend(Protocol):
     """The capabilities of a device. It shares no semantics with other backends."""
 
-    max_bytes: int  # of one tensor
+    max_bytes: int  # the size limit of a tensor
     pending_work: int  # compute pending ops when they visit this many elements
     ahead_work: int  # compute live results when they visit this many, while recording continues
 
@@ -86,7 +99,7 @@ class Backend(Protocol):
 
 
 class Device:
-    """A place where tensors live; `str(device)` is its name.
+    """A device that holds tensors and computes on them; `str(device)` is its name.
 
     Nodes are recorded when they are made. They are computed when a result is read; when so much is
     pending that memory or latency would grow too far; and when many large results are live, so that
@@ -124,8 +137,8 @@ class Device:
         self._load = 0.0
         self._per_node = 0.0
         self._per_element = 0.0
-        self._step = 0.0  # the load between two looks for results to compute ahead
-        self._look = 0.0  # the load at which `record` looks or flushes
+        self._step = 0.0  # the load between two searches for results to compute ahead
+        self._look = 0.0  # the load at which `record` searches or flushes
         self._most = 1.0  # the load at which it flushes
         self._stop = NEVER  # the number of the node before which it flushes
         self.eager: Eager | None = None  # the backend's `eager`
@@ -161,7 +174,7 @@ class Device:
         return bool(self._checks)
 
     def note_check(self, node: Node) -> None:
-        """If a node checks indices, have the next flush or read compute it, used or not."""
+        """If a node checks indices, let the next flush or read compute it, even if unused."""
         if node.storage is None and node.op.notes_faults(node):
             self._checks[node] = None
 
@@ -172,12 +185,12 @@ class Device:
         self._per_node = 1 / MAX_PENDING_NODES
         self._per_element = 1 / backend.pending_work
         self.eager = backend.eager
-        self._count_anew()
+        self._reset_load()
 
     def debug(
         self, sync: bool | None = None, poison: bool | None = None, wgsl: bool | None = None
     ) -> None:
-        """Set `sync_each_op`, `poison` and `wgsl`; None leaves one as it is."""
+        """Set `sync_each_op`, `poison` and `wgsl`; None leaves an option unchanged."""
         self.sync_each_op = self.sync_each_op if sync is None else sync
         self.poison = self.poison if poison is None else poison
         self.wgsl = self.wgsl if wgsl is None else wgsl
@@ -211,20 +224,45 @@ class Device:
         self._load += self._per_node + self._per_element * elements
 
     def _is_idle(self) -> bool:
-        """Whether nothing is pending that could still read an operand that no tensor holds."""
+        """Return whether no pending node could still read an operand that no tensor holds."""
         return not (self._pending or self._checks or self._under_way)
 
     def element(self, node: Node, place: int) -> Node | None:
-        """One element of a node, by flat index; None if the device does not compute it at once."""
-        if self.eager is None or node.storage is None or _deferring or is_traced():
-            return None
-        return self.eager.element(node, place)
+        """Return one element of a node, by flat index; None if it is not computed at once."""
+        return self._eager.element(node, place) if self.knows(node) else None
+
+    def should_copy(self, node: Node) -> bool:
+        """Return whether elements are read faster from a copy of a node, which is a small view."""
+        if self.eager is None or node not in self._views or _deferring or is_traced():
+            return False
+        return node.meta.size <= MAX_AT_ONCE
 
     def assign(self, node: Node, place: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
         if self.eager is None or node.storage is None or _deferring or is_traced():
             return False
         return node.live == 1 and self._is_idle() and self.eager.assign(node, place, value)
+
+    @property
+    def _eager(self) -> Eager:
+        return cast("Eager", self.eager)
+
+    def knows(self, node: Node) -> bool:
+        """Return whether a node is computed, and can be read without waiting."""
+        known = self.eager is not None and node.storage is not None
+        return known and not _deferring and not is_traced()
+
+    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
+        """Return the elements that a key selects; None if they are not computed at once."""
+        if not self.knows(node):
+            return None
+        return self._eager.select(node, layout, key)
+
+    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
+        """Return the matrix product of two nodes of one dtype; None if not computed at once."""
+        if self.eager is None or _deferring or is_traced():
+            return None
+        return self.eager.product(a, b, meta)
 
     def settle(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""
@@ -261,8 +299,8 @@ class Device:
         and 128 µs without; the kernel takes 81 µs.
         """
         self._look = min(self._most, self._load + self._step)
-        old = len(self._pending) - YOUNG
-        if old < FEWEST_AHEAD:
+        old = len(self._pending) - NEWEST_KEPT
+        if old < MIN_AHEAD:
             return
         # list(): finalizers may remove nodes while this runs.
         older = dict(islice(list(self._pending.items()), old))
@@ -303,17 +341,17 @@ class Device:
         return lost
 
     def _storable(self, nodes: Iterable[Node]) -> list[Node]:
-        """The nodes that tensors hold and that fit in a buffer."""
+        """Return the nodes that tensors hold and that fit in a buffer."""
         limit = self.backend.max_bytes
         return [n for n in nodes if n.live and n.meta.nbytes <= limit]
 
-    def _count_anew(self) -> None:
+    def _reset_load(self) -> None:
         """Reset the load and the limits."""
         self._load = 0.0
         self._most, self._stop = 1.0, NEVER
-        self._step = LOOK * self._per_node
-        looks = self._backend is not None and self._backend.ahead_work < self._backend.pending_work
-        self._look = 0.0 if self.sync_each_op else self._step if looks else 1.0
+        self._step = AHEAD_INTERVAL * self._per_node
+        ahead = self._backend is not None and self._backend.ahead_work < self._backend.pending_work
+        self._look = 0.0 if self.sync_each_op else self._step if ahead else 1.0
 
     def note_upload(self, nbytes: int) -> None:
         """Add uploaded memory to the load, because pending nodes may keep it alive."""
@@ -323,13 +361,46 @@ class Device:
         """Compute every pending node that a tensor still holds or that checks indices.
 
         Nodes too large to be stored stay pending, because results computed from them may be small.
-        `recorded` is a node that is about to become pending.
+        `recorded` is a node that is about to become pending. Its larger operands stay pending
+        too: in ``(a[:, :, None] * b).sum(1)``, nothing else needs the products.
         """
-        self._count_anew()
+        self._reset_load()
         # list(): finalizers may remove nodes while this runs.
-        request = self._compute_live(list(self._pending), recorded, checks=True)
+        pending = list(self._pending)
+        later = () if recorded is None else self._larger_operands(recorded)
+        nodes = [node for node in pending if node not in later]
+        request = self._compute_live(nodes, recorded, checks=True)
         if recorded is not None and request is not None and request.last_pass is not None:
             self._flush_between_passes(request, recorded.number)
+
+    def _larger_operands(self, recorded: Node) -> set[Node]:
+        """Return the pending operands, also through views, that are larger than a node.
+
+        Those that need many nodes are not among them: in ``x = x / x.sum()``, every flush may fall
+        on the sum, and would otherwise compute nothing.
+        """
+        found: set[Node] = set()
+        seen = {recorded}
+        stack = [recorded]
+        while stack:
+            for x in stack.pop().inputs:
+                if x in self._pending:
+                    found.add(x)
+                elif x.storage is None and x not in seen:
+                    seen.add(x)
+                    stack.append(x)
+        return {x for x in found if x.meta.size > recorded.meta.size and self._needs_few(x)}
+
+    def _needs_few(self, node: Node) -> bool:
+        """Return whether few nodes that no tensor holds are computed for a node."""
+        needed = {node}
+        stack = [node]
+        while stack and len(needed) <= MAX_LEFT_NODES:
+            for x in stack.pop().inputs:
+                if x.storage is None and x not in self._pending and x not in needed:
+                    needed.add(x)
+                    stack.append(x)
+        return len(needed) <= MAX_LEFT_NODES
 
     def _flush_between_passes(self, request: Request, start: int) -> None:
         """Let the next flush cover whole passes of a loop, counted from node `start`.
@@ -345,7 +416,7 @@ class Device:
         )
         passes = max(1, int(1 / load)) if load else 1
         self._stop = start + passes * (request.order[end].number - request.order[first].number)
-        self._most = MOST_LATE
+        self._most = MAX_LATE_LOAD
         if self._look == 1.0:
             self._look = self._most
 
@@ -360,7 +431,7 @@ class Device:
                 below.dropped += 1
 
     def _is_stored(self, node: Node) -> bool:
-        """Whether the elements of a live node are stored; record the node if it is a view."""
+        """Return whether the elements of a live node are stored; record it if it is a view."""
         below = bottom(node)
         if below.storage is None:
             return False
@@ -441,7 +512,7 @@ class Device:
         recorded: Node | None = None,
         checks: bool = False,
     ) -> Request:
-        """The request for `nodes`: their ancestors, and other live nodes that need those.
+        """Return the request for `nodes`: their ancestors, and other live nodes that need those.
 
         The arguments are those of `compute`.
         """
@@ -465,7 +536,7 @@ class Device:
         return wanted
 
     def _with_checks(self, nodes: list[Node], wanted: Request, all_of_them: bool) -> Request:
-        """The request for some nodes, extended by nodes that check indices.
+        """Return the request for some nodes, extended by nodes that check indices.
 
         If `all_of_them` is set and some checks are missing, all live nodes are added. Checks that
         are still missing are added as a fold to one element, because nothing needs their results.
@@ -483,7 +554,7 @@ class Device:
         return wanted
 
     def _used_by_others(self, request: Request) -> Iterator[Node]:
-        """Nodes used by checks, by other requests in progress, and by nodes about to be pending."""
+        """Yield nodes used by checks, by other requests in progress, or about to be pending."""
         yield from self._checks.keys() - request.checks
         for other in [request, *self._under_way]:
             if other is not request:
@@ -506,7 +577,7 @@ class Device:
         if pending and len(pending) <= max(MAX_LOOKED_THROUGH, len(request.order)):
             self._forget_all_stored(list(pending))
         if not pending:
-            self._count_anew()
+            self._reset_load()
 
     def _forget_all_stored(self, nodes: Iterable[Node]) -> None:
         """Forget those of the nodes whose elements are stored now."""
@@ -573,7 +644,9 @@ def _found_gpu() -> bool:
         GPU_DEVICE.absence = str(error)
         return False
     if adapter["isFallbackAdapter"] and not host.computes_in_software:
-        GPU_DEVICE.absence = "the adapter is a software adapter; device='webgpu' computes on it"
+        GPU_DEVICE.absence = (
+            "only a software adapter, slower than NumPy; device='webgpu' selects it"
+        )
         return False
     return True
 
@@ -593,7 +666,7 @@ def set_default_device(device: str | Device) -> None:
 
 
 def check_default(device: Device, dtype: DType) -> None:
-    """Raise DTypeError unless a device has what is to be the default dtype."""
+    """Raise DTypeError unless a device supports the new default dtype."""
     if device is not CPU_DEVICE and not dtype.on_gpu:
         raise DTypeError(
             f"{dtype} cannot be the default dtype on the device {device.name!r}, only on 'cpu';"
@@ -607,14 +680,14 @@ def parse(device: object) -> Device:
     Raises
     ------
     DeviceError
-        For an unknown name.
+        If the name is unknown.
     """
     if device is None:
         return default_device()
     if isinstance(device, Device):
         return device
     if not isinstance(device, str) or device not in _BY_NAME:
-        words = f"unknown device {device!r}; there are 'webgpu' and 'cpu'"
+        words = f"unknown device {device!r}; the devices are 'webgpu' and 'cpu'"
         if isinstance(device, DType):
             words += f", and x.astype(pt.{device.name}) for dtypes"
         raise DeviceError(words)

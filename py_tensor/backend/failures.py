@@ -114,7 +114,7 @@ class Ledger:
             raise out_of_range(message)
 
     def _explained(self, failure: Failure) -> Failure:
-        """After an out-of-memory error, report invalid buffers and bind groups as out of memory."""
+        """After memory ran out once, report invalid buffers and bind groups as out of memory."""
         if self._ran_out and failure["message"].startswith(INVALID_OBJECTS):
             return failure | {"kind": "out-of-memory"}
         return failure
@@ -174,11 +174,11 @@ class Ledger:
 
 
 def out_of_range(message: str) -> IndexError:
-    """Return the error for an out-of-range index; it is raised after the line that used it."""
+    """Return the error for an out-of-range index, which may be raised on a line after its use."""
     error = IndexError(message)
     error.add_note(
-        "An earlier op used the index; the GPU checks indices as it computes."
-        " With pt.debug(sync=True) each op raises on its own line."
+        "The device checks indices as it computes: the index was used on the line of this error or"
+        " on an earlier one. With pt.debug(sync=True) each op raises on its own line."
     )
     return error
 
@@ -198,6 +198,6 @@ def error_of(failure: Failure, flush: str = "") -> BaseException:
         return MemoryError(f"{label}: the GPU is out of memory: {message}")
     if kind == "lost":
         return DeviceLostError(
-            f"the GPU device was lost ({message}); its tensors are gone, new tensors work"
+            f"the GPU device was lost ({message}); its tensors are gone, but new tensors work"
         )
     return GPUError(f"{label}: {message}")

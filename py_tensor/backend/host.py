@@ -46,7 +46,7 @@ class Host(ABC):
 
     @abstractmethod
     def can_wait(self) -> bool:
-        """Whether Python can block here until a promise of the bridge is fulfilled."""
+        """Return whether Python can block here until a promise of the bridge is fulfilled."""
 
     @abstractmethod
     def _block(self, promise: Awaitable[T]) -> T: ...
@@ -102,7 +102,7 @@ class Pyodide(Host):
 
     def __init__(self) -> None:
         self._ffi: Any = import_module("pyodide.ffi")
-        # The original function. A page may later replace it by one that interrupts waits. The
+        # The original function. A page may later replace it with one that interrupts waits. The
         # bridge's promises do not need that, because the bridge itself ends them on an interrupt.
         self._run_sync: Callable[[Any], Any] = self._ffi.run_sync
 

@@ -20,7 +20,7 @@ _main = threading.main_thread().ident
 _is_deferring = False
 
 
-def undisturbed(function: Callable[P, T]) -> Callable[P, T]:
+def uninterruptible(function: Callable[P, T]) -> Callable[P, T]:
     """Decorate a function so that an interrupt during it is raised when it returns.
 
     Otherwise Python may raise an interrupt between any two steps of the main thread: in a callback
@@ -28,7 +28,7 @@ def undisturbed(function: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(function)
-    def undisturbed_function(*args: P.args, **kwargs: P.kwargs) -> T:
+    def uninterruptible_function(*args: P.args, **kwargs: P.kwargs) -> T:
         global _is_deferring
         if _is_deferring or threading.get_ident() != _main:
             return function(*args, **kwargs)
@@ -50,4 +50,4 @@ def undisturbed(function: Callable[P, T]) -> Callable[P, T]:
             if noted:
                 handler(*noted[0])
 
-    return undisturbed_function
+    return uninterruptible_function

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
-from py_tensor.backend.interrupts import undisturbed
+from py_tensor.backend.interrupts import uninterruptible
 from py_tensor.backend.native_device import AbsentError, Device, Error, ffi
 from py_tensor.backend.native_session import (
     Readback,
@@ -32,8 +32,8 @@ T = TypeVar("T")
 Failure = dict[str, Any]
 
 UNATTRIBUTED, THIS_CALL = 0, -1  # flush numbers of failures that belong to no flush, to the call
-TRIAL, TRIAL_WORKGROUPS = -1, 256
-LOOK = 0.0005  # interval in s at which an awaiting coroutine polls the GPU
+TRIAL, TRIAL_WORKGROUPS = -1, 256  # the id of the trial's pipeline and buffer; its workgroups
+POLL_INTERVAL = 0.0005  # seconds, for a coroutine that awaits the GPU
 
 
 class Promise(Generic[T]):
@@ -43,18 +43,18 @@ class Promise(Generic[T]):
         self._find = find
         self._is_ready = is_ready
 
-    @undisturbed
+    @uninterruptible
     def wait(self) -> T:
         return self._find()
 
-    @undisturbed
+    @uninterruptible
     def _is_known(self) -> bool:
         return self._is_ready()
 
     def __await__(self) -> Generator[Any, None, T]:
         yield  # as in a page, where a promise is never fulfilled immediately
         while not self._is_known():
-            yield from asyncio.sleep(LOOK).__await__()
+            yield from asyncio.sleep(POLL_INTERVAL).__await__()
         return self.wait()
 
 
@@ -129,7 +129,7 @@ class NativeBridge:
 
         return Promise(keep)
 
-    @undisturbed
+    @uninterruptible
     def loseDevice(self) -> None:
         if self._session is not None:
             self._end("the device was destroyed on request")
@@ -145,7 +145,7 @@ class NativeBridge:
 
     # -- Pipelines ------------------------------------------------------------------------------
 
-    @undisturbed
+    @uninterruptible
     def definePipeline(
         self, number: int, wgsl: str, label: str, buffers: int, writable: int, is_foreign: bool
     ) -> None:
@@ -154,7 +154,7 @@ class NativeBridge:
         wgsl = wgsl.replace("enable subgroups;\n", "")
         self._sources[number] = Source(wgsl, label, buffers, writable, is_foreign)
 
-    @undisturbed
+    @uninterruptible
     def dropPipeline(self, number: int) -> None:
         self._drop_compiled(number)
         self._sources.pop(number, None)
@@ -177,7 +177,7 @@ class NativeBridge:
 
     # -- Flushing -------------------------------------------------------------------------------
 
-    @undisturbed
+    @uninterruptible
     def flush(
         self, commands: int, words: int, table: int, block: int, nbytes: int, number: int
     ) -> int:
@@ -204,7 +204,7 @@ class NativeBridge:
     def lastFlush(self) -> int:
         return self._last_flush
 
-    @undisturbed
+    @uninterruptible
     def allocate(self, number: int, nbytes: int, slices: int) -> Promise[str]:
         session = self._session
         if session is None:
@@ -219,7 +219,7 @@ class NativeBridge:
 
     # -- Waiting --------------------------------------------------------------------------------
 
-    @undisturbed
+    @uninterruptible
     def read(self, number: int, offset: int, nbytes: int, target: int) -> Promise[str]:
         session = self._session
         if session is None:
@@ -315,7 +315,7 @@ class NativeBridge:
         self._failures.append({**failure, "serial": self._serial})
 
     def _taken(self, session: Session, flush: int) -> list[Failure]:
-        """The device's errors since the last call, as failures of a flush."""
+        """Return the device's errors since the last call, as failures of a flush."""
         errors = session.device.take_errors()
         if errors and errors[0].kind == "lost" and session is self._session:
             self._end(errors[0].message)
@@ -338,7 +338,7 @@ class NativeBridge:
         return _report([*self._failures, self._lost()])
 
     def _outcome(self, session: Session, own: list[Failure]) -> str:
-        """The outcome of a wait that began in `session`, with its own failures."""
+        """Return the outcome of a wait that began in `session`, with its own failures."""
         return _report([*self._failures, *(own if session is self._session else [self._lost()])])
 
     # -- Painting -------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ class NativeBridge:
 
     # -- Reports --------------------------------------------------------------------------------
 
-    @undisturbed
+    @uninterruptible
     def startTimer(self) -> bool:
         session = self._session
         if session is None or "timestamp-query" not in session.device.features:
@@ -389,7 +389,7 @@ class NativeBridge:
 
 
 def _path_of_choices(adapter: dict[str, Any]) -> Path:
-    """The file for the choices of `pt.tune()` for an adapter, in the user's cache folder."""
+    """Return the file for the choices of `pt.tune()` for an adapter, in the user's cache folder."""
     folder = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     identity = json.dumps(adapter, sort_keys=True).encode()
     name = f"choices-{hashlib.sha256(identity).hexdigest()[:16]}.json"

@@ -140,7 +140,7 @@ class Device:
         return device
 
     def take_errors(self) -> list[Error]:
-        """Take the errors since the last call: the first of each kind, causes before effects."""
+        """Return and clear the errors: the first of each kind, causes before effects."""
         if not self.errors:
             return []
         taken, self.errors = self.errors, []
@@ -173,7 +173,7 @@ class Device:
     # -- Pipelines ------------------------------------------------------------------------------
 
     def create_layouts(self, buffers: int, writable: int) -> tuple[Any, Any]:
-        """The layouts of a bind group and of a pipeline: storage buffers, then the parameters.
+        """Return the layouts of a bind group and a pipeline: storage buffers, then parameters.
 
         `writable` has a bit for each buffer that is written.
         """
@@ -253,7 +253,7 @@ class Device:
         return is_valid
 
     def is_idle(self) -> bool:
-        """Whether the GPU has completed everything that was submitted."""
+        """Return whether the GPU has completed everything that was submitted."""
         return bool(lib.wgpuDevicePoll(self._handle, False, ffi.NULL) & 1)
 
     def wait(self, submission: int) -> None:
@@ -341,7 +341,7 @@ def _request_adapter() -> Any:
 
 
 def _identity(adapter: Any) -> tuple[dict[str, Any], bool]:
-    """The identity of an adapter, with a browser's keys, and whether it uses Vulkan."""
+    """Return the identity of an adapter, with a browser's keys, and whether it uses Vulkan."""
     info = _new("AdapterInfo")
     lib.wgpuAdapterGetInfo(adapter, info)
     identity = {
@@ -362,7 +362,7 @@ def _new(name: str, **fields: Any) -> Any:
 
 
 def _view(text: str) -> dict[str, Any]:
-    """A WebGPU string; the caller must keep it alive until the call that reads it."""
+    """Return a WebGPU string; the caller must keep it alive until the call that reads it."""
     data = ffi.from_buffer(text.encode())
     return {"data": data, "length": len(data)}
 

@@ -46,13 +46,13 @@ LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 5, DISPATCH: 8, FILL: 4, SUBMIT: 1, ST
     CHECK: 3,
 }
 FILLED_AT_ONCE = 1 << 20  # bytes
-MOST_GROUPS = 4096
-MOST_IDLE, MOST_IDLE_BYTES, SMALLEST = 8, 64 << 20, 4096  # limits of idle staging buffers
-TIMED_AT_ONCE, MOST_SETS = 2048, 32
+MAX_BIND_GROUPS = 4096  # bind groups; the oldest are dropped
+MAX_IDLE, MAX_IDLE_BYTES, MIN_STAGING = 8, 64 << 20, 4096  # limits of idle staging buffers
+TIMED_AT_ONCE, MAX_SETS = 2048, 32  # dispatches of a query set, and query sets of a timer
 
 
 class StreamError(Exception):
-    """An error in the command stream itself."""
+    """A command that WebGPU would reject, or a buffer that could not be mapped."""
 
 
 @dataclass(slots=True)
@@ -200,7 +200,7 @@ class Session:
             case [op, position, size] if op == CHECK:
                 self.checks.append(Readback(self, table[position], 0, size))
             case _:
-                raise StreamError(f"no command {command}")
+                raise LookupError(f"unknown command {command}")
         return LENGTHS[command]
 
     def _keep_table(self, stream: Sequence[int], at: int) -> None:
@@ -216,7 +216,7 @@ class Session:
                     pass
 
     def _label_at(self, stream: Sequence[int], at: int) -> str:
-        """The label of the pipeline or the buffer that the command at a position uses."""
+        """Return the label of the pipeline or the buffer that the command at a position uses."""
         if stream[at] == DISPATCH:
             source = self._sources.get(stream[at + 1])
             return f"pipeline {stream[at + 1]}" if source is None else source.label
@@ -226,11 +226,12 @@ class Session:
 
     def _dispatch(self, stream: Sequence[int], at: int, ids: list[int]) -> None:
         _, number, offset, size, x, y, z, count = stream[at : at + 8]
-        pipeline = self.pipelines.get(number) or self.compile(number)
+        pipeline = self.pipelines.get(number) or self._keep(number, self._compiled(number))
         if max(x, y, z) > self._most:
-            raise StreamError(f"{x} x {y} x {z} workgroups: more than {self._most}")
+            limit = f"exceed the limit of {self._most} per dimension"
+            raise StreamError(f"{x} x {y} x {z} workgroups {limit}")
         if count != pipeline.source.buffers:
-            raise StreamError(f"{count} buffers for a pipeline of {pipeline.source.buffers}")
+            raise StreamError(f"the pipeline takes {pipeline.source.buffers} buffers, not {count}")
         if offset < self._start or offset + size > self._end:
             self._move_window(offset, size)
         key = (max(16, -(-size // 16) * 16), *ids)
@@ -252,7 +253,7 @@ class Session:
     def _move_window(self, offset: int, size: int) -> None:
         """Write the parameters from an offset of the block on into the uniform buffer."""
         if offset + size > self._block_size or size > PARAM_WINDOW:
-            raise StreamError(f"no parameters at {offset}")
+            raise LookupError(f"the block has no parameters at {offset}")
         if self._end:
             self.submit()
         self._start, self._end = offset, min(self._block_size, offset + PARAM_WINDOW)
@@ -265,7 +266,7 @@ class Session:
         bound = [(part.buffer, part.offset, part.size) for part in ranges]
         bound.append((self._params, 0, size))
         group = self.device.create_bind_group(pipeline.layout, bound, pipeline.source.label)
-        if len(self.groups) >= MOST_GROUPS:
+        if len(self.groups) >= MAX_BIND_GROUPS:
             self._forget_group(next(iter(self.groups)))
         pipeline.groups[key] = group
         name = (number, *key)
@@ -287,16 +288,19 @@ class Session:
 
     # -- Pipelines ------------------------------------------------------------------------------
 
-    def compile(self, number: int) -> Pipeline:
-        """Compile a pipeline."""
+    def _compiled(self, number: int) -> Pipeline:
+        """Compile a pipeline; several threads may do so at a time."""
         source = self._sources.get(number)
         if source is None:
-            raise StreamError(f"pipeline {number} is not defined")
+            raise LookupError(f"pipeline {number} is not defined")
         of_group, of_pipeline = self._layout(source)
         is_trusted = not source.is_foreign
         compiled = self.device.create_pipeline(of_pipeline, source.wgsl, is_trusted, source.label)
+        return Pipeline(source, of_group, compiled)
+
+    def _keep(self, number: int, pipeline: Pipeline) -> Pipeline:
         self._counts["compiles"] += 1
-        pipeline = self.pipelines[number] = Pipeline(source, of_group, compiled)
+        self.pipelines[number] = pipeline
         return pipeline
 
     def compile_all(self, numbers: Sequence[int]) -> None:
@@ -305,10 +309,11 @@ class Session:
         for number in new:
             self._layout(self._sources[number])
         if len(new) == 1:
-            self.compile(new[0])
+            self._keep(new[0], self._compiled(new[0]))
         elif new:
             with ThreadPoolExecutor() as pool:
-                list(pool.map(self.compile, new))
+                for number, pipeline in zip(new, pool.map(self._compiled, new), strict=True):
+                    self._keep(number, pipeline)
         if self.device.take_errors():
             for number in new:
                 self.drop_pipeline(number)
@@ -423,7 +428,7 @@ class Session:
     # -- Reading --------------------------------------------------------------------------------
 
     def fetch(self, number: int, offset: int, size: int) -> Readback:
-        """A copy of a part of a buffer: the one made ahead if it matches, else a new one."""
+        """Return a copy of a part of a buffer: the one made ahead if it matches, else a new one."""
         ahead = self.ahead
         if ahead is not None and ahead.part == (number, offset, size):
             self.ahead = None
@@ -500,12 +505,12 @@ class Staging:
         self.count = self.size = 0
 
     def take(self, size: int) -> tuple[int, Any]:
-        """An unmapped buffer of at least this size, with its size."""
+        """Return an unmapped buffer of at least this size, with its size."""
         for position, (idle, _) in enumerate(self._idle):
-            if size <= idle <= 4 * max(size, SMALLEST):
+            if size <= idle <= 4 * max(size, MIN_STAGING):
                 return self._idle.pop(position)
         # Powers of two, so that reads of slightly different sizes share buffers.
-        rounded = size if size > MOST_IDLE_BYTES else 1 << (max(size, SMALLEST) - 1).bit_length()
+        rounded = size if size > MAX_IDLE_BYTES else 1 << (max(size, MIN_STAGING) - 1).bit_length()
         buffer = self._device.create_buffer(rounded, MAP_READ | COPY_DST, "staging")
         self.count += 1
         self.size += rounded
@@ -513,7 +518,7 @@ class Staging:
 
     def give_back(self, size: int, buffer: Any) -> None:
         self._idle.append((size, buffer))
-        while len(self._idle) > MOST_IDLE or sum(s for s, _ in self._idle) > MOST_IDLE_BYTES:
+        while len(self._idle) > MAX_IDLE or sum(s for s, _ in self._idle) > MAX_IDLE_BYTES:
             self.discard(*self._idle.pop(0))
 
     def discard(self, size: int, buffer: Any) -> None:
@@ -527,7 +532,7 @@ class Staging:
 
 
 class Timer:
-    """Times dispatches on the GPU by timestamps around a pass for each."""
+    """Times each dispatch on the GPU, by timestamps around a pass of its own."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -535,10 +540,10 @@ class Timer:
         self._pipelines: list[int] = []
 
     def next(self, pipeline: int) -> Any:
-        """The descriptor of the pass of the next dispatch; NULL if no room is left."""
+        """Return the descriptor of the pass of the next dispatch; NULL if no room is left."""
         place = len(self._pipelines) % TIMED_AT_ONCE
         if place == 0:
-            if len(self._sets) == MOST_SETS:
+            if len(self._sets) == MAX_SETS:
                 return ffi.NULL
             self._sets.append(self._session.device.create_query_set(2 * TIMED_AT_ONCE))
         self._pipelines.append(pipeline)
@@ -553,16 +558,23 @@ class Timer:
         return ffi.new("WGPUComputePassDescriptor *", {"timestampWrites": self._writes})
 
     def collect(self) -> list[tuple[int, int, int]]:
-        """Pipeline, begin and end of each dispatch, in ns since the first began."""
+        """Return pipeline, begin and end of each dispatch, in ns since the first began.
+
+        Nothing is known after a loss of the device.
+        """
+        if self._session.is_over:
+            return []
         stamps: list[int] = []
         for number, queries in enumerate(self._sets):
             left = len(self._pipelines) - number * TIMED_AT_ONCE
             stamps += self._read(queries, 2 * min(TIMED_AT_ONCE, left))
-        for queries in self._sets:
-            lib.wgpuQuerySetRelease(queries)
         period = self._session.device.timestamp_period
         times = [int((stamp - stamps[0]) * period) for stamp in stamps]
         return [(p, times[2 * n], times[2 * n + 1]) for n, p in enumerate(self._pipelines)]
+
+    def __del__(self) -> None:
+        for queries in self._sets:
+            lib.wgpuQuerySetRelease(queries)
 
     def _read(self, queries: Any, count: int) -> list[int]:
         session, size = self._session, 8 * count

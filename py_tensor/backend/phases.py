@@ -20,7 +20,7 @@ class Phases:
         self._since = perf_counter_ns()
 
     def times(self) -> dict[Phase, int]:
-        """The times so far."""
+        """Return the times so far."""
         self.enter(self._current)
         return dict(self._times)
 

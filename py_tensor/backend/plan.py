@@ -24,7 +24,7 @@ from py_tensor.graph.order import Request
 # The commands of the stream; `web/bridge` reads them.
 CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START, FETCH, CLEAR, CHECK = range(1, 11)
 FIRST_START = 16  # dispatches before the first START (an idle GPU may begin); later gaps double
-MOST_NAMED = 4  # programs of a flush that messages name
+MAX_NAMED = 4  # programs of a flush that messages name
 PARAM_WINDOW = 1 << 20  # bytes of parameters after which the bridge submits in between
 PARAM_ALIGNMENT = 64  # words: the offset alignment of a uniform binding, 256 bytes
 
@@ -103,7 +103,7 @@ class Plan:
     checks: tuple[Check, ...] = ()
 
     def holds(self, order: Sequence[Node]) -> bool:
-        """Whether the constants that the plan assumes equal are equal in this order."""
+        """Return whether the constants that the plan assumes equal are equal in this order."""
         if not self.equal:
             return True
         ones, others = (
@@ -125,7 +125,7 @@ class Plan:
         return not self.cuts and self.params.itemsize * len(self.params) <= PARAM_WINDOW
 
     def position(self, slot: int) -> int | None:
-        """The number of an output's buffer; None if the output overwrites a leaf."""
+        """Return the number of an output's buffer; None if the output overwrites a leaf."""
         stored = (*self.slices, *self.outputs)
         if slot not in stored:
             return None
@@ -137,7 +137,7 @@ class Plan:
         return len(self.leaves) + len(self.slabs) + len(self.slices)
 
     def repeated(self, times: int) -> Plan:
-        """A plan that runs all commands `times` times in sequence, in one flush."""
+        """Return a plan that runs all commands `times` times in sequence, in one flush."""
         if times == 1:
             return self
         return replace(
@@ -149,7 +149,7 @@ class Plan:
         )
 
     def patched(self, order: Sequence[Node]) -> array[int]:
-        """The parameters, with the values of the constant nodes."""
+        """Return the parameters, with the values of the constant nodes."""
         if not self.consts:
             return self.params
         params = self.params[:]
@@ -206,7 +206,7 @@ def make_plan(
         plan.checks = lowered.checks
     plan.programs = list(dict.fromkeys(p.program for p in pieces))
     plan.dispatches = [Measure(p.program, p.operations, p.traffic) for p in pieces]
-    plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MOST_NAMED]))
+    plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MAX_NAMED]))
     plan.has_floats_only = all(dtype is float32 for _, _, dtype in plan.consts)
     plan.work = sum(dispatch_work + p.work for p in pieces)
     plan.equal = request.equal
@@ -214,7 +214,7 @@ def make_plan(
 
 
 def _bits(numbers: Sequence[complex]) -> bytes:
-    """The bytes of numbers as float64, for a fast comparison of thousands; exact for 32 bits."""
+    """Return numbers as float64 bytes, to compare thousands fast; exact for 32 bits."""
     try:
         return array("d", cast("Sequence[float]", numbers)).tobytes()
     except TypeError:  # some are complex

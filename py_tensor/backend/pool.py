@@ -13,7 +13,7 @@ Kind = int | Slab
 
 
 def bytes_of(kind: Kind) -> int:
-    """The bytes of a buffer of this kind."""
+    """Return the bytes of a buffer of this kind."""
     return kind.nbytes if isinstance(kind, Slab) else kind
 
 
@@ -45,7 +45,7 @@ class Pool:
         self._next = 1
         # Finalizers only append here: they may run anywhere, even inside the methods below.
         self.released: deque[int] = deque()
-        self.abandoned: deque[int] = deque()  # of a flush that did not complete: may not exist
+        self.abandoned: deque[int] = deque()  # buffers of an incomplete flush, which may not exist
         self._to_destroy: dict[int, None] = {}
         self._taken: list[int] = []  # without an owner yet
         self._is_changing = False
@@ -107,7 +107,7 @@ class Pool:
         return number
 
     def kind_of(self, number: int) -> Kind:
-        """The kind of a buffer in use."""
+        """Return the kind of a buffer in use."""
         return self._kinds[number]
 
     def collect(self) -> None:
@@ -135,7 +135,7 @@ class Pool:
         self._is_changing = False
 
     def to_destroy(self) -> list[int]:
-        """The ids of buffers to destroy: those above the limit, and abandoned ones.
+        """Return the ids of buffers to destroy: those above the limit, and abandoned ones.
 
         The least recently requested kinds are evicted first.
         """

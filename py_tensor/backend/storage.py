@@ -11,8 +11,8 @@ from py_tensor.backend.pool import Pool
 from py_tensor.dtypes import typed
 from py_tensor.layout import Layout
 
-COPIED_BYTES = 1 << 16  # elements up to this size also stay on the host after a read
-MOST_COPIED = 1 << 24  # bytes of all copies on the host
+COPIED_BYTES = 1 << 16  # up to this size, elements also stay on the host after a read
+MAX_COPIED = 1 << 24  # bytes of all copies on the host
 
 
 class Storage:
@@ -84,7 +84,7 @@ Stored = Storage | Slice  # the elements of a node
 
 
 class Copies:
-    """Host copies of elements that were read; the newest are kept, up to `MOST_COPIED` bytes."""
+    """Host copies of elements that were read; the newest are kept, up to `MAX_COPIED` bytes."""
 
     def __init__(self) -> None:
         self._kept: deque[tuple[ref[Stored], int]] = deque()
@@ -97,7 +97,7 @@ class Copies:
         storage.copy = data.toreadonly()
         self._kept.append((ref(storage), data.nbytes))
         self._nbytes += data.nbytes
-        while self._nbytes > MOST_COPIED:
+        while self._nbytes > MAX_COPIED:
             oldest, nbytes = self._kept.popleft()
             self._nbytes -= nbytes
             if (held := oldest()) is not None:
@@ -105,7 +105,7 @@ class Copies:
 
 
 def picked(data: memoryview, layout: Layout, itemsize: int) -> memoryview:
-    """The elements that a layout selects from the bytes of all elements, in row-major order."""
+    """Return the elements that a layout selects from all elements, in row-major order."""
     if layout.size == 1:
         return data[layout.offset * itemsize : (layout.offset + 1) * itemsize]
     words = typed(data, {1: "B", 2: "H", 4: "I", 8: "Q"}[itemsize])

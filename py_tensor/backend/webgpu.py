@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter_ns
@@ -46,7 +46,7 @@ from py_tensor.graph.shortened import Repeated, moved_kernel, repeated, shorten
 if TYPE_CHECKING:
     from py_tensor.backend.bridge import Bridge
 
-MAX_PLANS = 512
+MAX_PLANS = 512  # the least recently used ones are dropped
 FETCHED_BYTES = 1 << 16  # results up to this size are copied for reading by their own flush
 MAX_PIPELINES = 1024
 NAN_PATTERN = 0x7FC0DEAD  # the content of poisoned buffers: a NaN, or an unlikely integer
@@ -72,7 +72,7 @@ def _store(node: Node, storage: Stored) -> None:
 
 
 def _lost() -> DeviceLostError:
-    return DeviceLostError("the GPU device was lost; its tensors are gone, new tensors work")
+    return DeviceLostError("the GPU device was lost; its tensors are gone, but new tensors work")
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ class WebGPU(Connection):
 
     def info(self) -> dict[str, Any]:
         if self._is_lost or json.loads(self.bridge.stats())["isLost"]:
-            lost = self.unavailable or "the next tensor asks for another device"
+            lost = self.unavailable or "the next tensor requests a new device"
             return {"backend": "webgpu", "lost": lost, "generation": self.generation}
         adapter, limits = self._info["adapter"], self._info["limits"]
         return {
@@ -261,7 +261,7 @@ class WebGPU(Connection):
         return True
 
     def _read_ahead(self, plan: Plan, request: Request) -> array[int]:
-        """The command that copies the result that is read next, if it is small."""
+        """Return the command that copies the result that is read next, if it is small."""
         slot = request.read
         if slot is not None and (position := plan.position(slot)) is not None:
             nbytes = request.order[slot].meta.nbytes
@@ -346,7 +346,7 @@ class WebGPU(Connection):
         return plan
 
     def kernels_of(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
-        """The kernels that compute a request, in order; reasons are added to `notes`."""
+        """Return the kernels that compute a request, in order; reasons are added to `notes`."""
         inside: Notes = {}
         found = self._repeated(request, inside)
         if found is None:
@@ -359,7 +359,7 @@ class WebGPU(Connection):
     def _repeated(
         self, request: Request, notes: Notes | None = None
     ) -> tuple[list[Kernel], Repeated] | None:
-        """The kernels of a request with its loop shortened, and those that repeat in the whole."""
+        """Return the kernels of a request with a shortened loop, and those that repeat."""
         short = shorten(request)
         if short is None:
             return None
@@ -371,7 +371,7 @@ class WebGPU(Connection):
         return kernels_of(request, self.profile.max_buffers, fits(self.profile), notes)
 
     def has_planned(self, request: Request) -> bool:
-        """Whether the plan of a request is known."""
+        """Return whether the plan of a request is known."""
         return request.signature() in self._plans
 
     def _plan_kernels(
@@ -381,7 +381,7 @@ class WebGPU(Connection):
         kernels: list[Kernel],
         repeated: Repeated | None = None,
     ) -> Plan | None:
-        """The plan of kernels; None if `repeated` turns out not to hold for their lowerings."""
+        """Return the plan of kernels; None if `repeated` does not hold for their lowerings."""
         if repeated is not None:
             equal = repeated.outside(repeated.short.request.equal)
             if equal is None:
@@ -409,20 +409,9 @@ class WebGPU(Connection):
         *,
         overwrites: bool,
     ) -> Lowered | None:
-        """Lower kernels, which may overwrite temporaries, and with `overwrites` also leaves.
-
-        Small buffers are only overwritten by kernels that write a part of them; these would need
-        one more dispatch for a copy.
-        """
+        """Lower kernels, which may overwrite temporaries, and with `overwrites` also leaves."""
         planned = request if repeated is None else repeated.short.request
-        leaves = planned.overwritable if overwrites else frozenset[int]()
-        bases = set[int]().union(*(kernel.bases() for kernel in kernels))
-        overwritable = {
-            slot: node.meta.nbytes
-            for slot, node in enumerate(planned.order)
-            if (node.meta.nbytes >= OVERWRITTEN_BYTES or slot in bases)
-            and (slot in leaves or (node.storage is None and slot not in planned.wanted))
-        }
+        overwritable = overwritable_slots(planned, kernels, leaves=overwrites)
         found, checks = lower_each(kernels, profile, self.programs, overwritable)
         if repeated is not None:
             lost = [[over for _, over in x.replaced] for x in found]
@@ -497,7 +486,7 @@ class WebGPU(Connection):
     # -- Buffers --------------------------------------------------------------------------------
 
     def _allocate(self, kinds: Sequence[Kind]) -> list[Storage]:
-        """Buffers of these kinds: pooled ones, or new ones that `_created` creates in the flush."""
+        """Take buffers of these kinds: pooled ones, or new ones that `_created` creates."""
         pool = self.pool
         pool.collect()
         storages = [Storage(pool, number, exists) for number, exists in pool.take(kinds)]
@@ -505,13 +494,13 @@ class WebGPU(Connection):
         return storages
 
     def _created(self, storage: Storage, poison: bool) -> tuple[int, ...]:
-        """The commands that create a buffer if it does not exist, and with `poison` fill it."""
+        """Return the commands that create a missing buffer, and with `poison` fill it."""
         size, slices = self._size(storage)
         create = () if storage.exists else (CREATE, storage.number, size, slices)
         return (*create, FILL, storage.number, NAN_PATTERN, size) if poison else create
 
     def _size(self, storage: Storage) -> tuple[int, int]:
-        """The bytes of a buffer, limited by the device, and its number of slices.
+        """Return the bytes of a buffer, limited by the device, and its number of slices.
 
         The size depends on the kind only, so all buffers of a kind are interchangeable.
         """
@@ -607,7 +596,7 @@ class WebGPU(Connection):
         }
 
     def stats(self) -> dict[str, int]:
-        """Counts for tests and reports: dispatches, flushes, compiles, plans."""
+        """Return counts for tests and reports: dispatches, flushes, compiles, plans."""
         stats: dict[str, int] = json.loads(self.bridge.stats())
         return stats | {
             "planned": self.planned,
@@ -615,3 +604,23 @@ class WebGPU(Connection):
             "plans": len(self._plans),
             "programs": len(self.programs),
         }
+
+
+def overwritable_slots(
+    request: Request, kernels: Iterable[Kernel], *, leaves: bool
+) -> dict[int, int]:
+    """Return the bytes of the slots that kernels may overwrite: temporaries, and leaves on request.
+
+    Small buffers are only overwritten by kernels that write a part of them; these would need one
+    more dispatch for a copy.
+    """
+    bases = set[int]().union(*(kernel.bases() for kernel in kernels))
+    return {
+        slot: node.meta.nbytes
+        for slot, node in enumerate(request.order)
+        if (node.meta.nbytes >= OVERWRITTEN_BYTES or slot in bases)
+        and (
+            (leaves and slot in request.overwritable)
+            or (node.storage is None and slot not in request.wanted)
+        )
+    }

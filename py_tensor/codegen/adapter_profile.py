@@ -8,7 +8,7 @@ from py_tensor.codegen.choices import FURTHER, ON_SIMD, Choices, Tile, defaults
 from py_tensor.codegen.library import Implementations
 from py_tensor.codegen.product_cost import choose
 
-MOST_IN_FLIGHT = 64  # flushes, however small
+MAX_IN_FLIGHT = 64  # flushes, however small
 CHEAP = 48  # a body of at most this many instructions may be repeated in a program
 COSTLY = 96  # a body of more instructions is written once, for one element, in few programs
 
@@ -72,21 +72,21 @@ class AdapterProfile:
         return self._use("map_workgroup").map_workgroup
 
     def map_turns(self, variant: str) -> int:
-        """Vectors or elements that an invocation of an elementwise kernel computes in sequence.
+        """Return how many vectors or elements an elementwise invocation computes in sequence.
 
         With several turns, single elements share the divisions that find their coordinates. A
         software adapter checks the bounds of every read of a parameter, so one read for all turns
         is cheaper. It also executes every group of four invocations, whether they have work or
-        not. Times in ms on SwiftShader for a product and a padding by 1 of 1024 squared, and a sum
-        of 16 elements: 4 invocations of 128 turns 3.9, 5.5 and 0.017; 64 invocations of 8 turns
-        5.8, 11.7 and 0.026.
+        not. On SwiftShader, a product of 1024 squared, a padding of it by 1, and a sum of 16
+        elements take 3.9, 5.5 and 0.017 ms with 4 invocations of 128 turns, and 5.8, 11.7 and 0.026
+        ms with 64 invocations of 8 turns.
         """
         if self.software:
             return 512 // self.map_workgroup
         return 4 if variant == "elements" else 1
 
     def takes_vectors(self, cost: int) -> bool:
-        """Whether a body with this many instructions is unrolled for four elements.
+        """Return whether a body with this many instructions is unrolled for four elements.
 
         The compiler of a software adapter is slow on long code, and it inlines every function. A
         hand-written Fourier transform of 256 points (40 kernels with sines) compiles in 13 s with
@@ -95,7 +95,7 @@ class AdapterProfile:
         return not self.software or cost <= CHEAP
 
     def unrolls(self, cost: int) -> int:
-        """Points, or vectors, that a reduction has in flight for a body of `cost` instructions.
+        """Return how many points, or vectors, a reduction has in flight for a body of this cost.
 
         The body is written once for each, and once more for the remainder. The compiler of an
         NVIDIA driver takes seconds for a kernel with 20 copies of a body of 400 instructions.
@@ -122,7 +122,7 @@ class AdapterProfile:
         return self._use("unroll").unroll
 
     @property
-    def least_slice(self) -> int:
+    def min_slice(self) -> int:
         """The fewest steps per invocation for which cutting a row into slices is worthwhile."""
         return 256 if self.software else 4 * self.unroll
 
@@ -159,19 +159,19 @@ class AdapterProfile:
         return 20_000 if self.software else 10**6
 
     def is_crowded(self, flushes: int, work: int) -> bool:
-        """Whether this many flushes in flight, with this much work, are too many.
+        """Return whether this many flushes in flight, with this much work, are too many.
 
-        A few flushes may always be in flight; more only while together they take about ten
-        milliseconds at most. Each wait costs as much as a small flush.
+        A few flushes may always be in flight. More may be, as long as all of them together take at
+        most about ten milliseconds. Each wait costs as much as a small flush.
         """
         few, light = (2, 3 * 10**7) if self.software else (8, 10**10)
-        return flushes > few and (work > light or flushes > MOST_IN_FLIGHT)
+        return flushes > few and (work > light or flushes > MAX_IN_FLIGHT)
 
     def lanes(self, steps: int) -> int:
-        """Invocations that share one row of `steps` loads.
+        """Return the number of invocations that share one row of `steps` loads.
 
-        Softmax, layer norm and sum of rows of 4096 on an H200, in µs: 64 lanes 171, 106, 24.9; 128
-        lanes 163, 95, 24.9; 256 lanes 165, 99, 26.2.
+        On an H200, softmax, layer norm and sum over rows of 4096 take 171, 106 and 24.9 µs with 64
+        lanes, 163, 95 and 24.9 µs with 128, and 165, 99 and 26.2 µs with 256.
         """
         if self.software:
             return self.reduce_workgroup
@@ -180,13 +180,13 @@ class AdapterProfile:
         return self._use("row_lanes").row_lanes if steps <= 2048 else 256
 
     def scan_lanes(self, steps: int) -> int:
-        """Invocations that share one row of a scan, in tiles of 4 loads each."""
+        """Return the number of invocations that share one row of a scan, in tiles of 4 loads."""
         if self.software:
             return 1
         return next((lanes for lanes in (4, 32) if steps <= 4 * lanes), 256)
 
     def scan_slices(self, rows: int, steps: int, lanes: int) -> int:
-        """The number of slices to cut each row of a scan into.
+        """Return the number of slices to cut each row of a scan into.
 
         A workgroup scans the tiles of its slice in sequence; an invocation that has a slice to
         itself scans its elements in sequence. Slices are short enough that errors do not add up.
@@ -200,12 +200,12 @@ class AdapterProfile:
         return max(1, min(-(-invocations // rows), -(-steps // shortest), 65536))
 
     @property
-    def most_bins(self) -> int:
-        """The most elements that a workgroup can accumulate in its own memory (16 KiB)."""
+    def max_bins(self) -> int:
+        """The maximum number of elements that a workgroup accumulates in its memory (16 KiB)."""
         return 0 if self.software else 4096
 
     def revisits(self, rows: int, elements: int) -> bool:
-        """Whether one kernel may pass over rows of this length several times.
+        """Return whether one kernel may pass over rows of this length several times.
 
         Each workgroup processes its own rows: they must fit its cache, and there must be enough
         rows to fill the device.
@@ -215,15 +215,15 @@ class AdapterProfile:
         )
 
     @property
-    def most_terms(self) -> int:
-        """The most terms of a matrix product that is computed by an elementwise kernel.
+    def max_terms(self) -> int:
+        """The maximum number of terms of a matrix product computed by an elementwise kernel.
 
         Such a kernel takes only the time of storing its results.
         """
         return 16 if self.software else 4
 
     def has_tiles(self, results: int, terms: int) -> bool:
-        """Whether a product uses tiles instead of a reduction.
+        """Return whether a product uses tiles instead of a reduction.
 
         A software adapter takes 0.3 s to compile the tiled kernel and 0.03 s for a reduction. Few
         results also make few tiles, which do not fill the device.

@@ -16,11 +16,11 @@ from py_tensor.codegen.emit import BodyCode, Space, Strides, address, decode_coo
 from py_tensor.codegen.program import Params
 from py_tensor.graph.body import Load
 
-ACROSS, ALONG = 8, 4  # blocks of a tile: its 32 invocations read runs of 128 bytes and write 64
+ACROSS, ALONG = 8, 4  # blocks of a tile: 32 invocations read runs of 128 bytes, write runs of 64
 
 
 def transposed(load: Load, strides: Strides, dim: int) -> bool:
-    """Whether a load reads whole vectors along `dim`, which is not the last dimension."""
+    """Return whether a load reads whole vectors along `dim`, which is not the last dimension."""
     steps, offset = strides(load.access.strides), load.access.offset
     others = (*steps[:dim], *steps[dim + 1 :], offset)
     return steps[dim] == 1 and all(s % 4 == 0 for s in others)
@@ -51,14 +51,14 @@ class Blocks:
     strides: Strides
 
     def tiles(self) -> tuple[int, ...]:
-        """The number of tiles of 8 by 4 blocks along each dimension."""
+        """Return the number of tiles of 8 by 4 blocks along each dimension."""
         tiles = list(self.extents)
         tiles[-2] = -(-self.extents[-2] // (4 * ACROSS))
         tiles[-1] = -(-self.extents[-1] // (4 * ALONG))
         return tuple(tiles)
 
     def place(self, params: Params) -> tuple[list[str], list[str]]:
-        """Statements that find an invocation's block, and the names of its coordinates."""
+        """Return statements that find an invocation's block, and the names of its coordinates."""
         split, names = decode_coordinates(params, self.tiles(), "tile", "c")
         rows, columns = (params.add(self.extents[d] // 4) for d in (-2, -1))
         lines = [
@@ -75,7 +75,7 @@ class Blocks:
     def load(
         self, params: Params, names: list[str], load: Load, code: BodyCode, name: str
     ) -> tuple[list[str], list[str]]:
-        """Statements that load a block's columns, and the four elements of row `i`."""
+        """Return statements that load a block's columns, and the four elements of row `i`."""
         number = code.binding(load)
         binding = code.bindings[number]
         order = [d for d in range(len(names)) if d != -2] + [-2]
@@ -89,7 +89,7 @@ class Blocks:
         return statements, [binding.lane(load.dtype, row, "i") for row in rows]
 
     def row_space(self, names: list[str]) -> Space:
-        """Row `i` of a block, four elements along the last dimension."""
+        """Return the space of row `i` of a block: four elements along the last dimension."""
         rows = list(names)
         rows[-2] = "(across * 4u + i)"
         return Space(rows, self.strides, 4)

@@ -1,6 +1,6 @@
 """The tuning parameters of kernels and their values; the first value is the default.
 
-closed: nothing else is ever compiled, and stored choices can only name one of these values.
+The lists are closed: no other value is ever compiled, and stored choices can only name these.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Tile:
     wk: int = 1
 
     def __str__(self) -> str:
-        """The size of a workgroup's tile and its depth, then the size of an invocation's part."""
+        """Return the size of a workgroup's tile, its depth, and the size per invocation."""
         more = f", {self.wk} along k" if self.wk > 1 else ""
         return f"{self.bm}x{self.bn}x{self.bk}/{self.tm}x{self.tn}{more}"
 
@@ -97,7 +97,7 @@ Value = Tile | int
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A value for every parameter; the defaults here are for a GPU.
+    """A value for every parameter; the defaults of this class are those for a GPU.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Choices:
     map_workgroup: int = 256
 
     def named(self) -> dict[str, str]:
-        """The values as text, which `value_of` reads."""
+        """Return the values as text, which `value_of` reads."""
         return {field.name: str(getattr(self, field.name)) for field in fields(self)}
 
 
@@ -188,7 +188,7 @@ def value_of(name: str, text: str, software: bool) -> Value:
     values = tuning_parameters(software).get(name)
     if values is None:
         known = ", ".join(tuning_parameters(software))
-        raise ValueError(f"unknown tuning parameter {name!r}; known are {known}")
+        raise ValueError(f"unknown tuning parameter {name!r}; known parameters: {known}")
     for value in values:
         if str(value) == text:
             return value

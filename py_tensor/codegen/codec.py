@@ -46,7 +46,7 @@ class Binding:
     lanes: int = 4
 
     def declaration(self, number: int, name: str = "") -> str:
-        """WGSL of the variable, ``b{number}`` unless it has a name."""
+        """Return WGSL of the variable, ``b{number}`` unless it has a name."""
         access = "read_write" if self.writable else "read"
         kind = self._vector if self.vector else f"{self.dtype.storage}"
         kind = f"atomic<{kind}>" if self.atomic else kind
@@ -64,7 +64,7 @@ class Binding:
         return f"vec{self._words}<{kind}>" if self._words > 1 else kind
 
     def element(self, number: int, dtype: DType, at: str) -> str:
-        """WGSL of the element at `at`, as a value of this dtype."""
+        """Return WGSL of the element at `at`, as a value of this dtype."""
         if not dtype.is_packed:
             where = f"[{at} >> 2u][{at} & 3u]" if self.vector else f"[{at}]"
             return f"load_{dtype.name}(b{number}{where})"
@@ -77,7 +77,7 @@ class Binding:
         return f"load_{dtype.name}({word}, {at})"
 
     def put(self, number: int, dtype: DType, at: str, value: str) -> str:
-        """A statement that stores one element."""
+        """Return a statement that stores one element."""
         stored = f"store_{dtype.name}({value})"
         if not dtype.is_packed:
             return f"b{number}[{at}] = {stored};"
@@ -91,13 +91,13 @@ class Binding:
         )
 
     def put_vector(self, number: int, dtype: DType, at: str, values: Sequence[str]) -> str:
-        """A statement that stores the elements of a vector; `at` counts vectors."""
+        """Return a statement that stores the elements of a vector; `at` counts vectors."""
         stored = [f"store_{dtype.name}({value})" for value in values]
         words = [" | ".join(pair) for pair in _in_words(stored, dtype)]
         return f"b{number}[{at}] = {self._vector}({', '.join(words)});"
 
     def lane(self, dtype: DType, vector: str, number: int | str) -> str:
-        """WGSL of element `number` of a loaded vector; the number may itself be WGSL."""
+        """Return WGSL of element `number` of a loaded vector; the number may itself be WGSL."""
         dynamic = isinstance(number, str)
         if not dtype.is_packed:
             which = f"[{number}]" if dynamic else f".{XYZW[number]}"
@@ -111,7 +111,7 @@ class Binding:
 
 
 def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
-    """The bits of each word's elements, shifted to their position in it."""
+    """Return the bits of each word's elements, shifted to their position in it."""
     each = dtype.per_word
     return [
         [
@@ -123,7 +123,7 @@ def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
 
 
 def as_words(dtype: DType, value: str) -> list[str]:
-    """WGSL of the bits of a value, one u32 per word; `from_words` is the inverse.
+    """Return WGSL of the bits of a value, one u32 per word; `from_words` is the inverse.
 
     `value` should be a name, because it occurs twice for a value of two words.
     """
@@ -140,7 +140,7 @@ def as_words(dtype: DType, value: str) -> list[str]:
 
 
 def from_words(dtype: DType, *words: str) -> str:
-    """WGSL of the value with these u32 words."""
+    """Return WGSL of the value with these u32 words."""
     if dtype.is_wide:
         value = f"vec2u({', '.join(words)})"
         return value if dtype.kind != "c" else f"bitcast<vec2f>({value})"
@@ -155,7 +155,7 @@ def from_words(dtype: DType, *words: str) -> str:
 
 
 def to_words(value: complex, dtype: DType) -> list[int]:
-    """The words of a Python scalar, as `from_words` expects them."""
+    """Return the words of a Python scalar, as `from_words` expects them."""
     if dtype.kind == "c":
         return [_float_bits(part, real_of(dtype)) for part in (value.real, value.imag)]
     value = value.real

@@ -72,7 +72,7 @@ class CustomPass(Pass):
         return {x.slot for x in self.outputs if x.slot is not None}
 
     def written(self, points: int) -> int:
-        """Include the operands' bytes: it is unknown what the body loads."""
+        """Return the bytes of outputs and operands, because it is unknown what the body loads."""
         return sum(size_of(x.shape) * x.dtype.itemsize for x in (*self.inputs, *self.outputs))
 
     def buffers(self, together: int, faults: int) -> int:

@@ -38,35 +38,36 @@ from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, l
 from py_tensor.shapes import size_of
 
 Texts = TypeVar("Texts", str, tuple[str, ...])
-Strides = Callable[[tuple[int, ...]], tuple[int, ...]]  # of an access -> over a kernel's dimensions
+# Strides of an access -> its strides over the dimensions that a kernel iterates over.
+Strides = Callable[[tuple[int, ...]], tuple[int, ...]]
 
 RANKS = (1, 2, 4, 8, 16, 32, 64)
-MOST_PADDED = 4  # lower ranks are padded to at most this many dimensions
+MAX_PADDED = 4  # lower ranks are padded to at most this many dimensions
 
 
 def rank_class(rank: int) -> int:
-    """The next power of two: programs are compiled for these ranks, and added extents are 1."""
+    """Return the rank rounded up to one that programs exist for; added dimensions have size 1."""
     return next(r for r in RANKS if rank <= r)
 
 
 def padded_class(count: int, rank: int) -> int:
-    """The number of dimensions to iterate over when merging leaves `count` of `rank`.
+    """Return the number of dimensions to iterate over when merging leaves `count` of `rank`.
 
     It is one, or the rank of the expression. Otherwise, sizes that happen to let dimensions merge
     would need more programs. `decode_coordinates` skips the added dimensions.
     """
-    return rank_class(1 if count <= 1 else max(count, min(rank, MOST_PADDED)))
+    return rank_class(1 if count <= 1 else max(count, min(rank, MAX_PADDED)))
 
 
 def text_for(texts: Mapping[str, Texts], dtype: DType) -> Texts:
-    """An op's text for the WGSL type of a dtype; the key "64" covers int64 and uint64."""
+    """Return an op's text for the WGSL type of a dtype; the key "64" covers int64 and uint64."""
     kind = str(dtype.wgsl)
     found = texts.get(kind) or (texts.get("64") if kind in ("int64", "uint64") else None)
     return texts["*"] if found is None else found
 
 
 def apply_text(op: Elementwise, dtype: DType, args: Sequence[str]) -> str:
-    """An elementwise op on operands of a dtype as WGSL."""
+    """Return an elementwise op on operands of a dtype as WGSL."""
     return text_for(op.wgsl, dtype).format(*args, t=dtype.wgsl)
 
 
@@ -80,7 +81,7 @@ def convert_text(target: DType, source: DType, value: str) -> str:
 
 
 def wrapped(dtype: DType, value: str) -> str:
-    """A computed value, wrapped to the range of its dtype (`shaders/lib/convert.wgsl`)."""
+    """Return a computed value, wrapped to the range of its dtype (`shaders/lib/convert.wgsl`)."""
     return f"wrap_{dtype.name}({value})" if dtype.is_small else value
 
 
@@ -99,7 +100,7 @@ class Space:
     outer : frozenset of int
         Coordinates that do not change inside the loop around the code.
     hoisted : list of str
-        Statements for before that loop: they compute the part of each address that depends on
+        Statements to place before that loop: they compute the part of each address that depends on
         `outer` only.
     """
 
@@ -111,7 +112,7 @@ class Space:
 
 
 def address(params: Params, space: Space, access: Access, scale: int = 1) -> str:
-    """WGSL of an affine address, as the index of a vector of `scale` elements."""
+    """Return WGSL of an affine address, as the index of a vector of `scale` elements."""
     strides = space.strides(access.strides)
     last = len(strides) - 1
     outer, inner = [params.add(access.offset // scale)], list[str]()
@@ -126,13 +127,13 @@ def address(params: Params, space: Space, access: Access, scale: int = 1) -> str
 
 
 def mode_of(x: Load | Output, strides: Strides, width: int) -> str:
-    """How `width` neighbours are loaded or stored; two-word elements are never a vector."""
+    """Return how `width` neighbours are loaded or stored; two-word elements are never a vector."""
     mode = load_mode(strides(x.access.strides), x.access.offset, width)
     return "g" if mode == "v" and x.dtype.is_wide else mode
 
 
 def load_mode(strides: Sequence[int], offset: int, width: int) -> str:
-    """How `width` neighbours are loaded: "v" one vector, "s" one scalar, "g" one by one."""
+    """Return how `width` neighbours are loaded: "v" one vector, "s" one scalar, "g" one by one."""
     inner, outer = strides[-1], strides[:-1]
     if inner == 0:
         return "s"
@@ -180,7 +181,7 @@ class BodyCode:
     noted: list[str] | None = None
 
     def inputs(self) -> list[Instruction]:
-        """The instructions that are arguments of the body's function."""
+        """Return the instructions that are arguments of the body's function."""
         given = Load | Place | Index | Mask | Accumulated
         return [i for i in self.body.instructions if isinstance(i, given)]
 
@@ -197,7 +198,7 @@ class BodyCode:
     ) -> str:
         """Return the body as a function that returns these values, with loops for repeated parts.
 
-        `texts`, if given, is the WGSL of what is returned instead, in terms of the values
+        `texts`, if given, is the WGSL of the returned values, in terms of the values
         ``v{n}``.
         """
         arguments: list[str] = []
@@ -227,7 +228,7 @@ class BodyCode:
         return _renumbered(text) if loops else text
 
     def _statements(self, n: int, params: Params, blocks: Blocks) -> list[str]:
-        """Statements that compute value n, with both arms of a `Select`; none for an argument."""
+        """Return statements that compute value n (both arms of a `Select`); none for arguments."""
         i = self.body.instructions[n]
         if isinstance(i, Load | Index | Mask | Accumulated):
             return []
@@ -262,7 +263,7 @@ class BodyCode:
         return computed | constants
 
     def _loop(self, loop: Loop, params: Params) -> list[str]:
-        """A loop, with variables for values carried between passes or used after the loop."""
+        """Return a loop, with variables for values carried between passes or used afterwards."""
         first = loop.passes[0]
 
         def name(operand: Operand) -> str:
@@ -303,7 +304,7 @@ class BodyCode:
         return [*lines, *(f"let v{loop.passes[-x.back][x.place]} = {name(x)};" for x in loop.used)]
 
     def _place(self, place: Place, n: int, params: Params) -> list[str]:
-        """Statements that find an address: a negative index counts from the end."""
+        """Return statements that find an address: a negative index counts from the end."""
         lines = [f"var v{n} = from{n};"]
         outside: list[str] = []
         for j, (value, extent, stride) in enumerate(
@@ -338,11 +339,11 @@ class BodyCode:
         return lines
 
     def declarations(self) -> list[str]:
-        """The variables that record indices out of range."""
+        """Return the variables that record indices out of range."""
         return [f"var<private> noted{n} = 0u;" for n in range(len(self.noted or ()))]
 
     def reports(self) -> list[str]:
-        """Statements that store the recorded indices."""
+        """Return statements that store the recorded indices."""
         return [
             f"if (noted{n} != 0u) {{ atomicMax(&b{self._faults()}[{word}], noted{n}); }}"
             for n, word in enumerate(self.noted or ())
@@ -352,7 +353,7 @@ class BodyCode:
         return next(n for n, b in enumerate(self.bindings) if b.slot == FAULTS)
 
     def _text(self, i: Instruction, params: Params, operands: Sequence[str] | None = None) -> str:
-        """WGSL of an instruction; `operands` names its operands."""
+        """Return WGSL of an instruction; `operands` names its operands."""
         names = [f"v{a}" for a in i.operands] if operands is None else operands
         match i:
             case Const():
@@ -484,7 +485,7 @@ def _renumbered(function: str) -> str:
 def decode_coordinates(
     params: Params, extents: Sequence[int], source: str, name: str
 ) -> tuple[list[str], list[str]]:
-    """Statements that split a linear index into coordinates, and the coordinates' names.
+    """Return statements that split a linear index into coordinates, and the coordinates' names.
 
     With more than two dimensions, the divisions for the leading ones are skipped at run time if
     these all have extent 1. A program for many dimensions is then just as fast for few.
@@ -529,7 +530,7 @@ def decode_padded(
 def advance_coordinates(
     params: Params, extents: Sequence[int], step: int, names: Sequence[str]
 ) -> list[str]:
-    """Statements that advance coordinates by `step` of the linear index, without a division."""
+    """Return division-free statements that advance coordinates by `step` of the index."""
     if len(extents) == 1:
         return []
     statements: list[str] = []
@@ -545,5 +546,5 @@ def advance_coordinates(
 
 
 def padded(values: tuple[int, ...], rank: int, fill: int) -> tuple[int, ...]:
-    """`values`, padded in front with `fill` to length `rank`."""
+    """Return `values`, padded in front with `fill` to length `rank`."""
     return (fill,) * (rank - len(values)) + values

@@ -3,7 +3,7 @@
 A workgroup factors a panel: a few columns of each matrix. Other workgroups then update the columns
 beside it with a triangular solve and a matrix product (Golub and Van Loan, Matrix Computations,
 3.4, 4.2 and 5.2). All dispatches of a decomposition belong to one kernel, so the planner treats
-them as a unit. Small matrices are factored whole in workgroup memory.
+them as a unit. Small matrices are factored completely in workgroup memory.
 
 Matrices are stored column-major. Right-hand sides are extra columns, which elimination transforms
 along with the others. A matrix without a decomposition gives infinities or NaN.
@@ -26,9 +26,9 @@ from py_tensor.graph.kernel import Kernel, Pass
 
 TILE = 64  # rows and columns of a product that a workgroup computes
 SPAN = 32  # right-hand sides of a triangular system that a workgroup solves
-FEW, SOME = 32, 128  # up to this many rows, workgroups are smaller
+FEW_ROWS, SOME_ROWS = 32, 128  # up to this many rows, workgroups are smaller
 COST = 4  # instructions for a term of a product
-MOST_TERMS = 4096  # of a product, because lavapipe limits loop passes; see `Factorization.panel`
+MAX_TERMS = 4096  # per product: lavapipe limits loop iterations, see `Factorization.panel`
 TEAM = 32  # rows of the largest matrix that is factored whole, in workgroup memory
 
 _REAL = {
@@ -84,7 +84,7 @@ class Factorization(Pass):
         Elements of a column.
     columns : int
         Columns of each matrix, with right-hand sides or the identity.
-    beside : int
+    identity : int
         The number of columns that belong to the identity.
     """
 
@@ -95,7 +95,7 @@ class Factorization(Pass):
     matrices: int
     length: int
     columns: int
-    beside: int
+    identity: int
 
     family: ClassVar[str] = "factorization"
 
@@ -112,7 +112,7 @@ class Factorization(Pass):
         return {self.target}
 
     def written(self, points: int) -> int:
-        """The bytes written, and as many read."""
+        """Return the bytes written, and as many read."""
         return 2 * self.size * self.dtype.itemsize
 
     def buffers(self, together: int, faults: int) -> int:
@@ -132,7 +132,7 @@ class Factorization(Pass):
         """Columns of a panel: three square blocks of this size fit into workgroup memory.
 
         QR of long columns uses narrower panels, because lavapipe stops the loops of an invocation
-        after 65,535 passes in total.
+        after 65,535 iterations in total.
         """
         most = 16 if self.dtype is complex64 else 32
         if self.kind != "qr":
@@ -159,7 +159,7 @@ class _Steps:
     found: list[Dispatch] = field(default_factory=list[Dispatch])
 
     def temporary(self, elements: int, dtype: DType | None = None) -> int:
-        """A buffer with `elements` elements for each matrix."""
+        """Return a buffer with `elements` elements for each matrix."""
         size = (dtype or self.stage.dtype).itemsize
         return self.context.temporary(self.stage.matrices * elements * size)
 
@@ -200,15 +200,15 @@ class _Steps:
         self.found.append(dispatch)
 
     def workgroup(self, rows: int) -> int:
-        """The workgroup size for this many rows; barriers of small workgroups are cheaper."""
-        few = FEW if rows <= FEW else 64 if rows <= SOME else 256
+        """Return the workgroup size for some rows; barriers of small workgroups are cheaper."""
+        few = FEW_ROWS if rows <= FEW_ROWS else 64 if rows <= SOME_ROWS else 256
         return min(few, self.context.profile.workgroup)
 
     def bound(self, slot: int, dtype: DType | None = None, *, writable: bool = True) -> Binding:
         return Binding(slot, dtype or self.stage.dtype, vector=False, writable=writable)
 
     def panel(self, work: int, places: int, start: int, width: int) -> None:
-        """Eliminate in a panel; `places` receives the row exchanges."""
+        """Eliminate the columns of a panel; `places` receives the row exchanges."""
         stage, rows = self.stage, self.stage.length - start
         workgroup = self.workgroup(rows)
         at_a_time = 4 if rows > workgroup else 1
@@ -319,10 +319,10 @@ class _Steps:
         adjoint: bool = False,
         lower: bool = False,
     ) -> None:
-        """Multiply `a`, or its adjoint, by `b`, and apply the product to `c` as `put` says.
+        """Multiply `a`, or its adjoint, by `b`, and assign the product to `c`.
 
-        The shape is (rows, columns, terms). A step is the distance from one column to the next.
-        With `lower`, tiles below the diagonal are skipped.
+        `put` is the assignment operator. The shape is (rows, columns, terms). A step is the
+        distance from one column to the next. With `lower`, tiles below the diagonal are skipped.
         """
         rows, columns, terms = shape
         slots = list(dict.fromkeys((c.slot, a.slot, b.slot)))
@@ -350,14 +350,14 @@ class _Steps:
         )
 
     def panels(self, count: int) -> list[tuple[int, int]]:
-        """The start and the width of each panel of `count` columns."""
+        """Return the start and the width of each panel of `count` columns."""
         size = self.stage.panel
         return [(start, min(size, count - start)) for start in range(0, count, size)]
 
     # -- Small matrices -------------------------------------------------------------------------
 
     def small(self, columns: int) -> tuple[dict[str, int], int] | None:
-        """The constants for factoring whole matrices in workgroup memory, and the workgroups.
+        """Return the constants for factoring matrices in workgroup memory, and the workgroups.
 
         None if the matrices are too large. `columns` is rounded up to a power of two, so that few
         programs are needed.
@@ -398,7 +398,7 @@ class _Steps:
         return True
 
     def cholesky_small(self) -> bool:
-        """Factor small matrices whole; False if they are too large."""
+        """Factor small matrices in workgroup memory; False if they are too large."""
         stage = self.stage
         found = self.small(stage.length)
         if found is None:
@@ -505,27 +505,27 @@ class _Steps:
     def qr(self) -> None:
         """Clear the columns by reflections, then apply these to the identity in reverse order."""
         stage, work, panel = self.stage, self.stage.target, self.stage.panel
-        m, beside = stage.length, stage.beside
-        panels = self.panels(min(m, stage.columns - beside))
+        m, identity = stage.length, stage.identity
+        panels = self.panels(min(m, stage.columns - identity))
         size, room = len(panels) * panel, panel * stage.columns
         vectors, products = self.temporary(size * m), self.temporary(size * panel)
         z = _Part(self.temporary(room), room, 0)
         self.copy(work)
         parts: list[tuple[_Part, _Part]] = []
         for start, width in panels:
-            a = _Part(work, stage.stride, (beside + start) * m + start)
+            a = _Part(work, stage.stride, (identity + start) * m + start)
             v = _Part(vectors, size * m, start * (m + 1))
             s = _Part(products, size * panel, start * panel)
             parts.append((v, s))
             self.reflect(a, v, s, start, width)
-            if rest := stage.columns - beside - start - width:
+            if rest := stage.columns - identity - start - width:
                 a = replace(a, first=a.first + width * m)
                 self.reflected(a, rest, v, s, z, (m - start, width), adjoint=True)
-        if not beside:
+        if not identity:
             return
         for (start, width), (v, s) in zip(reversed(panels), reversed(parts), strict=True):
             q = _Part(work, stage.stride, start * (m + 1))
-            self.reflected(q, beside - start, v, s, z, (m - start, width), adjoint=False)
+            self.reflected(q, identity - start, v, s, z, (m - start, width), adjoint=False)
 
     def reflected(
         self,
@@ -544,8 +544,8 @@ class _Steps:
         """
         m, panel = self.stage.length, self.stage.panel
         rows, width = shape
-        for first in range(0, rows, MOST_TERMS):
-            terms = width, columns, min(MOST_TERMS, rows - first)
+        for first in range(0, rows, MAX_TERMS):
+            terms = width, columns, min(MAX_TERMS, rows - first)
             left, right = (replace(x, first=x.first + first) for x in (v, a))
             put = "+=" if first else "="
             self.product(z, panel, terms, left, m, right, m, put=put, adjoint=True)
@@ -562,7 +562,7 @@ def _flag(value: bool) -> str:
 
 @cache
 def _elements(rows: int) -> dict[str, str]:
-    """The regions of a panel's column, unrolled over the rows of an invocation."""
+    """Return the regions of a panel's column, unrolled over the rows of an invocation."""
     load: list[str] = []
     four: list[str] = []
     one: list[str] = []
@@ -585,7 +585,7 @@ def _elements(rows: int) -> dict[str, str]:
 
 @cache
 def _columns(each: int) -> dict[str, str]:
-    """The regions of a panel's columns, unrolled over the elements of an invocation."""
+    """Return the regions of a panel's columns, unrolled over the elements of an invocation."""
     load: list[str] = []
     show: list[str] = []
     step: list[str] = []
@@ -611,7 +611,7 @@ def _columns(each: int) -> dict[str, str]:
 
 
 def _unrolled() -> dict[str, str]:
-    """The regions of a product's tile, unrolled: four rows and four columns per invocation."""
+    """Return the regions of a product's tile, unrolled: 4 rows and 4 columns per invocation."""
     spots = [(r, c) for r in range(4) for c in range(4)]
     step = [f"let a{n} = lefts[(i + {n}u * SIDE) * PITCH + k];" for n in range(4)]
     step += [f"let b{n} = rights[(j + {n}u * SIDE) * PITCH + k];" for n in range(4)]

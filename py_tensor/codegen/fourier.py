@@ -23,7 +23,7 @@ from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.emit import BodyCode, Space, decode_padded
 from py_tensor.codegen.fourier_wgsl import (
-    MOST_RADIX,
+    MAX_RADIX,
     Form,
     factors,
     invocations_of,
@@ -39,11 +39,11 @@ from py_tensor.graph.kernel import BodyPass, Kernel, Stage
 from py_tensor.shapes import size_of
 
 FIRST = 0  # position in params of the first workgroup's number
-MOST_PRIME = 13  # the largest prime factor of a length
-MOST_INVOCATIONS = 256  # of a workgroup
-LEAST_COLUMNS = 4  # neighbouring columns per workgroup where columns are not contiguous
+MAX_PRIME = 13  # the largest prime factor of a length
+MAX_INVOCATIONS = 256  # per workgroup
+MIN_COLUMNS = 4  # neighbouring columns per workgroup where columns are not contiguous
 WANTED_GROUPS = 256  # with fewer workgroups, each takes fewer columns
-COST = 40  # instructions of a stage for an element
+COST = 40  # instructions per element and stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +85,18 @@ class Transformed(BodyPass):
 
 @cache
 def passes(n: int, inner: int, tile: int) -> tuple[int, ...]:
-    """The lengths of the passes for a transform of `n` elements.
+    """Return the lengths of the passes for a transform of `n` elements.
 
     Contiguous elements that fit a tile take one pass. Where elements are strided, a tile is at
-    least `LEAST_COLUMNS` wide. A tile of 0 means one radix per pass.
+    least `MIN_COLUMNS` wide. A tile of 0 means one radix per pass.
     """
     if not tile:
         return _largest(n)
-    if n <= tile and inner == 1 and invocations_of(n) <= MOST_INVOCATIONS:
+    if n <= tile and inner == 1 and invocations_of(n) <= MAX_INVOCATIONS:
         return (n,)
-    most = tile // LEAST_COLUMNS
+    most = tile // MIN_COLUMNS
     divisors = sorted(
-        d
-        for d in _divisors(n)
-        if d <= most and invocations_of(d) * LEAST_COLUMNS <= MOST_INVOCATIONS
+        d for d in _divisors(n) if d <= most and invocations_of(d) * MIN_COLUMNS <= MAX_INVOCATIONS
     )
     found: list[int] = []
     while n > 1:
@@ -114,7 +112,7 @@ def _largest(n: int) -> tuple[int, ...]:
     """Factor a number into radices, the largest possible first."""
     if n == 1:
         return ()
-    radix = next(r for r in range(MOST_RADIX, 1, -1) if n % r == 0)
+    radix = next(r for r in range(MAX_RADIX, 1, -1) if n % r == 0)
     return (radix, *_largest(n // radix))
 
 
@@ -129,7 +127,7 @@ def _divisors(n: int) -> set[int]:
 
 
 def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """The dispatches of a kernel that transforms: one for each pass."""
+    """Return the dispatches of a kernel that transforms: one for each pass."""
     stage = kernel.stages[0]
     assert isinstance(stage, Transformed)
     n, points = kernel.reduced[0], size_of(kernel.kept + kernel.reduced)
@@ -147,7 +145,7 @@ def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 
 def _tile(profile: AdapterProfile) -> int:
-    """Elements that a workgroup can exchange, one component at a time; 0 for no exchange."""
+    """Return how many elements a workgroup exchanges, one component at a time; 0 if none."""
     if profile.software:
         return 0
     return 4096 if profile.workgroup_memory >= 4 * (4096 + 128) else 2048
@@ -201,14 +199,14 @@ class _Pass:
         )
 
     def _form(self, columns: int, profile: AdapterProfile) -> Form:
-        """The form of the pass; workgroups take fewer columns if there are few workgroups."""
+        """Return the form of the pass; with few workgroups, each takes fewer columns."""
         length, stage = self.length, self.stage
         tile, invocations = _tile(profile), invocations_of(length)
         across = self.kernel.reduced[0] > length or stage.inner > 1
         if tile:
-            together = max(1, min(tile // length, MOST_INVOCATIONS // invocations))
+            together = max(1, min(tile // length, MAX_INVOCATIONS // invocations))
             together = 1 << together.bit_length() - 1
-            least = LEAST_COLUMNS if across else max(1, 64 // invocations)
+            least = MIN_COLUMNS if across else max(1, 64 // invocations)
             while together > least and columns < together * WANTED_GROUPS:
                 together //= 2
         else:
@@ -222,7 +220,7 @@ class _Pass:
         )
 
     def _operand(self, bindings: list[Binding], params: Params, context: Context) -> str:
-        """`load` of the first pass reads the operand; an inverse swaps real and imaginary parts."""
+        """Return `load` for the first pass: it reads the operand; an inverse swaps its parts."""
         kernel, stage = self.kernel, self.stage
         body = stage.element
         whole = replace(kernel, stages=(Stage(body, ()),))
@@ -251,7 +249,7 @@ class _Pass:
         return f"{element}\nfn load({_AT}) -> vec2f {{\n{indent(lines, 1)}\n}}"
 
     def _put(self, bindings: list[Binding], params: Params) -> str:
-        """`put` stores a result; the last pass scales it, and an inverse swaps its parts."""
+        """Return `put`, which stores a result; the last pass scales it and undoes the swap."""
         number = len(bindings)
         bindings.append(Binding(self.target, complex64, vector=False, writable=True))
         value = "value"

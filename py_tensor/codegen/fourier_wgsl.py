@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-MOST_RADIX = 16
+MAX_RADIX = 16
 
 
 @cache
 def factors(n: int) -> tuple[int, ...]:
-    """The prime factors of a number, ascending."""
+    """Return the prime factors of a number, ascending."""
     found: list[int] = []
     factor = 2
     while factor * factor <= n:
@@ -29,13 +29,13 @@ def factors(n: int) -> tuple[int, ...]:
 
 @cache
 def radices(length: int) -> tuple[int, ...]:
-    """The radices of a pass, descending: as few as possible, then as equal as possible."""
-    best = min(_products(length, MOST_RADIX), key=lambda found: (len(found), found[0]))
+    """Return the radices of a pass, descending: as few as possible, then as equal as possible."""
+    best = min(_products(length, MAX_RADIX), key=lambda found: (len(found), found[0]))
     return tuple(best)
 
 
 def _products(length: int, most: int) -> Iterator[list[int]]:
-    """All descending lists of factors up to `most` whose product is `length`."""
+    """Yield all descending lists of factors up to `most` whose product is `length`."""
     if length <= most:
         yield [length]
     for radix in range(min(most, length // 2), 1, -1):
@@ -44,7 +44,7 @@ def _products(length: int, most: int) -> Iterator[list[int]]:
 
 
 def invocations_of(length: int) -> int:
-    """Invocations that share a column; each does one butterfly of the largest radix at a time."""
+    """Return the invocations per column; each does one butterfly of the largest radix at a time."""
     return length // radices(length)[0]
 
 
@@ -153,14 +153,14 @@ class Form:
         return {"COLUMNS": self.columns, "LENGTH": self.length, "WORKGROUP": self.workgroup}
 
     def shared(self) -> str:
-        """The declaration of the exchange memory; gaps avoid bank conflicts."""
+        """Return the declaration of the exchange memory; gaps avoid bank conflicts."""
         if len(radices(self.length)) == 1:
             return ""
         size = self.length * self.columns
         return f"var<workgroup> shared_parts: array<f32, {size + size // 32}>;"
 
     def stages(self) -> list[str]:
-        """Statements of the whole pass."""
+        """Return statements of the whole pass."""
         lines, found, together = list[str](), radices(self.length), 1
         values: list[list[str]] = []
         for number, radix in enumerate(found):
@@ -183,7 +183,7 @@ class Form:
         return [*lines, *self._store(found[-1], together, values)]
 
     def _place(self, across: bool, number: int) -> list[str]:
-        """The column of an invocation and its part of the column, for loading or storing."""
+        """Return the column of an invocation and its part of the column, for loading or storing."""
         lane, part = ("%", "/") if across else ("/", "%")
         by = self.columns if across else self.invocations
         lines = [
@@ -197,15 +197,15 @@ class Form:
         return lines
 
     def _turns(self, radix: int) -> int:
-        """Butterflies of a stage that an invocation computes."""
+        """Return the number of butterflies of a stage that an invocation computes."""
         return -(-self.length // (radix * self.invocations))
 
     def _owner(self, number: int) -> int:
-        """The stage whose assignment of invocations to columns this stage uses."""
+        """Return the stage whose assignment of invocations to columns this stage uses."""
         return number if number == len(radices(self.length)) - 1 else 0
 
     def _each(self, radix: int, number: int, body: Callable[[int, str], list[str]]) -> list[str]:
-        """Statements for each butterfly of an invocation, guarded where not all have it."""
+        """Return statements for each butterfly of an invocation, guarded where not all have it."""
         lines: list[str] = []
         count = self.length // radix
         for m in range(self._turns(radix)):
@@ -239,7 +239,7 @@ class Form:
     def _transformed(
         self, m: int, radix: int, together: int, names: list[str], number: int, lines: list[str]
     ) -> list[str]:
-        """A butterfly: multiply its values by twiddle factors, and transform them."""
+        """Multiply the values of a butterfly by twiddle factors, and return their transform."""
         mark = f"y{number}_{m}_"
         if together > 1:
             at = f"(part{self._owner(number)} + {m * self.invocations}u) % {together}u"
@@ -259,7 +259,7 @@ class Form:
         names: list[list[str]],
         number: int,
     ) -> list[str]:
-        """Exchange the results of a stage in the order that the following stage reads them."""
+        """Exchange the results of a stage in the order in which the following stage reads them."""
 
         def put(part: str) -> Callable[[int, str], list[str]]:
             def written(m: int, at: str) -> list[str]:
@@ -290,7 +290,7 @@ class Form:
         return lines
 
     def _cell(self, place: str, number: int) -> str:
-        """The index in workgroup memory of element `place` of an invocation's column."""
+        """Return the index in workgroup memory of element `place` of an invocation's column."""
         lane = f"lane{self._owner(number)}"
         if self.loads_across or self.stores_across:
             return f"spread_out(({place}) * COLUMNS + {lane})"

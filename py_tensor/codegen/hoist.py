@@ -45,9 +45,9 @@ class Hoisted:
 def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hoisted:
     """Split a body over a space whose first `rank` dimensions are kept.
 
-    `roots` are the values that are used outside the body. With ``loads=False`` no load is moved. In
-    rows of a single point every load could be moved, which would need another program than longer
-    rows.
+    `roots` are the values that are used outside the body. With ``loads=False`` no load is moved.
+    This is for rows of a single point: every load could be moved out of these, and they would need
+    a different program from longer rows.
     """
     invariant: list[bool] = []
     for i in body.instructions:
@@ -59,7 +59,7 @@ def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hois
     passed: dict[int, int] = {}  # invariant values that the inner part needs, in order
 
     def value(n: int) -> int:
-        """Value n of the body in the inner part."""
+        """Return the value of the inner part that is value n of the body."""
         if n not in split.values:
             i = body.instructions[n]
             if invariant[n] and not isinstance(i, Const | Accumulated):
@@ -83,7 +83,7 @@ def hoist(body: Body, roots: set[int], rank: int, *, loads: bool = True) -> Hois
 
 
 def _is_invariant(i: Instruction, rank: int) -> bool:
-    """Whether the instruction itself does not depend on the reduced dimensions."""
+    """Return whether the instruction itself does not depend on the reduced dimensions."""
     if isinstance(i, Addressed):
         return not any(i.access.strides[rank:])
     if isinstance(i, Mask):

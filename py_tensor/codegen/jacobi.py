@@ -28,9 +28,9 @@ from py_tensor.dtypes import DType, complex64, float32, uint32
 from py_tensor.graph.body import Access, Body, Index
 from py_tensor.graph.kernel import Kernel, Output, Pass
 
-SIDES = {float32: 32, complex64: 16}  # largest side of a rotated matrix: two of them fit 16 KiB
-LEAST_SIDE = 8
-INVOCATIONS = 64  # least size of a workgroup
+SIDES = {float32: 32, complex64: 16}  # largest side of a rotated matrix; two fit in 16 KiB
+MIN_SIDE = 8
+INVOCATIONS = 64  # minimum size of a workgroup
 SWEEPS = 24
 EPS = 2.0**-23
 FIRST = 1  # position in params of the first workgroup's number
@@ -123,7 +123,7 @@ class _Writer:
 
     def __init__(self, kernel: Kernel, stage: Rotated, count: int, context: Context) -> None:
         self.kernel, self.stage, self.count, self.context = kernel, stage, count, context
-        self.side = min(SIDES[stage.dtype], max(LEAST_SIDE, 1 << (stage.n - 1).bit_length()))
+        self.side = min(SIDES[stage.dtype], max(MIN_SIDE, 1 << (stage.n - 1).bit_length()))
         self.units = max(1, INVOCATIONS * 4 // self.side**2)
         bindings = [Binding(stage.target, stage.dtype, vector=False, writable=True)]
         code = ["fn last_sweep(item: u32) -> u32 { return 0u; }"]
@@ -166,7 +166,10 @@ class _Writer:
         sweeps: int = 1,
         least: float = 1e-12,
     ) -> Dispatch:
-        """Round `at` of a sweep; with several passes or sweeps, all of these in one dispatch."""
+        """Return the dispatch of round `at` of a sweep, or of several passes or sweeps.
+
+        Diagonal elements below `least` count as `least` in the test whether a pair is orthogonal.
+        """
         stage, side, params = self.stage, self.side, Params()
         units = self.count * blocks // 2
         tolerance = EPS if stage.length is None else EPS * max(4, math.sqrt(length))

@@ -23,14 +23,14 @@ Implementations = tuple[tuple[str, str], ...]
 
 
 def _shaders() -> Traversable:
-    """The shaders folder: inside the installed package, or beside it in a checkout."""
+    """Return the shaders folder: inside the installed package, or beside it in a checkout."""
     packed = files("py_tensor") / "shaders"
     return packed if packed.is_dir() else Path(__file__).parents[2] / "shaders"
 
 
 @cache
 def items(implementations: Implementations = ()) -> dict[str, str]:
-    """Every top-level item of the library by name, in the order of the files."""
+    """Return every top-level item of the library by name, in the order of the files."""
     found: dict[str, str] = {}
     for file in sorted((_shaders() / "lib").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".wgsl"):
@@ -45,7 +45,7 @@ def _functions_of(name: str) -> dict[str, str]:
 
 
 def renamed_function(function: str, implementation: str, name: str) -> str:
-    """A function in one of its implementations, under another name."""
+    """Return a function in one of its implementations, under another name."""
     return _functions_of(implementation)[function].replace(f"fn {function}(", f"fn {name}(", 1)
 
 
@@ -66,7 +66,7 @@ def _needs(name: str, implementations: Implementations) -> tuple[str, ...]:
 
 
 def used_by(code: str, implementations: Implementations = ()) -> str:
-    """The text of the library items that `code` names, and of the items that those need."""
+    """Return the text of the library items that `code` names, and of the items that those need."""
     return _items_named(_WORD.findall(code), implementations)
 
 
@@ -90,14 +90,14 @@ def template(name: str) -> str:
 
 @cache
 def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """A template split into (text, region name, region example, text, ...), and its words."""
+    """Return a template as (text, region name, region example, text, ...), and its words."""
     parts = _REGION.split(template(name))
     words = (word for text in parts[::3] for word in _WORD.findall(text))
     return tuple(parts), frozenset(words)
 
 
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:
-    """A template with these regions replaced, after the library items that it then uses.
+    """Return a template with these regions replaced, after the library items that it then uses.
 
     The other regions keep their example.
     """

@@ -134,7 +134,7 @@ def lower_each(
 
 def assembled(kernels: Iterable[LoweredKernel], checks: tuple[Check, ...]) -> Lowered:
     """Return the dispatches of all kernels, each with its own temporary buffers."""
-    sizes = [len(checks) * uint32.itemsize]  # of `FAULTS`
+    sizes = [len(checks) * uint32.itemsize]  # the size of `FAULTS`
     dispatches: list[Dispatch] = []
     replaced: dict[int, int] = {}
     slabs: dict[int, tuple[int, ...]] = {}
@@ -190,7 +190,7 @@ class _Lowerer:
         return FAULTS - len(self.sizes)
 
     def _dispatches(self, kernel: Kernel) -> Sequence[Dispatch]:
-        """The dispatches of a kernel, from the cache if an equal kernel was lowered before.
+        """Return the dispatches of a kernel, from the cache if an equal kernel was lowered before.
 
         Slots are only names. The cached lowering is that of the kernel with its slots renumbered
         0, 1, ... in order of appearance, and the key contains everything else. Kernels that differ
@@ -227,7 +227,7 @@ class _Numbers(dict[int, int]):
 
 
 def _lowering_of(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Lowering:
-    """The lowering of a kernel, with the tuning parameters that it depends on."""
+    """Return the lowering of a kernel, with the tuning parameters that it depends on."""
     sizes: list[int] = []
 
     def temporary(nbytes: int) -> int:
@@ -258,7 +258,7 @@ def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
 
 
 def _reading(body: Body, slot: int, instead: int) -> Body:
-    """The body with loads of `slot` changed to loads of `instead`."""
+    """Return the body with loads of `slot` changed to loads of `instead`."""
     # Not `add`: values keep their numbers.
     return Body(
         [
@@ -280,6 +280,7 @@ class Family:
     matches : callable
         Whether a kernel is of this kind.
     lower : callable
+        ``lower(kernel, context)`` returns the dispatches.
     over : callable, optional
         ``over(kernel, last, context)`` lets a kernel overwrite operands that it is the last to
         read; `last` maps their slots to bytes. Returns the dispatches that must run before, the
@@ -292,7 +293,7 @@ class Family:
 
 
 def begins(kind: type[Pass]) -> Callable[[Kernel], bool]:
-    """Whether a kernel's first stage is a pass of this kind."""
+    """Return a predicate for kernels: whether the first stage is a pass of this kind."""
     return lambda kernel: bool(kernel.stages) and isinstance(kernel.stages[0], kind)
 
 
@@ -305,8 +306,6 @@ def _lower_map(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 
 def _map_over(kernel: Kernel, last: Mapping[int, int], context: Context) -> Over:
-    if kernel.slab:
-        return [], kernel, {}
     return [], *writing_over(kernel, last)
 
 
@@ -319,7 +318,7 @@ def _scatter_over(kernel: Kernel, last: Mapping[int, int], context: Context) -> 
 def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     roles, terms = roles_of(kernel), size_of(kernel.reduced)
     if roles is not None:
-        if 0 < terms <= context.profile.most_terms:
+        if 0 < terms <= context.profile.max_terms:
             return _lower_map(as_map(kernel), context)
         if context.profile.has_tiles(size_of(kernel.kept), terms):
             return lower_product(kernel, roles, context)
@@ -343,7 +342,7 @@ FAMILIES = [
 
 
 def _as_reduction(kernel: Kernel) -> Kernel:
-    """A contraction as a reduction, a sum of products, where tiles do not apply."""
+    """Return a contraction as a reduction, a sum of products, where tiles do not apply."""
     contraction = kernel.stages[0]
     assert isinstance(contraction, Contraction)
     element = Body()

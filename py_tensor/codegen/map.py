@@ -9,7 +9,7 @@ from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, crossed_dim
 from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.emit import (
-    MOST_PADDED,
+    MAX_PADDED,
     Arguments,
     BodyCode,
     Space,
@@ -29,13 +29,13 @@ from py_tensor.layout import Merged, merge_dims
 from py_tensor.shapes import size_of
 
 BYTES = 16  # bytes of a vector, in a kernel that only uses one-byte elements
-# A contiguous run of vectors; vectors along the last dimension; blocks for transposed operands;
-# single elements; single elements with a loop for each.
+# In this order: a contiguous run of vectors, vectors along the last dimension, blocks for
+# transposed operands, single elements, and single elements with a loop for each.
 VARIANTS = ("run", "vectors", "blocks", "elements", "loop")
 
 
 def mask_dims(body: Body) -> frozenset[int]:
-    """The dimensions whose coordinates the masks of the body depend on."""
+    """Return the dimensions whose coordinates the masks of the body depend on."""
     return frozenset(d for i in body.instructions if isinstance(i, Mask) for d, _, _ in i.ranges)
 
 
@@ -44,7 +44,7 @@ def accesses(body: Body) -> list[tuple[int, ...]]:
 
 
 def gathered(*bodies: Body) -> list[tuple[Gather | Check, bool]]:
-    """The gathers and index checks of bodies, for `bind`; they never use vectors."""
+    """Return the gathers and index checks of bodies, for `bind`; they never use vectors."""
     found: list[tuple[Gather | Check, bool]] = []
     for body in bodies:
         for i in body.instructions:
@@ -84,7 +84,7 @@ def bind(
 
 
 def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
-    """The binding of an output: vectors of `lanes` elements, or single ones (packed: atomic)."""
+    """Return the binding of an output: vectors of `lanes` elements, or single elements."""
     atomic = dtype.is_packed and not lanes
     return Binding(slot, dtype, lanes > 0, writable=True, atomic=atomic, lanes=lanes or 4)
 
@@ -92,7 +92,7 @@ def result(slot: int, dtype: DType, lanes: int = 0) -> Binding:
 def interface(
     bindings: Sequence[Binding], params: Params, constants: dict[str, int], *code: str
 ) -> str:
-    """The declarations of a kernel, which precede its entry point."""
+    """Return the declarations of a kernel, which precede its entry point."""
     lines = [f"const {name} = {value}u;" for name, value in constants.items()]
     lines += [b.declaration(n) for n, b in enumerate(bindings)]
     lines.append(params.declaration(len(bindings)))
@@ -100,7 +100,7 @@ def interface(
 
 
 def returns(dtypes: Sequence[DType], name: str = "Results") -> tuple[str, str]:
-    """The type of a function with these results, and its declaration if it needs one."""
+    """Return the type of a function with these results, and its declaration if it needs one."""
     if len(dtypes) == 1:
         return str(dtypes[0].wgsl), ""
     fields = ", ".join(f"r{n}: {dtype.wgsl}" for n, dtype in enumerate(dtypes))
@@ -110,7 +110,7 @@ def returns(dtypes: Sequence[DType], name: str = "Results") -> tuple[str, str]:
 def copying(
     source: int, dtype: DType, target: int, to: DType, size: int, label: str = "copy"
 ) -> Kernel:
-    """The kernel that copies all elements of a buffer to another one, converted to dtype `to`."""
+    """Return the kernel that copies a buffer to another one, converted to dtype `to`."""
     access = Access((1,), 0)
     body = Body()
     value = body.add(Load(source, dtype, access))
@@ -128,7 +128,7 @@ def store(
     lanes: int,
     value: Callable[[int, int], str],
 ) -> list[str]:
-    """Statements that store every output's `value(number of the output, lane)`."""
+    """Return statements that store every output's `value(number of the output, lane)`."""
     statements: list[str] = []
     written = {b.slot: number for number, b in enumerate(bindings) if b.writable}
     for n, output in enumerate(outputs):
@@ -156,7 +156,7 @@ def store_results(
     function: str,
     arguments: Arguments,
 ) -> list[str]:
-    """Statements that load arguments, call the function for each lane, and store its results."""
+    """Return statements that load arguments, call the function per lane, and store results."""
 
     def value(number: int, lane: int) -> str:
         return f"r{lane}{field_of(outputs, number)}"
@@ -166,7 +166,7 @@ def store_results(
 
 
 def field_of(results: Sequence[object], number: int) -> str:
-    """WGSL that selects result `number` from the value of a function with these results."""
+    """Return WGSL that selects result `number` from the value of a function with these results."""
     return f".r{number}" if len(results) > 1 else ""
 
 
@@ -184,27 +184,27 @@ class Sweep:
 
     @staticmethod
     def over(merged: Merged, rank: int, maps: Sequence[tuple[int, ...]]) -> Sweep:
-        """A sweep over the merged dimensions of an expression of this rank."""
+        """Return a sweep over the merged dimensions of an expression of this rank."""
         count = len(merged.extents)
         if count > 1 or any(merged.strides(m) != (1,) * count for m in maps):
-            count = max(count, min(rank, MOST_PADDED))
+            count = max(count, min(rank, MAX_PADDED))
         return Sweep(merged, padded(merged.extents, rank_class(max(1, count)), 1))
 
     def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
-        """An access's strides over these dimensions; for a single element, the stride is 1."""
+        """Return an access's strides over these dimensions; a single element has stride 1."""
         found = self.merged.strides(of) or (1,)
         return padded(found, len(self.extents), 0)
 
     def steps(self, width: int) -> tuple[int, ...]:
-        """Extents in steps of `width` along the last dimension."""
+        """Return extents in steps of `width` along the last dimension."""
         return (*self.extents[:-1], -(-self.extents[-1] // width))
 
     def position(self, dim: int) -> int:
-        """The position of a dimension of the kernel that was not merged with others."""
+        """Return the position of a dimension of the kernel that was not merged with others."""
         return self.merged.position(dim) + len(self.extents) - len(self.merged.extents)
 
     def with_second_last(self, dim: int) -> Sweep:
-        """The same sweep with dimension `dim` moved to the second-last place."""
+        """Return the same sweep with dimension `dim` moved to the second-last place."""
         at = dim - (len(self.extents) - len(self.merged.extents))
         count = len(self.merged.extents)
         order = [d for d in range(count - 1) if d != at] + [at, count - 1]
@@ -230,7 +230,7 @@ def writing_over(kernel: Kernel, overwritable: Mapping[int, int]) -> tuple[Kerne
             if (
                 output.whole
                 and overwritable[slot] == points * output.dtype.itemsize
-                and all(output.dtype.lies_like(x.dtype) for x in loads)
+                and all(output.dtype.is_stored_like(x.dtype) for x in loads)
                 and all(x.access == output.access for x in loads)
             ):
                 replaced[output.slot] = slot
@@ -249,7 +249,7 @@ def writing_over(kernel: Kernel, overwritable: Mapping[int, int]) -> tuple[Kerne
 
 
 def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Dispatch:
-    """The dispatch of a kernel without stages."""
+    """Return the dispatch of a kernel without stages."""
     maps = [*accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
     merged = merge_dims(kernel.kept, maps, range(len(kernel.kept)), mask_dims(kernel.row))
     sweep = Sweep.over(merged, len(kernel.kept), maps)
@@ -318,7 +318,7 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
 
 
 def _variant(sweep: Sweep, width: int, blocks: Blocks | None) -> str:
-    """One of `VARIANTS`."""
+    """Return one of `VARIANTS`."""
     if blocks is not None:
         return "blocks"
     if width == 1:
@@ -367,7 +367,7 @@ def _computed(
 
 
 def _takes(kernel: Kernel, sweep: Sweep, width: int, beyond: bool) -> bool:
-    """Whether every output can be stored in whole vectors of `width`.
+    """Return whether every output can be stored in whole vectors of `width`.
 
     If `beyond` is set, a single row may end inside a vector, because the elements after the end of
     the output are padding. It is not set for kernels that check indices, which must not compute

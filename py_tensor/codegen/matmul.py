@@ -76,7 +76,7 @@ def stride_of(strides: Sequence[int], group: Group) -> int:
 def lower_matmul(
     kernel: Kernel, roles: Roles, tile: Tile, context: Context, length: int | None = None
 ) -> Dispatch:
-    """The dispatch of a kernel whose stage is a contraction.
+    """Return the dispatch of a kernel whose stage is a contraction.
 
     If `length` is given, the first kept dimension counts parts of the sum of that length; the last
     part may be shorter.
@@ -124,7 +124,7 @@ class _Matmul:
         self.params.extend(self.length, self.count // self.parts)
 
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
-        """Which index is contiguous: "o" the operand's own; "k" the summed one; "g" neither."""
+        """Return the contiguous index: "o" the operand's own; "k" the summed one; "g" neither."""
         own, along = self._steps(load, group)
         kept = load.access.strides[: self.rank]
         others = [stride_of(kept, g) for g in self.roles.batch] + [load.access.offset]
@@ -135,17 +135,17 @@ class _Matmul:
         return "k" if along == 1 and own % 4 == 0 and self.k % 4 == 0 else "g"
 
     def _scalar_mode(self, load: Load, group: Group) -> str:
-        """Which index has the smaller stride: "go" the operand's own; "gk" the summed one."""
+        """Return the index with the smaller stride: "go" the operand's own; "gk" the summed one."""
         own, along = self._steps(load, group)
         return "go" if abs(own) <= abs(along) or not along else "gk"
 
     def _steps(self, load: Load, group: Group) -> tuple[int, int]:
-        """The operand's strides along its own index and along the summed one."""
+        """Return the operand's strides along its own index and along the summed one."""
         kept, reduced = load.access.strides[: self.rank], load.access.strides[self.rank :]
         return stride_of(kept, group), stride_of(reduced, self.roles.k)
 
     def _result(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """An access's strides over (batch..., m, n)."""
+        """Return an access's strides over (batch..., m, n)."""
         return tuple(stride_of(strides, g) for g in (*self.roles.batch, self.roles.m, self.roles.n))
 
     def _dim(self, dim: int) -> int:
@@ -174,7 +174,7 @@ class _Matmul:
         )
 
     def _operand(self, name: str, load: Load, mode: str, group: Group, size: int) -> Operand:
-        """An operand, with its strides as parameters."""
+        """Return an operand, with its strides as parameters."""
         own, along = self._steps(load, group)
         scale = 4 if mode in VECTORS else 1
         return Operand(
@@ -194,14 +194,14 @@ class _Matmul:
         )
 
     def _variant(self) -> str:
-        """The tile, and the index along which each operand is read, in vectors or elements."""
+        """Return the tile, and the index along which operands are read, in vectors or elements."""
         tile = self.tile
         along = {"o": "{own}", "k": "k", "go": "elements of {own}", "gk": "elements of k"}
         a, b = (along[x] for x in (self.a_mode, self.b_mode))
         return f"tile {tile}, A by {a.format(own='m')}, B by {b.format(own='n')}"
 
     def _bases(self) -> str:
-        """The start of each operand's matrix for this batch, in the units of its loads."""
+        """Return the start of each operand's matrix for this batch, in the units of its loads."""
         split, names = decode_coordinates(self.params, self.batch, "batch", "z")
         code = list(split)
         for name, load, mode in (("a", self.a, self.a_mode), ("b", self.b, self.b_mode)):
@@ -215,7 +215,7 @@ class _Matmul:
         return lines(code, 1)
 
     def _finish(self) -> list[str]:
-        """The function that applies the row body to results and stores those in range.
+        """Return the function that applies the row body to results and stores those in range.
 
         It takes four neighbours where vectors can be stored, otherwise one result.
         """
@@ -244,7 +244,7 @@ class _Matmul:
 
 
 def as_map(kernel: Kernel) -> Kernel:
-    """A contraction of few terms as an elementwise kernel, with the sum written out."""
+    """Return a contraction of few terms as an elementwise kernel, with the sum written out."""
     contraction = kernel.stages[0]
     assert isinstance(contraction, Contraction)
     rank, dtype = len(kernel.kept), contraction.a.dtype

@@ -41,7 +41,7 @@ def _count(tile: Tile, m: int, n: int, batch: int) -> int:
 
 
 def _parts(tile: Tile, processors: int, m: int, n: int, batch: int, k: int) -> Iterator[int]:
-    """The numbers of parts to consider; each part has at least one slice."""
+    """Yield the numbers of parts to consider; each part has at least one slice."""
     yield 1
     count, most = _count(tile, m, n, batch), -(-k // tile.bk)
     for waves in WAVES:
@@ -51,8 +51,8 @@ def _parts(tile: Tile, processors: int, m: int, n: int, batch: int, k: int) -> I
 
 
 def cost(tile: Tile, parts: int, processors: int, m: int, n: int, batch: int, k: int) -> float:
-    """Return the time of a product without the overhead of a dispatch."""
-    groups = -(-_count(tile, m, n, batch) * parts // processors)  # of the busiest processor
+    """Return the time of a product without the overhead of its first dispatch."""
+    groups = -(-_count(tile, m, n, batch) * parts // processors)  # on the busiest processor
     slices = -(-k // (parts * tile.bk))
     read = (tile.bm + tile.bn) * tile.bk  # for a slice
     loads = read / (4 * tile.workgroup)

@@ -30,7 +30,7 @@ class Params:
     rows: list[tuple[int, list[Const]]] = field(default_factory=list[tuple[int, list[Const]]])
 
     def copied(self, name: str) -> Params:
-        """The same block, but its values are read from a copy in another variable."""
+        """Return the same block, but its values are read from a copy in another variable."""
         return Params(self.values, self.consts, name, self.rows)
 
     def add(self, value: int) -> str:
@@ -60,11 +60,11 @@ class Params:
         return self.add(0)
 
     def found(self, position: str) -> str:
-        """The WGSL that reads the value at a computed position."""
+        """Return the WGSL that reads the value at a computed position."""
         return f"{self.name}[{position} / 4u][{position} % 4u]"
 
     def declaration(self, binding: int) -> str:
-        """WGSL that declares the block; a block with rows is padded to one of a few sizes."""
+        """Return WGSL that declares the block; blocks with rows are padded to a few sizes."""
         rows = bool(self.rows)
         while self.rows:
             at, consts = self.rows.pop()
@@ -102,7 +102,7 @@ class Program:
     variant: str = ""
 
     def listing(self) -> str:
-        """The WGSL, after a comment line with its label, family and variant."""
+        """Return the WGSL, after a comment line with its label, family and variant."""
         return f"// {self.label}: {self.family}, {self.variant}\n{self.wgsl}"
 
 
@@ -139,7 +139,7 @@ class Dispatch:
     def with_slots(
         self, slots: tuple[int, ...], consts: tuple[tuple[int, int, DType], ...]
     ) -> Dispatch:
-        """The same dispatch with other buffers and constants."""
+        """Return the same dispatch with other buffers and constants."""
         return Dispatch(
             self.program,
             slots,
@@ -257,6 +257,6 @@ class Programs:
 
 
 def groups_for(count: int) -> tuple[int, int, int]:
-    """A grid of at least `count` workgroups within the limit of each dimension."""
+    """Return a grid of at least `count` workgroups within the limit of each dimension."""
     rows = -(-count // MAX_GROUPS)
     return (-(-count // rows), rows, 1) if count else (0, 1, 1)

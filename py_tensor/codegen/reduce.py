@@ -25,9 +25,9 @@ from py_tensor.shapes import row_major, size_of
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024  # to keep the device busy
-MAX_STEPS = 2**14  # of an invocation, if slices allow; lavapipe stops loops after 65,535 passes
+MAX_STEPS = 2**14  # per invocation, if slices allow; lavapipe stops loops after 65,535 iterations
 COLUMN_LANES = 8  # lanes per row where rows are adjacent in memory and fill a workgroup
-LEAST_COLUMN_STEPS = 4  # of an invocation in that case
+MIN_COLUMN_STEPS = 4  # steps of an invocation in that case
 NewTemporary = Callable[[int], int]  # bytes -> slot
 
 
@@ -41,7 +41,7 @@ class Context:
 
 
 def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """The dispatches of a kernel with one stage: one, or several if its rows are sliced."""
+    """Return the dispatches of a kernel with one stage: one, or several if its rows are sliced."""
     stage = kernel.stages[0]
     assert isinstance(stage, Stage)
     longest = max(kernel.reduced, default=0)
@@ -83,7 +83,7 @@ def _fold_sections(kernel: Kernel, stage: Stage, axis: int, context: Context) ->
 def _partial(
     kernel: Kernel, kept: tuple[int, ...], reduced: tuple[int, ...], parts: int, context: Context
 ) -> tuple[Kernel, list[int]]:
-    """A kernel that stores its accumulators over `kept`, and the slots of their buffers.
+    """Return a kernel that stores its accumulators over `kept`, and the slots of their buffers.
 
     There is a buffer for each word of the accumulators, with room for `parts` such kernels.
     """
@@ -95,7 +95,7 @@ def _partial(
 
 
 def _fold(kernel: Kernel, stage: Stage, context: Context) -> list[Dispatch]:
-    """One pass over the space, or two if slicing the rows is worthwhile."""
+    """Return one pass over the space, or two if slicing the rows is worthwhile."""
     walk = _sliced(arrange(kernel, [stage.element], context.profile), context.profile)
     if walk.slices == 1:
         return [_dispatch(kernel, walk, stage.element, context)]
@@ -106,7 +106,7 @@ def _fold(kernel: Kernel, stage: Stage, context: Context) -> list[Dispatch]:
 def _fold_slices(
     kernel: Kernel, walk: Walk, stage: Stage, context: Context
 ) -> tuple[Dispatch, list[Load]]:
-    """The fold of every slice, and loads of its accumulators' words over (kept..., slice)."""
+    """Return the fold of every slice, and loads of its accumulators over (kept..., slice)."""
     size = size_of(kernel.kept)
     nbytes = kernel.accumulated_words * walk.slices * size * uint32.itemsize
     slot = context.temporary(nbytes)
@@ -176,7 +176,7 @@ def _dispatch(
     *,
     merges: bool = False,
 ) -> Dispatch:
-    """One pass that folds `element`; with `merges`, its values are loads of partial results.
+    """Return one pass that folds `element`; with `merges`, its values are loads of partial results.
 
     If rows are sliced, `partial` is the buffer for the results of the slices.
     """
@@ -240,7 +240,9 @@ def arrange(
     width = _width(dims, bodies, kernel.folds()) if vectors else 1
     if width == 1:
         dims = replace(dims, by_rows=True)
-        if rank:  # one program for runs and blocks, where there are two kinds of vectors
+        # With kept dimensions there are two kinds of programs with vectors, and only one with
+        # elements, whether or not the reduced dimensions merge.
+        if rank:
             count = rank_class(max(1, len(kernel.reduced)))
             dims = replace(dims, reduced_extents=padded(reduced.extents, count, 1))
     steps = size_of(dims.reduced_extents) // (width if by_rows else 1)
@@ -261,28 +263,28 @@ def arrange(
 
 
 def _lanes(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> int:
-    """The number of invocations that share a row of `steps` steps."""
+    """Return the number of invocations that share a row of `steps` steps."""
     most = profile.lanes(steps)
     if not apart:
         return min(most, _power(steps))
     # Neighbours in memory belong to different rows, which come first in a workgroup.
     workgroup = profile.reduce_workgroup
     wide = workgroup // min(_power(rows), max(4, workgroup // COLUMN_LANES))
-    return min(most, wide, _power(-(-steps // LEAST_COLUMN_STEPS)))
+    return min(most, wide, _power(-(-steps // MIN_COLUMN_STEPS)))
 
 
 def _power(n: int) -> int:
-    """The least power of two >= n."""
+    """Return the smallest power of two >= n."""
     return 1 << max(0, n - 1).bit_length()
 
 
 def is_by_rows(kernel: Kernel, bodies: Sequence[Body]) -> bool:
-    """Whether neighbours in memory belong to the same row."""
+    """Return whether neighbours in memory belong to the same row."""
     return _orders(kernel, bodies)[0]
 
 
 def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], list[int]]:
-    """Whether lanes lie along a reduced dimension, and the orders of both kinds of dimensions.
+    """Return whether lanes lie along a reduced dimension, and the orders of both groups.
 
     The read with the largest footprint decides; a gather counts as one element per point.
     Dimensions are ordered by its strides.
@@ -326,7 +328,7 @@ def _merge(
 
 
 def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> int:
-    """The number of neighbours that an invocation loads at once.
+    """Return the number of neighbours that an invocation loads at once.
 
     It is 4 only if every load is a vector or a single value for all. Mixing further modes would
     double the number of programs that an expression needs.
@@ -340,7 +342,7 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> i
 
 def _sliced(walk: Walk, profile: AdapterProfile) -> Walk:
     """Cut rows into slices where there are too few of them to fill the device."""
-    worthwhile = walk.steps // (walk.lanes * profile.least_slice)
+    worthwhile = walk.steps // (walk.lanes * profile.min_slice)
     wanted = min(-(-profile.wanted_groups // walk.groups), MAX_SLICES)
     wanted = max(wanted, walk.steps // (walk.lanes * MAX_STEPS))
     slices = max(1, min(wanted, worthwhile))

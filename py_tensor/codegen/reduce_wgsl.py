@@ -26,7 +26,7 @@ from py_tensor.graph.kernel import Fold, Kernel, Output
 from py_tensor.shapes import size_of
 
 CHAIN = 16  # values folded in sequence on a level, before the result goes to the next level
-MERGED_CHAIN = 4  # the same for results of slices: equal sums would all be rounded the same way
+MERGED_CHAIN = 4  # shorter for results of slices: equal ones are all rounded in one direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Written:
 def write(
     kernel: Kernel, walk: Walk, element: Body, partial: int | None, *, merges: bool
 ) -> Written:
-    """Regions of the template, and the parameters they read.
+    """Return regions of the template, and the parameters they read.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def indent(lines: list[str], depth: int) -> str:
 
 
 def place(walk: Walk, params: Params, *, sliced: bool) -> list[str]:
-    """Statements that find the row and the lane of an invocation, and its slice if `sliced`.
+    """Return statements that find the row and the lane of an invocation, and its slice if `sliced`.
 
     Neighbouring invocations read neighbours in memory, which are lanes of one row or different
     rows. Lanes of a row are `apart` invocations apart. All these numbers are powers of two.
@@ -128,12 +128,12 @@ class StageWriter:
         return [f"var {self.acc(n)} = identity{self.mark}();" for n in range(self.walk.width)]
 
     def shared(self) -> str:
-        """The declaration of the workgroup memory through which lanes are folded."""
+        """Return the declaration of the workgroup memory through which lanes are folded."""
         size = self.walk.workgroup * self.walk.columns
         return f"var<workgroup> shared_accs{self.mark}: array<Acc{self.mark}, {size}>;"
 
     def accumulator(self) -> list[str]:
-        """The accumulator's struct, and functions for its identity, combination and elements."""
+        """Return the accumulator's struct, and its functions: identity, combination, elements."""
         fields: list[str] = []
         starts: list[str] = []
         joined: list[str] = []
@@ -164,7 +164,7 @@ class StageWriter:
         ]
 
     def _made(self, text: str, fold: Fold, word: int, dtype: DType) -> str:
-        """WGSL of one part of a single point's accumulator, inside the element function."""
+        """Return WGSL of one part of a single point's accumulator, inside the element function."""
         if self.merges:
             words = range(word, word + dtype.words)
             return from_words(dtype, *map(self.element.value, words))
@@ -172,7 +172,7 @@ class StageWriter:
         return text.format(x=self.element.value(fold.value), i=index, t=fold.dtype.wgsl)
 
     def fold(self, split: list[str], kept_names: list[str]) -> list[str]:
-        """The row's coordinates, then the loop over an invocation's part of the row."""
+        """Return the row's coordinates, then the loop over an invocation's part of the row."""
         inner, space = reduced_space(self.params, self.walk, kept_names)
         before = self.element.before(kept_names)
         arguments = self.element.arguments(space, "a")
@@ -239,7 +239,7 @@ class StageWriter:
         return [*lines, "  }", "}"]
 
     def result(self, number: int, lane: int) -> str:
-        """The result of a fold of this stage, from its accumulator's parts."""
+        """Return the result of a fold of this stage, from its accumulator's parts."""
         fold = self.folds[number]
         first = sum(len(earlier.op.parts) for earlier in self.folds[:number])
         parts = len(fold.op.parts)
@@ -283,7 +283,7 @@ class SplitBody:
         return f"v{self.split.values[number]}"
 
     def functions(self, name: str, results: list[str], kind: str) -> list[str]:
-        """The function for each point, and the one for each row."""
+        """Return the function for each point, and the one for each row."""
         roots = list(self.split.values.values())
         declared = [self.inner.function(name, self.params, roots, kind, results)]
         if self.split.results:
@@ -294,7 +294,7 @@ class SplitBody:
         return declared
 
     def before(self, kept_names: list[str]) -> list[str]:
-        """Statements that compute the row-invariant part before the loop."""
+        """Return statements that compute the row-invariant part before the loop."""
         if not self.split.results:
             return []
         columns = self.walk.columns
@@ -318,7 +318,7 @@ class SplitBody:
 
 
 def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
-    """The mode of each load of a body; see `load_mode`."""
+    """Return the mode of each load of a body; see `load_mode`."""
     return {
         x: load_mode(strides(x.access.strides), x.access.offset, width)
         for x in body.instructions
@@ -327,13 +327,13 @@ def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
 
 
 def kept_space(params: Params, walk: Walk) -> tuple[list[str], list[str]]:
-    """Statements that find a row's coordinates, and their names."""
+    """Return statements that find a row's coordinates, and their names."""
     extents = walk.dims.kept_extents
     return decode_padded(params, (*extents[:-1], extents[-1] // walk.columns), "row", "k")
 
 
 def reduced_space(params: Params, walk: Walk, kept_names: list[str]) -> tuple[list[str], Space]:
-    """Statements that find the coordinates of point `j` of a row, and the space around them."""
+    """Return statements that find the coordinates of point `j` of a row, and the space."""
     dims = walk.dims
     last = dims.reduced_extents[-1] // (walk.width if dims.by_rows else 1)
     split = decode_padded if walk.width == 1 else decode_coordinates
@@ -354,7 +354,7 @@ def finish(
     accumulated: Callable[[int, int], str],
     results: Callable[[Output], str] = lambda output: f"v{output.value}",
 ) -> tuple[list[str], list[str]]:
-    """Statements that compute and store the outputs of a row, and the functions that they call.
+    """Return statements that compute and store the outputs of a row, and their functions.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def finish(
     accumulated : callable
         (number, lane) -> the WGSL of the result of an accumulator.
     results : callable
-        Output -> the WGSL of what is stored, in terms of the values of the row body.
+        Output -> the WGSL of the stored value, in terms of the values of the row body.
     """
     strides, outputs = walk.dims.kept_strides, kernel.outputs
     modes = load_modes(kernel.row, strides, walk.columns)
@@ -451,7 +451,7 @@ class _Writer:
         return Written(self.bindings, self.params, regions, self.target)
 
     def _store_partial(self) -> list[str]:
-        """Statements that store the result of a slice of a row."""
+        """Return statements that store the result of a slice of a row."""
         binding, columns = self.bindings[self.target], self.walk.columns
         scale = 4 if binding.vector else 1
         size, apart = self.size // scale, self.walk.slices * self.size // scale
@@ -476,7 +476,7 @@ class _Writer:
         return lines
 
     def _finish(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """Statements for lane 0 after folding a whole row, and the functions that they call."""
+        """Return statements for lane 0 after folding a whole row, and their functions."""
         kernel, walk, params, bindings = self.kernel, self.walk, self.params, self.bindings
         if kernel.row.instructions:
 
@@ -495,5 +495,5 @@ class _Writer:
             part, word = parts[number]
             return as_words(self.dtypes[part], f"acc{lane}.p{part}")[word]
 
-        space = Space(names, walk.dims.kept_strides, walk.columns)  # the accumulator as it is
+        space = Space(names, walk.dims.kept_strides, walk.columns)  # stores the accumulator itself
         return store(params, space, kernel.outputs, bindings, walk.columns, part), []

@@ -37,9 +37,9 @@ def fits(profile: AdapterProfile) -> Fits:
 
 
 def lower_rows(kernel: Kernel, context: Context) -> Dispatch:
-    """The one dispatch of a kernel that revisits its rows."""
+    """Return the one dispatch of a kernel that revisits its rows."""
     walk = arrange(kernel, kernel.bodies(), context.profile)
-    assert not walk.lanes_apart, "whoever joined the kernels has asked is_by_rows"
+    assert not walk.lanes_apart, "kernels are fused over rows only if `is_by_rows`"
     bindings, params, regions = _Writer(kernel, walk).written()
     cost = sum(body.cost for body in kernel.bodies())
     return Dispatch(
@@ -98,7 +98,7 @@ class _Writer:
         return writers
 
     def written(self) -> tuple[list[Binding], Params, dict[str, str]]:
-        """Bindings, parameters, and the regions of the template."""
+        """Return the bindings, the parameters, and the regions of the template."""
         walk = self.walk
         declared: list[str] = []
         for stage in self.stages:
@@ -136,7 +136,7 @@ class _Writer:
         return lines
 
     def _spread(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """The loop that computes and stores the spread outputs of a row, and its functions."""
+        """Return the loop that computes and stores the spread outputs of a row, with functions."""
         outputs = self.kernel.spread_outputs
         if not outputs:
             return [], []
@@ -154,7 +154,7 @@ class _Writer:
         return [*before, *space.hoisted, *loop, "}"], [declaration, *functions]
 
     def _finish(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """Statements with which lane 0 stores the row's outputs, and their functions."""
+        """Return statements with which lane 0 stores the row's outputs, and their functions."""
         if not self.kernel.outputs:
             return [], []
         stores, code = finish(self.kernel, self.walk, self.params, self.bindings, names, _total)
@@ -162,5 +162,5 @@ class _Writer:
 
 
 def _total(number: int, lane: int) -> str:
-    """The name of the result of an accumulator, which all lanes of a row share."""
+    """Return the name of the result of an accumulator, which all lanes of a row share."""
     return f"t{number}"

@@ -3,7 +3,7 @@
 The method is reduce-then-scan (Merrill and Grimshaw, Parallel scan for stream architectures, 2009).
 Rows that are long, or too few to fill the device, are cut into slices. The first pass folds each
 slice. The second scans these results, using this same module. The third scans each slice, starting
-from the fold of all slices before it. A short row takes one pass.
+from the fold of all earlier slices. A short row takes one pass.
 
 Sums are computed in nested parts, as in a reduction, so that no chain of additions is long.
 """
@@ -35,7 +35,7 @@ ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector
 
 
 def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """The dispatches of a kernel that scans: one, or those of all three passes over slices."""
+    """Return the dispatches of a scan: one, or those of all three passes over slices."""
     scanned = kernel.stages[0]
     assert isinstance(scanned, Scanned)
     stage = Stage(scanned.element, (scanned.fold,))
@@ -60,7 +60,7 @@ def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 
 def _arrange(kernel: Kernel, stage: Stage, profile: AdapterProfile) -> Walk:
-    """The walk of the last pass."""
+    """Return the walk of the last pass."""
     whole = arrange(replace(kernel, stages=(stage,)), [stage.element], profile)
     lanes = 1 if whole.lanes_apart else profile.scan_lanes(whole.steps)
     slices = profile.scan_slices(whole.rows, whole.steps, lanes)
@@ -71,7 +71,7 @@ def _arrange(kernel: Kernel, stage: Stage, profile: AdapterProfile) -> Walk:
 def _dispatch(
     kernel: Kernel, scanned: Scanned, walk: Walk, carry: int | None, context: Context
 ) -> Dispatch:
-    """One scan pass; `carry` is the buffer of the scanned results of slices, if rows are sliced."""
+    """Return one scan pass; `carry` is the buffer of scanned results of slices, if sliced."""
     if carry is None:  # a placeholder, so that one program serves whole rows and slices
         carry = context.temporary(4 * scanned.fold.dtype.itemsize)
     form = _Tiles if walk.lanes > 1 else _Serial
@@ -148,7 +148,7 @@ class _Writer:
         )
 
     def start(self) -> tuple[list[str], _Steps]:
-        """Statements that find the row and its start values acc0, acc1, ..., and the steps."""
+        """Return statements that find the row, its start values acc0, acc1, ..., and the steps."""
         columns = self.walk.columns
         split, names = kept_space(self.params, self.walk)
         (identity,) = self.fold.op.identity(self.fold.dtype)
@@ -288,7 +288,7 @@ class _Tiles(_Writer):
         }
 
     def _at(self, k: int, lines: list[str]) -> list[str]:
-        """Statements for the k-th load of a lane, if it lies in the slice."""
+        """Return statements for the k-th load of a lane, if it lies in the slice."""
         return [
             "{",
             f"  let j = tile + lane + {k}u * lanes;",

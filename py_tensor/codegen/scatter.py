@@ -1,4 +1,4 @@
-"""Scatter: writing values at indices, with a result independent of execution order.
+"""Scatter: writing values at indices, with a result that does not depend on execution order.
 
 Assignment keeps the last of several values for one element: a first pass finds the greatest
 position. Values that may be combined in any order use atomic operations; with few elements, each
@@ -39,7 +39,7 @@ from py_tensor.shapes import row_major, size_of
 FIRST = 1  # position in params of the first workgroup's number
 LONG = 2**22  # from this many values on, chunks are longer, so that long runs have fewer chunks
 GROUP = 256  # chunks of a group
-LEAST_FOR_EACH = 16  # average values per element from which workgroups combine their own first
+MIN_FOR_EACH = 16  # values per element on average, for workgroups to combine their own first
 
 # The operation that combines a value with an integer element.
 _ATOMIC = {"add": "atomicAdd", "min": "atomicMin", "max": "atomicMax"}
@@ -54,7 +54,7 @@ _FLOAT = {
 
 
 def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """The dispatches of a kernel that scatters: a copy of the base, then the passes.
+    """Return the dispatches of a kernel that scatters: a copy of the base, then the passes.
 
     In place, base and target are the same slot and nothing is copied.
     """
@@ -70,7 +70,7 @@ def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
 def _copied(
     source: int, dtype: DType, target: int, to: DType, kernel: Kernel, context: Context
 ) -> Dispatch:
-    """A copy of the whole base, or of its unpacked form, converted to dtype `to`."""
+    """Return a copy of the whole base, or of its unpacked form, converted to dtype `to`."""
     copy = copying(source, dtype, target, to, _stage(kernel).size, kernel.label)
     return lower_map(copy, context.profile, context.programs)
 
@@ -115,7 +115,7 @@ def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], K
 
 
 def _none(mode: str, dtype: DType) -> int:
-    """The identity of an operation that combines values."""
+    """Return the identity of an operation that combines values."""
     lowest = -(2**31) if dtype.kind == "i" else 0
     return {"add": 0, "max": lowest, "min": lowest + 2**32 - 1}[mode]
 
@@ -155,7 +155,7 @@ class _Writer:
         return f"b{len(self.bindings) - 1}"
 
     def put(self, stage: Scattered) -> str:
-        """A statement that stores the value of an item in the target."""
+        """Return a statement that stores the value of an item in the target."""
         self.bindings.append(result(stage.target, stage.dtype))
         return self.bindings[-1].put(len(self.bindings) - 1, stage.dtype, "at", "value_at(item)")
 
@@ -176,7 +176,7 @@ class _Writer:
     def dispatch(
         self, template: str, variant: str, items: int, cost: int, context: Context
     ) -> Dispatch:
-        """A dispatch of the program with `items` invocations of `cost` instructions each."""
+        """Return a dispatch of the program with `items` invocations of `cost` instructions each."""
         workgroup = context.profile.workgroup
         regions = {
             "interface": interface(
@@ -298,8 +298,8 @@ class _Passes:
 
     def _combine_integers(self, stage: Scattered) -> None:
         mode = "add" if stage.mode == "add_atomic" else stage.mode
-        bins = self.context.profile.most_bins
-        if stage.size <= bins and stage.size * LEAST_FOR_EACH <= self.size:
+        bins = self.context.profile.max_bins
+        if stage.size <= bins and stage.size * MIN_FOR_EACH <= self.size:
             self._combine_in_bins(stage, mode)
             return
 
@@ -310,12 +310,12 @@ class _Passes:
         self._pass(mode, put)
 
     def _combine_in_bins(self, stage: Scattered, mode: str) -> None:
-        """Combine within each workgroup, then across workgroups; in any order."""
+        """Combine values in any order, first within each workgroup and then across workgroups."""
         profile, kind = self.context.profile, str(stage.dtype.wgsl)
         writer = _Writer(self.kernel, stage.at, stage.value)
         chunk = profile.workgroup * -(-self.size // (profile.workgroup * profile.wanted_groups))
         writer.params.extend(self.size, 0, chunk, stage.size)
-        writer.constants["BINS"] = profile.most_bins
+        writer.constants["BINS"] = profile.max_bins
         writer.code.append(f"alias Element = {kind};")
         writer.code.append("var<workgroup> bins: array<atomic<Element>, BINS>;")
         writer.computes("place", stage.at, "u32")
@@ -355,7 +355,7 @@ class _Passes:
         order = context.temporary(size * int32.itemsize)
         self._store_places(stage, places)
         access = Access((1,), 0)
-        bits = stage.size.bit_length()  # only in NOWHERE are all of them set, so it sorts last
+        bits = stage.size.bit_length()  # NOWHERE alone has all of them set, so it sorts last
         sort = Kernel(
             (),
             (size,),

@@ -14,7 +14,7 @@ _LEAST = 256  # bytes: the largest alignment that WebGPU requires for the offset
 
 
 def size_class(nbytes: int) -> int:
-    """The size allocated for `nbytes`: powers of two up to 1 MiB, then steps of 256 KiB."""
+    """Return the size allocated for `nbytes`: powers of two up to 1 MiB, then steps of 256 KiB."""
     if nbytes <= _LEAST:
         return _LEAST
     if nbytes <= MIB:
@@ -39,13 +39,13 @@ class Slab(NamedTuple):
 
 
 def slab_of(kernel: Kernel) -> Slab:
-    """The slab for the outputs of a kernel."""
+    """Return the slab for the outputs of a kernel."""
     nbytes = size_of(kernel.kept) * kernel.outputs[0].dtype.itemsize
     return Slab(size_class(nbytes), len(kernel.outputs))
 
 
 def in_slab(kernel: Kernel, slot: int) -> Kernel:
-    """The kernel with its outputs in the slices of the slab with this slot.
+    """Return the kernel with its outputs in the slices of the slab with this slot.
 
     The start of a slice is added to the offset of its output, so it is a parameter of the program.
     """

@@ -35,7 +35,7 @@ _KEY = {"f32": "order_key_f32({})", "i32": "order_key_i32({})", "bool": "u32({})
 
 
 def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
-    """The dispatches of a kernel that sorts."""
+    """Return the dispatches of a kernel that sorts."""
     if _stage(kernel).dtype.is_wide:
         return _by_words(kernel, context)
     rows, (length,) = size_of(kernel.kept), kernel.reduced
@@ -66,7 +66,7 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
         return lower_map(stored, context.profile, context.programs)
 
     def taken(body: Body, source: int, dtype: DType, at: int, *, step: int = 1) -> int:
-        """The element at a position of each row; with a step of 2, its upper word."""
+        """Return the element at a position of each row; with a step of 2, its upper word."""
         rows = Access((*(step * s for s in flat.strides[:-1]), 0), step - 1)
         place = body.add(Place(rows, (at,), kernel.reduced, (step,), clips=True))
         return body.add(Gather(source, dtype, place))
@@ -107,7 +107,7 @@ def _stage(kernel: Kernel) -> Sorted:
 
 
 def _dimensions(kernel: Kernel, profile: AdapterProfile) -> Dimensions:
-    """The merged kept dimensions, then the sorted dimension."""
+    """Return the merged kept dimensions, then the sorted dimension."""
     element = _stage(kernel).element
     walk = arrange(replace(kernel, stages=(Stage(element, ()),)), [element], profile)
     return replace(walk.dims, by_rows=True)
@@ -185,7 +185,7 @@ class _Writer:
         self.function("key_of(raw: u32) -> u32", [f"return {key};"])
 
     def write_words(self, name: str, arguments: str, slot: int | None) -> None:
-        """Add a function that stores its last argument for the next pass; no slot: a no-op."""
+        """Add a function that stores its last argument for the next pass, if there is a slot."""
         lines: list[str] = []
         if slot is not None:
             value = arguments.split(", ")[-1].partition(":")[0]
@@ -203,7 +203,7 @@ class _Writer:
         self.function(f"{name}({arguments})", [*split, target.put(number, dtype, where, value)])
 
     def dispatch(self, template: str, count: int, cost: int, context: Context) -> Dispatch:
-        """A dispatch of the program, with `cost` instructions for each element."""
+        """Return a dispatch of the program, with `cost` instructions for each element."""
         regions = {"interface": interface(self.bindings, self.params, self.constants, *self.code)}
         size = size_of(self.kernel.kept + self.kernel.reduced)
         element = self.stage.element
@@ -220,7 +220,7 @@ class _Writer:
         )
 
     def _space(self, j: str) -> tuple[list[str], Space]:
-        """Statements that find a row's coordinates, and the space of all elements."""
+        """Return statements that find a row's coordinates, and the space of all elements."""
         split, names = decode_padded(self.params, self.dims.kept_extents, "row", "k")
         return split, Space([*names, j], self.dims.space_strides, 1)
 
@@ -270,7 +270,7 @@ class _Radix:
         return _Words(self._temporary(size), place)
 
     def _writer(self, words: _Words | None, shift: int) -> _Writer:
-        """A program that reads the operand, or the words of the previous pass."""
+        """Return a program that reads the operand, or the words of the previous pass."""
         writer = _Writer(self.kernel, self.context.profile)
         writer.constants["TILE"] = TILE * self.context.profile.workgroup
         rows, (length,) = size_of(self.kernel.kept), self.kernel.reduced
@@ -315,7 +315,7 @@ class _Radix:
         return ends
 
     def _moved(self, words: _Words | None, ends: int, target: _Words | None, shift: int) -> None:
-        """Move every element or its position into its run; the last pass writes the result."""
+        """Move every element, or its position, into its run; the last pass writes the result."""
         writer, indices = self._writer(words, shift), _stage(self.kernel).indices
         writer.read_places(words)
         name = writer.bind(ends, uint32)

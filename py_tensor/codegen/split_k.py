@@ -1,6 +1,6 @@
 """Matrix products with few results and a long sum: split-K, with the parts as a batch.
 
-A workgroup computes a tile of results over the whole of k. If there are too few tiles to fill the
+A workgroup computes a tile of results over all of k. If there are too few tiles to fill the
 device, k is split into parts with their own workgroups, and a reduction adds up their results.
 """
 
@@ -17,12 +17,12 @@ from py_tensor.shapes import row_major, size_of
 
 
 def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispatch]:
-    """The dispatches of a matrix product; k is split into parts where that helps."""
+    """Return the dispatches of a matrix product; k is split into parts where that helps."""
     summed = size_of(kernel.reduced)
     rows, columns = (size_of(tuple(kernel.kept[d] for d in g)) for g in (roles.m, roles.n))
     batch = size_of(kernel.kept) // (rows * columns)
     tile, parts = context.profile.product(rows, columns, batch, summed)
-    length = -(-summed // (parts * tile.bk)) * tile.bk  # of a part, in whole slices
+    length = -(-summed // (parts * tile.bk)) * tile.bk  # the length of a part, in whole slices
     parts = -(-summed // max(1, length))
     if parts <= 1:
         return [lower_matmul(kernel, roles, tile, context)]

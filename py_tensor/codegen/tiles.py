@@ -1,7 +1,7 @@
 """The tiled form of matrix products: regions of `shaders/kernels/matmul_tiled.wgsl`.
 
 Both tiles are stored in workgroup memory with the operand's own index (m or n) contiguous and the
-summed index k outside, whatever the layout of the matrices. The inner loop then reads vectors of
+summed index k outermost, whatever the layout of the matrices. The inner loop then reads vectors of
 both and does one multiply-add for each pair of their elements. While a workgroup multiplies, the
 next slice is being loaded into registers.
 """
@@ -90,13 +90,13 @@ class Operand:
         )
 
     def _offset(self, number: int) -> tuple[int, int]:
-        """The distance of load `number` from the first, along the own index and along k."""
+        """Return the distance of load `number` from the first, along the own index and along k."""
         steps = number * self.tile.workgroup
         inner, outer = steps % self._across, steps // self._across
         return (inner, outer) if self.mode in ("o", "go") else (outer, inner)
 
     def start(self) -> list[str]:
-        """Statements that find the position of the first load, in memory and in the tile.
+        """Return statements that find the position of the first load, in memory and in the tile.
 
         All sizes are powers of two, so the other loads are at fixed distances from it.
         """
@@ -119,19 +119,19 @@ class Operand:
         ]
 
     def _move(self, number: int) -> str:
-        """WGSL of the distance in memory of load `number` from the first."""
+        """Return WGSL of the distance in memory of load `number` from the first."""
         own, k = self._offset(number)
         terms = [f"{n}u * {stride}" for n, stride in ((own, self.own), (k, self.along)) if n]
         return " + ".join(terms)
 
     def _guarded(self, code: list[str]) -> list[str]:
-        """The statements, restricted to the invocations that load something."""
+        """Return the statements, restricted to the invocations that load something."""
         if self.whole >= self.tile.workgroup:
             return code
         return [f"if (invocation < {self.whole}u) {{", *(f"  {line}" for line in code), "}"]
 
     def fetch(self) -> list[str]:
-        """Statements that load a slice into registers."""
+        """Return statements that load a slice into registers."""
         x = self.name
         step = self.tile.bk // (4 if self.mode == "k" else 1)
         moved = [f"{x}_at" + (f" + {x}_move{n}" if n else "") for n in self.loads]
@@ -139,7 +139,7 @@ class Operand:
         return [*self._guarded(code), f"{x}_at += {step}u * {self.along};"]
 
     def keep(self) -> list[str]:
-        """Statements that store a slice from registers into the tile, with zeros past the end of k.
+        """Return statements that store a slice from registers in the tile, with zeros past k's end.
 
         Every slice selects zeros. With a branch for the last slice instead, 2048 squared takes
         472 µs on an H200 rather than 400.
@@ -164,7 +164,7 @@ class Operand:
         return self._guarded(code)
 
     def vector(self, k: int, first: int) -> str:
-        """WGSL of four neighbours in the tile, `first` vectors after the invocation's first."""
+        """Return WGSL of four neighbours in the tile, `first` vectors after the first one."""
         at = k * self.pitch + 4 * first
         if self.mode == "o":
             return f"tile_{self.name}[{self.name}_from + {at // 4}u]"
@@ -172,7 +172,7 @@ class Operand:
         return f"vec4<{self.dtype.wgsl}>({', '.join(elements)})"
 
     def origin(self) -> str:
-        """A statement for the position in the tile of the invocation's first vector."""
+        """Return a statement for the position in the tile of the invocation's first vector."""
         unit = 4 if self.mode == "o" else 1
         own = ("ty" if self.name == "a" else "tx") + ("" if unit == 4 else " * 4u")
         rows = self.tile.bk // self.tile.wk * self.pitch // unit
@@ -223,7 +223,7 @@ def tiled(
 
 
 def _staged(tile: Tile, width: int) -> list[str]:
-    """Statements that pass results through workgroup memory.
+    """Return statements that pass results through workgroup memory.
 
     This adds up the results of invocations that share k, and rearranges single elements so that
     neighbouring invocations store neighbours.

@@ -1,7 +1,7 @@
 """A kernel that finds which faster implementations of functions are correct on a device.
 
 WGSL guarantees little about floats, so the functions of `shaders/lib` compute the hard parts with
-integers. This is correct on every device, but several times slower than most hardware. The files of
+integers. This is correct everywhere, but several times slower than the hardware. The files of
 `shaders/lib/implementations` have the same functions for devices that exceed the guarantees. A
 device uses those that agree with the portable function at every sample of the trial: random bits,
 values of ordinary size, and all pairs of special values. Subnormal operands and results are
@@ -21,12 +21,12 @@ from py_tensor.codegen.library import Implementations, renamed_function, used_by
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """An implementation of a function, and its largest allowed difference in ulp (`apart`)."""
+    """An implementation of a function, and by how many ulp it may differ from the portable one."""
 
     function: str
     implementation: str
     operands: int
-    apart: int
+    ulp: int
 
 
 # The first implementation of a function that passes is used.
@@ -60,12 +60,12 @@ fn sample(number: u32, kind: u32, special: u32) -> f32 {{
   return select(bitcast<f32>(bits), ranged, kind == 2u);
 }}
 fn is_subnormal(x: f32) -> bool {{ return ((bitcast<u32>(x) & 0x7fffffffu) - 1u) < 0x007fffffu; }}
-// Whether a result is more than `apart` units in the last place from the portable function's.
-fn is_wrong(x: f32, portable: f32, apart: u32) -> bool {{
+// Whether a result is more than `ulp` units in the last place from the portable function's.
+fn is_wrong(x: f32, portable: f32, ulp: u32) -> bool {{
   let a = bitcast<u32>(x);
   let b = bitcast<u32>(portable);
   if (is_nan(x) || is_nan(portable)) {{ return is_nan(x) != is_nan(portable); }}
-  return max(a, b) - min(a, b) > apart && !is_subnormal(portable);
+  return max(a, b) - min(a, b) > ulp && !is_subnormal(portable);
 }}
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {{
@@ -80,7 +80,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {{
 
 
 def source() -> str:
-    """The WGSL of the trial, with entry point "main" and a buffer of one u32 per candidate.
+    """Return the WGSL of the trial, with entry point "main" and a buffer of one u32 per candidate.
 
     Each u32 counts the samples at which that candidate was wrong.
     """
@@ -93,7 +93,7 @@ def source() -> str:
         for operands in ("x, y", "x, x") if candidate.operands == 2 else ("x",):
             checks.append(
                 f"    if (is_wrong({name}({operands}), {candidate.function}({operands}), "
-                f"{candidate.apart}u)) {{ atomicAdd(&wrong[{n}], 1u); }}"
+                f"{candidate.ulp}u)) {{ atomicAdd(&wrong[{n}], 1u); }}"
             )
     specials = ", ".join(f"{bits:#x}u" for bits in SPECIALS)
     body = _SAMPLES.format(specials=specials, count=len(CANDIDATES), checks="\n".join(checks))
@@ -111,6 +111,6 @@ def passed(wrong: Sequence[int]) -> Implementations:
 
 
 def described(implementations: Implementations) -> Mapping[str, str]:
-    """The implementation in use of each function that has several, for `pt.device_info()`."""
+    """Return the implementations in use of functions that have several, for `device_info`."""
     names = dict.fromkeys(candidate.function for candidate in CANDIDATES)
     return {name: dict(implementations).get(name, "portable") for name in names}

@@ -44,23 +44,23 @@ class Dimensions:
         return padded(self.reduced.strides(strides[self.rank :]), len(self.reduced_extents), 0)
 
     def space_strides(self, strides: tuple[int, ...]) -> tuple[int, ...]:
-        """Strides over both kinds of dimensions, with the lanes' dimension last."""
+        """Return strides over both kinds of dimensions, with the lanes' dimension last."""
         kept, reduced = self.kept_strides(strides), self.reduced_strides(strides)
         return kept + reduced if self.by_rows else reduced + kept
 
     def flat_strides(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """Strides of a row's number over the kept dimensions before merging."""
+        """Return strides of a row's number over the kept dimensions before merging."""
         strides, step = [0] * self.rank, 1
         for d in (d for group in reversed(self.kept.groups) for d in reversed(group)):
             strides[d], step = step, step * kept[d]
         return tuple(strides)
 
     def kept_dim(self, dim: int) -> int:
-        """The position of a kept dimension in `kept_strides`."""
+        """Return the position of a kept dimension in `kept_strides`."""
         return self.kept.position(dim) + len(self.kept_extents) - len(self.kept.extents)
 
     def space_dim(self, dim: int) -> int:
-        """The position of a dimension of the whole space in `space_strides`."""
+        """Return the position of a dimension of the whole space in `space_strides`."""
         kept, reduced = len(self.kept_extents), len(self.reduced_extents)
         if dim < self.rank:
             return self.kept_dim(dim) + (0 if self.by_rows else reduced)
@@ -126,6 +126,6 @@ class Walk:
         return name if len(self.dims.reduced_extents) == 1 else f"{name} of blocks"
 
     def cut(self, slice_steps: int) -> Walk:
-        """The same walk with rows cut into slices of this many steps."""
+        """Return the same walk with rows cut into slices of this many steps."""
         steps = max(1, slice_steps)
         return replace(self, slices=max(1, -(-self.steps // steps)), slice_steps=steps)

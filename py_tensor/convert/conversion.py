@@ -8,19 +8,20 @@ from __future__ import annotations
 import math
 import sys
 from array import array as packed
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import chain
 from struct import pack, unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, MOST_AT_ONCE, Device, parse
+from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, Device, parse
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.graph.bind import is_traced, leaf
 from py_tensor.graph.node import Meta, meta_of
+from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.define import empty_node
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
 from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
@@ -61,9 +62,9 @@ def tensor(data: Any, *, dtype: object = None, device: str | Device | None = Non
     OverflowError
         If an integer dtype cannot represent a number; the error gives its index.
     ValueError
-        For NaN in an integer dtype.
+        If NaN is converted to an integer dtype.
     TypeError
-        For a Python complex number in a real dtype.
+        If a Python complex number is converted to a real dtype.
 
     Examples
     --------
@@ -92,12 +93,10 @@ def array(
     ----------
     object, dtype, device
         As in `tensor`.
-    copy
-        As in `asarray`.
-    order
+    copy, order
         As in `asarray`.
     subok, like
-        Accepted; no effect.
+        Accepted; have no effect.
     ndmin
         The minimum number of axes; missing axes are leading axes of size 1.
     ndmax
@@ -137,11 +136,11 @@ def asarray(
     a, dtype, device
         As in `tensor`.
     copy
-        None copies only if needed: always, except for a tensor with the requested dtype and device.
-        True copies that too. False raises if a copy is needed.
+        None copies unless `a` is a tensor with the requested dtype and device. True always copies.
+        False raises an error if a copy is needed.
     order : {None, "K", "A", "C", "F"}
-        "C" copies a view that is not row-major. "F" copies a tensor that is not column-major, to a
-        view of a tensor with its axes reversed. A copy for any other order is row-major.
+        "C" copies a view that is not row-major. "F" copies a tensor that is not column-major; the
+        copy is a view of a tensor with reversed axes. Copies for other orders are row-major.
     like
         Accepted; has no effect.
     op
@@ -171,7 +170,12 @@ def asarray(
 
 
 def _given_by(data: Any) -> Any:
-    """The result of an object's `__array__`, which may be a tensor; other objects are unchanged."""
+    """Return the elements of a flat iterator, or the result of `__array__`.
+
+    Tensors and objects with other interfaces are unchanged.
+    """
+    if isinstance(data, flatiter):
+        return data.copy()
     gives = getattr(data, "__array__", None)
     if gives is None or isinstance(data, Tensor | type) or hasattr(data, "__array_interface__"):
         return data
@@ -191,15 +195,15 @@ def ascontiguousarray(
 
 
 def drawable(data: Any, op: str) -> Tensor:
-    """A tensor to draw, from anything that `asarray` accepts.
+    """Convert anything that `asarray` accepts to a tensor to draw.
 
-    Other libraries' arrays are put on the CPU, where 64-bit values keep their precision: with 32
+    Arrays of other libraries are put on the CPU, where 64-bit values keep their precision: with 32
     bits, timestamps would coincide.
 
     Raises
     ------
     TypeError
-        For complex numbers.
+        If the elements are complex.
     """
     if isinstance(data, Tensor) or not _is_array(data):
         x = asarray(data, op=op)
@@ -232,7 +236,9 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
     if isinstance(data, Scalar):
         return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
     if isinstance(data, str):
-        raise dtypes.no_text(op)
+        number: list[Any] = []
+        _flatten(data, (), number, {}, target, op)
+        return _from_values(number, (), target or dtypes.DEFAULT.floating, place, op)
     if hasattr(data, "__array_interface__"):
         return _from_array(data, target, place, op)
     try:
@@ -240,6 +246,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
     except TypeError:
         raise TypeError(
             f"{op}: takes scalars, nested lists, buffers and arrays, not {type(data).__name__}"
+            f"{'; use list(...)' if isinstance(data, Iterable) else ''}"
         ) from None
     if isinstance(data, bytes) and target is None:
         raise DTypeError(f"{op}: bytes (buffer format 'B') may be text; pass a dtype")
@@ -258,7 +265,7 @@ def _from_values(
 
 
 def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes | packed[Any]:
-    """Python scalars as elements; each must fit, except that large floats become infinite."""
+    """Pack Python scalars as elements; each must fit, except that large floats become infinite."""
     if dtype is dtypes.bool_:
         return bytes(map(bool, values))
     if dtype.kind == "c":
@@ -268,14 +275,14 @@ def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes
             return pack(f"{len(values)}e", *map(dtype.rounded, map(float, values)))
         return packed(dtype.typecode, values)
     except (OverflowError, TypeError):
-        pass  # floats in an integer dtype; values that do not fit are found below
+        pass  # Floats for an integer dtype, or values out of range, are handled below.
     for number, value in enumerate(values):
         dtypes.check_range(op, value, dtype, _place(number, shape))
     return packed(dtype.typecode, map(int, values))
 
 
 def _place(number: int, shape: Shape) -> str:
-    """The position of an element, in words."""
+    """Return a description of the position of an element, for errors."""
     index: list[int] = []
     for n in reversed(shape):
         number, i = divmod(number, n)
@@ -297,9 +304,9 @@ def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device)
     Raises
     ------
     ShapeError
-        For too many axes.
+        If there are too many axes.
     DTypeError
-        For a dtype that the device does not have.
+        If the device does not support the dtype.
     """
     meta = meta_of(check_rank(op, shape), dtype, device)
     device.backend.check(op, meta)
@@ -315,9 +322,9 @@ def _from_elements(
 ) -> Tensor | None:
     """Create a tensor from Python numbers and 0-d tensors that the cpu device has computed.
 
-    None for other elements, and if the conversion to `dtype` may have to check or warn.
+    Return None for other elements, or if the conversion to `dtype` needs a check or a warning.
     """
-    if is_traced() or len(given) > MOST_AT_ONCE or (dtype is not None and dtype.kind != "f"):
+    if is_traced() or len(given) > MAX_AT_ONCE or (dtype is not None and dtype.kind != "f"):
         return None
     values, kinds, has_numbers = list[Any](), dict[DType, None](), False
     for x in given:
@@ -351,7 +358,7 @@ def _from_nested(
     device: Device,
     op: str,
 ) -> Tensor:
-    """Create a tensor from nested lists; `given` has their elements, as far as they are joined."""
+    """Create a tensor from nested lists; `given` is the result of `_joined`."""
     if all(issubclass(t, Scalar) for t in types):
         values, kinds = given, dict.fromkeys(map(_of_type, types))
     elif _are_alike(given, types):
@@ -363,9 +370,10 @@ def _from_nested(
 
 
 def _joined(data: Sequence[Any], shape: Shape) -> tuple[Sequence[Any], set[type]]:
-    """The items of nested lists, and their types, which include lists if the shape does not fit.
+    """Return the elements of nested lists, and the set of their types.
 
-    It avoids a Python loop over the elements, which would take most of the time.
+    The types include a list type if the nesting does not match `shape`. This avoids a Python loop
+    over the elements, which would take most of the time.
     """
     for n in shape[1:]:
         if not set(map(type, data)) <= _NESTED or set(map(len, data)) != {n}:
@@ -375,7 +383,7 @@ def _joined(data: Sequence[Any], shape: Shape) -> tuple[Sequence[Any], set[type]
 
 
 def _of_type(scalar: type) -> DType:
-    """The kind of scalars of a Python type or of a subclass of one."""
+    """Return the dtype of the scalars of a Python type or of a subclass of one."""
     if issubclass(scalar, bool):
         return dtypes.bool_
     if issubclass(scalar, complex):
@@ -384,7 +392,7 @@ def _of_type(scalar: type) -> DType:
 
 
 def _are_alike(values: Sequence[Any], types: set[type]) -> bool:
-    """Whether they are NumPy arrays or scalars with the same shape and dtype."""
+    """Return whether all values are NumPy arrays or scalars with the same shape and dtype."""
     first = values[0]
     return (
         len(types) == 1
@@ -412,7 +420,7 @@ def _stacked(data: Sequence[Any], op: str) -> Tensor:
     parts = [_stacked(x, op) if _is_nested(x) else x for x in data]
     for x in parts[1:]:
         if x.shape != parts[0].shape:
-            raise _ragged(op, parts[0].shape, x.shape)
+            raise _ragged(op, f"shape {parts[0].shape}", f"shape {x.shape}")
     if len({(x.dtype, x.device) for x in parts}) == 1:
         return stack(parts)
     dtype = common_dtype(op, coerce(op, parts))
@@ -420,7 +428,7 @@ def _stacked(data: Sequence[Any], op: str) -> Tensor:
 
 
 def _shape_of(data: Any) -> Shape:
-    """The shape of nested lists, from the first item at each level."""
+    """Return the shape of nested lists, from the first item at each level."""
     shape: list[int] = []
     while _is_nested(data):
         shape.append(len(data))
@@ -435,7 +443,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "c": lambda x: complex(math.nan, math.nan) if x is None else complex(x),
     **dict.fromkeys("iu", int),
 }
-"""By the kind of a dtype: the conversion of text, None, Decimal and similar values."""
+"""The conversion of text, None, Decimal and similar values, by the kind of the dtype."""
 
 
 def _flatten(
@@ -449,17 +457,19 @@ def _flatten(
     """Append the scalars in row-major order; nesting is at most as deep as a tensor's rank."""
     if isinstance(data, Scalar):
         if shape:
-            raise _ragged(op, shape, ())
+            raise _ragged(op, f"a sequence of length {shape[0]}", "a scalar")
         values.append(data)
         kinds[_of_type(type(data))] = None
     elif _is_nested(data):
-        if not shape or len(data) != shape[0]:
-            raise _ragged(op, shape, (len(data),))
+        if not shape:
+            raise _ragged(op, "a scalar", f"a sequence of length {len(data)}")
+        if len(data) != shape[0]:
+            raise _ragged(op, f"a sequence of length {shape[0]}", f"length {len(data)}")
         for item in data:
             _flatten(item, shape[1:], values, kinds, dtype, op)
     elif hasattr(data, "shape"):
         if tuple(data.shape) != shape:
-            raise _ragged(op, shape, tuple(data.shape))
+            raise _ragged(op, f"shape {shape}", f"shape {tuple(data.shape)}")
         kinds[data.dtype if isinstance(data, Tensor) else _of_array(data, op)] = None
         values.extend(data.reshape(-1).tolist())
     elif dtype is not None and not shape and (read := _READ.get(dtype.kind)) is not None:
@@ -477,25 +487,17 @@ def _flatten(
 
 
 def _of_array(data: Any, op: str) -> DType:
-    """The dtype to which a NumPy array or scalar is converted."""
+    """Return the dtype to which a NumPy array or scalar is converted."""
     own = data.dtype
     return dtypes.of_host(op, own.kind, own.itemsize, f"NumPy's {own.name}")
 
 
-def _ragged(op: str, expected: Shape, found: Shape) -> ShapeError:
-    what = (
-        f"a sequence of {found[0]}"
-        if len(found) == 1
-        else "a scalar"
-        if not found
-        else f"shape {found}"
-    )
-    wanted = f"one of {expected[0]}" if expected else "a scalar"
-    return ShapeError(f"{op}: the lists are ragged: {what} where {wanted} was expected")
+def _ragged(op: str, expected: str, found: str) -> ShapeError:
+    return ShapeError(f"{op}: the lists are ragged: expected {expected}, got {found}")
 
 
 def _widest(kinds: Mapping[DType, None]) -> DType:
-    """The common dtype of all. Their order counts: promotion is not associative."""
+    """Return the common dtype. The order matters, because promotion is not associative."""
     return reduce(dtypes.promote, kinds) if kinds else dtypes.DEFAULT.floating
 
 
@@ -621,16 +623,16 @@ def _dlpack(
     return flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)
 
 
-_HOST = (1, 0)  # DLPack's number of the CPU, and which of them
+_HOST = (1, 0)  # DLPack's device type of the CPU, and the device index
 
 
 def _dlpack_device(x: Tensor, /) -> tuple[int, int]:
-    """The device of `__dlpack__`'s elements: the host."""
+    """Return the device of `__dlpack__`'s elements: the host."""
     return _HOST
 
 
 def _reduced(x: Tensor) -> tuple[Any, ...]:
-    """The content of a pickle; the tensor is restored on the default device."""
+    """Return the content of a pickle; the tensor is restored on the default device."""
     data = bytes(x._read())  # pyright: ignore[reportPrivateUsage]
     return _restored, (data, x.shape, x.dtype.name)
 

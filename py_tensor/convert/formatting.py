@@ -87,12 +87,12 @@ def set_printoptions(
 
 
 def changed(**options: Any) -> PrintOptions:
-    """The options, with those replaced that are not None."""
+    """Return the current options, updated with those that are not None."""
     return replace(_print_options, **{k: v for k, v in options.items() if v is not None})
 
 
 def options_now() -> dict[str, Any]:
-    """The options by name."""
+    """Return the current options by name."""
     return {name: getattr(_print_options, name) for name in PrintOptions.__dataclass_fields__}
 
 
@@ -106,19 +106,19 @@ def _str(x: Tensor) -> str:
 
 
 async def _repr_async(x: Tensor) -> str:
-    """`repr` for hosts in which Python cannot block."""
+    """Asynchronous version of `repr`, for hosts in which Python cannot block."""
     shown, edge = _edges(x, _print_options)
     values = shown._flat(await shown._read_async())  # pyright: ignore[reportPrivateUsage]
     return _format(x, values, edge, "repr", _print_options)
 
 
 def text(x: Tensor, form: str, options: PrintOptions) -> str:
-    """`repr` or `str`, whichever `form` names."""
+    """Return the text of a tensor; `form` is "repr" or "str"."""
     return _format(x, *_shown(x, options), form, options)
 
 
 def rows(x: Tensor, separator: str, prefix: str, options: PrintOptions) -> str:
-    """Only the elements, in brackets."""
+    """Return the elements in brackets."""
     values, edge = _shown(x, options)
     return format_rows(
         x.shape, _kind(x), values, edge=edge, separator=separator, prefix=prefix, options=options
@@ -131,19 +131,19 @@ def _shown(x: Tensor, options: PrintOptions) -> tuple[list[Any], bool]:
 
 
 def is_abbreviated(x: Tensor) -> bool:
-    """Whether its repr omits elements."""
+    """Return whether the repr of a tensor omits elements."""
     return x.size > _print_options.threshold
 
 
 def _edges(x: Tensor, options: PrintOptions) -> tuple[Tensor, bool]:
-    """The elements to show in row-major order: all of a small tensor, or the corners."""
+    """Return the elements to show, and whether the tensor is summarized to its corners."""
     if x.size <= options.threshold:
         return x, False
     return _corners(x, options.edgeitems), True
 
 
 def _corners(x: Tensor, items: int) -> Tensor:
-    """The first and last `items` along each longer axis; in one gather if the rank allows."""
+    """Return the first and last `items` along each longer axis, by one gather if possible."""
     long = [axis for axis, n in enumerate(x.shape) if edge_indices(n, items) is not None]
     if x.ndim + len(long) > MAX_RANK:
         whole, n = (slice(None),) * long[0], x.shape[long[0]]
@@ -166,7 +166,7 @@ def _format(x: Tensor, values: list[Any], edge: bool, form: str, options: PrintO
 
 
 def _suffix(x: Tensor) -> str:
-    """The dtype and the device, if they are not the default for such elements."""
+    """Return the dtype and the device as text, if they are not the default for such elements."""
     parts: list[str] = []
     plain = {
         "b": dtypes.bool_,

@@ -1,7 +1,7 @@
 """Register tensors with einops.
 
-einops has a subclass of `AbstractBackend` for each library, and finds only existing classes. So
-ours is created as soon as both libraries are imported, in either order.
+einops finds the existing subclasses of `AbstractBackend`, one for each library. The class for
+tensors is created as soon as both libraries are imported, in either order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from py_tensor.tensor import Tensor
 BACKENDS = "einops._backends"
 
 
-_made: list[type] = []  # keeps the class alive, because einops finds only live classes
+_made: list[type] = []  # keeps the class alive, so that einops finds it
 
 
 def make_backend(backends: Any) -> None:
@@ -67,7 +67,7 @@ def make_backend(backends: Any) -> None:
 
 
 class _Found(Loader):
-    """Loads einops with its own loader, and then creates the class."""
+    """A loader that loads einops with its own loader, and then creates the class."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -81,7 +81,7 @@ class _Found(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Intercepts the import of einops; leaves all other modules to other finders."""
+    """A finder that intercepts only the import of einops."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -2,16 +2,17 @@
 
 NumPy dispatches ``np.f(x)`` to the tensor.
 
-- An elementwise function (a ufunc such as `np.exp`, and the operators of arrays) calls the
-  library's function of that name, with `out`, `where` and `dtype`. If there is none, NumPy's
-  raises, and ufuncs of other libraries (`scipy.special.erfc`) get copies of the tensors.
-- A function in `FUNCTIONS` calls the library's, so nothing is read and the result is a tensor.
-  Options (`mode`, ...) and forms (`np.dot` of three axes, `np.repeat` by a list) that only NumPy's
-  has raise, and the error suggests an explicit copy, ``np.f(x.numpy())``. Where the behaviours
-  differ, it is the library's: sums of int32 stay int32, and an index out of range in a tensor
-  raises at the next read.
+- An elementwise function (a ufunc such as `np.exp`, or an operator of arrays) calls the library's
+  function of that name, with `out`, `where` and `dtype`. Other NumPy ufuncs raise an error. Ufuncs
+  of other libraries (`scipy.special.erfc`) get copies of the tensors.
+- A function in `FUNCTIONS` calls the library's function, so nothing is read and the result is a
+  tensor. Options and forms that only NumPy supports raise an error, which suggests an explicit
+  copy, ``np.f(x.numpy())``. The library's behaviour applies: sums of int32 stay int32, and an index
+  out of range in a tensor raises an error at the next read.
+- A function of `np.linalg` or `np.fft` calls ours of that name, whose signature is the same.
 - Any other function gets copies of the tensors, waits for them, and returns what it returns for
-  arrays. So do functions in `WRITING` if they write to an array.
+  arrays. So do functions in `WRITING` if they write to an array, and `broadcast_arrays` if an
+  operand is None, which a tensor cannot hold.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ _MIDDLE = "a / axis out overwrite_input"
 _SHARES = "a q / axis out overwrite_input method keepdims weights"
 
 FUNCTIONS: dict[str, str] = {
-    # NumPy's function: its parameters that ours takes by position, and after the slash those by
-    # name. A different name of our function precedes a colon, that of a parameter follows "=".
+    # A line maps a NumPy function to the parameters that our function accepts: by position, and
+    # after the slash by name. Another name of our function precedes a colon; another name of a
+    # parameter follows "=".
     # -- Reductions
     "all": f"{_FOLD} where",
     "amax": f"max: {_FOLD} initial where",
@@ -140,7 +142,7 @@ FUNCTIONS: dict[str, str] = {
     "clip": "a / a_min a_max min max out",
     "round": "a / decimals out",
     "where": "condition x y",
-    # -- Choices and functions of Python
+    # -- Choices and Python functions
     "apply_along_axis": "func1d axis arr args",
     "apply_over_axes": "func a axes",
     "choose": "a choices / out mode",
@@ -160,7 +162,6 @@ FUNCTIONS: dict[str, str] = {
     "nonzero": "a",
     # -- Products
     "dot": "a b / out",
-    "linalg.matmul": "matmul: x1 x2",
     "outer": "a b / out",
     "convolve": "a v / mode",
     "correlate": "a v / mode",
@@ -181,7 +182,6 @@ FUNCTIONS: dict[str, str] = {
     "expand_dims": "a axis",
     "flip": "m / axis",
     "hstack": "tup / dtype casting",
-    "linalg.matrix_transpose": "matrix_transpose: x",
     "matrix_transpose": "x",
     "may_share_memory": "a b",
     "meshgrid": "xi / copy sparse indexing",
@@ -232,7 +232,7 @@ FUNCTIONS: dict[str, str] = {
     "triu_indices_from": "arr / k",
     "unravel_index": "indices / shape order",
     "vander": "x / N increasing",
-    # -- What an operand is
+    # -- Properties of operands
     "common_type": "*arrays",
     "iscomplexobj": "x",
     "isrealobj": "x",
@@ -254,12 +254,12 @@ FUNCTIONS: dict[str, str] = {
     "ones_like": f"a{_LIKE}",
     "zeros_like": f"a{_LIKE}",
 }
-"""NumPy functions, other than elementwise ones, that the library's functions compute."""
+"""NumPy functions, other than ufuncs, that call the library's functions."""
 
 WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
-"""Functions that write to their first operand; the library's are used if that is a tensor."""
+"""Functions that write to their first operand; the library's are used if it is a tensor."""
 
-INDIFFERENT = frozenset({"kind", "subok"})
+IGNORED = frozenset({"kind", "subok"})
 """Options of NumPy's functions that do not change the elements of a result."""
 
 
@@ -271,7 +271,7 @@ class _Ours(NamedTuple):
     signature: Signature
     numpys: Signature
     places: tuple[str, ...]
-    names: dict[str, str]  # NumPy's parameter: ours
+    names: dict[str, str]  # NumPy's parameter names, and ours
 
 
 def _name_of(function: Any) -> str:
@@ -280,7 +280,7 @@ def _name_of(function: Any) -> str:
 
 @cache
 def _counterpart_of(function: Any) -> _Ours | None:
-    """The function for one of NumPy's; cached, because inspecting a signature is slow."""
+    """Return our function for a NumPy function; cached, because inspecting a signature is slow."""
     import py_tensor
 
     numpys_name = _name_of(function)
@@ -303,6 +303,17 @@ def _counterpart_of(function: Any) -> _Ours | None:
     )
 
 
+@cache
+def _namesake_of(function: Any) -> Callable[..., Any] | None:
+    """Return our function of `linalg` or `fft` with the name of a NumPy function."""
+    import py_tensor
+
+    namespace, _, name = _name_of(function).rpartition(".")
+    if namespace not in ("linalg", "fft"):
+        return None
+    return getattr(getattr(py_tensor, namespace), name, None)
+
+
 def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call a ufunc on tensors: the library's function of the same name.
 
@@ -312,7 +323,7 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
     Raises
     ------
     TypeError
-        For missing NumPy functions, and for unsupported features of the others.
+        If a NumPy function or one of its features is not supported.
     """
     import py_tensor
 
@@ -336,18 +347,23 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
 
 
 def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call another NumPy function on tensors: ours if in `FUNCTIONS`, else NumPy's on arrays.
+    """Call another NumPy function on tensors: ours if there is one, else NumPy's on arrays.
 
     Raises
     ------
     TypeError
-        For an option of NumPy's function that ours lacks.
+        If our function lacks an option of NumPy's function.
     ShapeError, TypeError
-        From our function, for a form that it lacks; a note says how to call NumPy's.
+        If our function does not support the operands; a note says how to call NumPy's function.
     """
+    namesake = _namesake_of(function)
+    if namesake is not None:
+        return namesake(*args, **options)
     ours = _counterpart_of(function)
     name = _name_of(function)
-    if ours is not None and not (name in WRITING and _writes_to_an_array(args, options)):
+    has_none = name == "broadcast_arrays" and any(arg is None for arg in args)  # Matplotlib's bar
+    is_numpys = has_none or (name in WRITING and _writes_to_an_array(args, options))
+    if ours is not None and not is_numpys:
         by_place, by_name, unknown = _match_arguments(ours, args, options)
         if unknown:
             raise TypeError(
@@ -357,10 +373,10 @@ def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -
         try:
             return ours.function(*by_place, **by_name)
         except (ShapeError, TypeError) as error:
-            if not isinstance(error, AxisError):  # which NumPy's would raise as well
+            if not isinstance(error, AxisError):  # NumPy's function would raise it as well
                 error.add_note(f"If NumPy has this form, np.{name} of x.numpy() computes it.")
             raise
-    return function._implementation(*args, **options)  # as of any object with `__array__`
+    return function._implementation(*args, **options)  # NumPy calls `__array__`
 
 
 def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
@@ -368,7 +384,7 @@ def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
 
 
 def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
-    """NumPy's signature; some older C functions have none, and `FUNCTIONS` is used instead."""
+    """Return NumPy's signature, or one made from `FUNCTIONS` for C functions that have none."""
     try:
         return signature(function)
     except ValueError:
@@ -382,7 +398,7 @@ def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
 def _match_arguments(
     ours: _Ours, args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any], list[str]]:
-    """Our positional and keyword arguments, and the names of those that ours does not accept."""
+    """Return our positional and keyword arguments, and the names of those that ours lacks."""
     by_place: list[Any] = []
     by_name: dict[str, Any] = {}
     unknown: list[str] = []
@@ -391,7 +407,7 @@ def _match_arguments(
             by_place += value if is_many else [value]
         elif name in ours.names:
             by_name[ours.names[name]] = value
-        elif name not in INDIFFERENT and value is not None:
+        elif name not in IGNORED and value is not None:
             unknown.append(name)
     return by_place, by_name, unknown
 
@@ -399,7 +415,7 @@ def _match_arguments(
 def _given(
     numpys: Signature, args: tuple[Any, ...], options: dict[str, Any]
 ) -> list[tuple[str, Any, bool]]:
-    """The name and value of arguments other than NumPy's default, and whether it is variadic."""
+    """Return the name and value of non-default arguments, and whether the parameter is variadic."""
     found: list[tuple[str, Any, bool]] = []
     for name, value in numpys.bind_partial(*args, **options).arguments.items():
         parameter = numpys.parameters[name]
@@ -411,7 +427,7 @@ def _given(
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """Whether a value equals the default; None counts as one if NumPy has no other default."""
+    """Return whether a value is the default; None counts as one, unless the default is an int."""
     if value is None:
         return default is not Parameter.empty and not isinstance(default, int)
     return value is default or (isinstance(value, str | bool) and value == default)

@@ -1,8 +1,8 @@
-"""Text of a tensor in NumPy's form, from Python scalars alone: no array library, no device.
+"""Text of a tensor in NumPy's format, from Python scalars, without an array library or a device.
 
 The reference is NumPy 2.3 and later, ``numpy/_core/arrayprint.py`` with its default options.
-Three steps, each a pure function: scalars become words of one width (``_words``), words become
-nested bracketed rows (``_block``), and the rows get their prefix, shape and suffix.
+There are three steps: scalars become words of equal width (``_words``), words become nested rows in
+brackets (``_rows``), and the rows get their prefix, shape and suffix.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ DEFAULT_OPTIONS = PrintOptions()
 
 
 def edge_indices(n: int, edgeitems: int) -> list[int] | None:
-    """Indices shown along an axis of size `n` of a summarised tensor; None if all are.
+    """Return the indices shown along an axis of size `n` of a summarized tensor; None if all are.
 
     >>> edge_indices(9, 3)
     [0, 1, 2, 6, 7, 8]
@@ -91,22 +91,22 @@ def format_tensor(
     suffix: str = "",
     options: PrintOptions = DEFAULT_OPTIONS,
 ) -> str:
-    """Text of ``repr(tensor)``, as NumPy's of an array, and closed by ")".
+    """Return the text of ``repr(tensor)``, in NumPy's format for arrays.
 
     Parameters
     ----------
     shape
-        Shape of the whole tensor.
+        The shape of the whole tensor.
     kind
         "bool", "int", or the name of a float or complex dtype.
     values
-        Elements in row-major order: all of them, or with `edge` those at `edge_indices` of
-        every axis. Floats are exactly representable in the type that `kind` names.
+        The elements in row-major order: all of them, or with `edge` those at `edge_indices` of
+        every axis. Floats are exactly representable in the dtype that `kind` names.
     edge
-        The tensor has more than ``options.threshold`` elements, and is summarised.
+        Whether the tensor is summarized, because it has more than ``options.threshold`` elements.
     suffix
-        What follows the rows, such as ``, dtype=int32, device='cpu'``. It moves to a line of
-        its own where it would pass the line width.
+        The text after the rows, such as ``, dtype=int32, device='cpu'``. It moves to a line of its
+        own if it would exceed the line width.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def format_str(
     edge: bool,
     options: PrintOptions = DEFAULT_OPTIONS,
 ) -> str:
-    """The text of ``str(tensor)``, as in NumPy; parameters as in `format_tensor`.
+    """Return the text of ``str(tensor)``, as in NumPy; parameters as in `format_tensor`.
 
     >>> format_str((3,), "int", [1, 20, 3], edge=False)
     '[ 1 20  3]'
@@ -156,14 +156,14 @@ def format_rows(
     prefix: str = "",
     options: PrintOptions = DEFAULT_OPTIONS,
 ) -> str:
-    """The rows alone, as ``numpy.array2string`` has them; other parameters as in `format_tensor`.
+    """Return the rows, like ``numpy.array2string``; other parameters as in `format_tensor`.
 
     Parameters
     ----------
     separator
-        What stands between elements.
+        The separator between elements.
     prefix
-        What will stand before the rows, which are indented by its length.
+        The text that will precede the rows; they are indented by its length.
     """
     words = _words(shape, kind, values, edge, options)
     style = _Style(separator, " " * (len(prefix) + 1), options.linewidth)
@@ -179,12 +179,12 @@ class _Style(NamedTuple):
     width: int
 
     def inner(self) -> _Style:
-        """The style one bracket level deeper."""
+        """Return the style one bracket level deeper."""
         return self._replace(indent=self.indent + " ", width=self.width - 1)
 
 
 def _rows(words: list[str], shape: tuple[int, ...], edgeitems: int | None, style: _Style) -> str:
-    """`words` in nested brackets, with "..." in each axis longer than twice `edgeitems`."""
+    """Return `words` in nested brackets, with "..." in each axis longer than twice `edgeitems`."""
     if not words:
         return "[]"
     if not shape:
@@ -204,7 +204,7 @@ def _rows(words: list[str], shape: tuple[int, ...], edgeitems: int | None, style
 
 
 def _wrap(items: list[str], style: _Style) -> str:
-    """One row, broken before each item that would leave no column for a comma or bracket."""
+    """Format one row; break it before each item that leaves no column for a comma or bracket."""
     separator, indent, width = style
     most = width - max(len(separator.rstrip()), len("]"))
     lines: list[str] = []
@@ -218,7 +218,7 @@ def _wrap(items: list[str], style: _Style) -> str:
     return "\n".join(lines).removeprefix(indent)
 
 
-# Words: scalars to texts of one width.
+# Words: scalars to texts of equal width.
 
 
 def _words(
@@ -248,7 +248,7 @@ _PARTS = {"complex64": "float32", "complex128": "float64"}
 def _formatter(
     kind: str, given: Mapping[str, Callable[[Any], str]] | None
 ) -> Callable[[Any], str] | None:
-    """The function of the option `formatter` for elements of a kind."""
+    """Return the function of the option `formatter` for elements of a kind, or None."""
     own = "complexfloat" if kind in _PARTS else "float" if kind in _LIMITS else kind
     names = (own, f"{own.removesuffix('float') or own}_kind", "all")
     return next((f for name in names if given and (f := given.get(name)) is not None), None)
@@ -262,7 +262,7 @@ def _int_words(values: list[int], sign: str) -> list[str]:
 
 
 def _complex_words(kind: str, values: Sequence[complex], options: PrintOptions) -> list[str]:
-    """Real parts, and imaginary parts with a sign, each padded to one width."""
+    """Format real parts, and imaginary parts with a sign, each padded to equal width."""
     reals = _float_words(kind, [x.real for x in values], options, options.sign)
     signed = _float_words(kind, [x.imag for x in values], options, "+")
     words = (f"{word.rstrip()}j".ljust(len(word) + 1) for word in signed)
@@ -270,7 +270,7 @@ def _complex_words(kind: str, values: Sequence[complex], options: PrintOptions) 
 
 
 def _float_words(kind: str, values: Sequence[float], options: PrintOptions, sign: str) -> list[str]:
-    """Numbers padded to one width."""
+    """Format numbers, padded to equal width."""
     finite = [x for x in values if math.isfinite(x)]
     unique = options.floatmode != "fixed"
     most = None if options.floatmode == "unique" else options.precision
@@ -311,7 +311,7 @@ def _special(x: float, options: PrintOptions, plus: str) -> str:
 
 
 class _Limits(NamedTuple):
-    """Where exponents begin. NumPy compares in the array's own type, we in float64."""
+    """Limits beyond which exponents are used, in float64; NumPy compares in the array's dtype."""
 
     largest: float
     smallest: float
@@ -319,7 +319,7 @@ class _Limits(NamedTuple):
 
 
 _LIMITS = {
-    # 0.0001 in the type; and the largest quotient that rounds to 1000 in it
+    # The second limit is 0.0001 in the dtype, the third the largest quotient that rounds to 1000.
     "float16": _Limits(1e3, float.fromhex("0x1.a38p-14"), 1000.25),
     "float32": _Limits(1e6, float.fromhex("0x1.a36e2ep-14"), 1000.0 + 2.0**-15),
     "float64": _Limits(1e8, 0.0001, 1000.0),
@@ -339,14 +339,14 @@ def _needs_exponent(kind: str, finite: list[float], suppress: bool) -> bool:
 def _positional(
     kind: str, x: float, most: int | None, unique: bool = True, least: int = 0
 ) -> tuple[str, str]:
-    """The digits before and after the decimal point.
+    """Return the digits before and after the decimal point.
 
     Parameters
     ----------
     most, least
-        Digits after the point.
+        The maximum and minimum number of digits after the point.
     unique
-        Whether the shortest digits that identify `x` are enough; else there are `most`.
+        Whether to print the shortest digits that identify `x`; else `most` digits are printed.
     """
     if not unique:
         head, _, tail = f"{x:.{most}f}".partition(".")
@@ -364,7 +364,7 @@ def _positional(
 
 
 def _placed(digits: str, exponent: int) -> tuple[str, str]:
-    """The digits before and after the decimal point of d0.d1... * 10**exponent."""
+    """Return the digits before and after the decimal point of d0.d1... * 10**exponent."""
     if exponent < 0:
         digits, exponent = "0" * -exponent + digits, 0
     digits = digits.ljust(exponent + 1, "0")
@@ -374,10 +374,10 @@ def _placed(digits: str, exponent: int) -> tuple[str, str]:
 def _without_carried(
     x: float, head: str, tail: str, power: int = 0, *, exact_too: bool = False
 ) -> str:
-    """`tail` without trailing zeros that result from rounding up digits 9, as in NumPy.
+    """Remove trailing zeros of `tail` that result from rounding up nines, as in NumPy.
 
-    They do if ``head.tail * 10**power`` is greater than `x`. With `exact_too`, zeros after the last
-    digit of the exact value are removed as well.
+    Zeros result from it if ``head.tail * 10**power`` is greater than `x`. With `exact_too`, zeros
+    after the last digit of the exact value are removed as well.
     """
     if not tail.endswith("0"):
         return tail
@@ -397,7 +397,7 @@ class _Scientific(NamedTuple):
 def _scientific(
     kind: str, x: float, most: int | None, unique: bool = True, least: int = 0
 ) -> _Scientific:
-    """The parts of a number with an exponent; parameters as in `_positional`."""
+    """Return the parts of a number with an exponent; parameters as in `_positional`."""
     places, digits, exponent = most or 0, "", 0
     if unique:
         digits, exponent = _shortest(kind, abs(x))
@@ -415,11 +415,11 @@ def _scientific(
 def _all_scientific(
     kind: str, finite: list[float], most: int | None, unique: bool
 ) -> list[tuple[str, str]]:
-    """The parts before and after each point, with fractions and exponents of equal length."""
+    """Return the parts before and after each point; fractions and exponents have equal length."""
     numbers = [_scientific(kind, x, most, unique) for x in finite]
     if unique:
         places = max(len(number.fraction.rstrip("0")) for number in numbers)
-        # More digits than the shortest that identify x are those of its exact value, not zeros.
+        # Digits beyond the shortest ones that identify x come from its exact value, not zeros.
         numbers = [
             number if len(number.fraction) == places else _scientific(kind, x, places, unique=False)
             for x, number in zip(finite, numbers, strict=True)
@@ -446,13 +446,13 @@ def positional(
     Parameters
     ----------
     kind
-        Name of the floating dtype of which `x` is a number. All others are NumPy's.
+        The name of the floating dtype of `x`. The other parameters are NumPy's.
     """
     if not math.isfinite(x):
         return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
     least = min_digits if unique else precision or 0
     if precision == 0:
-        min_digits = 0  # digits beyond those there may be are zeros
+        min_digits = 0  # digits beyond `precision` are zeros
     if fractional:
         head, tail = _positional(kind, x, precision, unique, min_digits)
     else:
@@ -467,7 +467,7 @@ def positional(
         head = _sign(x) + head
     head = f"+{head}" if sign and head[0] != "-" else head
     text = _trimmed(tail, trim, least)
-    if pad_right is not None:  # in the place of a point that is left out, a space
+    if pad_right is not None:  # a space replaces a point that is omitted
         text = f"{text[:1]:1}{text[1:]:<{pad_right}}"
     return f"{head:>{pad_left}}{text}"
 
@@ -487,7 +487,7 @@ def scientific(
     """Format a number with an exponent: ``numpy.format_float_scientific``; see `positional`."""
     if not math.isfinite(x):
         return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
-    own = min_digits if precision != 0 else 0  # digits beyond those there may be are zeros
+    own = min_digits if precision != 0 else 0  # digits beyond `precision` are zeros
     head, fraction, exponent = _scientific(kind, x, precision, unique, own)
     head = f"+{head}" if sign and head[0] != "-" else head
     tail = _trimmed(fraction, trim, min_digits if unique else precision or 0)
@@ -495,7 +495,7 @@ def scientific(
 
 
 def _trimmed(tail: str, trim: str, least: int) -> str:
-    """The decimal point and the fraction, with trailing zeros according to the option."""
+    """Return the decimal point and the fraction, with trailing zeros according to `trim`."""
     if trim == "k":
         return f".{tail:0<{max(least, 0)}}"
     tail = tail.rstrip("0")
@@ -505,7 +505,7 @@ def _trimmed(tail: str, trim: str, least: int) -> str:
 
 
 def _scalar_text(kind: str, x: complex) -> str:
-    """``str(numpy.float32(x))``, also for float16 and complex64; Python's own for other dtypes."""
+    """Return the `str` of a NumPy scalar of float16, float32 or complex64; else Python's `str`."""
     if kind == "complex64":
         real, imag = (_scalar_text("float32", part).removesuffix(".0") for part in (x.real, x.imag))
         if x.real == 0 and real == "0":
@@ -531,7 +531,10 @@ def _sign(x: float) -> str:
 
 
 def _shortest(kind: str, x: float) -> tuple[str, int]:
-    """Digits d0 d1 ... and exponent e of the shortest d0.d1... * 10**e that rounds to x >= 0."""
+    """Return digits d0 d1 ... and exponent e of the shortest d0.d1... * 10**e that rounds to x.
+
+    x is not negative.
+    """
     if x == 0:
         return "0", 0
     digits, power = _shortest_in(_FORMATS[kind], x) if kind in _FORMATS else _decimal(repr(x))
@@ -539,7 +542,7 @@ def _shortest(kind: str, x: float) -> tuple[str, int]:
 
 
 def _decimal(text: str) -> tuple[int, int]:
-    """Integers d and p of d * 10**p."""
+    """Return integers d and p of a text that means d * 10**p."""
     mantissa, _, exponent = text.partition("e")
     head, _, fraction = mantissa.partition(".")
     return int(head + fraction), int(exponent or 0) - len(fraction)
@@ -548,8 +551,8 @@ def _decimal(text: str) -> tuple[int, int]:
 class _Format(NamedTuple):
     """A floating type of fewer than 64 bits."""
 
-    bits: int  # of a mantissa, the leading one included
-    least: int  # exponent of the least subnormal
+    bits: int  # bits of a mantissa, including the leading one
+    least: int  # exponent of the smallest subnormal
     safe: int  # decimal digits that never confuse two normal numbers
     enough: int  # decimal digits that always suffice
 
@@ -558,11 +561,12 @@ _FORMATS = {"float16": _Format(11, -24, 3, 5), "float32": _Format(24, -149, 6, 9
 
 
 def _shortest_in(form: _Format, x: float) -> tuple[int, int]:
-    """Integers d and p of the shortest d * 10**p that parses as x in the type.
+    """Return integers d and p of the shortest d * 10**p that parses as x in the dtype.
 
-    Any `safe` digits identify a normal number, so the shortest has no more digits exactly if these,
-    without trailing zeros, parse as x. The nearest decimal may fail where the next larger one
-    succeeds: above a power of two, such as 2**87 in float32, the gap is twice the gap below.
+    `safe` digits never confuse two normal numbers, so the shortest decimal has at most `safe`
+    digits exactly if x rounded to `safe` digits, without trailing zeros, parses as x. Otherwise
+    more digits are tried. The nearest decimal may fail although the next larger one succeeds:
+    above a power of two, such as 2**87 in float32, the gap is twice the gap below.
     """
     unit = max(math.frexp(x)[1] - form.bits, form.least)
     mantissa = int(math.ldexp(x, -unit))  # x = mantissa * 2**unit
@@ -576,12 +580,12 @@ def _shortest_in(form: _Format, x: float) -> tuple[int, int]:
 
 
 def _rounds_to(digits: int, power: int, mantissa: int, unit: int, form: _Format) -> bool:
-    """Whether ``digits * 10**power`` rounds, half to even, to ``mantissa * 2**unit``.
+    """Return whether ``digits * 10**power`` rounds, half to even, to ``mantissa * 2**unit``.
 
-    It uses integers, because float64 would round twice.
+    The comparison uses integers, because float64 would round twice.
     """
     value = digits * 10 ** max(power, 0) << max(2 - unit, 0)
-    quarter = 10 ** max(-power, 0) << max(unit - 2, 0)  # of the unit, on the scale of `value`
+    quarter = 10 ** max(-power, 0) << max(unit - 2, 0)  # a quarter unit, on the scale of `value`
     is_uneven = mantissa == 2 ** (form.bits - 1) and unit > form.least  # a power of two
     below = 1 if is_uneven else 2
     low, high = (4 * mantissa - below) * quarter, (4 * mantissa + 2) * quarter

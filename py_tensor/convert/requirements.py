@@ -68,12 +68,14 @@ def require(
     Raises
     ------
     ValueError
-        If a requirement is unknown, for "C" together with "F", and for "F" together with "O" if the
+        If a requirement is unknown, "C" is combined with "F", or "F" is combined with "O" and the
         tensor has several axes.
     """
     wanted = {_FLAGS.get(each.upper(), each) for each in requirements or ()}
     unknown = wanted - {*_FLAGS.values()}
-    if unknown or wanted >= {"C", "F"}:
+    if wanted >= {"C", "F"}:
+        raise ValueError("require: C and F exclude each other")
+    if unknown:
         raise ValueError(f"require: requirements must be of C, F, A, W, O, E, not {requirements!r}")
     x = asarray(a, dtype, op="require")
     flags = x.flags

@@ -43,7 +43,7 @@ def array2string(
     Parameters
     ----------
     a
-        The tensor, which is read: all elements, or those at the edges of a large one.
+        The tensor. All elements are read, or only those at the edges of a large tensor.
     separator : str
         The separator between elements.
     prefix, suffix : str
@@ -103,7 +103,7 @@ def get_printoptions() -> dict[str, Any]:
 
 @contextmanager
 def printoptions(*args: Any, **kwargs: Any) -> Generator[dict[str, Any], None, None]:
-    """Context manager that sets print options; it returns the options.
+    """Context manager that sets print options, and returns them.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def format_float_positional(
     x
         A Python number, or one element of a tensor, which is read.
     precision : int, optional
-        The maximum number of digits after the point; with ``unique=False`` the exact number.
+        The maximum number of digits after the point, or the exact number if `unique` is False.
     unique : bool
         Whether to print the shortest digits that identify `x` in its dtype.
     fractional : bool
@@ -208,7 +208,7 @@ def format_float_scientific(
 
 
 def _number(x: Any, op: str) -> tuple[str, float]:
-    """The dtype and the value of a floating-point number; integers count as float64."""
+    """Return the dtype and the value of a number; integers count as float64."""
     name = str(getattr(x, "dtype", "float64"))
     if name.startswith("complex"):
         raise TypeError(f"{op}: takes real numbers, not {name}")

@@ -1,4 +1,4 @@
-"""Counts of elements in bins, for histograms that are drawn."""
+"""Counts of elements in bins, for `pt.hist`."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from py_tensor.ops.reduction import min as least
 from py_tensor.tensor import Tensor
 
 DEFAULT_MOST_BINS = 48
-"""Of those whose number nobody chose."""
+"""The largest default number of bins."""
 
 COUNTED_AT_ONCE = 1 << 24
-"""Elements of a histogram that one dispatch counts: int32 counts stay exact, and it stays short."""
+"""The elements counted per dispatch: int32 counts stay exact, and the dispatch stays short."""
 
 COUNTED_AT_ONCE_ON_CPU = 1 << 17
-"""Each takes 48 bytes there while they are counted."""
+"""The same for the CPU, where counting takes 48 bytes of memory per element."""
 
 LEAST_SPAN = 1e-36
-"""Values that differ by less than about this are in one bin: a GPU may take it for 0."""
+"""A smaller range is one bin, because a GPU may flush its subnormal bin widths to 0."""
 
 INFINITY = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many elements of a tensor lie in each bin, and how many in none."""
+    """The number of elements in each bin, and of NaN, -inf and inf, which are in no bin."""
 
     inside: list[int]
     nan: int
@@ -44,7 +44,7 @@ class Counts:
     plus: int
 
     def other(self, size: int) -> dict[str, int]:
-        """By their names, those of `size` elements that are in no bin."""
+        """Return the number of elements in no bin by kind, for a tensor of `size` elements."""
         odd = {"nan": self.nan, "-inf": self.minus, "inf": self.plus}
         outside = size - sum(self.inside) - sum(odd.values())
         return odd | ({"outside the range": outside} if outside else {})
@@ -52,12 +52,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """Bins that several tensors share.
+    """Bins that several tensors share, and the counts of each tensor.
 
     Attributes
     ----------
     is_whole : bool
-        Each holds the same number of integers, the one at its lower edge included.
+        Whether each bin covers the same number of integers, including its lower edge.
     """
 
     edges: list[Any]
@@ -66,7 +66,7 @@ class Bins:
 
 
 def bins_for(size: int) -> int:
-    """By Rice's rule, up to `DEFAULT_MOST_BINS`: one bin for each of few says nothing."""
+    """Return the number of bins by Rice's rule, at most `DEFAULT_MOST_BINS`."""
     return min(DEFAULT_MOST_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
 
 
@@ -76,18 +76,18 @@ async def counted(
     limits: tuple[float, float] | None,
     blocking: bool,
 ) -> Bins:
-    """Counts of the finite elements of 1-D tensors between the same edges.
+    """Count the finite elements of 1-D tensors between the same edges.
 
-    An element lies in the bin of the last edge that it is not below, and in the last bin if it is
-    its upper edge, as in `numpy.histogram`: comparisons alone, which no extreme of a dtype can make
-    overflow. They run on each tensor's device; the counts are read.
+    Bins include their lower edge, and the last bin also its upper edge, as in `numpy.histogram`.
+    Elements are only compared with edges, so no value of any dtype can overflow. The comparisons
+    run on the device of each tensor, and the counts are read.
 
     Parameters
     ----------
     bins
-        How many of one width, or their edges; None: as many as `bins_for` the largest tensor.
+        The number of bins of equal width, or their edges; by default `bins_for` the largest tensor.
     limits
-        The outer edges; by default the least and the largest finite element.
+        The outer edges; by default the smallest and the largest finite element.
     """
     odd = [await _odd(x, blocking) for x in series]
     is_whole = bins is None and limits is None and all(x.dtype.kind != "f" for x in series)
@@ -114,7 +114,7 @@ async def counted(
 
 
 async def _odd(x: Tensor, blocking: bool) -> list[int]:
-    """How many are NaN, -inf and inf."""
+    """Count the elements that are NaN, -inf and inf."""
     found = [0, 0, 0]
     if x.dtype.kind != "f":
         return found
@@ -126,7 +126,7 @@ async def _odd(x: Tensor, blocking: bool) -> list[int]:
 
 
 async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
-    """The least and the largest finite element; infinity and its negative where there is none."""
+    """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
     if not x.size:
         return INFINITY, -INFINITY
     ends = (least(x), largest(x)) if x.dtype.kind != "f" else value_range(x)
@@ -135,19 +135,19 @@ async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
 
 
 def _outer(ends: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Those of all; 0 where no element is finite."""
+    """Return the smallest and the largest of the ends of all tensors; zeros if none is finite."""
     low, high = min((a for a, _ in ends), default=0), max((b for _, b in ends), default=0)
     return (low, high) if low <= high else (0, 0)
 
 
 def _whole_edges(low: int, high: int, bins: int) -> list[int]:
-    """Each bin has the same number of whole values, so that each has a fair share."""
+    """Return the edges of at most `bins` bins that cover the same number of integers each."""
     width = -(-(high - low + 1) // bins)
     return [low + i * width for i in range(-(-(high - low + 1) // width) + 1)]
 
 
 def _real_edges(low: float, high: float, bins: int) -> list[float]:
-    """Edges of equal distances, each above the one before."""
+    """Return strictly increasing edges of equal distances."""
     half = high * 0.5 - low * 0.5  # the difference itself may be infinite
     shares = (i / bins for i in range(1, bins))
     inner = (low * (1 - t) + high * t if half > 1e300 else low + 2 * half * t for t in shares)
@@ -156,25 +156,25 @@ def _real_edges(low: float, high: float, bins: int) -> list[float]:
 
 
 def _in_float32(edges: Sequence[float]) -> list[float]:
-    """Those that tensors of that dtype can be compared with; the outer ones always stay."""
+    """Round edges to float32 and drop inner edges that coincide with another one."""
     first, *inner, last = array("f", edges)
     return [first, *sorted({edge for edge in inner if first < edge < last}), last]
 
 
 def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
-    """Whether a GPU might see no difference between two edges."""
+    """Return whether the range of the edges is too small for the arithmetic of a GPU."""
     on_cpu = all(str(x.device) == "cpu" for x in series)
     return not on_cpu and edges[-1] * 0.5 - edges[0] * 0.5 <= LEAST_SPAN
 
 
 async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
-    """How many elements lie in each bin."""
+    """Count the elements in each bin."""
     if x.dtype.kind == "f":
         if x.dtype is not dtypes.float64:
             edges = [min(max(edge, -LARGEST_FLOAT32), LARGEST_FLOAT32) for edge in edges]
         starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
         end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
-    else:  # as integers: from the first one in each bin on, and from the first one behind all
+    else:  # The first integer of each bin, and the first one above the last bin.
         bits = 8 * x.dtype.itemsize
         low, high = (
             (0, 2**bits - 1) if x.dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -185,7 +185,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
         end = None
     limit = COUNTED_AT_ONCE_ON_CPU if str(x.device) == "cpu" else COUNTED_AT_ONCE
     at_once = max(1, limit * DEFAULT_MOST_BINS // max(len(edges), DEFAULT_MOST_BINS))
-    from_there_on = [0] * len(edges)  # of each bin and all behind it, and behind the last
+    from_there_on = [0] * len(edges)  # elements in each bin and above it, and above the last bin
     for begin in range(0, x.size, at_once):
         part = x[begin : begin + at_once].reshape(1, -1)
         sums = (part >= starts).sum(axis=1)

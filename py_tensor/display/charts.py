@@ -1,11 +1,11 @@
-"""Charts: series of points, thinned out on their device, as plain numbers that a host can draw."""
+"""Charts as JSON values that a host can draw; long series are reduced on their device."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, floor, isfinite, log10
+from math import ceil, cos, floor, isfinite, log10, pi, sin, sqrt
 from typing import Any, Protocol, cast
 
 from py_tensor import dtypes
@@ -31,53 +31,59 @@ from py_tensor.ops.reduction import argmax, argmin
 from py_tensor.tensor import Tensor
 
 MOST_POINTS = 2000
-"""Of one series: more than a screen has columns."""
+"""The largest number of points drawn of a series; a screen has fewer columns."""
 
 MOST_LINES = 128
-"""Of a contour plot, rows and columns of the grid."""
+"""The largest number of rows and of columns of the grid of a contour plot."""
 
 USUAL_LEVELS = 8
 
 MAX_SHOWN, MAX_SHOWN_ON_GPU = 1 << 24, 1 << 26
-"""Elements. Of what is larger a part is looked at that is spread evenly, so that to show it takes
-seconds at most; the first is for the CPU and for software adapters."""
+"""The largest number of elements processed. A larger tensor is subsampled evenly, so that showing
+it takes at most a few seconds. The first limit is for the CPU and for software adapters."""
 
 MOST_SERIES = 20
 
 INFINITY = float("inf")
 
+DASHES = {"solid": "", "dashed": "5 4", "dashdot": "6 3 1 3", "dotted": "0.5 4"}
+"""The SVG dash pattern of each line style."""
+
+MARKER_RADIUS = 4.0
+"""In CSS pixels; Matplotlib's markers are 6 points (8 pixels) wide."""
+
 Json = dict[str, Any]
-"""JSON-able values, as web/page/display/bundles.js describes them."""
+"""JSON values, as described in web/page/display/bundles.js."""
 
 
 class Part(Protocol):
-    """Some series that are drawn alike."""
+    """Series of one kind."""
 
     def tensors(self) -> list[Tensor]:
-        """Those that are read."""
+        """Return the tensors that are read."""
         ...
 
     async def drawn(self, blocking: bool) -> list[Json]:
-        """The series as values."""
+        """Return the series as JSON values."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One curve, cloud, or row of bars.
+    """One curve, scatter series, or row of bars.
 
     Attributes
     ----------
     x, y : Tensor
-        1-D, of one length.
+        1-D, of equal length.
     size : int
-        That length before thinning out.
+        The length before the series was reduced.
     step : int
-        Of so many points one was looked at.
+        The stride with which points were sampled.
     more : dict
-        What is drawn of it besides.
+        The mark, colour and style.
     values : Tensor or None
-        By which each point has a colour.
+        The values that set the colour of each point.
     """
 
     label: str
@@ -99,7 +105,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """Points with a colour each."""
+    """Points that have a colour each."""
 
     series: Series
     options: ScatterOptions
@@ -120,7 +126,7 @@ class Cloud:
 class Histogram:
     """Counts of one or several tensors in the same bins."""
 
-    named: list[tuple[str, Tensor, int, int]]  # label, what is counted, size, step
+    named: list[tuple[str, Tensor, int, int]]  # label, counted elements, size, step
     more: list[Json]
     options: HistOptions
 
@@ -191,12 +197,12 @@ class Contour:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What the functions of plotting.py draw.
+    """A chart of a function in plotting.py.
 
     Attributes
     ----------
     categories : list of str or None
-        The names of 0, 1, 2 and so on of x.
+        The names of the x values 0, 1, 2 and so on.
     """
 
     parts: tuple[Part, ...]
@@ -204,11 +210,11 @@ class Chart:
     categories: list[str] | None = None
 
     def tensors(self) -> list[Tensor]:
-        """Those that are read."""
+        """Return the tensors that are read."""
         return [x for part in self.parts for x in part.tensors()]
 
     async def bundle(self, blocking: bool) -> Json:
-        """The chart as JSON-able values; a point that is not finite is None."""
+        """Return the chart as JSON values; values that are not finite are None."""
         series = [one for part in self.parts for one in await part.drawn(blocking)]
         told = ("title", "xlabel", "ylabel", "xscale", "yscale")
         chosen = {name: getattr(self.options, name) for name in told}
@@ -216,12 +222,14 @@ class Chart:
 
 
 def joined(bundles: Sequence[Json]) -> Json:
-    """One chart of the series of several; what is said of it comes from the first that says it.
+    """Combine the series of several charts in one chart.
+
+    Each title, axis label and scale is taken from the first chart that sets it.
 
     Raises
     ------
     ValueError
-        For more than `MOST_SERIES`, and for charts whose bars have other names.
+        If there are more than `MOST_SERIES` series, or the bars have different names.
     """
     series = [one for bundle in bundles for one in bundle["series"]]
     _check_count("plot", len(series))
@@ -237,7 +245,7 @@ def joined(bundles: Sequence[Json]) -> Json:
 
 
 def summary(bundle: Json) -> str:
-    """A chart in words, a line for each series."""
+    """Return a text description of a chart, with at least one line per series."""
     head = [bundle["title"]] if bundle["title"] else []
     lines: list[str] = []
     for one in bundle["series"]:
@@ -258,9 +266,47 @@ def summary(bundle: Json) -> str:
     return "\n".join((*head, *lines))
 
 
+def _given(**values: Any) -> Json:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def marker_path(marker: str | None, radius: float) -> str | None:
+    """Return a marker as an SVG path around (0, 0).
+
+    "" (no marker) and None (the default markers) are returned unchanged.
+    """
+    if not marker:
+        return marker
+    r = radius
+    if marker in "o.,":
+        r *= {"o": 1.0, ".": 0.5, ",": 0.125}[marker]
+        return f"M{-r:g} 0a{r:g} {r:g} 0 1 0 {2 * r:g} 0a{r:g} {r:g} 0 1 0 {-2 * r:g} 0z"
+    if marker in "+x":
+        arm = r / 6  # half the width of an arm
+        corners = [(arm, r), (arm, arm), (r, arm), (r, -arm), (arm, -arm), (arm, -r)]
+        corners += [(-x, -y) for x, y in corners]
+    else:
+        turn, count = _POLYGONS[marker]
+        angles = [turn + 2 * pi * i / count for i in range(count)]
+        lengths = [r * (0.4 if marker == "*" and i % 2 else 1.0) for i in range(count)]
+        corners = [(s * sin(a), -s * cos(a)) for s, a in zip(lengths, angles, strict=True)]
+    if marker == "x":
+        corners = [((x - y) / sqrt(2), (x + y) / sqrt(2)) for x, y in corners]
+    if marker == "d":
+        corners = [(0.6 * x, y) for x, y in corners]
+    return "M" + "L".join(f"{x:.3g} {y:.3g}" for x, y in corners) + "z"
+
+
+_POLYGONS = {
+    **{"^": (0.0, 3), "v": (pi, 3), "<": (-pi / 2, 3), ">": (pi / 2, 3), "s": (pi / 4, 4)},
+    **{"D": (0.0, 4), "d": (0.0, 4), "p": (0.0, 5), "h": (0.0, 6), "*": (0.0, 10)},
+}
+"""The rotation of the first corner from the top, and the number of corners, of each marker."""
+
+
 def max_shown(x: Tensor) -> int:
-    """Of how many elements what is shown of a tensor may be computed."""
-    adapter = x.device.backend.info().get("adapter")  # none of the CPU's
+    """Return the largest number of elements of a tensor to process for showing it."""
+    adapter = x.device.backend.info().get("adapter")  # None for the CPU
     is_gpu = adapter is not None and not adapter.get("isFallbackAdapter")
     return MAX_SHOWN_ON_GPU if is_gpu else MAX_SHOWN
 
@@ -270,7 +316,7 @@ def _told(values: Sequence[float]) -> list[float | None]:
 
 
 def _decimals(low: float, high: float) -> int:
-    """The decimals that divide a range into 100,000 or more steps."""
+    """Return the number of decimals that divides a range into at least 100,000 steps."""
     span = high * 0.5 - low * 0.5
     return 5 - floor(log10(span)) if isfinite(span) and span > 0 else 5
 
@@ -285,14 +331,14 @@ def _check_positive(op: str, what: str, scale: str, values: Sequence[float]) -> 
 
 
 def _densities(counts: Sequence[int], edges: Sequence[float]) -> list[float]:
-    """Such that the bars have an area of 1."""
+    """Return counts normalized so that the total area of the bars is 1."""
     total = sum(counts) or 1
     widths = [b - a or 1.0 for a, b in pairwise(edges)]
     return [n / total / width for n, width in zip(counts, widths, strict=True)]
 
 
 def _levels(low: float, high: float, count: int | None) -> list[float]:
-    """At most about `count` round values between two, evenly spaced."""
+    """Return about `count` evenly spaced round values between `low` and `high`."""
     span = high * 0.5 - low * 0.5
     if not (isfinite(low) and isfinite(high)) or span <= 0:
         return []
@@ -303,18 +349,25 @@ def _levels(low: float, high: float, count: int | None) -> list[float]:
     return [float(f"{n * step:.12g}") for n in range(first, last + 1)]
 
 
-# -- From what the user gives ----------------------------------------------------------------------
+# -- Charts from arguments -------------------------------------------------------------------------
 
 
 def plot_chart(x: Any, y: Any, options: PlotOptions) -> Chart:
-    """Lines; see `plotting.plot`."""
-    return Chart(tuple(_curves("plot", x, y, options, options.kind)), options)
+    """Make a line chart; see `plotting.plot`."""
+    dashes = None if options.linestyle is None else DASHES.get(options.linestyle, "")
+    width = 0 if options.linestyle == "none" else options.linewidth
+    marker = marker_path(options.marker, MARKER_RADIUS)
+    if marker is None and options.linestyle is not None:
+        marker = ""
+    look = _given(dashes=dashes, lineWidth=width, marker=marker)
+    return Chart(tuple(_curves("plot", x, y, options, options.kind, None, look)), options)
 
 
 def scatter_chart(x: Any, y: Any, options: ScatterOptions) -> Chart:
-    """Points; see `plotting.scatter`."""
+    """Make a scatter plot; see `plotting.scatter`."""
     values = None if options.c is None else _values("scatter", options.c)
-    series = _curves("scatter", x, y, options, "scatter", values, {"s": options.s})
+    look = _given(s=options.s, marker=marker_path(options.marker, sqrt(options.s / pi)))
+    series = _curves("scatter", x, y, options, "scatter", values, look)
     if values is None:
         return Chart(tuple(series), options)
     ends = stack(list(value_range(values)))
@@ -322,7 +375,7 @@ def scatter_chart(x: Any, y: Any, options: ScatterOptions) -> Chart:
 
 
 def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
-    """Bars; see `plotting.bar`."""
+    """Make a bar chart; see `plotting.bar`."""
     if height is None and isinstance(x, Mapping):
         heights = cast("Mapping[Any, Any]", x)
         if all(map(_is_number, heights.values())):
@@ -342,7 +395,7 @@ def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
 
 
 def hist_chart(x: Any, options: HistOptions) -> Chart:
-    """Counts; see `plotting.hist`."""
+    """Make a histogram; see `plotting.hist`."""
     named = _named("hist", x, options)
     _check_count("hist", len(named))
     parts: list[tuple[str, Tensor, int, int]] = []
@@ -354,7 +407,7 @@ def hist_chart(x: Any, options: HistOptions) -> Chart:
 
 
 def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
-    """Lines of equal values; see `plotting.contour`."""
+    """Make a contour plot; see `plotting.contour`."""
     if (y is None) != (z is None):
         raise TypeError("contour: takes z, or x, y and z")
     values = _values("contour", x if z is None else z)
@@ -373,7 +426,7 @@ def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
 
 
 def _along(name: str, given: Any, length: int, z: Tensor, axis: int) -> Tensor:
-    """The values of x or of y along their axis of a grid."""
+    """Return the 1-D coordinates of a grid along an axis; indices if none are given."""
     if given is None:
         return _counting(length, z)
     values = _values("contour", given)
@@ -393,14 +446,14 @@ def _curves(
     colouring: Tensor | None = None,
     more: Json | None = None,
 ) -> list[Series]:
-    """The series of `y` against `x`, or of `x` against its indices.
+    """Return the series of `y` against `x`, or of `x` against its indices.
 
     Raises
     ------
     ShapeError
-        For series that are not 1-D, and where x and y differ in length.
+        If a series is not 1-D, or x and y differ in length.
     ValueError
-        For more than `MOST_SERIES`, and for more labels than series.
+        If there are more than `MOST_SERIES` series, or more labels than series.
     """
     named = _named(op, x if y is None else y, options)
     _check_count(op, len(named))
@@ -433,7 +486,7 @@ def _check_count(op: str, series: int, which: str = "") -> None:
 
 
 def _named(op: str, y: Any, options: SeriesOptions) -> list[tuple[str, Tensor]]:
-    """Label and values of each series."""
+    """Return the label and the values of each series."""
     label = options.label
     if isinstance(y, Mapping):
         if label is not None:
@@ -463,7 +516,7 @@ def _named(op: str, y: Any, options: SeriesOptions) -> list[tuple[str, Tensor]]:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is one point of a series, and no series."""
+    """Return whether a value is a scalar, and not a series."""
     return isinstance(value, bool | int | float) or getattr(value, "ndim", None) == 0
 
 
@@ -506,17 +559,17 @@ def _series(
 
 
 def _scaled(indices: Tensor, size: int, step: int) -> Tensor:
-    """Indices of the points looked at as indices of all: exact up to 2**31, else rounded."""
+    """Convert indices of sampled points to indices of all points, rounded above 2**31."""
     if step == 1:
         return indices
     return converted(indices, dtypes.float32) * step if size > 2**31 else indices * step
 
 
 def _kept(y: Tensor, is_log: bool) -> Tensor:
-    """Indices of at most `MOST_POINTS` of a line's points, in order.
+    """Return the indices of about `MOST_POINTS` points of a line, in increasing order.
 
-    Those of the least and the largest value in each of as many slices as there is room for, so that
-    what is drawn covers what all points would.
+    The line is cut into slices of equal length. The indices are those of the minimum and maximum of
+    each slice, so that the reduced line covers the same area, and those of both ends.
     """
     n = y.shape[0]
     slices = MOST_POINTS // 2

@@ -1,4 +1,4 @@
-"""Colour maps: from a few stops to tables of 256 colours."""
+"""Colour maps: tables of 256 colours, interpolated from a few stops."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import pairwise
 
 COLOURS = 256
 
-# Evenly spaced stops, lowest value first, as hexadecimal RGB. viridis, magma and inferno are those
-# of Smith and van der Walt (2015), whose lightness grows evenly; coolwarm is Moreland's (2009), for
-# values on both sides of a middle.
+# Evenly spaced stops, lowest value first, as hexadecimal RGB. viridis, magma and inferno are
+# perceptually uniform maps (Smith and van der Walt, 2015). coolwarm is a diverging map (Moreland,
+# 2009).
 STOPS = {
     "viridis": "440154 481a6c 472f7d 414487 39568c 31688e 2a788e 23888e"
     " 1f988b 22a884 35b779 54c568 7ad151 a5db36 d2e21b fde725",
@@ -23,9 +23,9 @@ STOPS = {
 
 @cache
 def table(name: str) -> array[int]:
-    """The colours of a map as `COLOURS` opaque pixels, each R | G << 8 | B << 16 | A << 24.
+    """Return the colours of a map as `COLOURS` opaque pixels, each R | G << 8 | B << 16 | A << 24.
 
-    Between two stops each channel is interpolated linearly, and rounded. `name` is in `STOPS`.
+    Each channel is interpolated linearly between two stops and rounded. `name` is in `STOPS`.
     """
     stops = [tuple(bytes.fromhex(stop)) for stop in STOPS[name].split()]
     spans = list(pairwise(stops))

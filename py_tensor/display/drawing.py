@@ -1,7 +1,4 @@
-"""Charts as SVG, for hosts that draw none: from the bundle that the page draws.
-
-`charts.Chart.bundle` makes it.
-"""
+"""Charts as SVG, for hosts that cannot draw the bundles of `charts.Chart.bundle` themselves."""
 
 from __future__ import annotations
 
@@ -13,23 +10,23 @@ from typing import Any
 from zlib import crc32
 
 WIDTH, HEIGHT = 680, 326
-"""Pixels, without title and legend."""
+"""Size in pixels, without title and legend."""
 
 CHARACTER = 6.7
-"""Pixels of a character of 12 px, on average."""
+"""The average width in pixels of a character of 12 px."""
 
 LARGEST_FLOAT64 = 1.7976931348623157e308
 
-# Those of the page's style sheet (web/page/charts/charts.css) on paper.
+# The print colours of the page's style sheet (web/page/charts/charts.css).
 COLOURS = (
     *("#0f766e", "#b4541a", "#4059b8", "#a3286a"),
     *("#6b7a12", "#6f42b8", "#8c6a12", "#4b5d66"),
 )
 DASHES = ("", ' stroke-dasharray="5 4"', ' stroke-dasharray="0.5 4"')
-"""When colours run out, lines are dashed, then dotted."""
+"""When all colours are used, further lines are dashed, then dotted."""
 
 Scale = tuple[Callable[[float], float], list[tuple[float, str]], float]
-"""Where a value stands between 0 and 1; the ticks, value and text; the value at 0."""
+"""A map from values to positions from 0 to 1; ticks as (value, text); the value at position 0."""
 
 INK = "#33444b"
 
@@ -38,11 +35,11 @@ Curve = list[tuple[float, float] | None]
 
 
 Place = Callable[[float, float], tuple[str, str]]
-"""From values to pixels, as text."""
+"""Maps a point (x, y) to pixel coordinates, formatted as text."""
 
 
 def svg_of(bundle: dict[str, Any]) -> str:
-    """The SVG document of a chart, in light colours on white."""
+    """Return a chart as an SVG document, in the colours of the light theme."""
     series: list[dict[str, Any]] = bundle["series"]
     curves = [_points(one, bundle) for one in series]
     found = [_extent(one, curve, bundle) for one, curve in zip(series, curves, strict=True)]
@@ -50,7 +47,12 @@ def svg_of(bundle: dict[str, Any]) -> str:
     names = bundle["categories"]
     is_wide = any(one["mark"] in ("scatter", "bar") for one in series)
     is_flat = all(one["mark"] == "contour" for one in series)
-    across = _named(names) if names else _scale(xs, bundle["xscale"], WIDTH / 80, has_room=is_wide)
+    middles = _middles(series)
+    across = (
+        _named(names)
+        if names
+        else _scale(xs, bundle["xscale"], WIDTH / 80, has_room=is_wide, middles=middles)
+    )
     down = _scale(ys, bundle["yscale"], 5, has_room=not is_flat)
     head, top = _head(bundle)
     bar = next((one["colours"] for one in series if one.get("colours")), None)
@@ -77,7 +79,7 @@ def svg_of(bundle: dict[str, Any]) -> str:
 
 
 def svg_of_image(png: str, size: tuple[int, int], figure: dict[str, Any]) -> str:
-    """The SVG document of a picture with its title, axes and colour bar (`screen.figure_facts`)."""
+    """Return a picture with title, axes and colour bar (`screen.figure_facts`) as SVG."""
     head, top = _head({"title": figure["title"], "series": []})
     width, height = size
     of, bar = figure["of"], figure["colours"]
@@ -106,7 +108,7 @@ def svg_of_image(png: str, size: tuple[int, int], figure: dict[str, Any]) -> str
 
 
 def _turned(first: float, last: float, wanted: float) -> Scale:
-    """From one value to another one, which may be the lesser."""
+    """Return a linear scale from `first` to `last`, which may be less than `first`."""
     at, ticks, low = _scale([first, last], "linear", max(1, wanted), has_room=False)
     return (at, ticks, low) if first <= last else (lambda value: 1 - at(value), ticks, low)
 
@@ -123,7 +125,7 @@ def _document(width: float, height: float, parts: list[str]) -> str:
 
 
 def _points(series: dict[str, Any], bundle: dict[str, Any]) -> Curve:
-    """Those of a curve, a cloud or bars; of the other marks none."""
+    """Return the points of a line, scatter series or bars; an empty list for other marks."""
 
     def is_shown(value: float | None, scale: str) -> bool:
         return value is not None and (bundle[scale] == "linear" or value > 0)
@@ -139,7 +141,7 @@ def _points(series: dict[str, Any], bundle: dict[str, Any]) -> Curve:
 def _extent(
     series: dict[str, Any], curve: Curve, bundle: dict[str, Any]
 ) -> tuple[list[float], list[float]]:
-    """Values of x and of y that have a place in the chart."""
+    """Return values of x and of y that the axes must include."""
     mark = series["mark"]
     base = [] if bundle["yscale"] == "log" else [0.0]
     if mark == "contour":
@@ -154,8 +156,21 @@ def _extent(
     return x, y + (base if points and mark in ("bar", "area") else [])
 
 
+def _middles(series: list[dict[str, Any]]) -> list[float]:
+    """Return the values in the middle of the bars, ascending; none if there are other marks."""
+    found: set[float] = set()
+    for one in series:
+        if one["mark"] == "bar":
+            found.update(x for x in one["x"] if x is not None)
+        elif one["mark"] == "hist" and one["isWhole"] and one["edges"][1] - one["edges"][0] == 1:
+            found.update(one["edges"][:-1])
+        else:
+            return []
+    return sorted(found)
+
+
 def _bins(series: dict[str, Any], bundle: dict[str, Any]) -> list[tuple[float, float, float]]:
-    """Both edges and the count of each bin; those of integers lie around them."""
+    """Return both edges and the count of each bin; bins of integers are shifted by -0.5."""
     edges = series["edges"]
     shift = 0.5 if series["isWhole"] else 0.0
     room = (abs(edges[0]) / 20 or 0.1) if edges[0] == edges[-1] else 0.0
@@ -174,7 +189,7 @@ def _mark(
     place: Place,
     lowest: float,
 ) -> Iterable[str]:
-    """`lowest` is the least value of y that the chart shows."""
+    """Yield the SVG elements of a series; `lowest` is the value at the bottom of the y axis."""
     mark, colour = series["mark"], _colour(series, i)
     base = lowest if bundle["yscale"] == "log" else 0.0
     if mark == "contour":
@@ -198,25 +213,35 @@ def _mark(
                 continue
             bar = series.get("colours")
             fill = colour if value is None or bar is None else _colour_of(bar, value)
-            cx, cy = place(*point)
-            yield f'<circle cx="{cx}" cy="{cy}" r="{radius}" fill="{fill}"/>'
+            yield _spot(series, place(*point), radius, fill)
     else:
         if mark == "area":
             area = _area(curve, place, base)
             yield f'<path d="{area}" fill="{colour}" opacity="0.2"/>'
-        yield _line(_path(curve, place), colour, i)
-        for cx, cy in (place(*p) for p in curve if p is not None and len(curve) <= 40):
-            yield f'<circle cx="{cx}" cy="{cy}" r="2" fill="{colour}"/>'
+        if series.get("lineWidth") != 0:
+            yield _line(_path(curve, place), colour, i, series)
+        marker = series.get("marker")
+        if marker or (marker is None and len(curve) <= 40):
+            for point in curve:
+                if point is not None:
+                    yield _spot(series, place(*point), "2", colour)
+
+
+def _spot(series: dict[str, Any], at: tuple[str, str], radius: str, fill: str) -> str:
+    if path := series.get("marker"):
+        return f'<path d="{path}" transform="translate({at[0]} {at[1]})" fill="{fill}"/>'
+    return f'<circle cx="{at[0]}" cy="{at[1]}" r="{radius}" fill="{fill}"/>'
 
 
 def _colour(series: dict[str, Any], i: int) -> str:
     given = series.get("color") or f"var(--series-{i % len(COLOURS)})"
-    is_own = given.startswith("var(--series-")  # of the page's style sheet
-    return COLOURS[int(given[13:-1])] if is_own else escape(given)
+    if given.startswith("var(--series-"):  # a variable of the page's style sheet
+        return COLOURS[int(given[13:-1])]
+    return escape(given.removeprefix("light-dark(").partition(",")[0])
 
 
 def _colour_of(bar: dict[str, Any], value: float) -> str:
-    """A value's colour, linear between two stops of a colour map."""
+    """Return the colour of a value, interpolated linearly between two stops of a colour map."""
     low, high = bar["range"]
     share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
     stops = [bytes.fromhex(stop[1:]) for stop in bar["stops"]]
@@ -229,7 +254,7 @@ def _colour_of(bar: dict[str, Any], value: float) -> str:
 def _columns(
     series: dict[str, Any], curve: Curve, bundle: dict[str, Any]
 ) -> list[tuple[float, float, float]]:
-    """Both sides and the height of each bar; those of several series stand side by side."""
+    """Return both sides and the height of each bar; bars of several series are side by side."""
     if series["mark"] == "hist":
         return _bins(series, bundle)
     together = [one for one in bundle["series"] if one["mark"] == "bar"]
@@ -239,7 +264,7 @@ def _columns(
 
 
 def _level(series: dict[str, Any], level: float, place: Place) -> str:
-    """The lines along which a grid has a value, as web/page/charts/contour.js finds them."""
+    """Return the contour line of a level as an SVG path, as in web/page/charts/contour.js."""
     x, y, z = series["x"], series["y"], series["z"]
     parts: list[str] = []
     for (upper, lower), (y0, y1) in zip(pairwise(z), pairwise(y), strict=True):
@@ -258,7 +283,7 @@ def _level(series: dict[str, Any], level: float, place: Place) -> str:
                 if (first >= level) != (last >= level)
             ]
             if len(ends) == 4 and (a / 4 + b / 4 + c / 4 + d / 4 >= level) != (a >= level):
-                ends = [ends[3], *ends[:3]]  # of a saddle, the corners that the lines cut off
+                ends = [ends[3], *ends[:3]]  # in a saddle, the lines cut off the other two corners
             for one, other in zip(ends[::2], ends[1::2], strict=True):
                 parts.append(f"M{' '.join(place(*one))}L{' '.join(place(*other))}")
     return "".join(parts)
@@ -271,7 +296,7 @@ def _share(low: float, high: float, level: float) -> float:
 def _bar(
     bar: dict[str, Any], top: float, bottom: float, left: float | None
 ) -> tuple[list[str], float]:
-    """What explains the colours of values, and how wide that is; left is None: at the right."""
+    """Return a colour bar and its width; with left=None it is at the right edge of the chart."""
     low, high = bar["range"]
     if "levels" in bar:
         ticks = [(level, _plain(f"{level:.4g}")) for level in bar["levels"]]
@@ -285,7 +310,7 @@ def _bar(
         f'<stop offset="{i / (len(bar["stops"]) - 1):.4f}" stop-color="{stop}"/>'
         for i, stop in enumerate(bar["stops"])
     )
-    name = f"colours-{crc32(stops.encode()):x}"  # documents may stand in one page
+    name = f"colours-{crc32(stops.encode()):x}"  # unique, as one page may contain several documents
     parts = [
         f'<linearGradient id="{name}" x1="0" y1="1" x2="0" y2="0">{stops}</linearGradient>',
         f'<rect x="{_fixed(x)}" y="{_fixed(top)}" width="12" height="{_fixed(bottom - top)}"'
@@ -298,7 +323,7 @@ def _bar(
 
 
 def _head(bundle: dict[str, Any]) -> tuple[list[str], int]:
-    """Title and legend, and where the area below them begins."""
+    """Return the title and the legend, and the y coordinate below them."""
     parts: list[str] = []
     y = 10
     if bundle["title"]:
@@ -313,7 +338,10 @@ def _head(bundle: dict[str, Any]) -> tuple[list[str], int]:
             width = 22 + CHARACTER * len(label) + 16
             if x > 14 and x + width > WIDTH:
                 x, y = 14.0, y + 20
-            parts.append(_line(f"M{_fixed(x)} {y - 9}h16", _colour(one, i), i))
+            if one.get("lineWidth") != 0:
+                parts.append(_line(f"M{_fixed(x)} {y - 9}h16", _colour(one, i), i, one))
+            if one.get("marker"):
+                parts.append(_spot(one, (_fixed(x + 8), str(y - 9)), "", _colour(one, i)))
             parts.append(_text(x + 22, y - 5, label, anchor="start"))
             x += width
     return parts, y
@@ -346,17 +374,21 @@ def _text(x: float, y: float, text: str, more: str = "", anchor: str = "middle")
 
 
 def _allowed(text: str) -> str:
-    """Text without the characters that XML forbids."""
+    """Replace the characters that XML forbids."""
     replaced = str.maketrans(
         dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF], "�")
     )
     return text.translate(replaced).encode("utf-8", "replace").decode()
 
 
-def _line(path: str, colour: str, i: int) -> str:
-    style = f'stroke="{colour}" stroke-width="1.75"'
+def _line(path: str, colour: str, i: int, series: dict[str, Any]) -> str:
+    style = f'stroke="{colour}" stroke-width="{series.get("lineWidth") or 1.75:g}"'
+    given = series.get("dashes")
     dashes = DASHES[i // len(COLOURS) % len(DASHES)]
-    return f'<path d="{path}" fill="none" {style} stroke-linejoin="round"{dashes}/>'
+    if given is not None:
+        dashes = f' stroke-dasharray="{given}"' if given else ""
+    ends = 'stroke-linecap="round" stroke-linejoin="round"'
+    return f'<path d="{path}" fill="none" {style} {ends}{dashes}/>'
 
 
 def _path(curve: Curve, place: Place) -> str:
@@ -370,7 +402,7 @@ def _path(curve: Curve, place: Place) -> str:
 
 
 def _area(curve: Curve, place: Place, base: float) -> str:
-    """What lies between a line and its base, a part for each piece of the line."""
+    """Return the area between a line and its base as an SVG path, with a part per piece."""
     parts: list[str] = []
     run: list[tuple[float, float]] = []
     for point in [*curve, None]:
@@ -390,12 +422,23 @@ def _fixed(value: float) -> str:
 # -- Scales --------------------------------------------------------------------------------------
 
 
-def _scale(values: Sequence[float], kind: str, wanted: float, *, has_room: bool) -> Scale:
-    """As web/page/charts/scales.js makes it: ticks at 1, 2 and 5 times powers of ten."""
+def _scale(
+    values: Sequence[float],
+    kind: str,
+    wanted: float,
+    *,
+    has_room: bool,
+    middles: Sequence[float] = (),
+) -> Scale:
+    """Return a scale with ticks at 1, 2 and 5 times powers of ten, as web/page/charts/scales.js.
+
+    `middles` are the values of bars, if there are no other marks; a few equidistant ones are the
+    ticks.
+    """
     low, high = (min(values), max(values)) if values else (1, 10) if kind == "log" else (0, 1)
     if kind == "log":
         return _log(low, high, wanted)
-    is_whole = all(float(value).is_integer() for value in values)
+    is_whole = all(float(value).is_integer() for value in middles or values)
     if has_room and low < high:
         room = high / 20 - low / 20
         low, high = max(low - room, -LARGEST_FLOAT64), min(high + room, LARGEST_FLOAT64)
@@ -413,9 +456,20 @@ def _scale(values: Sequence[float], kind: str, wanted: float, *, has_room: bool)
     if most < 1e6 and decimals <= 6:
         form = f".{decimals}f"
     else:
-        form = f".{max(1, ceil(log10(most / step)))}g"
+        form = f".{max(1, floor(log10(most)) - floor(log10(step) + 1e-9) + 1)}g"
     texts = [_plain(format(tick, form)) for tick in ticks]
+    names = [_plain(f"{value:.6g}") for value in middles]
+    if len(middles) <= wanted and _are_even(middles) and len(set(names)) == len(names):
+        ticks, texts = list(middles), names
     return lambda value: (value / 2 - low / 2) / half, list(zip(ticks, texts, strict=True)), low
+
+
+def _are_even(values: Sequence[float]) -> bool:
+    """Return whether ascending values have equal distances; False if there are none."""
+    if not values:
+        return False
+    step = (values[-1] - values[0]) / max(1, len(values) - 1)
+    return all(abs(v - values[0] - i * step) <= 1e-6 * step for i, v in enumerate(values))
 
 
 def _log(low: float, high: float, wanted: float) -> Scale:
@@ -439,7 +493,7 @@ def _log(low: float, high: float, wanted: float) -> Scale:
 
 
 def _named(names: Sequence[str]) -> Scale:
-    """The names of 0, 1, 2 and so on, as many as there is room for."""
+    """Return a scale whose ticks are the names of 0, 1, 2 and so on, as many as fit."""
     longest = max(len(name) for name in names)
     every = max(1, ceil(len(names) * (longest * CHARACTER + 8) / (WIDTH - 60)))
     ticks = [(float(i), name) for i, name in enumerate(names) if i % every == 0]
@@ -447,7 +501,7 @@ def _named(names: Sequence[str]) -> Scale:
 
 
 def _nice(wanted: float) -> float:
-    """The nearest of 1, 2, 5 and 10 times a power of ten, as ratios go."""
+    """Return the nearest of 1, 2, 5 and 10 times a power of ten, by ratio."""
     power = 10.0 ** floor(log10(wanted))
     ratio = wanted / power
     limits = ((2**0.5, 1), (10**0.5, 2), (50**0.5, 5))
@@ -455,7 +509,7 @@ def _nice(wanted: float) -> float:
 
 
 def _plain(text: str) -> str:
-    """A number without a sign of zero, with a minus sign, and a short exponent."""
+    """Format a number: "-0" as "0", a typographic minus sign, and a short exponent."""
     if not text.strip("-0."):
         text = text.removeprefix("-")
     mantissa, _, exponent = text.partition("e")

@@ -1,7 +1,7 @@
-"""Matplotlib's backend for hosts that show displays: figures as PNG.
+"""A Matplotlib backend that shows figures as PNG with `pt.display`.
 
 The page uses it (``MPLBACKEND=module://py_tensor.display.matplotlib``). ``plt.show()`` displays the
-open figures in order, and closes them, as the inline backend of notebooks does.
+open figures in order and closes them, like the inline backend of notebooks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from py_tensor.display.screen import display
 
 
 class FigurePicture:
-    """A figure as it was when it was shown."""
+    """A snapshot of a figure as PNG."""
 
     def __init__(self, figure: Any) -> None:
         target = BytesIO()
@@ -33,17 +33,17 @@ class FigurePicture:
 
 
 class FigureManager(FigureManagerBase):
-    """Shows its figure once."""
+    """A figure manager that shows its figure once."""
 
     def show(self) -> None:
         """Display the figure and close it."""
         try:
             display(FigurePicture(self.canvas.figure))
-        finally:  # a figure that cannot be drawn would be in the way of later ones
+        finally:  # Otherwise a figure that cannot be drawn would fail again in every later show.
             pyplot.close(self.num)
 
 
 class FigureCanvas(FigureCanvasAgg):
-    """Matplotlib looks for this name in a backend."""
+    """The canvas; Matplotlib looks for this name in a backend."""
 
     manager_class: ClassVar[Any] = FigureManager

@@ -1,7 +1,7 @@
-"""What notebooks show: pictures as PNG, charts as SVG, and text, by MIME type.
+"""Output for notebooks by MIME type: pictures as PNG, charts as SVG, and text.
 
-IPython and its like ask an object for this by `_repr_mimebundle_`. It is made of the same pixels
-and points as what a `screen.Screen` gets.
+IPython and similar hosts request it through `_repr_mimebundle_`. It is made from the same pixels
+and points that a `screen.Screen` gets.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from py_tensor.display.pictures import Picture, is_colour, is_picturable, pictur
 from py_tensor.tensor import Tensor
 
 Mimes = dict[str, str]
-"""Text by MIME type; a PNG in base64."""
+"""Text by MIME type; a PNG is in base64."""
 
-SMALL, MOST = 256, 16
-"""A smaller picture is enlarged to about `SMALL` pixels, by a whole factor of at most `MOST`."""
+SMALL, MOST = 256, 48
+"""Smaller pictures are enlarged to about `SMALL` pixels, by an integer factor up to `MOST`."""
 
 LARGEST_BESIDE = 512
-"""Pixels along each side of a picture that goes with the text of a tensor."""
+"""The largest side in pixels of a picture that accompanies the text of a tensor."""
 
 PROCESS = uuid4().hex
-"""Tells the displays of this process from those of an earlier one in the same notebook."""
+"""Distinguishes the displays of this process from those of earlier ones in the same notebook."""
 
 
 def of_tensor(x: Tensor) -> Mimes:
-    """The repr of a tensor; a picture too, if it has a shape that `imshow` takes.
+    """Return the repr of a tensor, and a picture if `imshow` accepts its shape.
 
-    A notebook shows one of the forms. So HTML has the text, and the picture where the text leaves
-    elements out. Of complex numbers the absolute values are drawn.
+    A notebook shows one of the forms, so the HTML contains the text, and also the picture if the
+    text omits elements. Complex numbers are drawn as their absolute values.
     """
     text = repr(x)
     if not is_picturable(x) or not can_read(x):
@@ -57,18 +57,18 @@ def of_tensor(x: Tensor) -> Mimes:
 
 
 def of_object(value: Any) -> Mimes:
-    """The forms that the notebook's formatters find for any object, and its repr."""
+    """Return the repr of an object, and the forms that the notebook's formatters make of it."""
     found: Mimes = shell().display_formatter.format(value)[0]
     return {"text/plain": repr(value), **found}
 
 
 def can_read(x: Tensor) -> bool:
-    """Whether the elements can be read here without suspending."""
+    """Return whether the elements can be read here without suspending."""
     return x.device is not GPU_DEVICE or host.can_wait()
 
 
 def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[str] | None) -> Mimes:
-    """The types that a notebook asks for."""
+    """Return the MIME types that a notebook requests."""
     return {
         mime: data
         for mime, data in mimes.items()
@@ -77,18 +77,19 @@ def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[st
 
 
 def enlargement(made: Picture, scale: float | None) -> int:
-    """How many pixels of a PNG each pixel of a picture becomes, across and down."""
+    """Return the integer factor by which a PNG enlarges a picture."""
     factor = SMALL // max(made.width, made.height) if scale is None else round(scale)
     return min(MOST, max(1, factor))
 
 
 def png_of(made: Picture, scale: float | None = None) -> str:
-    """A picture as a PNG in base64, each of its pixels as several where it is small.
+    """Return a picture as a PNG in base64.
 
     Parameters
     ----------
     scale
-        How many, rounded; by default as many as make a small picture easy to see.
+        The factor by which to enlarge the picture, rounded to an integer; by default small pictures
+        are enlarged to about `SMALL` pixels.
     """
     width, height = made.width, made.height
     factor = enlargement(made, scale)
@@ -105,7 +106,7 @@ def png_of(made: Picture, scale: float | None = None) -> str:
 
 
 def _png(width: int, height: int, rows: list[bytes]) -> bytes:
-    """A PNG (ISO/IEC 15948) of 8-bit RGBA rows, none of them filtered."""
+    """Return a PNG (ISO/IEC 15948) of 8-bit RGBA rows, without filters."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
@@ -119,13 +120,13 @@ def _png(width: int, height: int, rows: list[bytes]) -> bytes:
 
 
 def shell() -> Any:
-    """The IPython shell that runs; None elsewhere. Nothing is imported for it."""
+    """Return the running IPython shell, or None; IPython is not imported for it."""
     ipython = sys.modules.get("IPython")
     return None if ipython is None else ipython.get_ipython()
 
 
 def publish(mimes: Mimes, number: int, is_update: bool) -> None:
-    """Show the forms as display `number` of this process, or in place of what that shows."""
+    """Show the forms as display `number` of this process, or update that display."""
     shell().display_pub.publish(
         mimes, transient={"display_id": f"py_tensor-{PROCESS}-{number}"}, update=is_update
     )

@@ -1,4 +1,4 @@
-"""The options of pictures and charts: every check of them, before anything is shown."""
+"""The options of pictures and charts, and their checks, which run before anything is shown."""
 
 from __future__ import annotations
 
@@ -18,20 +18,26 @@ KINDS = ("line", "area")
 SCALES = ("linear", "log")
 
 LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
-"""Of float32."""
+"""The largest finite float32."""
 
 MOST_BINS = 1000
 MOST_LEVELS = 50
 
 COLOUR_NAMES = {
-    **{"b": "blue", "g": "green", "r": "red", "c": "darkcyan", "m": "darkmagenta", "y": "gold"},
+    **{"b": "light-dark(#0000ff, #8098ff)", "g": "light-dark(#008000, #4cc24c)", "r": "red"},
+    **{"c": "light-dark(#008b8b, #2ec4c4)", "m": "light-dark(#8b008b, #e069e0)"},
+    "y": "light-dark(#9a8500, #ffd700)",
     **{"k": "currentcolor", "black": "currentcolor", "w": "white"},
     **{"tab:blue": "#1f77b4", "tab:orange": "#ff7f0e", "tab:green": "#2ca02c"},
     **{"tab:red": "#d62728", "tab:purple": "#9467bd", "tab:brown": "#8c564b"},
     **{"tab:pink": "#e377c2", "tab:gray": "#7f7f7f", "tab:olive": "#bcbd22", "tab:cyan": "#17becf"},
     **{f"C{n}": f"var(--series-{n % 8})" for n in range(10)},
 }
-"""What matplotlib calls by other names than CSS. Black is the colour of the page's text."""
+"""Matplotlib's colour names that CSS lacks or draws differently, as CSS colours.
+
+Black is the text colour of the page. Some letters have two tones, for a light and a dark page,
+because Matplotlib's blue is too dark on a dark page.
+"""
 
 PLAIN_COLOURS = (
     "aqua aquamarine beige blue blueviolet brown chocolate coral crimson cyan darkblue darkcyan "
@@ -41,7 +47,28 @@ PLAIN_COLOURS = (
     "orangered orchid pink plum purple rebeccapurple red royalblue salmon seagreen sienna silver "
     "skyblue slateblue slategray steelblue tan teal tomato turquoise violet white yellow"
 )
-"""Those of CSS that are known by their names."""
+"""The CSS colour names that are accepted."""
+
+
+LINE_STYLES = {
+    **{"-": "solid", "--": "dashed", "-.": "dashdot", ":": "dotted"},
+    **{"solid": "solid", "dashed": "dashed", "dashdot": "dashdot", "dotted": "dotted"},
+    **dict.fromkeys(("none", "None", " ", ""), "none"),
+}
+"""Matplotlib's line styles, by name and by symbol."""
+
+MARKERS = {
+    **{"o": "circle", ".": "point", ",": "pixel", "s": "square", "D": "diamond"},
+    **{"d": "thin diamond", "^": "triangle up", "v": "triangle down", "<": "triangle left"},
+    **{">": "triangle right", "p": "pentagon", "h": "hexagon", "*": "star", "+": "plus"},
+    "x": "cross",
+}
+"""Matplotlib's marker symbols, and their descriptions."""
+
+SEVERAL = "draw several curves as pt.plot(y1, 'k-o') + pt.plot(y2, 'b-')"
+"""The hint of errors for several curves in one call, which Matplotlib allows."""
+
+NO_MARKER = ("", " ", "none", "None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +99,7 @@ class ChartOptions:
 
 @dataclass(frozen=True, slots=True)
 class SeriesOptions(ChartOptions):
-    """The options of charts of series."""
+    """The options of charts that consist of series."""
 
     label: str | Sequence[str] | None = None
     color: str | Sequence[str] | None = None
@@ -83,6 +110,9 @@ class PlotOptions(SeriesOptions):
     """The options of `plotting.plot`."""
 
     kind: str = "line"
+    linestyle: str | None = None
+    linewidth: float | None = None
+    marker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +121,7 @@ class ScatterOptions(SeriesOptions):
 
     c: Any = None
     s: float = 24.0
+    marker: str | None = None
     cmap: str = "viridis"
     vmin: float | None = None
     vmax: float | None = None
@@ -125,16 +156,15 @@ AnyOptions = TypeVar("AnyOptions", bound=ChartOptions)
 
 
 def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptions:
-    """The options of a picture of a tensor of this dtype.
+    """Return the checked options of a picture of a tensor of this dtype.
 
     Raises
     ------
     TypeError
-        For an unknown name, and for a value of another type.
+        If an option is unknown or has the wrong type.
     ValueError
-        For a bound that is not finite or that the values' dtype cannot hold, where `vmin` is not
-        less than `vmax`, for an unknown `cmap`, for a `scale` that is not positive and finite, and
-        for an `extent` without width or height.
+        If a bound is not finite or out of range for the dtype, `vmin` is not less than `vmax`,
+        `cmap` is unknown, `scale` is not positive and finite, or `extent` has no width or height.
     """
     _check_names(op, given, ImageOptions)
     largest = float("inf") if dtype is dtypes.float64 else LARGEST_FLOAT32
@@ -159,14 +189,14 @@ def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptio
 
 
 def chart_options(op: str, kind: type[AnyOptions], given: Mapping[str, Any]) -> AnyOptions:
-    """The options of a chart, of the type that `op` has.
+    """Return the checked options of a chart of `op`, as an instance of `kind`.
 
     Raises
     ------
     TypeError
-        For an unknown name, and for a value of another type.
+        If an option is unknown or has the wrong type.
     ValueError
-        For a value that is none of those known, or out of its range.
+        If a value is unknown or out of range.
     """
     _check_names(op, given, kind)
     vmin, vmax = _bounds(op, given, LARGEST_FLOAT32)
@@ -179,6 +209,9 @@ def chart_options(op: str, kind: type[AnyOptions], given: Mapping[str, Any]) -> 
         "cmap": _choice(op, "cmap", given, tuple(STOPS), "viridis"),
         "vmin": vmin,
         "vmax": vmax,
+        "linestyle": _line_style(op, given.get("linestyle")),
+        "linewidth": _positive(op, "linewidth", given.get("linewidth")),
+        "marker": _marker(op, given.get("marker")),
         "s": _positive(op, "s", given.get("s", 24.0)),
         "c": given.get("c"),
         "width": _positive(op, "width", given.get("width", 0.8)),
@@ -191,11 +224,94 @@ def chart_options(op: str, kind: type[AnyOptions], given: Mapping[str, Any]) -> 
     return kind(**{field.name: checked[field.name] for field in fields(kind)})
 
 
+def either(op: str, name: str, value: Any, alias: str, other: Any) -> Any:
+    """Return the value of an option that has two names.
+
+    Raises
+    ------
+    TypeError
+        If it is given under both names.
+    """
+    if value is not None and other is not None:
+        raise TypeError(f"{op}: got both {name} and {alias}, which are one option")
+    return other if value is None else value
+
+
+def format_options(op: str, fmt: Any) -> dict[str, str | None]:
+    """Return the colour, line style and marker of a format string such as ``"r--o"``.
+
+    The three parts are in any order; a part that is not given is None. As in Matplotlib, a marker
+    without a line style draws no line.
+
+    Raises
+    ------
+    TypeError
+        If `fmt` is not a str.
+    ValueError
+        If a part is unknown, or given twice.
+    """
+    text = _text(op, "fmt", fmt)
+    found: dict[str, str | None] = {"color": None, "linestyle": None, "marker": None}
+    if len(text) > 2 and _css_colour(text) is not None:
+        return found | {"color": text}
+    rest = text
+    while rest:
+        name, sign = next(
+            ((name, sign) for name, signs in _SIGNS for sign in signs if rest.startswith(sign)),
+            (None, ""),
+        )
+        if name is None:
+            raise ValueError(
+                f"{op}: {rest!r} in the format string {text!r} is not a colour"
+                " (b g r c m y k w C0 to C9), a line style (- -- -. :) or a marker"
+                f" ({' '.join(MARKERS)})"
+            )
+        if found[name] is not None:
+            both = f"{found[name]!r} and {sign!r}"
+            raise ValueError(f"{op}: the format string {text!r} gives the {name} twice, {both}")
+        found[name] = sign
+        rest = rest.removeprefix(sign)
+    if found["marker"] is not None and found["linestyle"] is None:
+        found["linestyle"] = "none"
+    return found
+
+
+_SIGNS = (
+    ("linestyle", ("--", "-.", "-", ":")),
+    ("color", (*(f"C{n}" for n in range(10)), *"bgrcmykw")),
+    ("marker", tuple(MARKERS)),
+)
+"""The parts of a format string, in the order in which `format_options` searches for them."""
+
+
+def _line_style(op: str, value: Any) -> str | None:
+    if value is None:
+        return None
+    name = LINE_STYLES.get(_text(op, "linestyle", value))
+    if name is None:
+        known = ", ".join(repr(style) for style in LINE_STYLES if style.strip())
+        raise ValueError(f"{op}: linestyle must be one of {known}, not {value!r}")
+    return name
+
+
+def _marker(op: str, value: Any) -> str | None:
+    """Return one of `MARKERS`, "" for no marker, or None for the default."""
+    if value is None or _text(op, "marker", value) in MARKERS:
+        return value
+    if value in NO_MARKER and op != "scatter":
+        return ""
+    known = ", ".join(f"{sign!r} ({look})" for sign, look in MARKERS.items())
+    none = "" if op == "scatter" else " or 'none'"
+    raise ValueError(f"{op}: marker must be one of {known}{none}, not {value!r}")
+
+
 def _check_names(op: str, given: Mapping[str, Any], kind: type[Any]) -> None:
     known = [field.name for field in fields(kind)]
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise TypeError(f"{op}: unknown option {', '.join(unknown)}; known are {', '.join(known)}")
+        raise TypeError(
+            f"{op}: unknown option {', '.join(unknown)}; the options are {', '.join(known)}"
+        )
 
 
 def _bound(op: str, name: str, value: Any, largest: float) -> float | None:
@@ -214,7 +330,7 @@ def _bounds(op: str, given: Mapping[str, Any], largest: float) -> tuple[float | 
 
 
 def _number(op: str, name: str, value: Any) -> float | None:
-    """A number; a tensor is refused, as reading it would wait for the GPU."""
+    """Return a number; raise TypeError for a tensor, because reading it may wait for a GPU."""
     if value is None:
         return None
     if isinstance(value, Tensor):
@@ -243,7 +359,7 @@ def _flag(op: str, name: str, value: Any) -> bool:
 
 
 def _numbers(op: str, name: str, value: Any) -> tuple[float, ...] | None:
-    """Finite numbers, of any sequence that is no tensor on a GPU."""
+    """Return finite numbers as a tuple, from any iterable except a tensor or a str."""
     if value is None:
         return None
     if isinstance(value, Tensor):
@@ -259,7 +375,9 @@ def _numbers(op: str, name: str, value: Any) -> tuple[float, ...] | None:
 
 def _rising(op: str, name: str, values: tuple[float, ...], least: int) -> tuple[float, ...]:
     if len(values) < least or not all(a < b for a, b in pairwise(values)):
-        raise ValueError(f"{op}: {name} must be {least} or more rising numbers, not {values}")
+        raise ValueError(
+            f"{op}: {name} must be increasing numbers (at least {least}), not {values}"
+        )
     return values
 
 
@@ -304,15 +422,21 @@ def _colours(op: str, value: Any) -> str | Sequence[str] | None:
 
 
 def _colour(op: str, value: Any) -> str:
-    """A colour of CSS."""
+    """Return a colour as CSS; raise ValueError if it is unknown."""
     name = _text(op, "color", value)
-    if name in COLOUR_NAMES:
-        return COLOUR_NAMES[name]
+    found = _css_colour(name)
+    if found is None:
+        raise ValueError(
+            f"{op}: color must be a name such as 'red' or 'C1', or '#rrggbb', not {name!r}"
+        )
+    return found
+
+
+def _css_colour(name: str) -> str | None:
+    """Return a colour as CSS, or None if the name is unknown."""
     if name in PLAIN_COLOURS.split() or re.fullmatch("#([0-9a-fA-F]{3}){1,2}", name):
         return name
-    raise ValueError(
-        f"{op}: color must be a name such as 'red' or 'C1', or '#rrggbb', not {name!r}"
-    )
+    return COLOUR_NAMES.get(name)
 
 
 def _texts(op: str, given: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
@@ -341,6 +465,6 @@ def _label(op: str, value: Any) -> str | Sequence[str] | None:
 
 
 def _shown(value: Any) -> str:
-    """A value's type, and the value where it is short."""
+    """Return the type of a value, and the value itself if it is short."""
     text = repr(value) if isinstance(value, str | bytes | int | float) else ""
     return f"{type(value).__name__} {text}" if 0 < len(text) <= 40 else type(value).__name__

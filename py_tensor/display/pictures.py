@@ -1,4 +1,4 @@
-"""Pictures of tensors: tensor expressions whose elements are pixels, and where those go.
+"""Pictures of tensors: expressions that compute pixels, and their transfer to a canvas or as bytes.
 
 A pixel is one uint32, R | G << 8 | B << 16 | A << 24: four bytes in the order of the channels.
 """
@@ -26,7 +26,7 @@ ROW_PIXELS = 64
 """Rows are padded to a multiple of this: WebGPU copies rows of 256 bytes to textures."""
 
 LARGEST_SIDE = 4096
-"""Pixels. Of a larger tensor every second element is shown, or every third, and so on."""
+"""The largest side of a picture in pixels; larger tensors are subsampled with an integer step."""
 
 INFINITY = float("inf")
 PLAIN = ImageOptions()
@@ -34,12 +34,12 @@ PLAIN = ImageOptions()
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A tensor of pixels, not computed yet.
+    """A tensor of pixels that is not computed yet.
 
     Attributes
     ----------
     pixels : Tensor
-        uint32 of shape (height, stride), where stride is `width` and what pads the rows.
+        uint32 of shape (height, stride), where stride is `width` rounded up to `ROW_PIXELS`.
     """
 
     pixels: Tensor
@@ -48,24 +48,24 @@ class Picture:
 
 
 def is_colour(x: Tensor) -> bool:
-    """Whether the last of three axes holds channels: 3 (RGB) or 4 (RGBA)."""
+    """Return whether the last of three axes holds channels: 3 (RGB) or 4 (RGBA)."""
     return x.ndim == 3 and x.shape[2] in (3, 4)
 
 
 def is_picturable(x: Tensor) -> bool:
-    """Whether `picture` takes it."""
+    """Return whether `picture` accepts the shape of a tensor."""
     return bool(x.size) and (x.ndim == 2 or is_colour(x))
 
 
 def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = False) -> Picture:
-    """The pixels of a tensor; see `screen.imshow`.
+    """Return the pixels of a tensor; see `screen.imshow`.
 
     Parameters
     ----------
     x
-        What `is_picturable`.
+        A tensor for which `is_picturable` is true.
     premultiplied
-        Colours are multiplied by their alpha, as the canvas of a GPU wants them.
+        Whether to multiply colours by their alpha, as the canvas of a GPU requires.
     """
     step = -(-max(x.shape[:2]) // LARGEST_SIDE)
     if step > 1:
@@ -80,19 +80,20 @@ def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = Fals
 
 
 def check_shape(op: str, x: Tensor) -> None:
-    """Raise ShapeError for what is not `is_picturable`."""
+    """Raise ShapeError if `is_picturable` is false."""
     if not is_picturable(x):
         raise ShapeError(
-            f"{op}: takes the shapes (H, W), (H, W, 3) and (H, W, 4), not {x.shape}"
+            f"{op}: x must have shape (H, W), (H, W, 3) or (H, W, 4), not {x.shape}"
             if x.size
             else f"{op}: a tensor of shape {x.shape} has no pixels"
         )
 
 
 def _mapped(x: Tensor, vmin: float | None, vmax: float | None, colours: Tensor) -> Tensor:
-    """Through a table: the finite values from the least to the largest, unless bounds are given.
+    """Map values to colours, linearly from `vmin` to `vmax`.
 
-    Infinities have the colours of the ends; NaN is transparent.
+    The default bounds are the smallest and the largest finite value. Infinities get the colours of
+    the ends; NaN is transparent.
     """
     values = _real(x)
     bounded = vmin is not None or vmax is not None
@@ -102,7 +103,7 @@ def _mapped(x: Tensor, vmin: float | None, vmax: float | None, colours: Tensor) 
     # Halves, because the difference of two finite values may be infinite.
     span = tensor(0.5, dtype=values.dtype, device=x.device) * high - low * 0.5
     share = (values * 0.5 - low * 0.5) / where(span > 0, span, 1.0)
-    if bounded:  # a single one may lie beyond all values
+    if bounded:  # a single given bound may lie beyond all values
         end = values > vmin if vmin is not None else values >= vmax
         share = where(span > 0, share, where(end, 1.0, 0.0))
     share = where(finite, share, where(values > 0, 1.0, 0.0))
@@ -117,7 +118,7 @@ def _real(x: Tensor) -> Tensor:
 
 
 def _packed(x: Tensor, premultiplied: bool) -> Tensor:
-    """Channels to pixels: floats from 0 to 1, integers from 0 to 255, bools; NaN is 0."""
+    """Pack channels into pixels: floats from 0 to 1, integers from 0 to 255, or bools; NaN is 0."""
     if x.dtype.kind == "f":
         levels = floor(clip(where(isnan(x), 0.0, x), 0, 1) * 255 + 0.5)
     elif x.dtype.kind == "b":
@@ -135,26 +136,26 @@ def _packed(x: Tensor, premultiplied: bool) -> Tensor:
 
 
 def value_range(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Least and largest finite value, 0-d; infinity and its negative where there is none."""
+    """Return the smallest and the largest finite value, 0-d; (inf, -inf) if there are none."""
     values = _real(x)
     finite = isfinite(values)
     return least(where(finite, values, INFINITY)), largest(where(finite, values, -INFINITY))
 
 
 async def numbers(x: Tensor, blocking: bool) -> Any:
-    """The elements as nested lists, waiting for the GPU by blocking or by suspending."""
+    """Return the elements as nested lists; wait for a GPU by blocking or by suspending."""
     return x.tolist() if blocking else (await x.to_numpy_async()).tolist()
 
 
 def colours(
     cmap: str, vmin: float | None, vmax: float | None, low: float, high: float
 ) -> dict[str, Any] | None:
-    """What explains the colours of values; None where no bound is known and no value finite.
+    """Return the stops and the range of a colour bar, or None if its range is not finite.
 
     Parameters
     ----------
     low, high
-        The least and the largest finite value, for the bounds that are not given.
+        The smallest and the largest finite value, used for bounds that are not given.
     """
     first, last = low if vmin is None else vmin, high if vmax is None else vmax
     if not (is_finite(first) and is_finite(last)):
@@ -164,9 +165,10 @@ def colours(
 
 
 def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
-    """A 2-D tensor in at most `height` x `width` elements: the means of blocks of its finite ones.
+    """Reduce a 2-D tensor to at most `height` x `width` elements, the means of blocks.
 
-    A block without any is NaN. A tensor that is small enough comes back as it is.
+    Only finite elements count; a block without any is NaN. A tensor that is small enough is
+    returned unchanged.
     """
     down, across = (-(-n // most) for n, most in zip(x.shape, (height, width), strict=True))
     if down == across == 1:
@@ -184,18 +186,21 @@ def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
 
 
 def can_paint(x: Tensor) -> bool:
-    """Whether pixels on this tensor's device reach a canvas without being read."""
+    """Return whether pixels on this tensor's device can be drawn to a canvas without being read."""
     backend: Any = x.device.backend
     return x.device is GPU_DEVICE and backend.can_paint()
 
 
 async def taken(picture: Picture, blocking: bool) -> Any:
-    """The pixels out of their device: a JavaScript ImageBitmap where the GPU paints, else bytes.
+    """Take the pixels of a picture off their device.
+
+    The result is a JavaScript ImageBitmap if the device can paint (`can_paint`), and bytes
+    otherwise.
 
     Parameters
     ----------
     blocking
-        Wait for the GPU here, without suspending.
+        Whether to wait for the GPU without suspending.
     """
     x = picture.pixels
     if can_paint(x):
@@ -210,6 +215,6 @@ async def taken(picture: Picture, blocking: bool) -> Any:
 
 
 def discard(pixels: Any) -> None:
-    """Give back the memory of what `taken` gave and nobody shows: a bitmap's may be a GPU's."""
+    """Free a result of `taken` that is not shown; a bitmap may hold GPU memory."""
     if hasattr(pixels, "close"):
         pixels.close()

@@ -19,6 +19,7 @@ from py_tensor.display.charts import (
     scatter_chart,
 )
 from py_tensor.display.options import (
+    SEVERAL,
     BarOptions,
     ChartOptions,
     ContourOptions,
@@ -26,6 +27,8 @@ from py_tensor.display.options import (
     PlotOptions,
     ScatterOptions,
     chart_options,
+    either,
+    format_options,
 )
 from py_tensor.display.screen import ChartContent, Display, Options
 from py_tensor.errors import ShapeError
@@ -39,14 +42,14 @@ _OPS: dict[str, tuple[type[ChartOptions], _Draw]] = {
     "hist": (HistOptions, hist_chart),
     "contour": (ContourOptions, contour_chart),
 }
-"""Of each function its options, and what draws its values."""
+"""The options class of each function, and the function that makes its chart."""
 
 _VALUES = {"hist": 1, "contour": 3}
-"""How many the others take; two."""
+"""The number of values that a function takes, if it is not two."""
 
 
 def _content(op: str, value: Any, kept: Options, given: Options) -> ChartContent:
-    """How an op shows a value, or a tuple of as many as it takes."""
+    """Make the content of a plotting function from its value or tuple of values."""
     kind, draw = _OPS[op]
     options = chart_options(op, kind, kept | given)
     most = _VALUES.get(op, 2)
@@ -69,9 +72,16 @@ def _shown(op: str, values: Sequence[Any], options: Options) -> Display:
 def plot(
     x: Any,
     y: Any = None,
+    fmt: str | None = None,
     *,
     label: Any = None,
     color: Any = None,
+    c: Any = None,
+    linestyle: str | None = None,
+    ls: str | None = None,
+    linewidth: float | None = None,
+    lw: float | None = None,
+    marker: str | None = None,
     kind: str = "line",
     title: str = "",
     xlabel: str = "",
@@ -81,19 +91,30 @@ def plot(
 ) -> Display:
     """Plot one or more lines.
 
-    Of more than 2000 points, the minimum and maximum of each of up to 1000 slices are drawn;
-    they are computed on the device of the series.
+    Above 2000 points, the series is cut into at most 1000 slices, and the minimum and maximum of
+    each are drawn; they are computed on the device of the series.
 
     Parameters
     ----------
     x, y
         ``plot(y)`` plots y against its indices, ``plot(x, y)`` against a 1-D x. y is 1-D, 2-D with
         a series in each column, a list of series, or a dict of labels and series.
+    fmt : str, optional
+        A colour, a line style and a marker in any order, each optional: ``"r--o"``, ``"k:"``. A
+        marker without a line style draws points without a line. ``plot(y, fmt)`` works as well.
+        Options given by name take precedence.
     label : str or list of str, optional
         The names of the series in the legend.
-    color : str or list of str, optional
+    color, c : str or list of str, optional
         A colour name of matplotlib or CSS, such as ``"red"``, ``"C1"`` or ``"k"``, or
         ``"#rrggbb"``. By default each series has its own colour.
+    linestyle, ls : {"-", "--", "-.", ":", "solid", "dashed", "dashdot", "dotted", "none"}, optional
+    linewidth, lw : float, optional
+        In CSS pixels.
+    marker : str, optional
+        What is drawn at each point: one of ``o . , s D d ^ v < > p h * + x``, as in Matplotlib, or
+        ``"none"``. By default, lines of up to 40 points show markers, unless a line style is
+        given.
     kind : {"line", "area"}
         ``"area"`` fills the area between a line and 0.
     title, xlabel, ylabel : str
@@ -111,11 +132,28 @@ def plot(
     ShapeError
         If a series is not 1-D, or x and y differ in length.
     TypeError
-        If an option has a wrong type.
+        If an option has the wrong type, or is given under both of its names.
     ValueError
-        If a kind, scale or colour is unknown, or there are more than 20 series.
+        If a kind, scale, colour, line style, marker or part of `fmt` is unknown, or there are more
+        than 20 series.
     """
-    options = {"label": label, "color": color, "kind": kind}
+    if isinstance(y, str):
+        if fmt is not None:
+            raise TypeError(f"plot: y must be numbers, not the str {y!r}; {SEVERAL}")
+        y, fmt = None, y
+    elif fmt is not None and not isinstance(cast("Any", fmt), str):
+        raise TypeError(f"plot: fmt must be a str, not {type(fmt).__name__}; {SEVERAL}")
+    told: Options = {
+        "color": either("plot", "color", color, "c", c),
+        "linestyle": either("plot", "linestyle", linestyle, "ls", ls),
+        "marker": marker,
+    }
+    if fmt is not None:
+        told |= {
+            name: value for name, value in format_options("plot", fmt).items() if told[name] is None
+        }
+    width = either("plot", "linewidth", linewidth, "lw", lw)
+    options = {"label": label, "kind": kind, "linewidth": width} | told
     return _shown("plot", (x, y), options | _about(title, xlabel, ylabel, xscale, yscale))
 
 
@@ -127,6 +165,7 @@ def scatter(
     *,
     label: Any = None,
     color: Any = None,
+    marker: str | None = None,
     cmap: str = "viridis",
     vmin: float | None = None,
     vmax: float | None = None,
@@ -151,7 +190,7 @@ def scatter(
         colour for all points, like `color`.
     cmap, vmin, vmax
         The colours for `c`, as in `imshow`. The minimum and maximum are computed on its device.
-    label, color, title, xlabel, ylabel, xscale, yscale
+    label, color, marker, title, xlabel, ylabel, xscale, yscale
         As in `plot`.
 
     Returns
@@ -164,14 +203,14 @@ def scatter(
     ShapeError
         As in `plot`, and if `c` has a different length.
     TypeError
-        If an option has a wrong type.
+        If an option has the wrong type.
     ValueError
         As in `plot`, and for the colours as in `imshow`.
     """
     if isinstance(c, str):
         c, color = None, c
     options: Options = {"c": c, "s": s, "label": label, "color": color, "cmap": cmap}
-    options |= {"vmin": vmin, "vmax": vmax}
+    options |= {"vmin": vmin, "vmax": vmax, "marker": marker}
     return _shown("scatter", (x, y), options | _about(title, xlabel, ylabel, xscale, yscale))
 
 
@@ -312,7 +351,7 @@ def contour(
     ShapeError
         If z is not 2-D or smaller than 2 by 2, or x or y do not match it.
     TypeError
-        If an option has a wrong type, or x and y are passed without z.
+        If an option has the wrong type, or x and y are passed without z.
     ValueError
         If a colour or colour map is unknown, the levels do not increase, or x or y is not finite.
     """

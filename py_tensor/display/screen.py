@@ -1,7 +1,7 @@
 """Displays: `pt.imshow` and `pt.display`, and their updates.
 
-A host that can show more than text registers with `set_screen`. Without one, notebooks of IPython
-get pictures as PNG and charts as SVG (`mime.py`). Otherwise text is printed.
+A host that can show more than text registers with `set_screen`. Without such a host, IPython
+notebooks get pictures as PNG and charts as SVG (`mime.py`). Otherwise text is printed.
 """
 
 from __future__ import annotations
@@ -39,53 +39,53 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Bundle = dict[str, Any]
-"""What is shown, as JSON-able values: its "kind" and what that needs."""
+"""The content of a display as JSON values: its "kind" and the fields of that kind."""
 
 
 class Screen(Protocol):
     """A host that shows bundles."""
 
     def post(self, number: int, bundle: Bundle, beside: Any, is_update: bool) -> None:
-        """Show a bundle as display `number`, or in place of what that shows.
+        """Show a bundle as display `number`, or replace the content of that display.
 
-        `beside` is what `pictures.taken` gave for a bundle of kind "image", and the value of one
-        that `present` made.
+        `beside` is the result of `pictures.taken` for a bundle of kind "image", the value itself
+        for a bundle made by `present`, and None otherwise.
         """
         ...
 
     async def drawn(self, number: int, blocking: bool) -> None:
-        """Return once the last update of a display was drawn; blocking: without suspending."""
+        """Wait until the last update of a display is drawn; if `blocking`, without suspending."""
         ...
 
     async def present(self, value: Any, blocking: bool) -> Bundle:
-        """The bundle of any object."""
+        """Return the bundle of any object."""
         ...
 
 
 Options = dict[str, Any]
 _Make = Callable[[Any, Options, Options], "_Content"]
-"""From a value, the options kept so far, and those given with this value."""
+"""Makes a content from a value, the options of the display, and the options of this call."""
 
 _screen: Screen | None = None
 _numbers = count(1)
-_tasks: set[asyncio.Task[None]] = set()  # those under way, which nothing else refers to
+_tasks: set[asyncio.Task[None]] = set()  # keeps running tasks alive; asyncio holds weak references
 
 
 def set_screen(screen: Screen | None) -> None:
-    """Set the screen that shows displays; None prints them."""
+    """Set the screen that shows displays; with None, displays are printed."""
     global _screen
     _screen = screen
 
 
 def has_screen() -> bool:
-    """Whether displays are shown rather than printed."""
+    """Return whether a screen shows displays."""
     return _screen is not None
 
 
 class Outputs:
-    """The displays of a function that is called again and again.
+    """The displays of a function that is called repeatedly.
 
-    Each call shows its own in place of those of the call before, the first in place of the first.
+    The n-th display of a call replaces the n-th display of the previous call.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Outputs:
 
     @contextmanager
     def replaced(self) -> Generator[None]:
-        """A call: new displays of this task take the places of those of the last call."""
+        """Run one call: its new displays replace those of the previous call."""
         self._used = 0
         token = _outputs.set(self)
         try:
@@ -103,7 +103,7 @@ class Outputs:
             _outputs.reset(token)
 
     def take(self, display: Display) -> Display | None:
-        """Note a new display; gives the one whose place it takes."""
+        """Record a new display and return the display that it replaces, or None."""
         at = self._used
         before = self._displays[at] if at < len(self._displays) else None
         self._displays[at : at + 1] = [display]
@@ -111,7 +111,7 @@ class Outputs:
         return before
 
     async def finish(self) -> None:
-        """The call is over: wait for what it shows, and empty the places that it left."""
+        """Wait for the displays of this call, and empty those of the previous call that remain."""
         for display in self._displays[: self._used]:
             if display.task is not None:
                 await display.task
@@ -122,10 +122,10 @@ class Outputs:
 _outputs: ContextVar[Outputs | None] = ContextVar("outputs", default=None)
 
 Owner = tuple[str, int]
-"""What shows and registers: ("input", number), or ("call", number) of a control's function."""
+"""The running input ("input", number), or the call of a control's function ("call", number)."""
 
 owner: ContextVar[Owner | None] = ContextVar("owner", default=None)
-"""What this task is of; None where the host does not say."""
+"""The owner of what this task shows and registers; None if the host sets none."""
 
 
 class Display:
@@ -134,7 +134,7 @@ class Display:
     Attributes
     ----------
     number : int
-        Its own.
+        The number that identifies the display.
     """
 
     def __init__(self, make: _Make, value: Any, options: Options) -> None:
@@ -146,20 +146,20 @@ class Display:
         self._options = options
         self._content = content
         self._is_shown = False if replaced is None else replaced._is_shown
-        # The cell of a notebook that showed it last.
+        # The execution count of the notebook cell that showed the display last.
         self._shown_by: Any = None if replaced is None else replaced._shown_by
-        self.task: asyncio.Task[None] | None = None  # shows the first content, where that waits
-        self._made = 0  # how many contents it has had
-        self._latest = 0  # which of them was the last to be shown
+        self.task: asyncio.Task[None] | None = None  # shows a content that waits for a GPU
+        self._made = 0  # the number of contents made so far
+        self._latest = 0  # the number of the latest content shown
         if isinstance(value, Widget):
             value.shown_as = self.number
         self._start(content)
 
     def update(self, value: Any, **options: Any) -> None:
-        """Show another value in place; options that are not given are unchanged.
+        """Show another value in place; options that are not given stay unchanged.
 
-        Returns when the previous update was drawn, so a loop of updates runs at the frame rate of
-        the screen.
+        The call returns when the previous update is drawn, so a loop of updates runs at the frame
+        rate of the screen.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Display:
         self._show(self._replaced(value, options))
 
     async def update_async(self, value: Any, **options: Any) -> None:
-        """Asynchronous version of `update`. Of several concurrent updates the last one stays."""
+        """Asynchronous version of `update`. The last of several concurrent updates stays."""
         content = self._replaced(value, options)
         self._content = content
         await self._shown(content, self._next(), blocking=False)
@@ -208,7 +208,7 @@ class Display:
         self._start(content)
 
     def _start(self, content: _Content) -> None:
-        """Show a content, now or where Python cannot block as soon as it is there."""
+        """Show a content: now, or in a task if it waits for a GPU and Python cannot block."""
         self._content = content
         if _screen is None or not content.must_wait() or host.can_wait():
             _finish(self._shown(content, self._next(), blocking=True))
@@ -235,7 +235,7 @@ class Display:
         self._post(screen, number, bundle, beside)
 
     async def _shown_or_failed(self, content: _Content, number: int, screen: Screen) -> None:
-        """The same where nobody waits, whom an error could reach: it is shown instead."""
+        """Show a content in a task; an error is shown in its place, as no caller gets it."""
         try:
             await self._shown(content, number, blocking=False)
         except BaseException as error:
@@ -249,17 +249,17 @@ class Display:
                 raise
 
     def empty(self) -> None:
-        """Show nothing, until something is shown in its place."""
+        """Clear the display."""
         if _screen is not None and self._is_shown:
             _screen.post(self.number, {"kind": "shown"}, None, True)
 
     def _next(self) -> int:
-        """The number of one more content, in the order in which they are made."""
+        """Return the number of the next content; contents are numbered in order of creation."""
         self._made += 1
         return self._made
 
     def _post(self, screen: Screen, number: int, bundle: Bundle, beside: Any) -> None:
-        """Show a content, unless a later one was faster."""
+        """Show a content, unless a later one has been shown already."""
         if number > self._latest:
             self._latest = number
             screen.post(self.number, bundle, beside, self._is_shown)
@@ -273,7 +273,7 @@ class Display:
     # -- Notebooks -------------------------------------------------------------------------------
 
     def _publish(self, content: _Content) -> bool:
-        """Show a content in the notebook that runs; False where there is none."""
+        """Show a content in the running notebook; return False if that is impossible."""
         if "IPython" not in sys.modules:
             return False
         from py_tensor.display import mime
@@ -288,20 +288,20 @@ class Display:
         return True
 
     def _ipython_display_(self) -> None:
-        """Show it as the result of a cell, unless that cell has shown it already."""
+        """Show the display as the result of a cell, unless that cell has shown it already."""
         from py_tensor.display import mime
 
         if self._shown_by == mime.shell().execution_count:
             return
-        self._is_shown = False  # there, and no more where it was before
+        self._is_shown = False  # start a new output in this cell; later updates go there
         self._publish(self._content)
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """What it shows now, as PNG or SVG and text, by MIME type; a PNG is in base64.
+        """Return the current content as PNG (base64) or SVG and as text, by MIME type.
 
-        Where Python cannot block and the values are on a GPU, there is text alone.
+        If the values are on a GPU and Python cannot block, the result contains only text.
         """
         from py_tensor.display import mime
 
@@ -314,7 +314,7 @@ class Display:
 def _repr_mimebundle(
     x: Tensor, include: Collection[str] | None = None, exclude: Collection[str] | None = None
 ) -> dict[str, str]:
-    """The repr; of the shapes that `imshow` takes, a PNG in base64 too, by MIME type."""
+    """Return the repr by MIME type, and a PNG in base64 for shapes that `imshow` accepts."""
     from py_tensor.display import mime
 
     return mime.chosen(mime.of_tensor(x), include, exclude)
@@ -324,23 +324,23 @@ install("_repr_mimebundle_", _repr_mimebundle)
 
 
 def _finish(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that waits by blocking, and so never suspends."""
+    """Return the result of a coroutine that blocks where it waits, so that it never suspends."""
     try:
         work.send(None)
     except StopIteration as end:
         return cast("T", end.value)
     work.close()
-    raise WaitError("display: the host's screen suspended where it was to block")
+    raise WaitError("display: the host's screen suspended instead of blocking")
 
 
 class _Content:
-    """What a display shows: a value, and how it becomes a bundle or text."""
+    """The content of a display: a value, and its conversion to a bundle or to text."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
     def must_wait(self) -> bool:
-        """Whether showing it waits for a GPU."""
+        """Return whether showing the value waits for a GPU."""
         return isinstance(self.value, Tensor) and self.value.device is GPU_DEVICE
 
     async def text(self, blocking: bool) -> str:
@@ -349,41 +349,41 @@ class _Content:
         return repr(self.value)
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
-        """The bundle, and what goes with it to `Screen.post`."""
+        """Return the bundle and the `beside` argument of `Screen.post`."""
         return await screen.present(self.value, blocking), self.value
 
     def mimes(self) -> dict[str, str]:
-        """What notebooks show, by MIME type."""
+        """Return the forms that notebooks show, by MIME type."""
         from py_tensor.display import mime
 
         return mime.of_object(self.value)
 
 
 class Widget:
-    """What has a content of its own when it is displayed.
+    """Base class of objects that make their own bundle.
 
     Attributes
     ----------
     shown_as : int
-        The number of the display that showed it last; 0 before.
+        The number of the display that showed the widget last; 0 if there was none.
     """
 
     shown_as = 0
 
     def bundle(self) -> Bundle:
-        """What a screen shows."""
+        """Return the bundle that a screen shows."""
         raise NotImplementedError
 
 
 class _Widget(_Content):
-    """A widget: its own bundle, or its repr where there is no screen."""
+    """A widget: its own bundle, or its repr if there is no screen."""
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
         return self.value.bundle(), None
 
 
 class _Image(_Content):
-    """A tensor through `pictures.picture`, and what explains it."""
+    """A tensor drawn by `pictures.picture`, with title, axes and colour bar."""
 
     def __init__(self, op: str, value: Any, options: Options) -> None:
         x = drawable(value, op)
@@ -394,7 +394,7 @@ class _Image(_Content):
 
     async def bundle(self, screen: Screen, blocking: bool) -> tuple[Bundle, Any]:
         made = picture(self.value, self._options, premultiplied=can_paint(self.value))
-        figure = await self._figure(blocking)  # before there are pixels that would have to be freed
+        figure = await self._figure(blocking)  # before the pixels: an error would leak a bitmap
         label = f"Image of a tensor of shape {self.value.shape}"
         if self._has_values:
             label += f" in {self._options.cmap} colours"
@@ -428,10 +428,10 @@ class _Image(_Content):
         return mimes | {"image/svg+xml": svg_of_image(mimes["image/png"], size, figure)}
 
     async def _figure(self, blocking: bool) -> Bundle | None:
-        """What is drawn around the picture; the range of its values is read, where it is shown."""
+        """Return what is drawn around the picture; the range of values is read for a colour bar."""
         o = self._options
         has_bar = o.colorbar and self._has_values
-        has_axes = bool(o.xlabel or o.ylabel or o.extent) or has_bar
+        has_axes = bool(o.xlabel or o.ylabel or o.extent) or o.colorbar
         if not (has_axes or o.title):
             return None
         ends = [0.0, 0.0]
@@ -443,7 +443,10 @@ class _Image(_Content):
 def figure_facts(
     o: ImageOptions, x: Tensor, ends: Sequence[float], has_axes: bool, of: Bundle | None = None
 ) -> Bundle:
-    """What is drawn around a picture; `ends` are the least and the largest of its finite values."""
+    """Return the title, axes and colour bar of a picture.
+
+    `ends` are the smallest and the largest finite value of x.
+    """
     bar = (
         colours(o.cmap, o.vmin, o.vmax, ends[0], ends[1])
         if o.colorbar and not is_colour(x)
@@ -464,14 +467,14 @@ def figure_facts(
 
 
 class ChartContent(_Content):
-    """A chart, which is drawn once: what is added to it later needs its numbers alone.
+    """A chart, computed once; a sum of charts uses the computed values.
 
     Parameters
     ----------
     draw
-        Gives the chart as JSON-able values.
+        Returns the chart as JSON values; the argument is `blocking`.
     waits
-        Whether that waits for a GPU.
+        Returns whether `draw` waits for a GPU.
     """
 
     def __init__(
@@ -494,10 +497,10 @@ class ChartContent(_Content):
         return await self.drawn(blocking), None
 
     async def drawn(self, blocking: bool) -> Bundle:
-        """The chart as JSON-able values."""
+        """Return the chart as JSON values."""
         if self._drawn is None:
             self._drawn = await self._draw(blocking)
-            del self._draw, self._waits  # and with them the tensors
+            del self._draw, self._waits  # frees the tensors that they refer to
         return self._drawn
 
     def mimes(self) -> dict[str, str]:
@@ -517,17 +520,17 @@ class ChartContent(_Content):
 
 
 def _refuse(value: Any, kept: Options, given: Options) -> _Content:
-    """How a sum of charts shows a value."""
+    """Raise TypeError for an update of a sum of charts."""
     raise TypeError("update: a sum of charts cannot be updated; draw its charts again")
 
 
 def _image(value: Any, kept: Options, given: Options) -> _Content:
-    """How `imshow` shows a value."""
+    """Make the content of `imshow`."""
     return _Image("imshow", value, kept | given)
 
 
 def _any(value: Any, kept: Options, given: Options) -> _Content:
-    """How `display` shows a value: what can be a picture as one, to which alone options apply."""
+    """Make the content of `display`; only tensors with the shape of a picture take options."""
     if isinstance(value, Tensor) and is_picturable(value):
         return _Image("display", value, kept | given)
     if given:
@@ -572,7 +575,7 @@ def imshow(
     scale
         CSS pixels per element; by default small images are enlarged.
     colorbar : bool
-        Whether to draw a colour bar and axes for values; False shows only the image.
+        Whether to draw axes, and a colour bar for values; False shows only the image.
     title, xlabel, ylabel : str
         The title of the image and the labels of its axes.
     extent : (left, right, bottom, top), optional
@@ -601,8 +604,8 @@ def imshow(
 def display(value: Any, **options: Any) -> Display:
     """Show any object, and return a handle that can replace it.
 
-    A tensor of shape (H, W), (H, W, 3) or (H, W, 4) is shown like `imshow`, with the same options,
-    but without a colour bar and axes unless an option asks for them; any other object is shown like
+    A tensor of shape (H, W), (H, W, 3) or (H, W, 4) is shown as by `imshow`, with the same options,
+    but without a colour bar and axes unless an option requests them. Any other object is shown like
     a result in the console.
 
     Returns

@@ -41,8 +41,8 @@ def cast(np: Any, x: Array, dtype: str) -> Array:
     """Convert with the same results as `shaders/lib/convert.wgsl`.
 
     In NumPy, converting a float outside the integer's range depends on the processor. Here and on
-    the GPU the results are those of x86-64: int32 and int64 get their least value, uint32 wraps
-    through int64, as does uint64 below 2^63, and integers of 8 and 16 bits wrap through int32.
+    the GPU the results are those of x86-64: int32 and int64 get their minimum, uint32 wraps through
+    int64, as does uint64 below 2^63, and integers of 8 and 16 bits wrap through int32.
     """
     if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
         x = x.real
@@ -67,7 +67,7 @@ def cast(np: Any, x: Array, dtype: str) -> Array:
 
 
 def moved(np: Any, x: Array, layout: Layout) -> Array:
-    """A read-only view of `x` by a map to its flat indices."""
+    """Return a read-only view of `x`, given a map to its flat indices."""
     if not layout.size:
         return np.empty(layout.shape, x.dtype)
     view = _by_layout(np, np.ascontiguousarray(x), layout)
@@ -76,66 +76,121 @@ def moved(np: Any, x: Array, layout: Layout) -> Array:
 
 
 def broadcast_for_product(np: Any, x: Array, layout: Layout) -> Array:
-    """`moved` for an operand of `contracted`.
+    """Return `moved` for an operand of `contracted`.
 
-    A view with more bytes than NumPy can address, as in 32 bits those of the product of two
-    matrices of 1000 x 1000, has length 1 along the axes on which it is broadcast.
+    If the view would have more bytes than NumPy can address, it has length 1 along its broadcast
+    axes. On a 32-bit platform, the product of two 1000 x 1000 matrices is such a case.
     """
     if layout.size * x.itemsize > ADDRESSABLE:
-        still = (n if s else 1 for n, s in zip(layout.shape, layout.strides, strict=True))
-        layout = Layout(tuple(still), layout.strides, layout.offset)
+        shape = (n if s else 1 for n, s in zip(layout.shape, layout.strides, strict=True))
+        layout = Layout(tuple(shape), layout.strides, layout.offset)
     return moved(np, x, layout)
 
 
 def assigned(np: Any, whole: Array, value: Array, layout: Layout, *, copy: bool) -> Array:
-    """`whole` with a value assigned to the elements that a layout selects."""
+    """Return `whole` with a value assigned to the elements that a layout selects."""
     written = np.array(whole, order="C") if copy else whole
     _by_layout(np, written, layout)[...] = value
     return written
 
 
 def _by_layout(np: Any, x: Array, layout: Layout) -> Array:
-    """A view of a contiguous array, by a map to its flat indices."""
+    """Return a view of a contiguous array, given a map to its flat indices."""
     size = x.itemsize
     strides = tuple([size * s for s in layout.strides])
     return np.ndarray(layout.shape, x.dtype, x, size * layout.offset, strides)
 
 
-def places(
+def gathered(
     run: Run, x: Array, indices: tuple[Array, ...], axes: tuple[int, ...], at: int, op: str
-) -> tuple[tuple[Array, ...], Array]:
-    """Return a NumPy index into `indexable(x)`, clipped, and a mask of what is in range."""
-    np = run.np
-    found: list[Array] = [None] * x.ndim
-    inside = np.ones(indices[0].shape, bool)
-    for axis, given in zip(axes, indices, strict=True):
+) -> Array:
+    """Return the elements of `x` that indices select along some axes; see `Gather`."""
+    np, shape = run.np, indices[0].shape
+    places, _ = _resolved(run, x, indices, axes, op)
+    if not _same_for_other_axes(x, places, axes, at):
+        found = _with_other_axes(np, x, places, axes, at, len(shape))
+        key = tuple([np.broadcast_to(place, shape) for place in found])
+        if len(key) > _MAX_INDICES:
+            key = (key[0] * x.shape[1] + key[1], *key[2:])
+            x = x.reshape(-1, *x.shape[2:])
+        return np.ascontiguousarray(x[key])
+    varying = slice(at, len(shape) - x.ndim + at + len(axes))
+    key = [np.broadcast_to(place.reshape(place.shape[varying]), shape[varying]) for place in places]
+    if len(key) == 1 and x.flags.c_contiguous:  # of other layouts, NumPy copies the whole array
+        return np.take(x, key[0], at, mode="clip")  # skips another check of the indices
+    return np.ascontiguousarray(x[(slice(None),) * at + tuple(key)])
+
+
+def scattered(
+    run: Run,
+    base: Array,
+    values: Array,
+    indices: tuple[Array, ...],
+    axes: tuple[int, ...],
+    at: int,
+    op: str,
+    mode: str,
+) -> Array:
+    """Return `base` with values written or combined at the indices, in order; see `Scatter`."""
+    np, shape = run.np, indices[0].shape
+    places, inside = _resolved(run, base, indices, axes, op)
+    is_kept = run.overwrite and base.flags.c_contiguous  # otherwise a reshape copies
+    result = base if is_kept else np.array(base, order="C")
+    before, behind = 1, 1
+    if mode == "set" and _same_for_other_axes(base, places, axes, at):
+        after = at + len(axes)
+        before, behind = math.prod(base.shape[:at]), math.prod(base.shape[after:])
+        varying = slice(at, len(shape) - base.ndim + after)
+        places = [place.reshape(place.shape[varying]) for place in places]
+        inside = None if inside is None else inside.reshape(inside.shape[varying])
+        shape, sizes = shape[varying], base.shape[at:after]
+    else:
+        places = _with_other_axes(np, base, places, axes, at, len(shape))
+        sizes = base.shape
+    place = places[0]
+    for n, other in zip(sizes[1:], places[1:], strict=True):
+        place = place * n + other
+    place = np.broadcast_to(place, shape).reshape(-1)
+    values = values.reshape(before, place.size, behind)
+    if inside is not None:
+        inside = np.broadcast_to(inside, shape).reshape(-1)
+        place, values = place[inside], values[:, inside]
+    target = result.reshape(before, math.prod(sizes), behind)
+    if before == behind == 1:  # NumPy is much faster with a single index
+        target, values, key = target.reshape(-1), values.reshape(-1), place
+    else:
+        key = slice(None), place
+    if mode == "set":
+        target[key] = values
+    else:
+        combine = {"min": np.minimum, "max": np.maximum}.get(mode, np.add)
+        combine.at(target, key, values)
+    return result
+
+
+def _resolved(
+    run: Run, x: Array, indices: tuple[Array, ...], axes: tuple[int, ...], op: str
+) -> tuple[list[Array], Array | None]:
+    """Return nonnegative, clipped indices, and a mask of those in range (None if all are).
+
+    Both have length 1 along the axes on which the given indices are broadcast.
+    """
+    np, inside = run.np, None
+    places: list[Array] = []
+    for axis, index in zip(axes, indices, strict=True):
         n = x.shape[axis]
-        place = from_the_end(np, given.astype(np.int64), n)
-        good = (place >= 0) & (place < n)
-        if not good.all():
+        varying = tuple([slice(None) if s else slice(1) for s in index.strides])
+        given = index[varying].astype(np.int64, copy=False)
+        lowest, highest = (given.min(), given.max()) if given.size else (0, 0)
+        place = from_the_end(np, given, n) if lowest < 0 else given
+        if not -n <= lowest <= highest < n:
+            good = (place >= 0) & (place < n)
             if op:
                 run.note(op, axis, x.shape, int(given[~good].reshape(-1)[0]))
             place = np.clip(place, 0, n - 1)
-            inside &= good
-        found[axis] = place
-    rest = [axis for axis in range(x.ndim) if axis not in axes]
-    behind = indices[0].ndim - (len(rest) - at)
-    dims = [*range(at), *range(behind, indices[0].ndim)]
-    for axis, dim in zip(rest, dims, strict=True):
-        shape = [-1 if d == dim else 1 for d in range(indices[0].ndim)]
-        found[axis] = np.arange(x.shape[axis]).reshape(shape)
-    if len(found) > _MOST_INDICES:
-        found[:2] = [found[0] * x.shape[1] + found[1]]
-    return tuple(found), inside
-
-
-ADDRESSABLE = sys.maxsize  # bytes of an array
-_MOST_INDICES = 63  # NumPy's limit for an index; arrays may have up to 64 axes
-
-
-def indexable(x: Array) -> Array:
-    """An array of up to 63 axes with the same elements; a view if `x` is in C order."""
-    return x.reshape(-1, *x.shape[2:]) if x.ndim > _MOST_INDICES else x
+            inside = good if inside is None else inside & good
+        places.append(place.astype(np.intp, copy=False))
+    return places, inside
 
 
 def from_the_end(np: Any, given: Array, n: int) -> Array:
@@ -143,53 +198,91 @@ def from_the_end(np: Any, given: Array, n: int) -> Array:
     return np.where(given < 0, given + n, given)
 
 
-def scattered(
-    np: Any,
-    base: Array,
-    where: tuple[Array, ...],
-    inside: Array,
-    values: Array,
-    mode: str,
-    *,
-    copy: bool,
-) -> Array:
-    """`base` with values written or combined at the positions in range, in their order."""
-    result = np.array(base, order="C") if copy or base.ndim > _MOST_INDICES else base
-    chosen = tuple(np.broadcast_to(place, inside.shape)[inside] for place in where)
-    values = np.broadcast_to(values, inside.shape)[inside]
-    if mode == "set":
-        indexable(result)[chosen] = values
-    else:
-        combine = {"min": np.minimum, "max": np.maximum}.get(mode, np.add)
-        combine.at(indexable(result), chosen, values)
-    return result
+def _same_for_other_axes(x: Array, places: list[Array], axes: tuple[int, ...], at: int) -> bool:
+    """Return whether adjacent axes are indexed in place, in the same way along all other axes."""
+    k, others = len(axes), x.ndim - len(axes)
+    if axes != tuple(range(at, at + k)):
+        return False
+    ndim = places[0].ndim
+    rest = [*range(at), *range(ndim - (others - at), ndim)]
+    return all(place.shape[dim] == 1 for place in places for dim in rest)
+
+
+def _with_other_axes(
+    np: Any, x: Array, places: list[Array], axes: tuple[int, ...], at: int, ndim: int
+) -> list[Array]:
+    """Return an index for each axis of `x`: those given, and the whole range for the others."""
+    found: list[Array] = [None] * x.ndim
+    for axis, place in zip(axes, places, strict=True):
+        found[axis] = place
+    rest = [axis for axis in range(x.ndim) if axis not in axes]
+    dims = [*range(at), *range(ndim - (len(rest) - at), ndim)]
+    for axis, dim in zip(rest, dims, strict=True):
+        shape = [-1 if d == dim else 1 for d in range(ndim)]
+        found[axis] = np.arange(x.shape[axis]).reshape(shape)
+    return found
+
+
+ADDRESSABLE = sys.maxsize  # bytes of an array
+_MAX_INDICES = 63  # NumPy's limit for an index; arrays may have up to 64 axes
 
 
 def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> Array:
     """Sort the elements along an axis, stably, or return their positions.
 
-    Descending order is that of the reversed array, reversed. The array is sorted with three axes,
-    because NumPy only sorts arrays of up to 32.
+    NaN is the largest element, and -0 equals 0. The array is reshaped to three axes, because NumPy
+    does not sort arrays of more than 32.
     """
     n = x.shape[axis]
     before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis:][1:])
     rows = x.reshape(before, n, behind)
-    if not descending and not indices:
-        return np.sort(rows, axis=1, kind="stable").reshape(x.shape)
-    order = np.argsort(np.flip(rows, 1) if descending else rows, axis=1, kind="stable")
-    order = n - 1 - np.flip(order, 1) if descending else order
+    if not indices and not _has_equal_zeros(np, rows):
+        # Equal elements are identical. NumPy's stable sort is the fastest only for small integers.
+        found = np.sort(rows, axis=1, kind="stable" if x.itemsize < 4 else None)
+        return (np.flip(found, 1) if descending else found).reshape(x.shape)
+    if x.itemsize == 4:
+        order = _by_packed_keys(np, rows, descending)
+    else:
+        order = np.argsort(np.flip(rows, 1) if descending else rows, axis=1, kind="stable")
+        order = n - 1 - np.flip(order, 1) if descending else order
     found = order.astype(np.int32) if indices else np.take_along_axis(rows, order, 1)
     return found.reshape(x.shape)
 
 
-def contracted(np: Any, a: Array, b: Array, shape: Shape, axes: tuple[int, ...]) -> Array:
-    """The sum of a * b over `axes`, kept as length 1, computed by a matrix product.
+def _has_equal_zeros(np: Any, x: Array) -> bool:
+    """Return whether `x` contains -0, which equals 0 but has other bits."""
+    if x.dtype.kind not in "fc":
+        return False
+    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+    return any(((part == 0) & np.signbit(part)).any() for part in parts)
 
-    Axes along which an operand is broadcast (stride 0) determine its matrix; they may have length 1
-    in place of that in `shape`.
+
+def _by_packed_keys(np: Any, rows: Array, descending: bool) -> Array:
+    """Return the stable order along axis 1 of float32, int32 or uint32.
+
+    NumPy sorts 64-bit integers several times as fast as it finds a stable order. The upper half of
+    each integer orders the elements, and the lower half is the position.
     """
-    still = tuple([not s for s in a.strides]), tuple([not s for s in b.strides])
-    product = _product_of(shape, *still, axes)
+    if rows.dtype.kind == "f":
+        bits = (rows + 0).view(np.uint32)  # the sum turns -0 into 0
+        keys = np.where(bits >> 31, ~bits, bits | 0x80000000)
+        keys[np.isnan(rows)] = 0xFFFFFFFF
+    else:
+        keys = rows.view(np.uint32) ^ (0x80000000 if rows.dtype.kind == "i" else 0)
+    positions = np.arange(rows.shape[1], dtype=np.uint64)[:, None]
+    packed = (~keys if descending else keys).astype(np.uint64) << np.uint64(32) | positions
+    packed.sort(axis=1)
+    return (packed & np.uint64(0xFFFFFFFF)).astype(np.intp)
+
+
+def contracted(np: Any, a: Array, b: Array, shape: Shape, axes: tuple[int, ...]) -> Array:
+    """Return the sum of a * b over `axes`, kept as length 1, computed by a matrix product.
+
+    The axes along which an operand is broadcast (stride 0) determine its matrix. The operand may
+    have length 1 along them instead of the length in `shape`.
+    """
+    fixed = tuple([not s for s in a.strides]), tuple([not s for s in b.strides])
+    product = _product_of(shape, *fixed, axes)
     left, right = (
         _part(np, x, parts, shape).transpose(order).reshape(matrix)
         for x, (parts, order, matrix) in ((a, product.left), (b, product.right))
@@ -199,7 +292,7 @@ def contracted(np: Any, a: Array, b: Array, shape: Shape, axes: tuple[int, ...])
 
 
 def _part(np: Any, x: Array, parts: tuple[slice, ...], shape: Shape) -> Array:
-    """A part of an operand of this shape, some axes of which may have length 1."""
+    """Return a part of an operand of this shape, some axes of which may have length 1."""
     found = x[parts]
     if x.shape == shape:
         return found
@@ -230,20 +323,20 @@ class _Product:
 
 @lru_cache(1 << 10)
 def _product_of(
-    shape: Shape, a_still: tuple[bool, ...], b_still: tuple[bool, ...], axes: tuple[int, ...]
+    shape: Shape, a_fixed: tuple[bool, ...], b_fixed: tuple[bool, ...], axes: tuple[int, ...]
 ) -> _Product:
-    """The product for two operands of one shape, given the axes along which each is broadcast."""
+    """Return the product for two operands of one shape, given their broadcast axes."""
     dims = range(len(shape))
     kept = [d for d in dims if d not in axes]
-    a_only = [d for d in kept if b_still[d] and not a_still[d]]
-    b_only = [d for d in kept if a_still[d] and not b_still[d]]
+    a_only = [d for d in kept if b_fixed[d] and not a_fixed[d]]
+    b_only = [d for d in kept if a_fixed[d] and not b_fixed[d]]
     both = [d for d in kept if d not in a_only and d not in b_only]
 
     def matrix(
         left_out: list[int], *groups: list[int]
     ) -> tuple[tuple[slice, ...], list[int], list[int]]:
         order = [*both, *(d for group in groups for d in group)]
-        batch = [both] if len(shape) > _MOST_INDICES - 2 else [[d] for d in both]
+        batch = [both] if len(shape) > _MAX_INDICES - 2 else [[d] for d in both]
         return (
             tuple(slice(0, 1) if d in left_out else slice(None) for d in dims),
             [*order, *(d for d in dims if d not in order)],

@@ -17,7 +17,7 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
 
 EMPTY = object()  # the storage of a node without elements
 LEAF = Op("leaf", vjp=NOT_DIFFERENTIABLE)
-RECIPES = 4096  # most recipes of a function
+RECIPES = 4096  # recipes of a function; a full table is cleared
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -65,7 +65,7 @@ _tables: list[Recipes[Any, Any]] = []
 def tracing(hook: Hook) -> Generator[None]:
     """Use `hook` in place of `Node` to make each node that an op records.
 
-    No recipes are cached meanwhile, so that functions called again still go through the hook.
+    No recipes are cached while it is in use, so that repeated calls still go through the hook.
     """
     global _make
     before, _make = _make, hook
@@ -77,7 +77,7 @@ def tracing(hook: Hook) -> Generator[None]:
 
 
 def forget() -> None:
-    """Drop all recipes and inferred metas, for a change of what they follow from."""
+    """Drop all recipes and inferred metas, because their preconditions change."""
     _inferred.clear()
     _forget_recipes()
 
@@ -132,19 +132,19 @@ def leaf(meta: Meta, storage: Any) -> Node:
 
 
 def leaf_key(meta: Meta) -> int:
-    """The structural key of a leaf; it depends on the meta only."""
+    """Return the structural key of a leaf; it depends on the meta only."""
     if not meta.leaf_key:
         meta.leaf_key = key_of(LEAF, None, meta)
     return meta.leaf_key
 
 
 def step(op: Op, meta: Meta, attrs: Any = None) -> Step:
-    """The step that applies an op to an operand of this meta."""
+    """Return the step that applies an op to an operand of this meta."""
     return op, attrs, *_result(op, (meta,), attrs)
 
 
 def steps(meta: Meta, *applied: tuple[Op, Any]) -> tuple[Step, ...]:
-    """The steps that apply ops with their attributes in sequence."""
+    """Return the steps that apply ops with their attributes in sequence."""
     found: list[Step] = []
     for op, attrs in applied:
         found.append(step(op, meta, attrs))

@@ -10,7 +10,7 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 
 @cache
 def bits(source: DType, target: DType) -> Elementwise:
-    """The op that reinterprets one dtype as another of the same size.
+    """Return the op that reinterprets one dtype as another of the same size.
 
     As bool, any nonzero byte is True.
     """
@@ -26,7 +26,7 @@ def bits(source: DType, target: DType) -> Elementwise:
 
 
 def _wgsl(source: DType, target: DType) -> str:
-    """WGSL for values as kernels hold them: small integers as i32, float16 as f32."""
+    """Return WGSL for values as kernels hold them: small integers as i32, float16 as f32."""
     if target is bool_:
         return "{0} != 0"
     if source is bool_:

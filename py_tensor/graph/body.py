@@ -35,15 +35,15 @@ class Access:
     offset: int
 
     def moved(self, dim: int, start: int) -> Access:
-        """The same addresses where dimension `dim` counts from `start`."""
+        """Return the same addresses where dimension `dim` counts from `start`."""
         return Access(self.strides, self.offset + start * self.strides[dim])
 
     def footprint(self, extents: tuple[int, ...]) -> int:
-        """The largest possible number of distinct addresses over these extents."""
+        """Return the largest possible number of distinct addresses over these extents."""
         return size_of(tuple(n for n, s in zip(extents, self.strides, strict=True) if s))
 
     def permuted(self, order: Sequence[int]) -> Access:
-        """The same addresses over the dimensions in another order."""
+        """Return the same addresses over the dimensions in another order."""
         return Access(tuple(self.strides[d] for d in order), self.offset)
 
 
@@ -163,7 +163,7 @@ class Mask(Source):
     dtype = bool_
 
     def moved(self, dim: int, start: int) -> Mask:
-        """The same mask where dimension `dim` counts from `start`."""
+        """Return the same mask where dimension `dim` counts from `start`."""
         return Mask(
             tuple(
                 (d, max(0, low - start), max(0, high - start)) if d == dim else (d, low, high)
@@ -213,7 +213,7 @@ class Apply:
         return self.args
 
     def renumbered(self, values: Mapping[int, int]) -> Apply:
-        """The instruction with each operand n replaced by values[n]."""
+        """Return the instruction with each operand n replaced by values[n]."""
         return Apply(self.op, self.dtype, tuple(values[a] for a in self.args))
 
 
@@ -296,7 +296,7 @@ class Body:
         return 1 + sum(i.op.cost if isinstance(i, Apply) else 1 for i in self.instructions)
 
     def moved(self, dim: int, start: int) -> Body:
-        """The same code where dimension `dim` counts from `start`."""
+        """Return the same code where dimension `dim` counts from `start`."""
 
         def move(x: Instruction) -> Instruction:
             if isinstance(x, Mask):
@@ -309,7 +309,7 @@ class Body:
         return Body([move(x) for x in self.instructions])
 
     def with_slots(self, number: Callable[[int], int]) -> Body:
-        """The same code for nodes in other, distinct slots."""
+        """Return the same code for nodes in other, distinct slots."""
         # Not `add`: values keep their numbers.
         return Body([_in_slot(x, number) for x in self.instructions], noted=self.noted)
 
@@ -321,7 +321,7 @@ class Body:
         return [i for i in self.instructions if isinstance(i, Load)]
 
     def slots(self) -> set[int]:
-        """The slots of the nodes whose buffers this code reads."""
+        """Return the slots of the nodes whose buffers this code reads."""
         return {i.slot for i in self.instructions if isinstance(i, Load | Gather)}
 
     def gathers(self) -> list[Gather]:
@@ -342,7 +342,7 @@ class Body:
 
 
 def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:
-    """The instruction for a node in another slot."""
+    """Return the instruction for a node in another slot."""
     match x:
         case Load():
             return Load(number(x.slot), x.dtype, x.access)

@@ -24,13 +24,13 @@ class Arm:
     depth: int
 
 
-MOST_NESTED = 100  # nested arms; WGSL allows 127 nested braces
+MAX_NESTED = 100  # nested arms; WGSL allows 127 nested braces
 Arms = Sequence[Arm | None]
 Box = tuple[tuple[int, int], ...]  # [first, end) along each dimension
 
 
 def arms_of(body: Body, results: Iterable[int]) -> Arms:
-    """The arm of each instruction; empty if no choice is between computed values.
+    """Return the arm of each instruction; empty if no choice is between computed values.
 
     `results` are values used outside the body, as are those that no instruction uses.
     """
@@ -52,7 +52,7 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
             found[n] = None  # an argument, or an index that is always checked
         home = found[n]
         depth = 1 if home is None else home.depth + 1
-        if isinstance(i, Select) and depth <= MOST_NESTED:
+        if isinstance(i, Select) and depth <= MAX_NESTED:
             use(i.mask, home)
             use(i.inside, Arm(n, True, home, depth))
             use(i.outside, Arm(n, False, home, depth))
@@ -69,14 +69,14 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
 
 
 def _within(branches: set[int], arm: Arm | None) -> Arm | None:
-    """The innermost enclosing arm whose choice becomes a branch."""
+    """Return the innermost enclosing arm whose choice becomes a branch."""
     while arm is not None and arm.select not in branches:
         arm = arm.parent
     return arm
 
 
 def _common(a: Arm | None, b: Arm | None) -> Arm | None:
-    """The innermost arm that contains both arms."""
+    """Return the innermost arm that contains both arms."""
     while a is not b:
         if a is None or b is None:
             return None
@@ -88,7 +88,7 @@ def _common(a: Arm | None, b: Arm | None) -> Arm | None:
 
 
 def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
-    """The number of elementwise ops that a body executes over a space, branches considered."""
+    """Return the number of elementwise ops that a body with branches executes over a space."""
     points = size_of(extents)
     arms = arms_of(body, results)
     if not arms:
@@ -97,7 +97,7 @@ def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
     found: dict[Arm | None, tuple[int, Box]] = {None: (points, whole)}
 
     def reach(arm: Arm | None) -> tuple[int, Box]:
-        """The number of points at which an arm is chosen, and a box that contains them."""
+        """Return the number of points at which an arm is chosen, and a box that contains them."""
         if arm is None or arm in found:
             return found[arm]
         around, box = reach(arm.parent)
@@ -113,7 +113,7 @@ def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
 
 
 def _covered(body: Body, mask: int | None, box: Box) -> Box:
-    """The part of a box in which a mask over coordinates of the space holds."""
+    """Return the part of a box in which a mask over coordinates of the space holds."""
     condition = None if mask is None else body.instructions[mask]
     if isinstance(condition, Within):
         return _covered(body, condition.also, box)
@@ -127,7 +127,7 @@ def _covered(body: Body, mask: int | None, box: Box) -> Box:
 
 
 def _part(body: Body, mask: int | None, points: int) -> int:
-    """The points that conditions on computed coordinates leave, if these are uniform."""
+    """Estimate the points at which conditions on uniformly distributed coordinates hold."""
     condition = None if mask is None else body.instructions[mask]
     if not isinstance(condition, Within):
         return points

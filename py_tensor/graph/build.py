@@ -14,7 +14,7 @@ from typing import cast
 
 from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.body import Access, Accumulated, Apply, Body, Gather, Index, Load, copied
-from py_tensor.graph.evaluate import Evaluator, IndexMap, identity, is_window, steps_beside
+from py_tensor.graph.evaluate import Evaluator, IndexMap, identity, is_window, strides_over_result
 from py_tensor.graph.kernel import (
     Contraction,
     Fold,
@@ -29,8 +29,8 @@ from py_tensor.graph.kernel import (
 )
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import (
-    MOST_CHOSEN,
-    MOST_JOINED,
+    MAX_CHOSEN,
+    MAX_JOINED,
     Assign,
     Concat,
     Folding,
@@ -52,10 +52,10 @@ from py_tensor.graph.store import (
 from py_tensor.layout import Layout, canonical_strides
 from py_tensor.shapes import Shape, row_major, size_of
 
-MOST_BESIDE = 16  # stored values using one node that are considered for the same kernel
-MOST_REPEATED = 2  # most operations of all kernels, relative to computing each node once
-MOST_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each loop
-MOST_LEFT = 4  # size of a whole relative to a written part up to which one pass covers both
+MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
+MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
+MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each loop
+MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which one pass covers both
 
 
 def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
@@ -112,7 +112,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
 
 
 def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
-    """Whether kernels do far more operations than computing each node once.
+    """Return whether kernels do far more operations than computing each node once.
 
     If a window is assigned in a pass over the whole, only the window counts, because `assign` has
     decided that this is worthwhile.
@@ -123,23 +123,23 @@ def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
         is_written = isinstance(node.op, Assign) and kernel.over is None
         part = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
         done += part * kernel.operations()
-    return done > MOST_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
+    return done > MAX_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
 
 
 def _is_long(kernel: Kernel) -> bool:
-    """Whether a body is too long because the passes of a loop could not be rerolled."""
+    """Return whether a body is too long because the passes of a loop could not be rerolled."""
     results = {fold.value for fold in kernel.folds()} | {fold.index for fold in kernel.folds()}
     asked = [(kernel.row, [x.value for x in kernel.outputs])]
     asked.append((kernel.spread, [x.value for x in kernel.spread_outputs]))
     asked += [(x, [n for n in results if n is not None]) for s in kernel.stages for x in s.bodies()]
     return any(
-        len(body.instructions) > MOST_WRITTEN and rerolled_length(body, found) > MOST_WRITTEN
+        len(body.instructions) > MAX_WRITTEN and rerolled_length(body, found) > MAX_WRITTEN
         for body, found in asked
     )
 
 
 def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
-    """Whether a pass of a loop other than the last stores something."""
+    """Return whether a pass of a loop other than the last stores something."""
     return any(x.start <= slot < x.stop - x.step for x in loops for slot in kernel.writes())
 
 
@@ -159,7 +159,7 @@ def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kerne
 
 
 def _results_in(body: Body) -> set[int]:
-    """The accumulators that a row body uses."""
+    """Return the accumulators that a row body uses."""
     return {x.number for x in body.instructions if isinstance(x, Accumulated)}
 
 
@@ -283,14 +283,14 @@ class Builder:
     def _map(self, slot: int, node: Node) -> None:
         row = Evaluator(self, self._space(node), root=slot)
         row.demand(slot)
-        for other in self._beside(slot):
+        for other in self._siblings(slot):
             if row.takes(other):
                 row.demand(other)
         value = row.value(slot)
         self._add(row, (), (), [(slot, value), *row.extra], row.access_of_outputs())
 
-    def _beside(self, root: int) -> list[int]:
-        """Other stored values that share inlined nodes with the kernel of `root`."""
+    def _siblings(self, root: int) -> list[int]:
+        """Return other stored values that share inlined nodes with the kernel of `root`."""
         d = self.decisions
         if root in self.apart:
             return []
@@ -304,11 +304,11 @@ class Builder:
             users = self.users.get(inlined, [])
             while users and users[-1] in self.produced:
                 users.pop()
-            found.update(u for u in users[-MOST_BESIDE:] if d.kernel_of(u) == kind)
+            found.update(u for u in users[-MAX_SIBLINGS:] if d.kernel_of(u) == kind)
         return sorted(found - self.produced)
 
     def _space(self, node: Node) -> Shape:
-        """The shape to iterate over: that of the operand where movement of the node begins.
+        """Return the shape to iterate over: that of the operand where movement of the node begins.
 
         The flat indices are the same. Over this shape the movement is an affine map, which it may
         not be over the shape after a reshape.
@@ -326,11 +326,11 @@ class Builder:
     def concat(self, slot: int, node: Node) -> None:
         """Build one kernel, or several that each write some of the operands.
 
-        Several are used if there are many operands, or if a large result has costly operands. They
-        can load and store vectors.
+        Several are used if there are many operands, or if a large result has costly operands. Each
+        of them can load and store vectors.
         """
         if not self.decisions.is_written_by_parts(node) and (
-            node.meta.size <= MOST_CHOSEN
+            node.meta.size <= MAX_CHOSEN
             or not any(self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs)
         ):
             self._map(slot, node)
@@ -366,8 +366,8 @@ class Builder:
             read, inlined = read | sources, inlined | d.inlined[slot]
             if (
                 not groups
-                or elements > MOST_CHOSEN
-                or len(groups[-1]) == MOST_JOINED
+                or elements > MAX_CHOSEN
+                or len(groups[-1]) == MAX_JOINED
                 or len(read) >= self.max_buffers
                 or len(inlined) >= MAX_BODY
             ):
@@ -386,11 +386,11 @@ class Builder:
         whole, value = node.inputs
         layout = Layout(*node.attrs)
         if is_window(layout, whole.meta.shape) and (
-            layout.size * MOST_LEFT >= whole.meta.size or not self._is_overwritable(whole)
+            layout.size * MAX_WHOLE_TO_PART >= whole.meta.size or not self._is_overwritable(whole)
         ):
             written = self.slots[value]
             if (
-                layout.size * MOST_LEFT < whole.meta.size
+                layout.size * MAX_WHOLE_TO_PART < whole.meta.size
                 and self.decisions.is_inline(value)
                 and self.decisions.is_costly(written, layout.size)
             ):  # otherwise the pass over the whole would compute it at every element
@@ -417,7 +417,7 @@ class Builder:
             kernel.over = Whole(base, whole.meta.size)
 
     def _is_overwritable(self, node: Node) -> bool:
-        """Whether the kernel that is the last to read a node may overwrite its elements."""
+        """Return whether the kernel that is the last to read a node may overwrite its elements."""
         slot = self.slots[node]
         return slot in self.overwritable if node.storage is not None else slot not in self.wanted
 
@@ -471,7 +471,7 @@ class Builder:
         whole, units = identity(element.extents), row_major(shape)
         value = element.value(self.slots[values], whole)
         indices = [element.value(self.slots[index], whole) for index in node.inputs[2:]]
-        steps = steps_beside(units, axes, at, len(element.extents))
+        steps = strides_over_result(units, axes, at, len(element.extents))
         access = Access(canonical_strides(steps, element.extents), 0)
         along = tuple(units[a] for a in axes)
         place = element.place(indices, access, shape, axes, along, op, whole, clips=False)
@@ -538,7 +538,7 @@ class Builder:
         return Stage(element.body, tuple(folds))
 
     def _fusable_anchors(self, root: int) -> list[int]:
-        """Reductions over one space whose every consumer lies between them and `root`."""
+        """Return reductions over one space whose every consumer lies between them and `root`."""
         d = self.decisions
         members, found = {root}, set[int]()
         stack = [root]
@@ -570,14 +570,14 @@ class Builder:
         return self._of_one_space(candidates, root)
 
     def _is_used_by(self, slot: int, members: set[int]) -> bool:
-        """Whether no other nodes use the node in `slot`."""
+        """Return whether no other nodes use the node in `slot`."""
         if all(c in members for c in self.decisions.consumers[slot]):
             return True
         self.decisions.notes.setdefault(slot, Reason.SEVERAL)
         return False
 
     def spans(self, slot: int, root: int) -> bool:
-        """Whether the kernel of `root` may compute the node in `slot`, stored or not."""
+        """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
         d = self.decisions
         if slot not in d.stored:
             return True
@@ -591,7 +591,7 @@ class Builder:
         )
 
     def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
-        """The candidates over the space of the first, as long as their buffers fit."""
+        """Return the candidates over the space of the first, as long as their buffers fit."""
         d = self.decisions
         first = self.order[candidates[0]]
         space = first.inputs[0].meta.shape, first.attrs
@@ -621,7 +621,7 @@ class Builder:
         return chosen
 
     def binds(self, root: int, anchors: Collection[int], inside: frozenset[int]) -> int:
-        """The most buffers that a dispatch binds, in a single pass or in one of two passes."""
+        """Return the maximum number of buffers that a dispatch binds, in one pass or in two."""
         around = self.decisions.sources[root].difference(anchors)
         outputs = 1 + sum(a in self.decisions.stored for a in anchors if a != root)
         parts = sum(map(self.parts, anchors))
@@ -630,11 +630,11 @@ class Builder:
         )
 
     def parts(self, slot: int) -> int:
-        """The number of parts of an anchor's accumulator."""
+        """Return the number of parts of an anchor's accumulator."""
         return self.order[slot].op.work_buffers
 
     def heaviest(self, slot: int) -> int | None:
-        """The operand of a node, not stored yet, with the most inlined nodes."""
+        """Return the slot of the operand that has the most inlined nodes and is not stored yet."""
         d = self.decisions
         operands = [self.slots[bottom(operand)] for operand in self.order[slot].inputs]
         inlined = [s for s in operands if s not in d.stored and d.is_inline(self.order[s])]

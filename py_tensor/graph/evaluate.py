@@ -68,7 +68,7 @@ class IndexMap:
     along: tuple[Along, ...] = ()
 
     def pruned(self) -> IndexMap:
-        """The same map without the `along` axes of stride 0, so that equal maps compare equal."""
+        """Return the map without `along` axes of stride 0, so that equal maps compare equal."""
         rank = len(self.strides) - len(self.along)
         if all(self.strides[rank:]):
             return self
@@ -88,7 +88,7 @@ class IndexMap:
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """An axis of this extent; its coordinate is the value of the node in `slot`, seen by `view`."""
+    """An axis; its coordinate is the value of the node in `slot`, seen through `view`."""
 
     slot: int
     view: IndexMap
@@ -118,7 +118,7 @@ class Window:
 
 
 def identity(extents: Shape) -> IndexMap:
-    """The flat index of the space itself."""
+    """Return the flat index of the space itself."""
     return IndexMap(
         canonical_strides(row_major(extents), extents), 0, tuple((0, n) for n in extents)
     )
@@ -144,11 +144,11 @@ class Builder(Protocol):
         ...
 
     def spans(self, slot: int, root: int) -> bool:
-        """Whether the kernel of `root` may compute the node in `slot`."""
+        """Return whether the kernel of `root` may compute the node in `slot`."""
         ...
 
     def parts(self, slot: int) -> int:
-        """The number of parts of an anchor's accumulator."""
+        """Return the number of parts of an anchor's accumulator."""
         ...
 
 
@@ -177,7 +177,7 @@ class Evaluator:
         self._reads = set(builder.decisions.sources[root]) if root is not None else set[int]()
 
     def access_of_outputs(self) -> Access:
-        """Outputs are contiguous: the flat index itself."""
+        """Return the address of outputs: the flat index, because outputs are contiguous."""
         return self._identity.access
 
     def value(self, slot: int, view: IndexMap | None = None) -> int:
@@ -199,7 +199,7 @@ class Evaluator:
                 if missing:  # leaves, and indices recorded after what they select
                     stack += reversed(missing)
                     continue
-                del self._steps[at]  # `make` refers to this object, which is a cycle
+                del self._steps[at]  # breaks a cycle: `make` refers to this object
                 self._values[at] = made = make([self._values[need] for need in needs])
                 self._note_output(at, made)
         return self._values[root]
@@ -221,7 +221,7 @@ class Evaluator:
             self.extra.append((slot, value))
 
     def _step(self, slot: int, view: IndexMap) -> tuple[list[Key], Make]:
-        """The values that a value needs, and the function that makes it from these."""
+        """Return the values that a value needs, and the function that makes it from these."""
         node = self.builder.order[slot]
         if slot in self.given and view == self._identity:
             self.used.add(slot)
@@ -234,7 +234,7 @@ class Evaluator:
         return _STEPS[type(node.op)](self, slot, node, view)
 
     def _is_load(self, slot: int, node: Node, view: IndexMap) -> bool:
-        """Whether the value is read from a buffer rather than computed here."""
+        """Return whether the value is read from a buffer rather than computed here."""
         if node.storage is not None:
             return True
         if slot == self.root:
@@ -252,11 +252,11 @@ class Evaluator:
         return False
 
     def takes(self, slot: int) -> bool:
-        """Whether a stored node can be one more output of this kernel."""
+        """Return whether a stored node can be one more output of this kernel."""
         return self._reads_with(slot) is not None
 
     def _reads_with(self, slot: int) -> set[int] | None:
-        """The slots that the kernel reads if it also stores the node in `slot`.
+        """Return the slots that the kernel reads if it also stores the node in `slot`.
 
         None if it cannot compute the node or has no room for it.
         """
@@ -274,14 +274,14 @@ class Evaluator:
         return None if count > b.max_buffers or self._written() > 2 * MAX_BODY else reads
 
     def _written(self) -> int:
-        """The number of values so far, counting one pass of each rerolled loop."""
+        """Return the number of values so far, counting one pass of each rerolled loop."""
         folded = self.builder.decisions.folded
         if not folded:
             return len(self._values) + len(self._steps)
         return len({folded.get(slot, slot) for slot, _ in (*self._values, *self._steps)})
 
     def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """Load movement that is not affine seen from here; another kernel writes it out."""
+        """Load the result of movement that is not affine here; another kernel stores it."""
         self.builder.decisions.notes.setdefault(slot, Reason.VIEW)
         return self._load(slot, node, view)
 
@@ -298,13 +298,13 @@ class Evaluator:
         return [*map(_index, view.along)], make
 
     def _address(self, view: IndexMap, indices: list[int]) -> int:
-        """The flat index, with the coordinates along some axes given by values."""
+        """Return the flat index, with the coordinates along some axes given by values."""
         extents = tuple(a.extent for a in view.along)
         strides = view.strides[len(self.extents) :]
         return self.body.add(Place(view.access, tuple(indices), extents, strides, clips=True))
 
     def _composed(self, view: IndexMap, layout: Layout) -> IndexMap | None:
-        """The view of a movement's operand, given the view of its result; None if not affine."""
+        """Return the view of a movement's operand, given that of its result; None if not affine."""
         found = compose(view.strides, view.offset, view.ranges, layout)
         if found is None:
             return None
@@ -329,7 +329,7 @@ class Evaluator:
         )
 
     def moved(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand, seen through the movement's map."""
+        """Return the operand, seen through the movement's map."""
         if is_flat(node):
             return [(self.slots[node.inputs[0]], view)], lambda values: values[0]
         inner = self._composed(view, layout_of(node))
@@ -347,7 +347,7 @@ class Evaluator:
         return needs, lambda values: self.body.add(Apply(op, dtype, tuple(values)))
 
     def unrolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """A reduction of few elements, or of products of them, written out as arithmetic."""
+        """Return a reduction of few elements, or of products of them, written out as arithmetic."""
         axes: tuple[int, ...] = node.attrs
         fold, multiplied = cast("Folding", node.op).folding()
         op = fold.pairwise
@@ -375,7 +375,7 @@ class Evaluator:
         return needs, make
 
     def gather(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand's element at the indices along some axes, and at the point along others."""
+        """Return the operand at indices along some axes, and at the point along the others."""
         axes: tuple[int, ...] = node.attrs[0]
         _, at, op = node.attrs
         split = coordinates(view.strides, view.offset, view.ranges, node.meta.shape)
@@ -389,7 +389,7 @@ class Evaluator:
             source = Operand(self.slots[operand], row_major(shape), 0)
         else:
             source = decisions.buffered[slot][0]
-        steps = steps_beside(source.strides, axes, at, len(node.meta.shape))
+        steps = strides_over_result(source.strides, axes, at, len(node.meta.shape))
         strides = tuple(sum(m * s for m, s in zip(row, steps, strict=True)) for row in matrix)
         strides += tuple(source.strides[a] for a in axes)
         offset = source.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
@@ -422,7 +422,7 @@ class Evaluator:
         *,
         clips: bool,
     ) -> int:
-        """The address of the element that indices select along the axes of a shape.
+        """Return the address of the element that indices select along the axes of a shape.
 
         Indices are not checked where the view is out of range, because their values are arbitrary
         there.
@@ -447,28 +447,28 @@ class Evaluator:
         )
 
     def assigned(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The assigned value inside its window, the original outside."""
+        """Return the assigned value inside its window, the original outside."""
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
-        assert widths is not None, "no part of this kind is written in one pass with the whole"
+        assert widths is not None, "only a window is assigned in one pass over the whole"
         inside = Window(self.slots[value], widths)
         shape = node.meta.shape
         return self._chosen(slot, node, shape, view, [inside], (self.slots[whole], view))
 
     def padded(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand inside its window, the fill value outside."""
+        """Return the operand inside its window, the fill value outside."""
         operand, fill = node.inputs
         inside = Window(self.slots[operand], node.attrs)
         shape = node.meta.shape
         return self._chosen(slot, node, shape, view, [inside], (self.slots[fill], view))
 
     def joined(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand to whose part of the axis the coordinates belong."""
+        """Return the operand whose part of the axis contains the coordinates."""
         windows = self._side_by_side(node.inputs, node.attrs, node.meta.shape)
         return self._chosen(slot, node, node.meta.shape, view, windows)
 
     def part(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
-        """The value of a part of a concatenation: consecutive operands, which fill the space."""
+        """Return the value of consecutive operands of a concatenation, which fill the space."""
         windows = self._side_by_side(operands, node.attrs, self.extents)
         step = self._chosen(slot, node, self.extents, self._identity, windows)
         self._steps[slot, self._identity] = step
@@ -487,7 +487,7 @@ class Evaluator:
         return windows
 
     def rolled(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
-        """The operand at a shifted position, wrapping around at its end."""
+        """Return the operand at a shifted position, wrapping around at its end."""
         operand = self.slots[node.inputs[0]]
         units = row_major(node.meta.shape)
         parts = [
@@ -509,7 +509,7 @@ class Evaluator:
         windows: Sequence[Window],
         outside: Key | None = None,
     ) -> tuple[list[Key], Make]:
-        """The value from the first window of this shape that contains the coordinates.
+        """Return the value from the first window of this shape that contains the coordinates.
 
         `outside` is the value outside all windows; without it, the windows cover the shape.
         """
@@ -548,7 +548,7 @@ class Evaluator:
     def _mask(
         self, ranges: tuple[tuple[int, int, int], ...], view: IndexMap, indices: dict[int, int]
     ) -> int:
-        """Whether coordinates lie in ranges: those of the space, and those given by indices."""
+        """Return whether coordinates are in range: those of the space, and those of indices."""
         rank = len(self.extents)
         nowhere = Access((0,) * rank, 0)
         own = tuple(found for found in ranges if found[0] < rank)
@@ -562,7 +562,7 @@ class Evaluator:
 
 
 def _index(along: Along) -> Key:
-    """The key of the value that is the coordinate."""
+    """Return the key of the value that is the coordinate."""
     return along.slot, along.view
 
 
@@ -587,7 +587,7 @@ _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key
 
 
 def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
-    """The widths before and after a view along each axis of a shape.
+    """Return the widths before and after a view along each axis of a shape.
 
     None unless the view is a window: contiguous ranges in order, except that axes of length 1 may
     be dropped.
@@ -615,14 +615,14 @@ def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
 
 
 def is_window(layout: Layout, shape: Shape) -> bool:
-    """Whether a view of a tensor of this shape is a window of it."""
+    """Return whether a view of a tensor of this shape is a window of it."""
     return window_of(layout, shape) is not None
 
 
-def steps_beside(
+def strides_over_result(
     strides: tuple[int, ...], axes: tuple[int, ...], at: int, rank: int
 ) -> tuple[int, ...]:
-    """The strides of a gather's operand over its result; 0 for the axes of the indices."""
+    """Return the strides of a gather's operand over its result; 0 for the axes of the indices."""
     rest = [s for a, s in enumerate(strides) if a not in axes]
     return (*rest[:at], *(0,) * (rank - len(rest)), *rest[at:])
 
@@ -630,7 +630,7 @@ def steps_beside(
 def _seen(
     view: IndexMap, whole: Shape, window: Window
 ) -> tuple[tuple[tuple[int, int, int], ...], IndexMap] | None:
-    """The ranges of the space inside a window of `whole`, and the view of the inner node there.
+    """Return the ranges of the space inside a window of `whole`, and the inner node's view there.
 
     None if a coordinate that bounds the window depends on several dimensions.
     """
@@ -665,7 +665,7 @@ def _seen(
 
 
 def _solve(step: int, low: int, high: int) -> Range:
-    """The i for which ``low <= step * i < high``."""
+    """Return the i for which ``low <= step * i < high``."""
     if step > 0:
         return -(-low // step), -(-high // step)
     return -((high - 1) // -step), -low // -step + 1

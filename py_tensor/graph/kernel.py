@@ -61,36 +61,36 @@ class Pass:
     ----------
     family : str
         The name for kernels with such a stage; "" if their programs name it.
-    apart : Reason, optional
+    unfused_because : Reason, optional
         Why `graph/row_fusion.py` fuses no other kernel with one that has such a stage.
     """
 
     __slots__ = ()
     family: ClassVar[str] = ""
-    apart: ClassVar[Reason | None] = Reason.ALONG
+    unfused_because: ClassVar[Reason | None] = Reason.PASSES
 
     def bodies(self) -> tuple[Body, ...]:
-        """The code evaluated at each point."""
+        """Return the code evaluated at each point."""
         return ()
 
     def with_bodies(self, change: Callable[[Body], Body]) -> Self:
         return self
 
     def with_slots(self, number: Callable[[int], int]) -> Self | None:
-        """The same pass for nodes in other slots.
+        """Return the same pass for nodes in other slots.
 
         None if a kind of pass does not implement this; its kernels are then lowered each time.
         """
         return None
 
     def structure(self) -> tuple[object, ...]:
-        """A key that is equal for equal passes: all fields, with bodies as instructions."""
+        """Return a key that is equal for equal passes: all fields, with bodies as instructions."""
         names: tuple[str, ...] = cast("Any", self).__match_args__
         fields = (getattr(self, name) for name in names)
         return type(self), *(tuple(x.instructions) if isinstance(x, Body) else x for x in fields)
 
     def loads(self) -> list[Load]:
-        """The loads of the pass outside its bodies."""
+        """Return the loads of the pass outside its bodies."""
         return []
 
     def folds(self) -> tuple[Fold, ...]:
@@ -102,11 +102,11 @@ class Pass:
         return len(self.folds())
 
     def ops(self) -> list[str]:
-        """The names of the ops that it applies to the values of its bodies."""
+        """Return the names of the ops that it applies to the values of its bodies."""
         return [fold.op.name for fold in self.folds()]
 
     def base(self) -> int | None:
-        """The slot whose elements the result keeps where the pass does not write."""
+        """Return the slot whose elements the result keeps where the pass does not write."""
         return None
 
     def reads(self) -> set[int]:
@@ -116,17 +116,18 @@ class Pass:
         return inside if base is None else inside | {base}
 
     def writes(self) -> set[int]:
-        """The slots that the pass itself writes; they are not outputs of the kernel."""
+        """Return the slots that the pass itself writes; they are not outputs of the kernel."""
         return set()
 
     def written(self, points: int) -> int:
-        """The bytes written to those slots."""
+        """Return the bytes written to those slots."""
         return 0
 
     def buffers(self, together: int, faults: int) -> int | None:
-        """The most storage buffers that a dispatch binds; `together` is the kernel's own number.
+        """Return the maximum number of storage buffers that a dispatch of such a pass binds.
 
-        None if only accumulators are passed from one dispatch to the next.
+        None if only accumulators are passed from one dispatch to the next. `together` is what one
+        dispatch of the whole kernel would bind; `faults` is 1 if it records indices out of range.
         """
         return None
 
@@ -151,7 +152,7 @@ class Stage(BodyPass):
     element: Body
     folded: tuple[Fold, ...]
 
-    apart: ClassVar[Reason | None] = None
+    unfused_because: ClassVar[Reason | None] = None
 
     def with_slots(self, number: Callable[[int], int]) -> Self:
         return self.with_bodies(lambda body: body.with_slots(number))
@@ -210,7 +211,7 @@ class Sorted(BodyPass):
         return ["argsort" if self.indices else "sort"]
 
     def buffers(self, together: int, faults: int) -> int:
-        """Passes exchange values and their positions."""
+        """Count the buffers through which passes exchange values and their positions."""
         return max(together + 2, 5)
 
 
@@ -275,7 +276,7 @@ class Contraction(Pass):
     a: Load
     b: Load
 
-    apart: ClassVar[Reason | None] = Reason.PRODUCT
+    unfused_because: ClassVar[Reason | None] = Reason.PRODUCT
 
     def with_slots(self, number: Callable[[int], int]) -> Self:
         a, b = (replace(x, slot=number(x.slot)) for x in (self.a, self.b))
@@ -308,7 +309,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A stored node of which a kernel overwrites a part, and its number of elements."""
+    """A stored node that a kernel overwrites in part, and its number of elements."""
 
     slot: int
     size: int
@@ -351,7 +352,7 @@ class Kernel:
         return len(self.stages) > 1 or bool(self.spread_outputs)
 
     def bodies(self) -> list[Body]:
-        """The bodies that run over the whole space."""
+        """Return the bodies that run over the whole space."""
         return [*(body for stage in self.stages for body in stage.bodies()), self.spread]
 
     def reads(self) -> set[int]:
@@ -363,7 +364,7 @@ class Kernel:
         return outputs.union(*(stage.writes() for stage in self.stages))
 
     def bases(self) -> set[int]:
-        """The slots whose elements results keep where the kernel does not write."""
+        """Return the slots whose elements results keep where the kernel does not write."""
         found = {base for stage in self.stages if (base := stage.base()) is not None}
         return found if self.over is None else found | {self.over.slot}
 
@@ -408,7 +409,7 @@ class Kernel:
         )
 
     def structure(self) -> tuple[object, ...]:
-        """A key that is equal for equal kernels."""
+        """Return a key that is equal for equal kernels."""
         return (
             self.kept,
             self.reduced,
@@ -423,7 +424,7 @@ class Kernel:
         )
 
     def operations(self) -> int:
-        """The number of elementwise ops and folding steps over all points."""
+        """Return the number of elementwise ops and folding steps over all points."""
         space = self.kept + self.reduced
         done = size_of(space) * sum(stage.operations for stage in self.stages)
         for stage in self.stages:
@@ -447,7 +448,7 @@ class Kernel:
         return any(x.dtype.is_wide for x in (*loads, *self.folds(), *stored))
 
     def traffic(self) -> int:
-        """The bytes read and written, if each byte is moved once."""
+        """Return the bytes read and written, if each byte is moved once."""
         read: dict[int, int] = {}
         whole = self.kept + self.reduced
         spaces = [(body.loads(), whole) for body in self.bodies()]
@@ -466,10 +467,10 @@ class Kernel:
         return sum(read.values()) + written
 
     def buffers(self) -> int:
-        """The most storage buffers that one of its dispatches may bind.
+        """Return the maximum number of storage buffers that one of its dispatches may bind.
 
-        If it takes several passes, they exchange every word of every accumulator through a buffer,
-        unless their stage says otherwise.
+        Between passes, each word of an accumulator has a buffer of its own, unless the stage says
+        otherwise.
         """
         stored = 1 if self.slab else len(self.outputs)
         faults = 1 if self.checks() else 0

@@ -43,7 +43,7 @@ _next_number = count().__next__
 
 
 def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
-    """Return the only Meta of this combination."""
+    """Return the one Meta for this combination."""
     found = _metas.get((shape, dtype, device))
     if found is None:
         if len(_metas) >= _TABLE_LIMIT:
@@ -107,7 +107,7 @@ class Node:
         self.dropped = 0
 
     def over(self, inputs: tuple[Node, ...]) -> Node:
-        """A copy with other operands, for planning only; it is never computed and has no number."""
+        """Return a copy with other operands for planning; it is not computed and has no number."""
         node = Node.__new__(Node)
         node.op, node.inputs, node.attrs = self.op, inputs, self.attrs
         node.meta, node.key, node.storage = self.meta, self.key, None

@@ -32,13 +32,13 @@ from py_tensor.shapes import (
 )
 
 TERMS_PER_VISIT = 8  # terms of a matrix product that take as long as loading and storing an element
-SCATTER_BUFFERS = 4  # of a pass, besides operands: addresses, their order, heads, target
+SCATTER_BUFFERS = 4  # of a pass, besides operands: addresses, order, heads, target
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
-MOST_SCATTERED = 2**32 - 1  # values; their numbers are u32
-MOST_PLACES = 2**31  # positions along an axis that int32 can number
-MOST_CHOSEN = 1 << 16  # elements of a small concatenation
-MOST_JOINED = 16  # operands of a small concatenation that one kernel chooses from
-MOST_JOINED_LARGE = 4  # the same for a larger concatenation
+MAX_SCATTERED = 2**32 - 1  # values; their numbers are u32
+MAX_PLACES = 2**31  # positions along an axis that int32 can number
+MAX_CHOSEN = 1 << 16  # elements of a small concatenation
+MAX_JOINED = 16  # operands of a small concatenation that one kernel chooses from
+MAX_JOINED_LARGE = 4  # the same for a larger concatenation
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
@@ -95,7 +95,7 @@ class Op:
     operands : int or None
         The number of operands; None if it depends on the attributes or the operands.
     work_buffers : int
-        Storage buffers that a pass binds besides what it reads.
+        Storage buffers that a pass binds in addition to those that it reads.
     stored_because : Reason
         Why the operands returned by `buffered` are stored.
     """
@@ -143,7 +143,9 @@ class Op:
                     )
         count = self.operands
         if not metas or (count is not None and len(metas) != count):
-            raise TypeError(f"{self.name}: takes {count or 'some'} operands, not {len(metas)}")
+            wanted = f"{count} operands" if count and count > 1 else "1 operand"
+            wanted = wanted if count else f"at least {wanted}"
+            raise TypeError(f"{self.name}: takes {wanted}, not {len(metas)}")
         shape, dtype = self.shape_and_dtype(metas, attrs)
         return meta_of(shape, dtype, metas[0].device)
 
@@ -152,43 +154,43 @@ class Op:
         return metas[0].shape, metas[0].dtype
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
-        """The operands that are read from a buffer by indices; another kernel must store them."""
+        """Return the operands that are read by indices, so another kernel must store them."""
         return ()
 
     def reads_through(self, node: Node) -> bool:
-        """Whether such an operand may be computed at the indices instead."""
+        """Return whether a `buffered` operand may be computed at the indices instead."""
         return False
 
     def reads_whole(self, node: Node) -> tuple[Node, ...]:
-        """The operands of which every element is used if every element of the node is computed."""
+        """Return the operands that are used whole if the whole result is computed."""
         return node.inputs
 
     def notes_faults(self, node: Node) -> bool:
-        """Whether a kernel records indices out of range for it."""
+        """Return whether the kernel records indices that are out of range."""
         return False
 
     def is_idempotent(self, node: Node) -> bool:
-        """Whether applying it to its own result returns the same result."""
+        """Return whether applying it to its own result returns the same result."""
         return False
 
     def is_written_by_parts(self, node: Node) -> bool:
-        """Whether several kernels each write a part of the node, which is then stored."""
+        """Return whether several kernels each write a part of the node, which is then stored."""
         return False
 
     def places(self, node: Node) -> int:
-        """The number of elements of an operand that one element of the result uses."""
+        """Return the number of elements of an operand that one element of the result uses."""
         return 1
 
     def share(self, node: Node, number: int) -> float:
-        """The fraction of the result's elements that use the operand."""
+        """Return the fraction of the result's elements that use the operand."""
         return 1.0
 
     def work(self, node: Node) -> int:
-        """The number of elements that computing the node visits."""
+        """Return the number of elements that computing the node visits."""
         return node.meta.size
 
     def operations(self, node: Node) -> int:
-        """The number of elementwise ops and folding steps of the node itself."""
+        """Return the number of elementwise ops and folding steps of the node itself."""
         return 0
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
@@ -235,7 +237,7 @@ class Elementwise(Op):
         return _operands_of(self)
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
-        """Operands have one shape and dtype; constants may have the shape ()."""
+        """Raise unless the operands have one shape and dtype; constants may have the shape ()."""
         shape: Shape = ()
         for meta in metas:
             if meta.shape and meta.shape != shape:
@@ -260,7 +262,7 @@ class Elementwise(Op):
         return shape, self.result(dtype)
 
     def result(self, dtype: DType) -> DType:
-        """The dtype of the result for operands of this dtype."""
+        """Return the dtype of the result for operands of this dtype."""
         if self.gives is None or isinstance(self.gives, DType):
             return self.gives or dtype
         return self.gives(dtype)
@@ -307,14 +309,14 @@ class Folding(Op):
         fold.accepts.check_converted(self.name, first.dtype)
         if not first.size and size_of(shape):
             raise ShapeError(f"{self.name}: no elements along axes {attrs} of {first.shape}")
-        if fold.indexed and first.size > MOST_PLACES * size_of(shape):
+        if fold.indexed and first.size > MAX_PLACES * size_of(shape):
             raise ShapeError(
                 f"{self.name}: the index along axes {attrs} of {first.shape} does not fit int32"
             )
         return shape, self.result_dtype or first.dtype
 
     def folding(self) -> tuple[Reduction, Elementwise | None]:
-        """The reduction, and the op that first combines several operands, if any."""
+        """Return the reduction, and the op that first combines several operands, if any."""
         raise NotImplementedError
 
     def work(self, node: Node) -> int:
@@ -404,7 +406,7 @@ class Contract(Folding):
         return self.fold, self.product
 
     def work(self, node: Node) -> int:
-        """Each term counts as a fraction of an element, because few are loaded from memory."""
+        """Count each term as a fraction of an element, because few are loaded from memory."""
         return Folding.work(self, node) // TERMS_PER_VISIT
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
@@ -471,7 +473,7 @@ class Sort(Op):
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         shape, axis = metas[0].shape, attrs[0]
         check_axes(self.name, (axis,), len(shape))
-        if shape[axis] > MOST_PLACES:
+        if shape[axis] > MAX_PLACES:
             raise ShapeError(
                 f"{self.name}: an index along axis {axis} of {shape} does not fit int32"
             )
@@ -484,7 +486,7 @@ class Sort(Op):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Movement(Op):
-    """An op whose every element is an element of the operand, found by an affine map.
+    """An op whose elements are elements of the operand, found by an affine map.
 
     Attributes
     ----------
@@ -492,7 +494,7 @@ class Movement(Op):
         ``layout(attrs, shape)`` returns the map for attributes and the operand's shape.
     check : callable, optional
         ``check(name, shape, attrs)`` raises if the attributes do not fit the operand's shape. It is
-        needed where the map alone would be valid.
+        needed where such attributes would give a valid map.
     """
 
     layout: Callable[[Any, Shape], Layout]
@@ -545,7 +547,7 @@ class Reshape(Movement):
 class View(Movement):
     """A strided view; the attributes are (shape, strides, offset).
 
-    Most views are inferred only once, so no `Layout` is made for that.
+    Most views occur only once, so inference does not make a `Layout`.
     """
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -606,7 +608,7 @@ class Pad(Op):
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         x, fill = metas
         if fill.shape or fill.dtype is not x.dtype:
-            raise DTypeError(f"{self.name}: fills {x.dtype} with one {x.dtype}, not {fill}")
+            raise DTypeError(f"{self.name}: the fill value must be a {x.dtype} scalar, not {fill}")
         if len(attrs) != len(x.shape) or any(w < 0 for pair in attrs for w in pair) or not x.size:
             raise ShapeError(f"{self.name}: widths {attrs} do not fit the shape {x.shape}")
         return tuple(low + n + high for n, (low, high) in zip(x.shape, attrs, strict=True)), x.dtype
@@ -654,9 +656,9 @@ class Concat(Op):
         return None
 
     def is_written_by_parts(self, node: Node) -> bool:
-        """With many operands: a single kernel would load from all of them at each element."""
+        """Return True for many operands: one kernel would load from all of them at each element."""
         count = len(node.inputs)
-        return count > (MOST_JOINED if node.meta.size <= MOST_CHOSEN else MOST_JOINED_LARGE)
+        return count > (MAX_JOINED if node.meta.size <= MAX_CHOSEN else MAX_JOINED_LARGE)
 
     def share(self, node: Node, number: int) -> float:
         return node.inputs[number].meta.size / max(1, node.meta.size)
@@ -743,12 +745,12 @@ class Gather(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         x, *indices = operands
-        return arrays.indexable(x)[arrays.places(run, x, tuple(indices), *node.attrs)[0]]
+        return arrays.gathered(run, x, tuple(indices), *node.attrs)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scatter(Op):
-    """(base, values, i1, ..., ik): `base` with values written where the indices say.
+    """(base, values, i1, ..., ik): `base` with values written at the indices.
 
     Attributes are (axes, at, op, mode, unique). The first three are those of a gather that would
     return `values`. Mode "set" keeps the last of several values for one element. "add", "min" and
@@ -785,15 +787,44 @@ class Scatter(Op):
         base, *rest = metas
         shape = _taken_shape(op, base, tuple(rest[1:]), axes, at)
         _check_value(op, base, rest[0], (shape,))
-        if rest[0].size > MOST_SCATTERED:
+        if rest[0].size > MAX_SCATTERED:
             raise ShapeError(f"{op}: {rest[0].size} values; at most 2**32 - 1 are supported")
         return base.shape, base.dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         base, values, *indices = operands
-        axes, at, op, mode, _ = node.attrs
-        where, inside = arrays.places(run, base, tuple(indices), axes, at, op)
-        return arrays.scattered(run.np, base, where, inside, values, mode, copy=not run.overwrite)
+        return arrays.scattered(run, base, values, tuple(indices), *node.attrs[:4])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CpuOp(Op):
+    """An op that only the device "cpu" computes; for a GPU its function records other ops.
+
+    Attributes
+    ----------
+    result
+        The shape and dtype of the result, from the operands' metas and the attributes.
+    numpy
+        The result, from NumPy, the operands and the attributes.
+    """
+
+    result: Callable[[tuple[Meta, ...], Any], tuple[Shape, DType]] = field(kw_only=True)
+    numpy: Callable[[Any, tuple[Array, ...], Any], Array] = field(kw_only=True)
+
+    barrier: ClassVar[bool] = True
+
+    @property
+    def operands(self) -> None:
+        return None
+
+    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
+        return self.result(metas, attrs)
+
+    def work(self, node: Node) -> int:
+        return max(x.meta.size for x in (node, *node.inputs))
+
+    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
+        return self.numpy(run.np, operands, node.attrs)
 
 
 @lru_cache(1 << 12)
@@ -824,7 +855,7 @@ def _pairwise(fold: Reduction) -> Elementwise | None:
 
 @cache
 def _operands_of(op: Elementwise) -> int:
-    """The number of operands that its WGSL uses."""
+    """Return the number of operands that its WGSL uses."""
     return 1 + max(int(n) for text in op.wgsl.values() for n in re.findall(r"\{(\d+)\}", text))
 
 
@@ -856,7 +887,7 @@ def _check_value(op: str, x: Meta, value: Meta, shapes: tuple[Shape, ...]) -> No
 def _taken_shape(
     op: str, x: Meta, indices: tuple[Meta, ...], axes: tuple[int, ...], at: int
 ) -> Shape:
-    """The shape of what indices select from an operand, which is also that of each index."""
+    """Return the shape of the selected elements, which is also that of each index."""
     check_axes(op, axes, len(x.shape))
     if not axes or len(indices) != len(axes):
         raise ShapeError(f"{op}: {len(indices)} indices do not match the axes {axes}")
@@ -868,7 +899,9 @@ def _taken_shape(
             raise ShapeError(f"{op}: indices must have one shape, not {shape} and {index.shape}")
     behind = len(rest) - at
     if at < 0 or behind < 0 or (*shape[:at], *shape[max(at, len(shape) - behind) :]) != rest:
-        raise ShapeError(f"{op}: indices of shape {shape} for axes {axes} of {x.shape}, from {at}")
+        raise ShapeError(
+            f"{op}: indices of shape {shape} do not match axes {axes} of {x.shape} inserted at {at}"
+        )
     if not x.size and size_of(shape):
         raise IndexError(f"{op}: shape {x.shape} has no elements to take")
     return shape

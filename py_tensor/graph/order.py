@@ -12,7 +12,7 @@ from operator import attrgetter
 from py_tensor.graph.node import Node
 
 PREVIEWED_BYTES = 1 << 26  # tensors up to this size are stored even if only their edges are shown
-PREVIEWED_NODES = 32
+PREVIEWED_NODES = 32  # ops of an expression that is computed again to show its edges
 _number = attrgetter("number")
 _key = attrgetter("key")
 _inputs = attrgetter("inputs")
@@ -33,11 +33,11 @@ class Request:
     overwritable : frozenset of int
         Large leaves that no tensor and no pending node can read after the flush.
     recorded : Node, optional
-        A node that is not part of the flush and about to become pending.
+        A node that is not part of the flush but is about to become pending.
     read : int, optional
         The slot that is read as soon as it is computed.
     checks : set of Node
-        The nodes that check indices and of which every element is computed.
+        The nodes that check indices and are computed whole.
     previews : bool
         Only the edges of large tensors are shown, so these need not be stored.
     last_pass : (int, int), optional
@@ -45,16 +45,16 @@ class Request:
     loops : list, optional
         The loops that `repetition.py` found; None before it has searched.
     varies : bool
-        Constants that are equal in all passes of a loop may differ the next time.
+        Constants that are equal in all passes of a loop may differ in the next flush.
     equal : dict
-        Otherwise, set by planning: slot of a constant -> slot of the equal constant that replaces
-        it.
+        Set by planning, unless `varies`: slot of a constant -> slot of the equal constant that
+        replaces it.
     """
 
     order: list[Node]
     slots: dict[Node, int]
     wanted: set[int]
-    max_bytes: int = 2**62  # of one buffer
+    max_bytes: int = 2**62  # the size limit of a buffer
     live: Sequence[Node] = ()
     overwritable: frozenset[int] = frozenset()
     recorded: Node | None = None
@@ -67,7 +67,7 @@ class Request:
     equal: dict[int, int] = field(default_factory=dict[int, int])
 
     def signature(self) -> tuple[int, ...]:
-        """The key of a request's plan: structure, sharing, and what is stored or overwritable.
+        """Return the key of a request's plan: structure, sharing, stored and overwritable nodes.
 
         The operands of all nodes are concatenated; a node's key implies their number.
         """
@@ -82,7 +82,7 @@ class Request:
 
 
 def is_equal(one: Node, other: Node) -> bool:
-    """Whether two constants have the same value; zeros must have the same sign, NaN never does."""
+    """Return whether two constants are equal, with the same sign of zero; NaN never is."""
     a, b = one.attrs, other.attrs
     if type(a) is complex or type(b) is complex:
         return a == b and repr(a) == repr(b)
@@ -90,12 +90,12 @@ def is_equal(one: Node, other: Node) -> bool:
 
 
 def topological(roots: Iterable[Node]) -> list[Node]:
-    """The pending ancestors of `roots` and the leaves they read, operands first."""
+    """Return the pending ancestors of `roots` and the leaves they read, operands first."""
     return list(_slots(roots))
 
 
 def _slots(roots: Iterable[Node]) -> dict[Node, int]:
-    """The nodes that `topological` returns, with the position of each.
+    """Return the nodes that `topological` returns, with the position of each.
 
     Pending nodes are in the order of recording, so that the passes of a loop are consecutive. A
     leaf precedes its first reader. Apart from sorting, this is linear in nodes and edges.
@@ -142,7 +142,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     slots = _slots(roots)
     order = list(slots)
     wanted: set[int] = set()
-    # A node too large for a buffer is not stored. Its consumers do without or raise an error.
+    # A node too large for a buffer is not stored. Its consumers do without it or raise an error.
     previews = is_preview(order)
     most = min(max_bytes, PREVIEWED_BYTES) if previews else max_bytes
     live = [node for node in order if node.taken > node.dropped and node.storage is None]
@@ -159,7 +159,7 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
 
 
 def computed_whole(request: Request) -> set[Node]:
-    """Return the nodes of a flush of which every element is computed."""
+    """Return the nodes of a flush that are computed whole."""
     whole = {request.order[slot] for slot in request.wanted}
     for node in reversed(request.order):
         if node.storage is None and node in whole:
@@ -168,7 +168,7 @@ def computed_whole(request: Request) -> set[Node]:
 
 
 def is_preview(order: list[Node]) -> bool:
-    """Whether a flush shows the edges of a short expression that needs no whole tensors.
+    """Return whether a flush shows the edges of a short expression that needs no whole tensors.
 
     Large tensors then stay pending, because recomputing the edges is cheaper than storing the
     tensors. The limit on the number of nodes keeps a loop that prints from growing its expression

@@ -1,13 +1,13 @@
 """Packing similar, independent elementwise kernels into one.
 
-A dispatch has a fixed cost of microseconds, which is more than the time of small work. A loop over
-many small tensors therefore runs several steps at a time. This is horizontal fusion (Li et al.,
+A dispatch has a fixed cost of microseconds, which is more than small work takes. A loop over many
+small tensors therefore runs several steps at a time. This is horizontal fusion (Li et al.,
 Automatic Horizontal Fusion for GPU Kernels, 2022) of kernels that only differ in their buffers and
 constants. The number of kernels in a pack depends on what they compute, not on how many there are,
 so that loops of any length share programs.
 
 Results that outlive the flush share one buffer, a slab, which leaves more bindings for operands. A
-slab lives as long as any result in it, so a single result keeps at most `MOST` times its bytes.
+slab lives as long as any result in it, so a single result keeps at most `MAX_PACK` times its bytes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from py_tensor.graph.kernel import Kernel, Output
 from py_tensor.shapes import size_of
 
 SMALL = 1 << 14  # points up to which a kernel's time is mostly its launch
-FEWEST = 8  # similar kernels: with fewer, compiling another program does not pay off
-MOST = 8  # kernels in a pack, and slices of a slab
-MOST_CODE = 96  # instructions of a pack: SwiftShader takes 0.5 s for 4 sinh, minutes for 8
+MIN_SIMILAR = 8  # similar kernels: with fewer, compiling another program does not pay off
+MAX_PACK = 8  # kernels in a pack, and slices of a slab
+MAX_CODE = 96  # instructions of a pack; SwiftShader compiles 4 sinh in 0.5 s, 8 in minutes
 
 _Structure = tuple[object, ...]
 
@@ -48,11 +48,11 @@ def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kern
     wanted
         The slots that outlive the flush.
     """
-    if len(kernels) < FEWEST:
+    if len(kernels) < MIN_SIMILAR:
         return kernels
     packed: dict[int, Kernel | None] = {}  # by position; None: part of an earlier kernel
     for run in _runs(kernels, wanted):
-        if len(run) >= FEWEST:
+        if len(run) >= MIN_SIMILAR:
             for members in _divided(run, max_buffers):
                 packed |= {member.place: None for member in members}
                 packed[min(member.place for member in members)] = _joined(members)
@@ -61,12 +61,12 @@ def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kern
 
 
 def is_packed(kernel: Kernel) -> bool:
-    """Whether a kernel can be packed."""
+    """Return whether a kernel can be packed."""
     return not kernel.stages and kernel.over is None and size_of(kernel.kept) <= SMALL
 
 
 def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
-    """Groups of kernels of one structure that could all run in the first one's position."""
+    """Yield groups of kernels of one structure that could all run in the first one's position."""
     written: dict[int, int] = {}  # slot -> position of the kernel that writes it
     open_runs: dict[_Structure, list[_Member]] = {}
     for place, kernel in enumerate(kernels):
@@ -86,17 +86,17 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
 
 
 def _fits_slab(kernel: Kernel, wanted: Set[int]) -> bool:
-    """Whether its outputs may share a buffer: whole results with the same storage layout."""
+    """Return whether its outputs may share a buffer: whole results with the same storage layout."""
     first = kernel.outputs[0].dtype
     return (
-        all(output.dtype.lies_like(first) for output in kernel.outputs)
-        and 2 * len(kernel.outputs) <= MOST
+        all(output.dtype.is_stored_like(first) for output in kernel.outputs)
+        and 2 * len(kernel.outputs) <= MAX_PACK
         and all(output.whole and output.slot in wanted for output in kernel.outputs)
     )
 
 
 def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]:
-    """A key of what a kernel computes regardless of its slots, and the buffers that it reads."""
+    """Return a key of what a kernel computes in any slots, and the buffers that it reads."""
     numbers: dict[int, int] = {}  # slot -> number, in order of appearance
     reads: dict[int, None] = {}
     code: list[object] = []
@@ -128,7 +128,7 @@ def _divided(run: list[_Member], max_buffers: int) -> Iterator[list[_Member]]:
 
 
 def _in_order(
-    members: list[_Member], max_buffers: int, column: int | None = None, most: int = MOST
+    members: list[_Member], max_buffers: int, column: int | None = None, most: int = MAX_PACK
 ) -> tuple[list[list[_Member]], list[_Member]]:
     """Return packs of consecutive members, of the largest size that fits, and what is left over.
 
@@ -153,27 +153,27 @@ def _in_order(
 
 
 def _room(two: list[_Member], max_buffers: int) -> int:
-    """The number of kernels that fit in a pack, if they share the operands that two share."""
+    """Return the number of kernels that fit in a pack, if they share operands like these two."""
     first, last = two[0], two[-1]
     shared = sum(a == b for a, b in zip(first.slots, last.slots, strict=True))
     each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
-    by_code = max(1, MOST_CODE // first.kernel.row.cost)
+    by_code = max(1, MAX_CODE // first.kernel.row.cost)
     free = max_buffers - shared - first.faults
     if first.slab:
-        by_buffers = (free - 1) // each if each else MOST
-        return min(MOST // outputs, by_buffers, by_code)
-    return min(MOST, free // (each + outputs), by_code)
+        by_buffers = (free - 1) // each if each else MAX_PACK
+        return min(MAX_PACK // outputs, by_buffers, by_code)
+    return min(MAX_PACK, free // (each + outputs), by_code)
 
 
 def _is_alike(members: list[_Member]) -> bool:
-    """Whether each operand is common to all or distinct for each, and operands do not overlap."""
+    """Return whether each operand is common to all or distinct for each, without overlap."""
     columns = [set(column) for column in zip(*(m.slots for m in members), strict=True)]
     distinct = all(len(column) in (1, len(members)) for column in columns)
     return distinct and len(set[int]().union(*columns)) == sum(map(len, columns))
 
 
 def _joined(members: list[_Member]) -> Kernel:
-    """One kernel with the outputs of all members."""
+    """Return one kernel with the outputs of all members."""
     row = Body()
     outputs: list[Output] = []
     for member in members:

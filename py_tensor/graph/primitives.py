@@ -21,6 +21,7 @@ from py_tensor.graph.op import (
     Constant,
     Contract,
     Count,
+    CpuOp,
     Elementwise,
     Gather,
     Movement,
@@ -39,18 +40,18 @@ INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
 
 
 def const(value: complex, dtype: DType, device: Any) -> Node:
-    """A 0-d constant; elementwise ops combine it with operands of any shape."""
+    """Return a 0-d constant; elementwise ops combine it with operands of any shape."""
     return generate(CONST, value, meta_of((), dtype, device))
 
 
 def constant(op: str, value: complex, dtype: DType, device: Any) -> Node:
-    """A Python number as a constant of a dtype; raises in the name of `op` if it does not fit."""
+    """Return a Python number as a constant of a dtype; errors name `op`."""
     check_range(op, value, dtype)
     return const(converter(dtype)(value), dtype, device)
 
 
 def filled(value: complex, meta: Meta) -> Node:
-    """A node with one value everywhere."""
+    """Return a node with one value everywhere."""
     node = const(value, meta.dtype, meta.device)
     return bind(EXPAND, (node,), meta.shape) if meta.shape else node
 
@@ -95,7 +96,7 @@ def _grad_broadcast(g: Any, y: Any, x: Any, shapes: tuple[Shape, Shape]) -> tupl
 
 
 def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Gradients go to the elements that the view selects; those of the same element add up."""
+    """Add gradients to the elements that the view selects; those of the same element add up."""
     _, strides, offset = attrs
     pairs = enumerate(zip(g.shape, strides, strict=True))
     repeated = tuple(axis for axis, (n, s) in pairs if n > 1 and not s)
@@ -115,7 +116,7 @@ def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...
 
 
 def _grad_assign(g: Any, y: Any, x: Any, value: Any, attrs: Any) -> tuple[Any, ...]:
-    """Overwritten elements have gradient 0; the value's gradient is the window's."""
+    """Return 0 for overwritten elements; the gradient of the value is that of the window."""
     where = layout.Layout(*attrs)
     window = type(g)(g._node)._view_by(where)
     kept = g.copy()
@@ -160,7 +161,7 @@ def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
 
 
 def _grad_gather(g: Any, y: Any, x: Any, *indices_and_attrs: Any) -> tuple[Any, ...]:
-    """An element that was selected several times gets the sum of the gradients."""
+    """Return the sum of the gradients for an element that was selected several times."""
     from py_tensor.ops.creation import zeros_like
     from py_tensor.ops.scatter import scattered
 
@@ -170,10 +171,10 @@ def _grad_gather(g: Any, y: Any, x: Any, *indices_and_attrs: Any) -> tuple[Any, 
 
 
 def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[Any, ...]:
-    """Gradients of the base and of the values.
+    """Return the gradients of the base and of the values.
 
-    With "set", overwritten elements get 0, and only the last value of an element gets its gradient.
-    With "add", all get it. With "min" and "max", all that equal the result share it.
+    With "set", overwritten elements get 0, and only the last value of an element gets the gradient.
+    With "add", all values get it. With "min" and "max", all that equal the result share it.
     """
     from py_tensor.ops.creation import arange, zeros_like
     from py_tensor.ops.elementwise import where
@@ -201,6 +202,14 @@ def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[A
         share = g / scattered(own, *places, equal, "add", False, "")
         of_base, of_values = share * own, gathered(share, *places, "") * equal
     return of_base, of_values, *(None for _ in indices)
+
+
+def _grad_compress(g: Any, y: Any, mask: Any, values: Any, count: Any) -> tuple[Any, ...]:
+    from py_tensor.ops.creation import zeros_like
+    from py_tensor.ops.scatter import places_of, scattered
+
+    places = places_of("compress", mask, count)
+    return None, scattered(zeros_like(values), (0,), (places,), 0, g, "set", True, "")
 
 
 # The attribute is the dtype.
@@ -247,8 +256,15 @@ ROLL = Roll("roll", vjp=_grad_roll)
 CONCAT = Concat("concat", vjp=_grad_concat)
 GATHER = Gather("take_along_axis", vjp=_grad_gather)
 SCATTER = Scatter("scatter", vjp=_grad_scatter)
+# (mask, values): the values where a mask is true, both flat. The attribute is their number.
+COMPRESS = CpuOp(
+    "compress",
+    vjp=_grad_compress,
+    result=lambda metas, count: ((count,), metas[1].dtype),
+    numpy=lambda np, given, count: given[1].take(np.flatnonzero(given[0])),  # faster than a mask
+)
 
-# The scheduler knows these: it recognizes sums of products, and copies views into order.
+# The scheduler knows these ops: it recognizes sums of products, and copies views into C order.
 MUL = Elementwise(
     "multiply",
     wgsl={
@@ -302,7 +318,7 @@ SORT_KEY = Elementwise(
 
 
 def _joined(np: Any, real: Any, imag: Any) -> Any:
-    """Complex numbers from their parts; an infinite part does not affect the other one."""
+    """Return complex numbers with these parts; an infinite part does not affect the other one."""
     made = np.empty(broadcast("complex", real.shape, imag.shape), np.result_type(real, "complex64"))
     made.real, made.imag = real, imag
     return made

@@ -33,7 +33,7 @@ class Reason(Enum):
     SHAPE = "the kernel that uses it runs over another shape"
     ROWS = "its rows are too long, too few or not contiguous, so one kernel would not save time"
     PRODUCT = "only values with the shape of its result can be fused into a matrix product"
-    ALONG = "a scan or a sort runs separate passes along its rows"
+    PASSES = "a scan, a sort or a similar op runs in separate passes"
     ORDER = "another kernel has to run between this one and the one that uses it"
 
 

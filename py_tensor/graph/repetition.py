@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import Request, bottom
 
-FEWEST_PASSES = 3  # equal passes that count as a loop
+MIN_PASSES = 3  # fewest equal passes that count as a loop
 
 
 Loop = tuple[int, int, int]  # the first slot, the end, and the period
@@ -29,12 +29,12 @@ def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[Loop]:
     found: list[Loop] = []
     last: dict[tuple[int, ...], int] = {}  # key and operands -> last position of such a node
 
-    def looks(n: int) -> tuple[int, ...]:
-        """A node's key and operands: leaves by slot, others by distance."""
+    def signature(n: int) -> tuple[int, ...]:
+        """Return a node's key and operands: leaves by slot, others by distance."""
         seen = (n - x if order[x].storage is None else ~x for x in operands[n])
         return keys[n], *seen
 
-    def alike(n: int, before: int) -> bool:
+    def matches(n: int, before: int) -> bool:
         if keys[n] != keys[before]:
             return False
         for x, y in zip(operands[n], operands[before], strict=True):
@@ -42,15 +42,15 @@ def repetitions(order: Sequence[Node], slots: dict[Node, int]) -> list[Loop]:
                 return False
         return True
 
-    first = period = 0  # of the current repetition
+    first = period = 0  # the start and the period of the current repetition
     for n in range(len(order)):
-        if period and alike(n, n - period):
+        if period and matches(n, n - period):
             continue
         _note(found, first, n, period)
-        last.update((looks(m), m) for m in range(n - period, n))
-        now = looks(n)
+        last.update((signature(m), m) for m in range(n - period, n))
+        now = signature(n)
         before = last.get(now)
-        period = n - before if before is not None and alike(n, before) else 0
+        period = n - before if before is not None and matches(n, before) else 0
         first = n - period
         last[now] = n
     _note(found, first, len(order), period)
@@ -66,12 +66,12 @@ def loops_of(request: Request) -> list[Loop]:
 
 def _note(found: list[Loop], first: int, end: int, period: int) -> None:
     first = max(first, found[-1][1]) if found else first
-    if period and end - first >= FEWEST_PASSES * period:
+    if period and end - first >= MIN_PASSES * period:
         found.append((first, end, period))
 
 
 def last_pass(request: Request) -> tuple[int, int] | None:
-    """Two slots that are one pass apart, if a request ends within a loop."""
+    """Return two slots that are one pass apart, if a request ends within a loop."""
     found = loops_of(request)
     if not found:
         return None
@@ -87,7 +87,7 @@ def cuts(
     most: int,
     rerolls: Callable[[Node], bool],
 ) -> tuple[list[int], list[range]]:
-    """The slots before which loops are cut, so that no part inlines more than `most` nodes.
+    """Return the slots before which loops are cut, so that no part inlines more than `most` nodes.
 
     If values are stored within a pass anyway, each part is one pass. If a kernel can run the passes
     as a loop, the part is all passes; these parts are also returned, as ranges whose step is the

@@ -1,6 +1,6 @@
 """Loop rerolling: turning repeated straight-line code from a user's loop into a loop in the body.
 
-A body of many passes is long and takes long to compile. As a loop, it has the length of one pass,
+A body of many passes is long and slow to compile. As a loop, it has the length of one pass,
 and one program serves any number of passes. Compilers know this transformation as loop rerolling
 (the LoopReroll pass of LLVM). Here the code has no branches and no stores.
 """
@@ -14,10 +14,10 @@ from itertools import pairwise
 from py_tensor.graph.body import Apply, Body, Const, Convert, Select, Source
 from py_tensor.graph.store import MAX_BODY
 
-SHORTEST = MAX_BODY  # instructions of all passes: shorter code stays written out
-FEWEST_PASSES = 4
-FARTHEST = 2  # a value may come from up to this many passes earlier
-_FAR = 64  # only `_alike` distinguishes larger distances
+MIN_REROLLED = MAX_BODY  # instructions of all passes; shorter code is not rerolled
+MIN_PASSES = 4
+MAX_BACK = 2  # a value may come from up to this many passes earlier
+_FAR = 64  # only `_matches` distinguishes larger distances
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ class Loop:
     used: list[Before] = field(default_factory=list[Before])
 
     def given(self) -> list[int]:
-        """The values from outside the loop."""
+        """Return the values from outside the loop."""
         found = [x.value for row in self.operands for x in row if isinstance(x, Given)]
         return [*found, *self.initial.values()]
 
 
 def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
-    """The loops of a body, in order; `results` are the values used outside the body."""
-    if len(body.instructions) < SHORTEST:
+    """Return the loops of a body, in order; `results` are the values used outside the body."""
+    if len(body.instructions) < MIN_REROLLED:
         return []
     # The length identifies the code, because a body only grows.
     key = len(body.instructions), frozenset(results)
@@ -95,7 +95,7 @@ def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
 
 
 def rerolled_length(body: Body, results: Iterable[int]) -> int:
-    """The number of instructions when loops are rerolled, counting one pass of each."""
+    """Return the number of instructions when loops are rerolled, counting one pass of each."""
     repeated = sum((len(x.passes) - 1) * len(x.passes[0]) for x in loops_in(body, results))
     return sum(not isinstance(i, Source) for i in body.instructions) - repeated
 
@@ -129,31 +129,31 @@ class _Reroller:
         return found
 
     def _repetitions(self) -> Iterable[tuple[int, int, int]]:
-        """Repeating runs of places as (first, end, period), found as in `repetition.py`."""
+        """Yield repeating runs of places as (first, end, period), found as in `repetition.py`."""
         last: dict[tuple[object, ...], int] = {}
         first = period = 0
         for p in range(len(self.code)):
-            if not period or not self._alike(p, p - period):
-                if p - first >= max(SHORTEST, FEWEST_PASSES * period) and period:
+            if not period or not self._matches(p, p - period):
+                if p - first >= max(MIN_REROLLED, MIN_PASSES * period) and period:
                     yield first, p, period
-                looks = self._looks(p)
-                before = last.get(looks)
-                alike = before is not None and self._alike(p, before)
-                period = p - before if before is not None and alike else 0
+                signature = self._signature(p)
+                before = last.get(signature)
+                matches = before is not None and self._matches(p, before)
+                period = p - before if before is not None and matches else 0
                 first = p - period
-                last[looks] = p
+                last[signature] = p
             elif p - first < 2 * period:
-                last[self._looks(p)] = p
-        if period and len(self.code) - first >= max(SHORTEST, FEWEST_PASSES * period):
+                last[self._signature(p)] = p
+        if period and len(self.code) - first >= max(MIN_REROLLED, MIN_PASSES * period):
             yield first, len(self.code), period
 
-    def _looks(self, p: int) -> tuple[object, ...]:
+    def _signature(self, p: int) -> tuple[object, ...]:
         i = self.body.instructions[self.code[p]]
         op = i.op if isinstance(i, Apply) else type(i)
         return op, i.dtype, *[min(p - self.place.get(a, -1), _FAR) for a in i.operands]
 
     def _kind(self, n: int) -> tuple[object, ...] | None:
-        """A key that is equal for instructions of the same operation; None if not rerollable."""
+        """Return a key that is equal for the same operation; None if not rerollable."""
         i = self.body.instructions[n]
         if not isinstance(i, Apply | Convert | Select):
             return None
@@ -164,8 +164,8 @@ class _Reroller:
         kind = self.kinds[p]
         return kind is not None and kind == self.kinds[q]
 
-    def _alike(self, p: int, q: int) -> bool:
-        """Whether two places apply one operation to operands at equal distances, or the same."""
+    def _matches(self, p: int, q: int) -> bool:
+        """Return whether two places apply one operation to equal or equally distant operands."""
         if not self._same_op(p, q):
             return False
         for a, b in zip(self._operands(p), self._operands(q), strict=True):
@@ -183,19 +183,19 @@ class _Reroller:
         return all(isinstance(self.body.instructions[v], Const) for v in values)
 
     def _loop(self, free: int, first: int, end: int, period: int) -> Loop | None:
-        """The loop of a run, extended by a pass before it that only has other start values."""
+        """Return the loop of a run, extended by a preceding pass with other start values."""
         initial = self._pass_ahead(first, period) if first - period >= free else None
         if initial is not None:
             first -= period
         count = (end - first) // period
-        for passes in range(count, max(count - FARTHEST, FEWEST_PASSES) - 1, -1):
+        for passes in range(count, max(count - MAX_BACK, MIN_PASSES) - 1, -1):
             stop = first + passes * period
-            if all(self.last_use[p] < stop for p in range(first, stop - FARTHEST * period)):
+            if all(self.last_use[p] < stop for p in range(first, stop - MAX_BACK * period)):
                 return self._built(first, passes, period, initial or {})
         return None
 
     def _pass_ahead(self, first: int, period: int) -> dict[int, int] | None:
-        """The start values of the pass before a run, by position in a pass; None if it differs."""
+        """Return the start values of the pass before a run, by position; None if it differs."""
         initial: dict[int, int] = {}
         for p in range(first, first + period):
             if not self._same_op(p, p - period):
@@ -213,13 +213,13 @@ class _Reroller:
         return initial
 
     def _built(self, first: int, passes: int, period: int, ahead: dict[int, int]) -> Loop | None:
-        """The loop, if each operand follows one pattern through all passes."""
+        """Return the loop, if each operand follows one pattern through all passes."""
         starts = range(first, first + passes * period, period)
         loop = Loop([self.code[s : s + period] for s in starts], constants=[[] for _ in starts])
         stop = starts.stop
         loop.used = [
             Before(place, back)
-            for back in range(1, FARTHEST + 1)
+            for back in range(1, MAX_BACK + 1)
             for place in range(period)
             if self.last_use[stop - back * period + place] >= stop
         ]
@@ -241,7 +241,7 @@ class _Reroller:
     def _operand(
         self, loop: Loop, column: Sequence[int], first: int, period: int, ahead: dict[int, int]
     ) -> Operand | None:
-        """The operand with these values in the passes; None if they have no pattern."""
+        """Return the operand with these values in the passes; None if they have no pattern."""
         value = column[1]
         if all(x == value for x in column):
             return Given(value) if self.place.get(value, -1) < first else None
@@ -255,14 +255,14 @@ class _Reroller:
         if not back:
             return Own(place) if self._shifted(value, column[0], period) else None
         before = Before(place, -back)
-        if -back > FARTHEST or not self._starts(loop, before, first, period, ahead):
+        if -back > MAX_BACK or not self._starts(loop, before, first, period, ahead):
             return None
         return before if loop.initial[before] == column[0] else None
 
     def _starts(
         self, loop: Loop, before: Before, first: int, period: int, ahead: dict[int, int]
     ) -> bool:
-        """Find the value of an operand from earlier passes before the first pass."""
+        """Record the value before the loop of an operand from earlier passes; False if unknown."""
         if before.back == 1 and before.place in ahead:
             loop.initial[before] = ahead[before.place]
             return True

@@ -91,7 +91,7 @@ class _Fuser:
         self.done.append(kernel)
 
     def _with_producers(self, kernel: Kernel) -> Kernel:
-        """The kernel fused with kernels that reduce the rows that it reads, the latest first."""
+        """Return the kernel fused with kernels that reduce the rows it reads, the latest first."""
         while True:
             numbers = {self.writer[slot] for slot in kernel.reads() if slot in self.writer}
             for number in sorted(numbers, reverse=True):
@@ -138,21 +138,21 @@ class _Fuser:
         return joined
 
     def _is_awaited(self, producer: Kernel) -> bool:
-        """Whether another kernel already done reads its results, so that it cannot move later."""
+        """Return whether an earlier kernel reads its results, so that it cannot move later."""
         readers = (n for slot in producer.writes() for n in self.read_by.get(slot, ()))
         return any(self.done[n] is not None for n in readers)
 
 
 def _reason_against(producer: Kernel, consumer: Kernel) -> Reason:
-    """Why `join` could not fuse two kernels."""
+    """Return why `join` could not fuse two kernels."""
     for stage in (*producer.stages, *consumer.stages):
-        if stage.apart is not None:
-            return stage.apart
+        if stage.unfused_because is not None:
+            return stage.unfused_because
     return Reason.AXES if consumer.stages else Reason.SHAPE
 
 
 def _is_large(kernel: Kernel) -> bool:
-    """Whether a kernel would take too long to compile, or too much workgroup memory."""
+    """Return whether a kernel would take too long to compile, or too much workgroup memory."""
     parts = sum(len(fold.op.parts) for fold in kernel.folds())
     instructions = sum(len(body.instructions) for body in (*kernel.bodies(), kernel.row))
     return parts > MAX_PARTS or instructions > MAX_BODY
@@ -165,7 +165,7 @@ def join(producer: Kernel, consumer: Kernel) -> Kernel | None:
     """
     if not producer.stages or producer.spread_outputs or consumer.over is not None:
         return None
-    if any(stage.apart is not None for stage in (*producer.stages, *consumer.stages)):
+    if any(stage.unfused_because is not None for stage in (*producer.stages, *consumer.stages)):
         return None
     if consumer.stages:
         return _join_reduction(producer, consumer)
@@ -221,7 +221,7 @@ def _join_map(producer: Kernel, consumer: Kernel) -> Kernel | None:
 
 
 def _order(producer: Kernel, consumer: Kernel) -> list[int] | None:
-    """The consumer's dimensions in the order of the producer's: kept, then reduced.
+    """Return the consumer's dimensions in the order of the producer's: kept, then reduced.
 
     The reduced dimensions are those along which the producer's results do not change.
     """
@@ -254,7 +254,7 @@ def _moved(outputs: tuple[Output, ...], values: dict[int, int]) -> tuple[Output,
 
 
 def without_outputs(kernel: Kernel, slots: set[int]) -> Kernel:
-    """The kernel without some of its outputs, and without the code that only they need."""
+    """Return the kernel without some of its outputs, and without the code that only they need."""
     outputs = tuple(o for o in kernel.outputs if o.slot not in slots)
     row = Body()
     values = copied(kernel.row, [o.value for o in outputs], row.add)
@@ -276,7 +276,7 @@ class _Joiner:
         into: Body | None = None,
         moved: Callable[[Instruction], Instruction] = lambda instruction: instruction,
     ) -> tuple[Body, dict[int, int]] | None:
-        """The body over a space of these extents, and the new number of each of its values.
+        """Return the body over a space of these extents, and the new number of each of its values.
 
         None if it reads a result of the producer that belongs to another row.
         """

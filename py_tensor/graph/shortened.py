@@ -1,8 +1,8 @@
 """Planning a loop of many passes from a plan of five.
 
-A request with a loop is planned without most of the passes. If the kernels of a pass are then those
-of the pass before, with each slot one pass later, the omitted passes have the same kernels too.
-Copies of these with other slots are inserted. The planning time then depends on the length of a
+A request with a loop is planned without most of its passes. If the kernels of a pass are then those
+of the pass before, with each slot one pass later, the omitted passes have the same kernels too, and
+copies of these with other slots are inserted. The planning time then depends on the length of a
 pass, not on the number of passes, and loops of any length have the same programs.
 
 Why the copies are correct: the passes are equal node by node. An operand of a node is either the
@@ -61,7 +61,7 @@ class Shortened:
         return self.first + self.period
 
     def mover(self, passes: int) -> Callable[[int], int]:
-        """The function that moves a slot by this many passes."""
+        """Return the function that moves a slot by this many passes."""
         second, by = self.second, passes * self.period
         return lambda slot: slot if slot < second else slot + by
 
@@ -91,7 +91,7 @@ class Repeated:
         return [*found, *(move(x, mover) for x in items[self.end :])]
 
     def repeats(self, items: Sequence[T], move: Callable[[T, Callable[[int], int]], T]) -> bool:
-        """Whether items, one per kernel, repeat like the kernels."""
+        """Return whether items, one per kernel, repeat like the kernels."""
         mover = self.short.mover(1)
         before = items[2 * self.begin - self.end : self.begin]
         after = items[self.begin : self.end]
@@ -107,7 +107,7 @@ class Repeated:
         return {mover(slot): mover(other) for slot, other in equal.items()}
 
     def noted(self, notes: Mapping[int, Reason]) -> Notes:
-        """The reasons for the whole request; those of a pass also hold for the omitted passes."""
+        """Return the reasons for the whole request; those of a pass hold for omitted passes too."""
         short, found = self.short, Notes()
         for slot, reason in notes.items():
             found[short.mover(short.left_out)(slot)] = reason
@@ -119,7 +119,7 @@ class Repeated:
         return found
 
     def is_sound(self, kernels: Sequence[Kernel], lost: Sequence[Iterable[int]]) -> bool:
-        """Whether everything read was computed before, and everything computed is needed.
+        """Return whether all that is read was computed before, and all that is computed is needed.
 
         This only checks the order of reads and writes. `_steps_of` and `_reaches_back` ensure that
         the values are correct. `lost` has the slots that each kernel overwrites.
@@ -166,8 +166,8 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
     if steps is None:
         return None
     second, end = first + period, first + passes * period
-    # Apart from operands of the next pass, the same nodes must be needed of all middle passes. More
-    # may be needed of the last two.
+    # Apart from operands of the next pass, the same nodes of every middle pass must be needed. Of
+    # the last two passes, more may be needed.
     asked = {slots[x] for node in order[end:] for x in node.inputs}
     beyond = {slot for slot in asked if second <= slot < end}
     middle = [slot for slot in request.wanted if second <= slot < end - 2 * period]
@@ -205,7 +205,7 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
 
 
 def _steps_of(request: Request, first: int, period: int, passes: int) -> list[int] | None:
-    """The step of each operand's slot from pass to pass.
+    """Return the step of each operand's slot from pass to pass.
 
     None if it is not the same between all passes, or if an operand that stays is not older than the
     second pass.
@@ -249,14 +249,14 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
 
 
 def _is_in_all(written: Sequence[int], known: Collection[int], short: Shortened) -> bool:
-    """Whether all passes but the first write what this one does; otherwise kernels span passes."""
+    """Return whether all passes but the first write what this one does."""
     return all(
         slot in known for last in written for slot in range(last, short.second - 1, -short.period)
     )
 
 
 def moved_kernel(kernel: Kernel, move: Callable[[int], int]) -> Kernel:
-    """A repeating kernel in another pass."""
+    """Return a repeating kernel in another pass."""
     found = kernel.with_slots(move)
     assert found is not None
     return found
@@ -268,7 +268,7 @@ def _is_moved(one: Kernel, other: Kernel, move: Callable[[int], int]) -> bool:
 
 
 def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bool:
-    """Whether kernels from `begin` on use an operand from the first pass that should move."""
+    """Return whether kernels from `begin` on use an operand of the first pass that should move."""
     order, slots = short.request.order, short.request.slots
     second, end = short.second, short.first + short.kept * short.period
     stored = set[int]().union(*(kernel.writes() for kernel in kernels))
@@ -292,7 +292,7 @@ def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bo
 
 
 def _packs(kernels: Sequence[Kernel], first: int, begin: int, end: int) -> bool:
-    """Whether a kernel of a pass does not depend on that of the pass before.
+    """Return whether a kernel of a pass does not depend on that of the pass before.
 
     Then `pack.py` may pack the kernels of several passes, and how many depends on their number.
     """

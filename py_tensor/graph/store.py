@@ -26,10 +26,10 @@ MAX_BODY = 96  # ops inlined into one kernel: limits compile time and registers
 MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each recompute
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
 MANY_COPIES = 1 << 22  # elements whose repetition may cost more than another dispatch
-MANY_SINKS = 6
-MANY_PLACES = 8
+MANY_SINKS = 6  # kernels that use a value; the search stops at this number
+MANY_PLACES = 8  # more places of a value are combined, one for each kernel
 MAX_UNROLLED = 16  # most elements that a reduction folds as arithmetic in another kernel
-MOST_LOOKED_AT = 32  # consumers that are examined
+MAX_EXAMINED = 32  # consumers that are examined
 MANY_TIMES = 2.5  # store a value if one kernel would compute each element this often
 TWICE = 2.0  # the same if other kernels compute it as well
 SEVERAL_TIMES = 1.2  # the same with `computes_once`
@@ -74,9 +74,9 @@ class Decisions:
     choosing : set of int
         Inline nodes that choose among more than two operands.
     part : list of int
-        For each slot, the number of the part that loop cuts divide the flush into.
+        For each slot, the number of its part of the flush, which loop cuts divide.
     rerolled : list of range
-        The loops of which one kernel has all passes; the step is the period.
+        The loops whose passes all run in one kernel; the step is the period.
     folded : dict
         In such a loop: slot of a later pass -> the same slot in the first pass.
     passes : dict
@@ -114,7 +114,7 @@ class Decisions:
         default_factory=dict[int, tuple[Operand, Operand]]
     )
     buffered: dict[int, tuple[Operand, ...]] = field(default_factory=dict[int, tuple[Operand, ...]])
-    max_bytes: int = 2**62  # of one buffer
+    max_bytes: int = 2**62  # the size limit of a buffer
     computes_once: bool = False  # store shared values even if recomputing them is cheap
     rerolls: bool = True  # a kernel may run the passes of a loop as a loop
     varies: bool = False  # see `Request.varies`
@@ -126,43 +126,43 @@ class Decisions:
         self.notes.setdefault(slot, reason)
 
     def is_anchor(self, node: Node) -> bool:
-        """Whether the node, if pending, ends a kernel: its consumers see only its result."""
+        """Return whether the node, if pending, ends a kernel: its consumers see only its result."""
         return node.storage is None and (node.op.barrier or self.is_folded(node))
 
     def is_written_by_parts(self, node: Node) -> bool:
-        """Whether several kernels write the node, because one would read too many buffers."""
+        """Return whether several kernels write the node, as one would read too many buffers."""
         cut = node.op.variadic and self.slots[node] in self.cut
         return cut or node.op.is_written_by_parts(node)
 
     def is_folded(self, node: Node) -> bool:
-        """Whether the node, if pending, is a reduction, whose consumers may join its kernel."""
+        """Return whether the node is a pending reduction, whose consumers may join its kernel."""
         return node.storage is None and node.op.folds and node not in self.unrolled
 
     def is_inline(self, node: Node) -> bool:
-        """Whether the node, if pending, can be computed inside its consumer's kernel."""
+        """Return whether the node, if pending, can be computed inside its consumer's kernel."""
         return node.storage is None and (node.op.inline or node in self.unrolled)
 
     def shifts(self, node: Node) -> bool:
-        """Whether an inline node may be computed from its operands at other indices."""
+        """Return whether an inline node may be computed from its operands at other indices."""
         return node.op.shifts or node in self.unrolled or node in self.through
 
     def places(self, node: Node) -> int:
-        """The number of elements of an operand that one element of an inline node uses."""
+        """Return the number of elements of an operand that one element of an inline node uses."""
         return repeats_of(node) if node in self.unrolled else node.op.places(node)
 
     def kernel_of(self, slot: int) -> tuple[Any, ...]:
-        """A key that is equal for stored values that may share a kernel, if their buffers fit."""
+        """Return a key that is equal for stored values that may share a kernel."""
         node = self.order[slot]
         if self.is_inline(node) and slot not in self.cut:
             return self.depth[slot], node.meta.shape
         return (slot,)
 
     def cost_of(self, node: Node) -> int:
-        """Instructions per element of an inline node alone."""
+        """Return the instructions per element of an inline node itself."""
         return repeats_of(node) if node in self.unrolled else node.op.cost
 
     def cost(self, slot: int, limit: int) -> int:
-        """Instructions per element, starting from stored values; stops counting above the limit."""
+        """Return the instructions per element from stored values; stop counting above the limit."""
         found = 0
         for node in self.below(slot):
             if self.is_inline(node) and (node is self.order[slot] or not self._is_stored(node)):
@@ -172,7 +172,7 @@ class Decisions:
         return found
 
     def reads_pending(self, slot: int) -> bool:
-        """Whether a value depends on results that other kernels of the flush store."""
+        """Return whether a value depends on results that other kernels of the flush store."""
         nodes = islice(self.below(slot), 1, MAX_BODY)
         return any(self.is_anchor(node) or self._is_stored(node) for node in nodes)
 
@@ -180,7 +180,7 @@ class Decisions:
         return self.slots[node] in self.stored
 
     def below(self, slot: int) -> Iterator[Node]:
-        """The node in `slot` and its pending ancestors, down to and including stored ones."""
+        """Yield the node in `slot` and its pending ancestors, down to and including stored ones."""
         seen, stack = {slot}, [slot]
         while stack:
             at = stack.pop()
@@ -194,7 +194,7 @@ class Decisions:
                         stack.append(other)
 
     def is_costly(self, slot: int, points: int) -> bool:
-        """Whether a pending value is costly to compute at `points` points (it may have fewer)."""
+        """Return whether a pending value is costly to compute at up to `points` points."""
         node = self.order[slot]
         if node.storage is not None or slot in self.stored:
             return False
@@ -203,7 +203,7 @@ class Decisions:
 
 
 def is_flat(node: Node) -> bool:
-    """Whether a movement keeps every flat index: a reshape or a trivial permutation."""
+    """Return whether a movement keeps every flat index: a reshape or a trivial permutation."""
     return (
         node.op.reads_by_map
         and node.meta.size == node.inputs[0].meta.size
@@ -255,7 +255,7 @@ def _consumers(d: Decisions) -> None:
 
 
 def space_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of an anchor's operand: (kept, reduced)."""
+    """Return the axes of an anchor's operand: (kept, reduced)."""
     axes: tuple[int, ...] = node.attrs
     rank = len(node.inputs[0].meta.shape)
     return tuple(a for a in range(rank) if a not in axes), axes
@@ -292,12 +292,12 @@ def _contractions(d: Decisions) -> None:
 
 
 def _moved(shape: tuple[int, ...], kept: tuple[int, ...], one: Operand, other: Operand) -> int:
-    """The product of the extents that move only one operand of a product."""
+    """Return the product of the extents that move only one operand of a product."""
     return prod(shape[k] for i, k in enumerate(kept) if one.strides[i] and not other.strides[i])
 
 
 def repeats_of(node: Node) -> int:
-    """The number of elements that a reduction folds into one."""
+    """Return the number of elements that a reduction folds into one."""
     return node.inputs[0].meta.size // max(1, node.meta.size)
 
 
@@ -309,7 +309,7 @@ def _unroll(d: Decisions) -> None:
 
 
 def _is_arithmetic(d: Decisions, node: Node) -> bool:
-    """Whether a reduction, of products or not, becomes arithmetic in its consumers' kernels."""
+    """Return whether a reduction, of products or not, becomes arithmetic in its consumers."""
     return (
         repeats_of(node) <= MAX_UNROLLED
         and (len(node.inputs) == 1 or node.inputs[0].meta.dtype.kind != "b")
@@ -326,20 +326,20 @@ def _cost_below(d: Decisions, node: Node) -> int:
 
 
 def _follows_over_rows(d: Decisions, node: Node) -> bool:
-    """Whether a reduction follows another one over the same rows that is not unrolled."""
+    """Return whether a reduction follows another one over the same rows that is not unrolled."""
     return any(
         d.is_folded(x) and x.attrs == node.attrs
         for operand in node.inputs
-        for x in islice(d.below(d.slots[operand]), MOST_LOOKED_AT)
+        for x in islice(d.below(d.slots[operand]), MAX_EXAMINED)
     )
 
 
 def _is_inner(d: Decisions, slot: int) -> bool:
-    """Whether other kernels compute with a reduction, and none of them passes over its rows.
+    """Return whether other kernels compute with a reduction, and none of them passes over its rows.
 
     If the result, or its epilogue, is stored, its own kernel serves rows of every length. If the
-    result is broadcast over the reduced shape, which is not then reduced along other axes, one
-    kernel may pass over the rows twice. Only the nearest consumers are examined.
+    result is broadcast over the reduced shape, and that is not reduced along other axes, one kernel
+    may pass over the rows twice. Only the nearest consumers are examined.
     """
     node = d.order[slot]
     shape = node.inputs[0].meta.shape
@@ -366,7 +366,7 @@ def _is_inner(d: Decisions, slot: int) -> bool:
                 if wide:
                     return False
                 inner = True
-            elif len(seen) > MOST_LOOKED_AT:
+            elif len(seen) > MAX_EXAMINED:
                 return inner
             elif consumer not in seen:
                 moves = above.op.reads_by_map and not is_flat(above)
@@ -395,21 +395,21 @@ def _buffered(d: Decisions) -> None:
 
 
 def _reads_through(d: Decisions, node: Node) -> bool:
-    """Whether a gather acts like movement: its indices are stored and known to be in range."""
+    """Return whether a gather acts like movement: its indices are stored and in range."""
     return node.op.reads_through(node) and all(
         d.order[d.slots[bottom(index)]].storage is not None for index in node.inputs[1:]
     )
 
 
 def _is_computed(d: Decisions, node: Node) -> bool:
-    """Whether a node where movement begins is computed inline in its consumers."""
+    """Return whether a node where movement begins is computed inline in its consumers."""
     if d.slots[node] in d.stored or d.is_written_by_parts(node):
         return False
     return d.is_inline(node) or (node.storage is None and node.op.generates)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
-    """The two operands of one shape whose product is summed; None for other reductions."""
+    """Return the two operands of one shape whose product is summed; None for other reductions."""
     if not d.is_folded(node) or node.meta.dtype.itemsize != 4:
         return None
     fold, multiplied = cast("Folding", node.op).folding()
@@ -438,7 +438,7 @@ def _trace(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
 
 
 def _in_order(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
-    """The node whose buffer holds the elements in row-major order."""
+    """Return the node whose buffer holds the elements in row-major order."""
     units = row_major(node.meta.shape)
     while node.storage is None and d.slots[node] not in d.stored and is_flat(node):
         node = node.inputs[0]
@@ -486,7 +486,7 @@ def _cut_large(d: Decisions, max_buffers: int) -> None:
 def _is_too_large(
     d: Decisions, sources: frozenset[int], inlined: frozenset[int], max_buffers: int
 ) -> bool:
-    """Whether a kernel would bind too many buffers or be too long.
+    """Return whether a kernel would bind too many buffers or be too long.
 
     A node that chooses among many operands counts each of its choices.
     """
@@ -497,22 +497,23 @@ def _is_too_large(
 def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
     """Store operands of a pass until its buffers fit.
 
-    Besides what it reads, a pass binds parts of accumulators, positions and the result.
+    In addition to the buffers that it reads, a pass binds parts of accumulators, positions and the
+    result.
     """
-    beside = node.op.work_buffers
-    while len(_needs(d, node)[0]) + beside > max_buffers and _cut_one(d, node, Reason.BUFFERS):
+    own = node.op.work_buffers
+    while len(_needs(d, node)[0]) + own > max_buffers and _cut_one(d, node, Reason.BUFFERS):
         pass
 
 
 def _needs_through(d: Decisions, slot: int) -> tuple[frozenset[int], frozenset[int]]:
-    """The buffers that a consumer of `slot` reads, and the nodes that it inlines, through it."""
+    """Return the buffers that a consumer of `slot` reads through it, and the nodes inlined."""
     if slot in d.stored:
         return frozenset((slot,)), frozenset()
     return d.sources[slot], d.inlined[slot]
 
 
 def _needs(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
-    """The buffers that a kernel reads to compute a node, and the nodes that it computes inline."""
+    """Return the buffers that a kernel reads to compute a node, and the nodes inlined."""
     sources: frozenset[int] = frozenset()
     inlined: frozenset[int] = frozenset()
     for operand in node.inputs:
@@ -552,7 +553,7 @@ def _store_reread(d: Decisions) -> None:
     copies = [1.0] * len(d.order)
 
     def view_by(*moved: int) -> int:
-        """The number of a view, which is composed from another view and a movement."""
+        """Return the number of a view, which is composed from another view and a movement."""
         return views.setdefault(moved, len(views) + 1)
 
     for slot in range(len(d.order) - 1, -1, -1):
@@ -609,7 +610,7 @@ def _together(places: Iterable[Place], view: int) -> set[Place]:
 
 
 def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place]) -> Reason | None:
-    """The reason to store a value because a kernel would compute its elements too often, or None.
+    """Return the reason to store a value that a kernel would compute too often, or None.
 
     A place counts in proportion to the points at which it computes the value, which may be fewer or
     more than the value's elements. Broadcast copies count at most once.
@@ -632,7 +633,7 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
 
 
 def _points(d: Decisions, root: Node, operand: Node) -> int:
-    """The number of points at which the kernel of `root` computes its operand."""
+    """Return the number of points at which the kernel of `root` computes its operand."""
     return operand.meta.size if d.is_anchor(root) else root.meta.size
 
 
@@ -664,7 +665,7 @@ def _cut_loops(d: Decisions, request: Request) -> None:
 
 
 def _is_long(d: Decisions, slot: int) -> bool:
-    """Whether an element to be folded is costly."""
+    """Return whether an element to be folded is costly."""
     return d.cost(slot, MAX_RECOMPUTED_COST) > MAX_RECOMPUTED_COST
 
 
@@ -688,7 +689,7 @@ def _equal_constants(d: Decisions) -> None:
 
 
 def rerolls(node: Node) -> bool:
-    """Whether a node uses only the element at its own index of each operand."""
+    """Return whether a node uses only the element at its own index of each operand."""
     if node.storage is not None:
         return False
     if bottom(node).op.constant or is_flat(node):
@@ -700,7 +701,7 @@ def rerolls(node: Node) -> bool:
 def _store_shared(d: Decisions) -> bool:
     """Store values that cost more if several kernels recompute them.
 
-    Returns whether kernels may bind more buffers as a result: this is so if a stored value reads no
+    Returns whether kernels may bind more buffers as a result, because a stored value reads no
     buffer itself.
     """
     binds_more = False
@@ -720,7 +721,7 @@ def _store_shared(d: Decisions) -> bool:
 
 
 def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
-    """The cost rule, in buffer accesses and in instructions per element.
+    """Apply the cost rule, in buffer accesses and in instructions per element.
 
     A stored value costs its reads once, one write, and one read in each kernel. A recomputed value
     costs its reads in each kernel.
@@ -734,7 +735,7 @@ def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
 
 
 def _depths(d: Decisions) -> None:
-    """Compute depths: the largest number of edges on a path that no kernel can span.
+    """Compute depths: the maximum number of edges on a path that no kernel can span.
 
     If a node and its ancestor have equal depth, all edges between them keep the flat index, so one
     kernel can compute both.

@@ -15,15 +15,14 @@ class Uses(dict[Node, int]):
     """Node -> how often it is an operand of pending nodes and their ancestors.
 
     Walking over everything that is pending for each of many requests would take quadratic time.
-    Instead, each node is counted once, when a request is made among many pending nodes. If a node
-    is in the table, all its operands have been counted, and the table keeps it alive. The table
-    must be replaced by an empty one when a pending node is removed from its device other than by a
-    completed flush.
+    Instead, each node is counted once, when a request is made while many nodes are pending. The
+    table keeps its nodes alive, and all their operands have been counted. It must be replaced by an
+    empty one when a pending node is removed from its device other than by a completed flush.
 
     Attributes
     ----------
     is_changing : bool
-        Set while counts change. If it is still set afterwards, an interrupt has left them wrong.
+        Set while counts change. If it is still set afterwards, an interrupt has corrupted them.
     """
 
     __slots__ = ("_youngest", "is_changing")
@@ -59,11 +58,11 @@ class Uses(dict[Node, int]):
         self.is_changing = False
 
     def counted(self, order: Iterable[Node]) -> list[tuple[Node, tuple[Node, ...]]]:
-        """The nodes among `order` that were counted, and their operands."""
+        """Return the nodes among `order` that were counted, and their operands."""
         return [(node, node.inputs) for node in order if node in self] if self else []
 
     def outside(self, order: list[Node]) -> set[int]:
-        """The slots of the nodes of a flush that are operands of counted nodes outside it."""
+        """Return the slots of a flush that are operands of counted nodes outside it."""
         inside = Counter([x for _, operands in self.counted(order) for x in operands])
         return {slot for slot, node in enumerate(order) if self.get(node, 0) > inside[node]}
 
@@ -96,8 +95,8 @@ def overwritable_leaves(
 
     A leaf can be read through a tensor that holds it or a view of it; both count as `live`. It can
     also be read by a pending node that has it as an operand. Nodes of the flush drop their operands
-    when they are stored. Intermediate results of the flush do not need theirs afterwards, unless
-    something outside has such a result as an operand.
+    when they are stored. Its intermediate results do not need their operands afterwards, unless a
+    node outside the flush has such a result as an operand.
 
     Parameters
     ----------
@@ -135,7 +134,7 @@ def overwritable_leaves(
 
 
 def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> list[Node]:
-    """The pending nodes outside a flush that need its intermediate results.
+    """Return the pending nodes outside a flush that need its intermediate results.
 
     If they were not computed too, the intermediate results would be recomputed for each of them.
     Also, in a loop that reads one of several interdependent states, the expressions of the other
@@ -165,7 +164,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
 
 
 def _outside(request: Request, pending: Mapping[Node, int]) -> int:
-    """The number of pending nodes outside a flush; if there are few, only those with operands."""
+    """Count the pending nodes outside a flush; if they are few, only those with operands."""
     count = len(pending) - sum(map(pending.__contains__, request.live))
     if 0 < count <= FEW:
         # list(): finalizers may remove nodes while this runs.
@@ -179,7 +178,7 @@ def _will_be_stored(request: Request, node: Node) -> bool:
 
 
 def _shared(request: Request, pending: Mapping[Node, int], uses: Uses) -> set[int]:
-    """The slots of a flush that pending nodes outside, or their ancestors, have as operands."""
+    """Return the slots of a flush that are operands of pending nodes outside, or ancestors."""
     count = _outside(request, pending)
     if count <= 0:
         return set()
@@ -191,7 +190,7 @@ def _shared(request: Request, pending: Mapping[Node, int], uses: Uses) -> set[in
 
 
 def _reached(slots: dict[Node, int], outside: Iterable[Node]) -> set[int]:
-    """The slots of a flush that nodes outside, or their ancestors, have as operands.
+    """Return the slots of a flush that nodes outside, or their ancestors, have as operands.
 
     The search stops at nodes of the flush.
     """
@@ -209,7 +208,7 @@ def _reached(slots: dict[Node, int], outside: Iterable[Node]) -> set[int]:
 
 
 def _needing(slots: dict[Node, int], needed: Iterable[Node], outside: list[Node]) -> list[Node]:
-    """The nodes of `outside` that reach some of `needed` without passing through the flush."""
+    """Return the nodes of `outside` that reach some of `needed` without passing the flush."""
     needing = set(needed)
     done: set[Node] = set()
     stack = outside[::-1]

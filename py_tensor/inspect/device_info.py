@@ -41,7 +41,7 @@ class DeviceInfo(dict[str, Any]):
         return ": ".join(part for part in (str(self.get("backend", "device")), name) if part)
 
     def rows(self) -> list[tuple[str, str]]:
-        """The labels and texts of the table, most useful first."""
+        """Return the labels and texts of the table, most useful first."""
         rows = [
             (label, text)
             for key, (label, words) in WORDS.items()
@@ -52,7 +52,7 @@ class DeviceInfo(dict[str, Any]):
 
 
 def adapter_name(adapter: Mapping[str, Any]) -> str:
-    """The readable name of an adapter; "" if it has none."""
+    """Return the readable name of an adapter; "" if it has none."""
     words = (_named(str(adapter.get(key) or "")) for key in ("vendor", "architecture"))
     vendor, architecture = words
     name = str(adapter.get("description") or "") or architecture
@@ -70,7 +70,7 @@ def _features(names: list[str]) -> str:
 
 
 def _limits(limits: Mapping[str, int]) -> str:
-    """The limits that affect tensors."""
+    """Return the limits that affect tensors."""
     largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"])
     return (
         f"tensors of {in_bytes(largest)},"
@@ -87,32 +87,33 @@ def _arithmetic(implementations: Mapping[str, str]) -> str:
 
 
 def _self_test(results: Mapping[str, bool]) -> str:
-    """The results for NaN, infinities, signed zero and integer overflow."""
+    """Return the results for NaN, infinities, signed zero and integer overflow."""
     wrong = [name.replace("_", " ") for name, is_right in results.items() if not is_right]
     if wrong:
-        return f"not as NumPy: {', '.join(wrong)}"
-    return f"as NumPy: {', '.join(name.replace('_', ' ') for name in results)}"
+        return f"different from NumPy: {', '.join(wrong)}"
+    *others, last = (name.replace("_", " ") for name in results)
+    return f"{', '.join(others)} and {last} match NumPy"
 
 
 def _generation(number: int) -> str:
-    """Empty, unless a device was lost before."""
+    """Return how often the device was lost; "" if it never was."""
     if number < 2:
         return ""
     return f"{number}: the device was lost {'once' if number == 2 else f'{number - 1} times'}"
 
 
 def in_bytes(count: int) -> str:
-    """A size such as ``1.5 GiB``, with at most one decimal, omitted if it is 0."""
+    """Return a size such as ``1.5 GiB``, with at most one decimal, omitted if it is 0."""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= size:
             return f"{count / size:.1f}".removesuffix(".0") + f" {unit}"
     return f"{count} bytes"
 
 
-SUBNORMALS = {"flushed": "0 to arithmetic, numbers to comparisons"}
+SUBNORMALS = {"flushed": "0 in arithmetic, kept in comparisons"}
 """Descriptions of values, if they differ from the value."""
 WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "no_webgpu": ("no WebGPU", str),
+    "no_webgpu": ("no GPU", lambda reason: str(reason).removeprefix("no WebGPU device: ")),
     "lost": ("device lost", str),
     "numpy": ("NumPy", str),
     "features": ("features", _features),
@@ -124,4 +125,4 @@ WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "choices": ("choices", lambda found: ", ".join(f"{k} {v}" for k, v in found.items())),
     "generation": ("generation", _generation),
 }
-"""For each key the row's label and a function for its text; "" omits the row."""
+"""The label of each key's row, and a function for its text; "" omits the row."""

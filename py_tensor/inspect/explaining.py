@@ -1,4 +1,4 @@
-"""`pt.explain(x)`: what a read would run, without running it."""
+"""`pt.explain(x)`: the kernels that a read would run, without running them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from py_tensor.backend.device import CPU_DEVICE, Device
-from py_tensor.codegen.lower import lower
-from py_tensor.codegen.program import Programs
+from py_tensor.codegen.lower import lower_each
+from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.convert.printing import label_lines
 from py_tensor.graph import kernel as graph
 from py_tensor.graph.body import Apply, Body, Convert, Gather, Select
@@ -74,10 +74,12 @@ class Kernel:
     name : str
         The distinct ops it computes: its label in `pt.profile()` and in messages.
     family : str
-        "map" (elementwise), "reduce", "rows" (several passes over the same rows) or "matmul".
+        "map" (elementwise), "reduce", "rows" (several passes over the same rows), "matmul", "scan",
+        "sort", "scatter", "fourier", "factorization", "jacobi" or "custom".
     variants : tuple of str
         The implementation of each of its programs. A map is a "run" (one contiguous run), "vectors"
-        (along the last axis), "blocks" (4 by 4, for transposed operands) or "elements".
+        (along the last axis), "blocks" (4 by 4, for transposed operands), "elements" or "loop"
+        (elements, each with a loop).
     ops : tuple of str
         The ops it computes in order, including repetitions.
     inputs, outputs : tuple of Value
@@ -105,7 +107,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a read would run. Its `repr` is a report as wide as the terminal.
+    """The kernels that a read would run. Its `repr` is a report as wide as the terminal.
 
     Attributes
     ----------
@@ -140,7 +142,7 @@ class Explanation:
         return sum(k.operations for k in self.kernels)
 
     def wgsl(self) -> str:
-        """The WGSL of all kernels."""
+        """Return the WGSL of all kernels."""
         return "\n\n".join(k.wgsl for k in self.kernels)
 
     def __repr__(self) -> str:
@@ -227,8 +229,8 @@ def _on_cpu(nodes: Iterable[Node]) -> str:
 
 
 def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[Kernel], bool, int]:
-    """The kernels that compute nodes, whether they are planned, and the unfused operations."""
-    from py_tensor.backend.webgpu import WebGPU
+    """Return the kernels that compute nodes, whether they are planned, and unfused operations."""
+    from py_tensor.backend.webgpu import WebGPU, overwritable_slots
 
     backend = device.backend
     assert isinstance(backend, WebGPU)
@@ -239,7 +241,16 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
     notes: Notes = {}
     planned = backend.kernels_of(wanted, notes)
     described = _Description(wanted, asked, notes, backend)
-    found = [described.kernel(n, k) for n, k in enumerate(planned, 1)]
+    profile = backend.profile
+    profile = profile.trying(profile.chosen)
+    programs = Programs()
+    programs.take(profile.implementations)
+    overwritable = overwritable_slots(wanted, planned, leaves=True)
+    lowered, _ = lower_each(planned, profile, programs, overwritable)
+    found = [
+        described.kernel(n, kernel, each.dispatches)
+        for n, (kernel, each) in enumerate(zip(planned, lowered, strict=True), 1)
+    ]
     alone = sum(node.op.operations(node) for node in wanted.order if node.storage is None)
     return found, backend.has_planned(wanted), alone
 
@@ -258,13 +269,9 @@ class _Description:
         self.stored = map("x{}".format, count())
         self.made = map("t{}".format, count())
 
-    def kernel(self, number: int, kernel: graph.Kernel) -> Kernel:
-        profile = self.backend.profile
-        profile = profile.trying(profile.chosen)
-        programs = Programs()
-        programs.take(profile.implementations)
-        lowered = lower([kernel], profile, programs).dispatches
-        pieces = [piece for d in lowered for piece in d.pieces(profile.submit_work)]
+    def kernel(self, number: int, kernel: graph.Kernel, lowered: Sequence[Dispatch]) -> Kernel:
+        submit_work = self.backend.profile.submit_work
+        pieces = [piece for d in lowered for piece in d.pieces(submit_work)]
         used = list(dict.fromkeys(d.program for d in lowered))
         return Kernel(
             number,
@@ -310,13 +317,13 @@ class _Description:
 
 
 def _family(kernel: graph.Kernel, first: str) -> str:
-    """The family of a kernel as a whole; `first` is that of its first program."""
+    """Return the family of a kernel as a whole; `first` is that of its first program."""
     own = next((stage.family for stage in kernel.stages if stage.family), "")
     return own or FAMILIES[first]
 
 
 def _ops(kernel: graph.Kernel) -> Iterator[str]:
-    """The names of a kernel's ops, in execution order."""
+    """Yield the names of a kernel's ops, in execution order."""
     for stage in kernel.stages:
         for body in stage.bodies():
             yield from _ops_of(body)
@@ -392,7 +399,7 @@ def _cost(x: Kernel | Explanation) -> str:
 
 
 def _count_text(n: int) -> str:
-    """A count with three digits and a decimal prefix: "67.1 M"."""
+    """Return a count with three digits and a decimal prefix: "67.1 M"."""
     value, units = float(n), iter(("", "k", "M", "G", "T", "P"))
     unit = next(units)
     while value >= 999.5:

@@ -90,7 +90,7 @@ class Profile:
 
     Each dispatch runs in a separate pass, and new kernels are compiled one at a time, so the block
     as a whole takes longer than without a profile. Ops pending before the block are computed before
-    it, and those pending at its end are computed then.
+    it, and those pending at its end are computed as part of it.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Profile:
     planned, recalled : int
         The number of computations with a new plan, and with a cached plan.
     flushes : int
-        Calls to JavaScript, including uploads.
+        Calls of the bridge that send commands, including uploads.
     host : dict
         Host time of the block in nanoseconds, by phase: "planning" kernels, "compiling" them,
         "submitting" commands, "waiting" for the GPU, and "recording" for the rest: recording ops,
@@ -156,7 +156,7 @@ class Profile:
         return sum(d.time for d in self.dispatches)
 
     def kernels(self) -> list[Kernel]:
-        """The dispatches by label, longest total time first."""
+        """Return the dispatches by label, longest total time first."""
         found: dict[str, Kernel] = {}
         for d in self.dispatches:
             k = found.get(d.kernel, Kernel(d.kernel))
@@ -225,8 +225,8 @@ class Profile:
              "compiles": n, "planned": n, "recalled": n, "flushes": n,
              "host": {"recording", "planning", "compiling", "submitting", "waiting"}}
 
-        The values are those of `Dispatch`, `Kernel`, `Compile` and `Profile`. Under Pyodide a path
-        is one of its own file system.
+        The values are those of `Dispatch`, `Kernel`, `Compile` and `Profile`. Under Pyodide, paths
+        refer to its virtual file system.
         """
         counts = ("compiles", "planned", "recalled", "flushes")
         report = {
@@ -275,13 +275,13 @@ def profile() -> Profile:
     DeviceError
         On the cpu device, on an adapter without timestamp queries, or inside another profile.
     WaitError
-        Where Python cannot block.
+        If Python cannot block.
     """
     return Profile()
 
 
 def is_rounded(times: Sequence[int]) -> bool:
-    """Whether a browser seems to round these times of dispatches, in ns, to a coarse step."""
+    """Return whether a browser seems to round these times, in ns, to a coarse step."""
     times = [time for time in times if time]
     return bool(times) and min(times) >= COARSE and len(set(times)) <= 1 + len(times) // 8
 
@@ -318,7 +318,7 @@ _COLUMNS = (
 
 
 def _columns_for(width: int) -> list[_Column]:
-    """The most important columns that fit, in their order."""
+    """Return the most important columns that fit, in their order."""
     chosen: list[_Column] = []
     for column in sorted(_COLUMNS, key=lambda c: c.rank):
         if sum(c.width + 1 for c in (*chosen, column)) > width:
@@ -328,7 +328,7 @@ def _columns_for(width: int) -> list[_Column]:
 
 
 def duration(ns: float) -> str:
-    """A duration with three digits and a unit."""
+    """Return a duration with three digits and a unit."""
     for unit, size in (("s", 1e9), ("ms", 1e6)):
         if ns >= 0.9995 * size:
             return f"{_digits(ns / size)} {unit}"
@@ -336,7 +336,7 @@ def duration(ns: float) -> str:
 
 
 def _bytes_text(n: int) -> str:
-    """A number of bytes with three digits."""
+    """Return a number of bytes with three digits."""
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n >= 0.9995 * size:
             return f"{_digits(n / size)} {unit}"
@@ -344,10 +344,10 @@ def _bytes_text(n: int) -> str:
 
 
 def _rate(amount: int, ns: int) -> str:
-    """A rate per second in units of 10**9."""
+    """Return a rate per second in units of 10**9."""
     return _digits(amount / ns) if ns else "-"
 
 
 def _digits(x: float) -> str:
-    """A number with three digits, or all before the point; below 0.1, with two decimals."""
+    """Return a number with three digits, or all before the point; below 0.1, with two decimals."""
     return f"{x:.0f}" if x >= 99.95 else f"{x:.3g}" if x >= 0.0995 else f"{x:.2f}"

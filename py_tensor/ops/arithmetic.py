@@ -47,7 +47,7 @@ signbit = unary(
     lambda np, x: np.signbit(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
-    doc="Whether the sign bit of each element is set: it is below 0, or -0.",
+    doc="Whether the sign bit of each element is set, as in negative numbers and -0.",
     method=False,
 )
 copysign = binary(
@@ -130,28 +130,32 @@ hypot = binary(
 
 
 def _hypot(np: Any, x: Any, y: Any) -> Any:
-    """Infinite if a leg is infinite; the C library returns NaN there for a signaling NaN."""
+    """Return inf beside a NaN, even a signaling one, for which the C library returns NaN."""
     return np.where(np.isinf(x) | np.isinf(y), x.dtype.type(np.inf), np.hypot(x, y))
 
 
 def sinc(x: Operand) -> Tensor:
-    """Normalized sinc function ``sin(pi x) / (pi x)`` of each element; 1 at 0."""
+    """Normalized sinc function ``sin(pi x) / (pi x)`` of each element; 1 at 0.
+
+    Within 4 ulp in float32.
+    """
     x = as_floating(x, "sinc")
     if x.dtype.kind == "c":
         return where(equal(x, 0), 1.0, sin(x * math.pi) / (x * math.pi))
     near = x - 2 * round(x / 2)  # in [-1, 1], exactly
-    # Mirrored, so that the sine is of a small angle.
+    # Mirror at 1/2, so that the sine is that of a small angle.
     near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)
-    return where(equal(x, 0), 1.0, where(isinf(x), math.nan, sin(near * math.pi) / (x * math.pi)))
+    found = where(isinf(x), math.nan, sin(near * math.pi) / (x * math.pi))
+    return where(abs(x) <= 1e-9, 1.0, found)  # also for subnormals, which may be flushed to 0
 
 
-register(sinc, method=False)
+register(sinc, method=False, ulp=4)
 
 # -- Exponentials and powers --------------------------------------------------------------------
 
 
 def _logaddexp(x: Tensor, y: Tensor) -> Tensor:
-    apart = where(equal(x, y), 0.0, abs(x - y))  # of equal infinities, too
+    apart = where(equal(x, y), 0.0, abs(x - y))  # 0 for equal infinities too
     return maximum(x, y) + log1p(exp(-apart))
 
 
@@ -165,8 +169,8 @@ logaddexp = composed_binary(
     REAL_FLOATING,
     _logaddexp,
     doc=(
-        "``log(exp(x) + exp(y))`` without intermediate overflow. In float32 within"
-        " 4 ulp of the largest of the result, the operands and 1."
+        "``log(exp(x) + exp(y))`` without intermediate overflow; in float32 within 4 ulp of"
+        " the largest of the result, the operands and 1."
     ),
     ulp=None,
 )
@@ -175,8 +179,8 @@ logaddexp2 = composed_binary(
     REAL_FLOATING,
     _logaddexp2,
     doc=(
-        "``log2(2**x + 2**y)`` without intermediate overflow. In float32 within"
-        " 4 ulp of the largest of the result, the operands and 1."
+        "``log2(2**x + 2**y)`` without intermediate overflow; in float32 within 4 ulp of"
+        " the largest of the result, the operands and 1."
     ),
     ulp=None,
 )
@@ -242,7 +246,7 @@ def nan_to_num(
     Parameters
     ----------
     copy : bool
-        Whether to return a new tensor; False writes to `x`.
+        Whether to return a new tensor; False overwrites `x`.
     nan, posinf, neginf
         The replacements; by default 0, the largest and the lowest finite number. An array gives one
         for each element.

@@ -84,12 +84,16 @@ def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
     Raises
     ------
     ValueError
-        If the tensor is a view, has views (whatever `refcheck` is) or is a scalar.
+        If the size changes and the tensor is a view, has views (whatever `refcheck` is) or is a
+        scalar.
     """
     given = new_shape[0] if len(new_shape) == 1 else new_shape
     if given is None or not new_shape:
         return
     shape = parse_shape("resize", given)
+    if size_of(shape) == self.size and self.flags.c_contiguous and not self.is_scalar:
+        self.shape = shape
+        return
     if self.is_scalar or self._alias is not None:  # pyright: ignore[reportPrivateUsage]
         raise ValueError("resize: the tensor is a view or has views; use pt.resize, which copies")
     kept = ravel(self.copy())[: size_of(shape)]
@@ -156,7 +160,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     if number is None and casting != "same_kind":
         check_cast("copyto", dtype, dst.dtype, casting)
     elif casting != "unsafe" and not weak:
-        check_kind("copyto", dtype, dst.dtype, "there is casting='unsafe'")
+        check_kind("copyto", dtype, dst.dtype, "casting='unsafe' allows it")
     if where is True:
         setitem(dst, Ellipsis, given if number is None else number)
         return
@@ -171,7 +175,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
 
 
 def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
-    """Assign the elements of `values` at the same positions where `mask` is nonzero.
+    """Where `mask` is nonzero, assign the elements of `values` at the same positions.
 
     `values` is repeated if it is shorter than the flattened tensor.
 
@@ -194,7 +198,7 @@ def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
 
 
 def _repeated(values: Tensor, size: int) -> Tensor:
-    """The elements, repeated to a total number."""
+    """Return `size` elements, by repeating the values."""
     flat = reshape_copy(values, (values.size,))
     if flat.size == size:
         return flat
@@ -242,7 +246,7 @@ def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
     _target("fill_diagonal", a)
     if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
         raise ShapeError(
-            f"fill_diagonal: takes a matrix or axes of one length, not shape {a.shape}"
+            f"fill_diagonal: takes a matrix or axes of equal length, not shape {a.shape}"
         )
     n = a.shape[1]
     step = 1 + sum(prod(a.shape[axis:]) for axis in range(1, a.ndim))
@@ -318,7 +322,7 @@ class flatiter:  # noqa: N801 - NumPy's name
         return flatten(self.base)
 
     def _place(self, key: Any) -> tuple[int, ...] | None:
-        """The index of one element in the tensor; None if the key is not an int."""
+        """Return the index of one element in the tensor; None if the key is not an int."""
         if isinstance(key, bool) or not hasattr(key, "__index__") or getattr(key, "ndim", 0):
             return None
         at, n = as_index(key), len(self)

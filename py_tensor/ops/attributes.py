@@ -33,7 +33,7 @@ def size(a: Operand, axis: int | None = None) -> int:
 
 
 def isscalar(element: object) -> bool:
-    """Return whether it is a Python number or string, or a NumPy scalar.
+    """Return whether `element` is a Python number or string, or a NumPy scalar.
 
     0-d results of ops and single elements of tensors are scalars too.
     """
@@ -45,7 +45,7 @@ def isscalar(element: object) -> bool:
 
 
 def iterable(y: object) -> bool:
-    """Return whether it can be iterated over."""
+    """Return whether `y` can be iterated over."""
     try:
         iter(y)  # type: ignore[call-overload]
     except TypeError:

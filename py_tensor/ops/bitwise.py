@@ -1,6 +1,6 @@
 """Bitwise ops on bools and integers, and the operators ``& | ^ ~ << >>``.
 
-On bools they are the logical ops, which combine masks.
+On bools they are logical ops, for combining masks.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ __all__ = [
 
 
 class Methods:
-    """For type checkers: the ops of this module that are methods of tensors too."""
+    """Declares for type checkers the ops of this module that are also methods."""
 
     invert: UnaryMethod
 
 
 BITS = Accepts("biu", lambda dtype: dtype, "bool and int dtypes")
-SHIFTED = Accepts(
+BITS_AS_INT = Accepts(
     "biu", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "bool and int dtypes"
 )
 
 
 def _shifted(np: Any, shift: Any, x: Any, y: Any, beyond: Any) -> Any:
-    """A shift, and its result for counts that are negative, or at least the width.
+    """Shift `x` by `y`; return `beyond` for counts that are negative or at least the bit width.
 
     NumPy takes a 64-bit count modulo 2**32 on platforms with 32-bit addresses, such as Pyodide.
     """
@@ -77,7 +77,7 @@ invert = unary(
 )
 left_shift = binary(
     "left_shift",
-    SHIFTED,
+    BITS_AS_INT,
     "left_shift_{t}({0}, {1})",
     lambda np, x, y: _shifted(np, np.left_shift, x, y, 0),
     vjp=NOT_DIFFERENTIABLE,
@@ -86,12 +86,12 @@ left_shift = binary(
 )
 right_shift = binary(
     "right_shift",
-    SHIFTED,
+    BITS_AS_INT,
     "right_shift_{t}({0}, {1})",
     lambda np, x, y: _shifted(np, np.right_shift, x, y, np.where(x < 0, -1, 0)),
     vjp=NOT_DIFFERENTIABLE,
     operator="rshift",
-    doc="Shift the bits of `x1` right by `x2`, keeping the sign; a negative `x2` shifts out all.",
+    doc="Shift the bits of `x1` right by `x2`, keeping the sign; a negative `x2` shifts all out.",
 )
 install("__invert__", invert)
 

@@ -23,13 +23,13 @@ __all__ = [
 
 
 class Methods:
-    """For type checkers: the ops of this module that are methods of tensors too."""
+    """Declares for type checkers the ops of this module that are also methods."""
 
     conj: UnaryMethod
     conjugate: UnaryMethod
 
 
-conjugate: Unary = unary(  # annotated, since its derivative is made from it
+conjugate: Unary = unary(  # annotated, because its derivative refers to it
     "conjugate",
     ANY,
     {"complex64": "conj_complex64({0})", "*": "{0}"},
@@ -40,17 +40,17 @@ conjugate: Unary = unary(  # annotated, since its derivative is made from it
 
 
 def parts_of(x: Tensor) -> tuple[Tensor, Tensor]:
-    """The real and the imaginary parts of complex numbers, as new tensors."""
+    """Return the real and the imaginary parts of complex numbers, as new tensors."""
     return apply(REAL_PART, (x,)), apply(IMAG_PART, (x,))
 
 
 def joined(real: Tensor, imag: Tensor) -> Tensor:
-    """Complex numbers made from real and imaginary parts."""
+    """Return complex numbers with these real and imaginary parts."""
     return apply(COMPLEX, (real, imag))
 
 
 def real(val: Operand) -> Tensor:
-    """Real part of each element, as a view; a tensor of a real dtype is returned itself."""
+    """Real part of each element, as a view; a tensor of a real dtype is returned unchanged."""
     return tensor_of(val, "real").real
 
 
@@ -110,13 +110,13 @@ def squared_length(x: Tensor) -> Tensor:
 
 
 def isreal(x: Operand) -> Tensor:
-    """Whether the imaginary part of each element is 0."""
+    """Return whether the imaginary part of each element is 0."""
     x = tensor_of(x, "isreal")
     return equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else ones_like(x, dtypes.bool_)
 
 
 def iscomplex(x: Operand) -> Tensor:
-    """Whether the imaginary part of each element is not 0."""
+    """Return whether the imaginary part of each element is not 0."""
     x = tensor_of(x, "iscomplex")
     return not_equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else zeros_like(x, dtypes.bool_)
 
@@ -127,13 +127,13 @@ def isrealobj(x: Any) -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Return whether the dtype is complex, also for lists."""
+    """Return whether the dtype of a tensor, an array or a list is complex."""
     kind = getattr(getattr(x, "dtype", None), "kind", None)
     return (tensor_of(x, "iscomplexobj").dtype.kind if kind is None else kind) == "c"
 
 
 def conjugated(x: Tensor) -> Tensor:
-    """The conjugates; for a real dtype the tensor itself."""
+    """Return the conjugates; a tensor of a real dtype is returned unchanged."""
     return conjugate(x) if x.dtype.kind == "c" else x
 
 

@@ -26,7 +26,7 @@ _Made = tuple[Op, Any, Meta, int, tuple[int, ...]]
 class _Recipe:
     """The nodes between operands and a result, the result last.
 
-    `tensors` and `elements` are counted by a device for the intermediate nodes without tensors.
+    `tensors` and `elements` are what a device counts for the intermediate nodes.
     """
 
     made: tuple[_Made, ...]
@@ -79,10 +79,10 @@ def _follow(made: tuple[_Made, ...], nodes: list[Node]) -> Node:
 
 
 def _recipe_between(result: Node, operands: list[Node]) -> _Recipe | None:
-    """The recipe between operands and a result.
+    """Return the recipe between operands and a result.
 
     None if it does not follow from the operands' metas: if it contains stored elements, for example
-    after a flush in between, or if the same node is passed as two operands.
+    after an intermediate flush, or if one node is passed as two operands.
     """
     places = {node: place for place, node in enumerate(operands)}
     if len(places) < len(operands) or result in places:

@@ -1,7 +1,7 @@
 """Creation functions: constants and ranges, computed where they are used.
 
-`order`, `subok` and `like`, which NumPy's functions have, are accepted and change nothing: memory
-is in row-major order, and results are tensors.
+With ``order="F"`` the result is a column-major view of a tensor. `subok` and `like`, which NumPy's
+functions have, are accepted and have no effect: results are tensors.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from py_tensor.ops.operands import (
     Real,
     Scalar,
     as_ndarray,
+    is_array_like,
     number_of,
     real_number_of,
     whole_number,
@@ -50,7 +51,7 @@ __all__ = [
 
 
 def _maker(name: str) -> Movement:
-    """The op that names a created tensor in the graph and in errors about its size.
+    """Return the op that names a created tensor in the graph and in errors about its size.
 
     The tensor may exceed the device's memory and still be used in an expression.
     """
@@ -124,7 +125,7 @@ def full(
         If the value is not a number or an array.
     """
     check_order("full", order, "CF")
-    if _has_elements(fill_value):
+    if is_array_like(fill_value):
         target = None if dtype is None else dtypes.parse(dtype)
         place = None if device is None else parse(device)
         made = expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
@@ -134,13 +135,8 @@ def full(
     return laid_out(_filled(FULL, shape, value, target, device), order)
 
 
-def _has_elements(value: object) -> bool:
-    """Whether it is a tensor, an array or a list, not a number."""
-    return isinstance(value, Tensor | list | tuple | range) or bool(getattr(value, "ndim", 0))
-
-
 def _own(given: Any, value: Scalar) -> DType:
-    """The dtype of a number that may be a NumPy scalar."""
+    """Return the dtype of a number that may be a NumPy scalar."""
     own = getattr(given, "dtype", None)
     if own is None:
         return dtypes.of_scalar(value)
@@ -184,7 +180,7 @@ def empty(
     device: str | Device | None = None,
     like: Any = None,
 ) -> Tensor:
-    """Return an uninitialized tensor; the elements are zeros, which take no memory until stored."""
+    """Return a tensor of zeros, which take no memory until stored; NumPy's is uninitialized."""
     check_order("empty", order, "CF")
     return laid_out(_filled(EMPTY, shape, 0, _parsed(dtype), device), order)
 
@@ -216,7 +212,7 @@ def full_like(
 ) -> Tensor:
     """Like `full`, with the shape, dtype and device of `a` as defaults."""
     check_order("full_like", order)
-    if _has_elements(fill_value):
+    if is_array_like(fill_value):
         a = tensor_of(a, "full_like")
         sizes = a.shape if shape is None else shape
         made = full(sizes, fill_value, dtype or a.dtype, device=device or a.device)
@@ -287,9 +283,9 @@ def eye(
     check_order("eye", order, "CF")
     sizes = parse_shape("eye", (N, N if M is None else M))
     rows, columns = (arange(size, device=device) for size in sizes)
-    k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # beyond, no diagonal is there
+    k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # no diagonals beyond these
     hit = equal(expand_dims(rows + k, 1), columns)
-    return _named(EYE, converted(hit, _parsed(dtype)))
+    return laid_out(_named(EYE, converted(hit, _parsed(dtype))), order)
 
 
 def arange(
@@ -313,9 +309,9 @@ def arange(
     OverflowError
         If the dtype cannot represent the integers.
     TypeError
-        If an end or the step is not a number, or for more than two bools.
+        If an end or the step is not a number, or a range of bools has more than 2 elements.
     MemoryError, ShapeError
-        For 2**31 elements or more.
+        If there are 2**31 elements or more.
     """
     if stop is None:
         start, stop = 0, start
@@ -336,7 +332,7 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
         raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
     if target is dtypes.bool_ and count > 2:
-        raise TypeError(f"arange: bool can hold 2 values, not {count}")
+        raise TypeError(f"arange: a range of bools has at most 2 elements, not {count}")
     if target.kind in "iu":
         start, second = int(start), int(start + step)
         for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
@@ -372,7 +368,7 @@ def _steps(start: Real, stop: Real, step: Real) -> int:
 
 
 def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: Device) -> Tensor:
-    """``start + i * step`` for i below `count`."""
+    """Return ``start + i * step`` for i below `count`."""
     device.backend.check(op, meta_of((), dtype, device))
     if count >= 2**31:  # i is an int32
         device.backend.check(op, meta_of((count,), dtype, device))
@@ -380,7 +376,7 @@ def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: De
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))
     numbers = Tensor(index((count,), device))
-    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # fewer bits wrap around, as in NumPy
+    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # others wrap around, as in NumPy
     if dtype.kind in "iu":
         last = int(start) + (count - 1) * int(step)
         for value in (int(start), last):
@@ -392,7 +388,7 @@ def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: De
 
 
 def _wrapped(value: Real, dtype: DType) -> Real:
-    """A negative step of an unsigned range works by wrapping around."""
+    """Return a number of a range; a negative step of an unsigned one wraps around."""
     return int(value) % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
 
 
@@ -414,9 +410,9 @@ def linspace(
     axes, they broadcast and the numbers are along a new `axis`. The step is a tensor if `start` or
     `stop` is one or has axes.
 
-    With an integer dtype and integer ends the result is exact: each number is rounded down.
+    With an integer dtype numbers are rounded down; the result is exact if the ends are ints.
     """
-    if any(isinstance(v, Tensor | list | tuple) or getattr(v, "ndim", 0) for v in (start, stop)):
+    if is_array_like(start) or is_array_like(stop):
         return _between(start, stop, num, endpoint, retstep, dtype, axis, device)
     normalize_axis("linspace", axis, 1)
     start, stop = (number_of("linspace", "an end", v) for v in (start, stop))
@@ -436,12 +432,25 @@ def linspace(
     floating = dtypes.floating(target)
     gaps = num - 1 if endpoint else num
     step = (stop - start) / gaps if gaps > 0 else 0.0
-    values = _ramp("linspace", num, float(start), step, floating, place)
-    if endpoint and num > 1:
-        last = equal(arange(num, device=place), num - 1)
-        values = where(last, float(stop), values)
-    found = _named(LINSPACE, converted(floor(values) if target.kind in "iu" else values, target))
+    if target.kind in "iu" and (wide := _dtype_of_products(start, stop, num)) is not None:
+        distance = int(stop) - int(start)
+        values = arange(num, dtype=wide, device=place) * distance // max(gaps, 1) + int(start)
+    else:
+        values = _ramp("linspace", num, float(start), step, floating, place)
+        if endpoint and num > 1:
+            last = equal(arange(num, device=place), num - 1)
+            values = where(last, float(stop), values)
+        values = floor(values) if target.kind in "iu" else values
+    found = _named(LINSPACE, converted(values, target))
     return (found, step if gaps > 0 else math.nan) if retstep else found
+
+
+def _dtype_of_products(start: Real, stop: Real, num: int) -> DType | None:
+    """Return the dtype in which `linspace` between ints is exact, or None."""
+    if not (isinstance(start, int) and isinstance(stop, int)):
+        return None
+    most = max(abs(start), abs(stop), num * abs(stop - start))
+    return next((d for d in (dtypes.int32, dtypes.int64) if dtypes.holds(d, most)), None)
 
 
 def _between(
@@ -460,7 +469,7 @@ def _between(
     given = in_common_dtype("linspace", start, stop)
     low, high = (as_floating(v, "linspace") for v in given)
     target = low.dtype if dtype is None else dtypes.parse(dtype)
-    if target in (dtypes.float64, dtypes.complex128):  # all its digits, also of ends that are ints
+    if target in (dtypes.float64, dtypes.complex128):  # keep the digits of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
     count = whole_number("linspace", "num", num)
     if count < 0:

@@ -103,7 +103,7 @@ def empty_node(meta: Meta) -> Node:
 
 
 def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
-    """A tensor of one value, which `op` expands to the shape; takes no memory until stored."""
+    """Return a tensor of one value that `op` expands to a shape; no memory until stored."""
     node = constant(op.name, value, meta.dtype, meta.device)
     if not meta.size:
         return Tensor(empty_node(meta))
@@ -199,7 +199,7 @@ WithNumber = tuple[tuple[Step, ...], Meta, int, int, int, Callable[[Any], Scalar
 
 
 def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
-    """The recipe of an op for operands, each a meta, or `float` or `int` for a number.
+    """Return the recipe of an op for operands, each a meta, or `float` or `int` for a number.
 
     None if `apply` has to do more: for numbers only, several devices, or no elements.
     """
@@ -271,7 +271,7 @@ class Loop(NamedTuple):
     result: Callable[[DType], DType]
 
     def types(self, nin: int, nout: int) -> list[str]:
-        """The signatures without conversions, in NumPy's type characters."""
+        """Return the signatures without conversions, in NumPy's type characters."""
         found: list[str] = []
         for dtype in dtypes.ALL:
             if dtype.kind in self.accepts.kinds and self.accepts.compute(dtype) is dtype:
@@ -303,7 +303,7 @@ def count_operands(
 
 
 ON_UFUNC: list[Callable[[], None]] = []
-"""Called for new entries of `UFUNCS`, if set."""
+"""Callbacks for new entries of `UFUNCS`."""
 
 
 def _finish(
@@ -351,11 +351,11 @@ def check_options(
     Raises
     ------
     TypeError
-        For a `signature`; use `dtype` instead.
+        If `signature` is passed; use `dtype` instead.
     DTypeError
         If `casting` does not allow an operand to be converted to the dtype of the computation.
     ValueError
-        For a `casting` or `order` that NumPy does not have.
+        If `casting` or `order` is unknown.
     """
     if signature is not None:
         raise TypeError(f"{op}: signature is not supported; use dtype")
@@ -372,13 +372,13 @@ def check_options(
     for x in given:
         if isinstance(x, Tensor):
             dtypes.check_cast(op, x.dtype, target, casting)
-        elif casting != "unsafe":  # a Python number: only its kind counts
+        elif casting != "unsafe":  # a Python number: only its kind matters
             own = dtypes.of_scalar(x)
             own = target if own.kind == "i" and target.kind == "u" else own
-            check_kind(op, own, target, "there is casting='unsafe'")
+            check_kind(op, own, target, "casting='unsafe' allows it")
 
 
-def _asked(
+def _in_requested_dtype(
     op: Elementwise,
     operands: Sequence[Operand],
     dtype: object,
@@ -386,7 +386,7 @@ def _asked(
     signature: object,
     order: object,
 ) -> Sequence[Operand]:
-    """The operands in the requested dtype; for an op with bool results, that is the result's dtype.
+    """Return the operands in the requested dtype, which is the result's if that is bool.
 
     Raises
     ------
@@ -442,11 +442,11 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
         signature: None = None,
     ) -> Tensor:
         if casting is not SAME_KIND or signature is not None or order != "K":
-            (x,) = _asked(op, (x,), dtype, casting, signature, order)
+            (x,) = _in_requested_dtype(op, (x,), dtype, casting, signature, order)
             return stored(op.name, function(x), out, where, casting)
         if out is not None or where is not True or dtype is not None:
             if dtype is not None:
-                (x,) = _asked(op, (x,), dtype, casting, signature, order)
+                (x,) = _in_requested_dtype(op, (x,), dtype, casting, signature, order)
             return stored(op.name, function(x), out, where)
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
@@ -535,7 +535,7 @@ def comparison(
 
 
 def _deciding(operator: str) -> Callable[[Any, Any], bool]:
-    """A comparison of Python numbers; complex ones are in lexicographic order."""
+    """Return a comparison of Python numbers; complex ones are in lexicographic order."""
     plain: Callable[[Any, Any], bool] = getattr(python_operator, operator)
     if operator in ("eq", "ne"):
         return plain
@@ -552,7 +552,7 @@ def _deciding(operator: str) -> Callable[[Any, Any], bool]:
 
 
 def _lack_a_dtype(a: DType, b: DType) -> bool:
-    """Whether the dtypes are uint64 and a signed integer dtype."""
+    """Return whether the dtypes are uint64 and a signed integer dtype."""
     return {a.kind, b.kind} == {"i", "u"} and dtypes.uint64 in (a, b)
 
 
@@ -561,7 +561,7 @@ def _has_integers(x: Tensor | Scalar) -> bool:
 
 
 def _beside_integers(operator: str, number: float) -> Scalar:
-    """The number to compare integers with instead of a float: an integer, or the float itself.
+    """Return the int to compare integers with instead of a float, or the float itself.
 
     It is the float if all integers compare alike with it: if it is infinite, NaN or equal to none.
     """
@@ -573,7 +573,7 @@ def _beside_integers(operator: str, number: float) -> Scalar:
 def _decided(
     decide: Callable[[Scalar, Scalar], bool], x: Tensor | Scalar, y: Tensor | Scalar
 ) -> Tensor | None:
-    """A comparison of integers with a number that is out of range: the result of 0 for all."""
+    """Return a comparison of integers with a number out of range: one result for all."""
     tensor, scalar = (x, y) if isinstance(x, Tensor) else (y, x)
     if not _has_integers(tensor) or isinstance(scalar, Tensor | complex):
         return None
@@ -625,7 +625,7 @@ def binary_of(
         return apply(op, (x, y))
 
     def recording(other: Callable[[Any, Any], Any]) -> Binary:
-        """The op for a tensor with a tensor or a number; calls `other` for all other operands.
+        """Return the op for a tensor with a tensor or number; `other` handles all other operands.
 
         It is made separately for the function and the operator, because an additional call would
         increase the overhead by a third.
@@ -660,7 +660,7 @@ def binary_of(
         return function
 
     def reflected(other: Callable[[Any, Any], Any]) -> Binary:
-        """The op with a number to the left of a tensor; calls `other` for all other operands.
+        """Return the op with a number to the left of a tensor; `other` handles all other operands.
 
         It is written out, like `recording`, to save the overhead of a call.
         """
@@ -698,7 +698,7 @@ def binary_of(
         signature: None = None,
     ) -> Tensor:
         if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
-            x1, x2 = _asked(op, (x1, x2), dtype, casting, signature, order)
+            x1, x2 = _in_requested_dtype(op, (x1, x2), dtype, casting, signature, order)
         result = plain(x1, x2)
         if out is None and where is True:
             return result
@@ -791,11 +791,11 @@ def composed_binary(
 
 # The comparison with the operands exchanged.
 _MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-_OF_UNLIKE = {"eq": False, "ne": True}  # what each element gives beside None or text, as in NumPy
+_OF_UNLIKE = {"eq": False, "ne": True}  # the comparison with None or text, as in NumPy
 
 
 def _repeating(multiply: Binary) -> Binary:
-    """`*` as for NumPy scalars: a scalar and a list or a tuple repeat the sequence."""
+    """Return a `*` that repeats a list or tuple if the other operand is a scalar, as in NumPy."""
 
     def product(x: Operand, y: Operand, /) -> Any:
         for scalar, sequence in ((x, y), (y, x)):
@@ -828,7 +828,7 @@ def _install_operator(
             return filled(unlike, meta_of(self.shape, dtypes.bool_, self.device))
         if takes(other):
             return function(self, other)
-        if not is_comparison and isinstance(other, str | bytes):  # whose own would repeat the text
+        if not is_comparison and isinstance(other, str | bytes):  # `*` would repeat the text
             raise TypeError(f"{operator}: takes numbers and arrays, not {type(other).__name__}")
         return _left_to(other, f"__r{operator}__", self)
 

@@ -19,6 +19,7 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
     reshape_copy,
+    sliced,
     widened,
 )
 from py_tensor.ops.operands import Operand, Real, Scalar
@@ -28,10 +29,6 @@ from py_tensor.shapes import normalize_axes, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["diff", "ediff1d", "gradient", "trapezoid", "trapz", "unwrap"]
-
-
-def _sliced(x: Tensor, axis: int, *ends: int | None) -> Tensor:
-    return x[(*(slice(None),) * axis, slice(*ends))]
 
 
 def diff(
@@ -69,7 +66,7 @@ def diff(
             x = concat([end, x] if is_first else [x, end], at)
     between = not_equal if x.dtype is dtypes.bool_ else subtract
     for _ in range(n):
-        x = between(_sliced(x, at, 1, None), _sliced(x, at, None, -1))
+        x = between(sliced(x, at, 1, None), sliced(x, at, None, -1))
     return x
 
 
@@ -79,7 +76,7 @@ def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | Non
     Raises
     ------
     DTypeError
-        If `to_begin` or `to_end` cannot be cast to the tensor's dtype by kind.
+        If `to_begin` or `to_end` cannot be cast to the tensor's dtype with "same_kind".
     """
     x = ravel(tensor_of(ary, "ediff1d"))
     ends: list[list[Tensor]] = []
@@ -134,7 +131,7 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
         raise ShapeError(f"gradient: axis {axis} of {x.shape} has too few elements")
 
     def part(*ends: int | None) -> Tensor:
-        return _sliced(x, axis, *ends)
+        return sliced(x, axis, *ends)
 
     places = None if isinstance(step, int | float) else tensor_of(step, "gradient", device=x.device)
     if places is None or not places.ndim:
@@ -199,7 +196,7 @@ def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int 
             width = reshape(diff(given), (-1,) + (1,) * (y.ndim - at - 1))
         else:
             width = diff(given, 1, at)
-    heights = _sliced(y, at, 1, None) + _sliced(y, at, None, -1)
+    heights = sliced(y, at, 1, None) + sliced(y, at, None, -1)
     return sum(width * heights / 2.0, at)
 
 
@@ -217,7 +214,7 @@ def unwrap(
     discont : optional
         The smallest jump that is corrected; at least half a period.
     period
-        Integers with an integer period stay integers.
+        If it and `p` are integers, so is the result.
     """
     x = tensor_of(p, "unwrap")
     at = normalize_axis("unwrap", axis, x.ndim)
@@ -229,8 +226,8 @@ def unwrap(
     if not (is_whole and period % 2):
         within = where(equal(within, -high) & (steps > 0), high, within)
     moves = where(abs(steps) < (high if discont is None else discont), 0, within - steps)
-    first = converted(_sliced(x, at, None, 1), steps.dtype)
-    return concat([first, _sliced(x, at, 1, None) + cumsum(moves, at)], at)
+    first = converted(sliced(x, at, None, 1), steps.dtype)
+    return concat([first, sliced(x, at, 1, None) + cumsum(moves, at)], at)
 
 
 trapz = trapezoid

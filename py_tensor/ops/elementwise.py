@@ -62,7 +62,7 @@ __all__ = [
 
 
 class Methods:
-    """For type checkers: the ops of this module that are methods of tensors too."""
+    """Declares for type checkers the ops of this module that are also methods."""
 
     abs: UnaryMethod
     add: BinaryMethod
@@ -127,7 +127,7 @@ sqrt = unary(
     ulp=4,
     doc="Square root of each element; NaN for negative numbers.",
 )
-sin: Unary = unary(  # annotated, since its derivative is made from it
+sin: Unary = unary(  # annotated, because its derivative refers to it
     "sin",
     FLOATING,
     "sin_{t}({0})",
@@ -180,7 +180,7 @@ sigmoid = unary(
 
 
 def _reciprocal(np: Any, x: Any) -> Any:
-    """An integer divided by 0 gives 0."""
+    """Return the reciprocal; 0 for an integer 0."""
     if x.dtype.kind in "iu":
         return x * (np.abs(x) == 1)
     return np.reciprocal(x) if x.dtype.kind == "c" else np.divide(1, x, dtype=x.dtype)
@@ -199,13 +199,13 @@ reciprocal = unary(
 
 
 def _sigmoid(np: Any, x: Any) -> Any:
-    """Without overflow on either side."""
+    """Evaluate the sigmoid with an exponential that cannot overflow."""
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, e) / (1 + e)
 
 
 def _tanh(np: Any, x: Any) -> Any:
-    """At an infinity the imaginary part has the sign of the operand's, as in the standard."""
+    """Return tanh; at an infinity, the imaginary part is a signed 0, as in the standard."""
     found = np.asarray(np.tanh(x))
     if found.dtype.kind == "c":
         at = np.isinf(x.real) & np.isfinite(x.imag)
@@ -221,7 +221,7 @@ negative = unary(
     {
         "f32": "neg_f32({0})",
         "u32": "(0u - {0})",
-        # As Tint writes it: NVIDIA's driver drops the sign of naga's in the maximum of -x.
+        # As in Tint. With naga's form, NVIDIA's driver drops the sign in the maximum of -x.
         "i32": "bitcast<i32>(~bitcast<u32>({0}) + 1u)",
         "64": "neg_64({0})",
         "complex64": "neg_complex64({0})",
@@ -463,7 +463,7 @@ minimum = binary(
 
 
 def _share(a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
-    """1 where the operand wins, half where they tie."""
+    """Return 1 where the operand is selected, and 1/2 where the operands are equal."""
     return where(equal(a, b), 0.5, where(wins, 1.0, 0.0))
 
 
@@ -480,7 +480,7 @@ def _float_power(np: Any, x: Any, y: Any) -> Any:
 
 
 def _integer_power(np: Any, x: Any, y: Any) -> Any:
-    """Wrap-around power; a negative exponent gives 0, except of 1 and -1."""
+    """Wrap-around power; a negative exponent gives 0, except for the bases 1 and -1."""
     safe = np.where(y < 0, 0, y).astype(x.dtype)
     odd = np.where(y & 1, x, x.dtype.type(1))
     units = (x == 1) | (x == x.dtype.type(-1)) if x.dtype.kind == "i" else x == 1
@@ -500,7 +500,7 @@ def power(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """Each element of `x1` raised to the power of the element of `x2`.
+    """Raise each element of `x1` to the power of the element of `x2`.
 
     Within 4 ulp in float32.
 

@@ -23,7 +23,7 @@ from py_tensor.shapes import Shape, size_of
 class Factor(Op):
     """An op on matrices whose columns lie along the last axis.
 
-    The node's attribute is the number of columns of an identity, which precede the matrix.
+    The node's attribute is the number of identity columns that precede the matrix.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Factor(Op):
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         (x,) = metas
         if len(x.shape) < 2 or not x.size:
-            raise ShapeError(f"{self.name}: takes matrices with elements, not shape {x.shape}")
+            raise ShapeError(f"{self.name}: takes nonempty matrices, not shape {x.shape}")
         if x.dtype.kind not in "fc" or x.dtype.is_packed:
             raise DTypeError(f"{self.name}: takes float32 or complex64, not {x.dtype}")
         return (x.shape if self.numbers is None else (*x.shape[:-2], self.numbers)), x.dtype
 
     def work(self, node: Node) -> int:
-        """As many elements as its products have terms."""
+        """Return the number of terms of its products."""
         (x,) = node.inputs
         return x.meta.size * x.meta.shape[-1]
 
@@ -111,7 +111,7 @@ def _triangle(np: Any, x: Array, beside: int) -> Array:
 
 
 def _orthogonal(np: Any, x: Array, beside: int) -> Array:
-    """The columns of both factors, with zeros below those of the triangle."""
+    """Return the columns of both factors; those of the triangle are padded with zeros."""
     a = _swapped(np, x[..., beside:, :])
     q, r = np.linalg.qr(a, mode="complete" if beside == x.shape[-1] else "reduced")
     found = np.zeros_like(x)
@@ -128,7 +128,7 @@ def _factor(
 
 # Takes the columns of matrices followed by those of right-hand sides, which become the solutions.
 SOLVE = _factor("solve", None, _solved)
-# The determinant; and its sign, or its angle as a number of size 1, and its logarithm.
+# The determinant; and its sign, of modulus 1 if complex, with the logarithm of its modulus.
 DET = _factor("det", 1, _determinant)
 SLOGDET = _factor("slogdet", 2, _sign_and_logarithm)
 # Rows of a positive definite matrix become those of a triangle; elements above it are ignored.

@@ -27,12 +27,13 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import is_traced
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Reduction, Scan
+from py_tensor.ops.bitwise import BITS
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS, build
 from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, remainder, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import gathered, take
-from py_tensor.ops.indexing import as_given, combine, getitem, names_once, setitem
+from py_tensor.ops.indexing import as_given, combine, getitem, has_no_arrays, setitem
 from py_tensor.ops.kernel import kernel
 from py_tensor.ops.movement import (
     broadcast_to,
@@ -42,6 +43,7 @@ from py_tensor.ops.movement import (
     permute,
     reshape,
     reshape_copy,
+    sliced,
 )
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import SAME_KIND, Out, stored_whole
@@ -64,7 +66,7 @@ LEVELS = 3  # the number of halvings in one kernel
 
 
 def _numbers(x: Tensor, axis: int) -> Tensor:
-    """The index of each element along an axis."""
+    """Return the index of each element along an axis."""
     n = x.shape[axis]
     shape = tuple(n if a == axis else 1 for a in range(x.ndim))
     return expand(reshape(arange(n, device=x.device), shape), x.shape)
@@ -111,7 +113,7 @@ def _of_bits(name: str, operator: str, identity: Callable[[DType], tuple[int]]) 
         },
         result="{a0}",
         numpy=lambda np, x, axes: getattr(np, name).reduce(x, axis=axes, keepdims=True),
-        accepts=dtypes.Accepts("biu", lambda dtype: dtype, "bool and int dtypes"),
+        accepts=BITS,
         vjp=NOT_DIFFERENTIABLE,
     )
 
@@ -142,7 +144,7 @@ SCANS = {
 
 
 def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
-    """The dtype for reducing with a function, whose results are operands of later calls.
+    """Return the dtype for reducing with a function, whose results are operands of later calls.
 
     Raises
     ------
@@ -162,14 +164,10 @@ def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
     return target
 
 
-def _part(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    return getitem(x, (*(slice(None),) * axis, slice(start, stop)))
-
-
 def _halved(function: Any, x: Tensor) -> Tensor:
     """Reduce over axis 0, which is not empty, with an associative function; keeps the axis.
 
-    A kernel combines only a few levels, because its code for all would grow with the axis.
+    A kernel combines only a few levels, because code for all levels would grow with the axis.
     """
     rest: Tensor | None = None
     level = 0
@@ -179,9 +177,9 @@ def _halved(function: Any, x: Tensor) -> Tensor:
         level += 1
         half = n // 2
         if n % 2:
-            last = _part(x, 0, n - 1, n)
+            last = sliced(x, 0, n - 1, n)
             rest = last if rest is None else function(rest, last)
-        x = function(_part(x, 0, 0, half), _part(x, 0, half, 2 * half))
+        x = function(sliced(x, 0, 0, half), sliced(x, 0, half, 2 * half))
     return x if rest is None else function(x, rest)
 
 
@@ -311,16 +309,16 @@ def _running(function: Any, name: str, x: Tensor, at: int) -> Tensor:
     if function.__name__ in ASSOCIATIVE:
         step = 1
         while step < n:
-            combined = function(_part(x, at, 0, n - step), _part(x, at, step, n))
-            x = concat([_part(x, at, 0, step), combined], at)
+            combined = function(sliced(x, at, 0, n - step), sliced(x, at, step, n))
+            x = concat([sliced(x, at, 0, step), combined], at)
             step *= 2
         return x
     if _is_kernel(function, x):
         rows = reshape(x, (product_of(x.shape[:at]), n, -1))
         return reshape(_in_order(function.op, rows, True), x.shape)
-    found = [_part(x, at, 0, 1)]
+    found = [sliced(x, at, 0, 1)]
     for k in range(1, n):
-        found.append(function(found[-1], _part(x, at, k, k + 1)))
+        found.append(function(found[-1], sliced(x, at, k, k + 1)))
     return concat(found, at)
 
 
@@ -328,7 +326,7 @@ MOST_IN_ORDER = 1 << 16  # the most elements in an invocation's loop, to limit a
 
 
 def _is_kernel(function: Any, x: Tensor) -> bool:
-    """Whether a dedicated kernel reduces with the function in order; it has no derivative."""
+    """Return whether a dedicated kernel, without derivative, reduces with the function in order."""
     op = getattr(function, "op", None)
     is_op = isinstance(op, Elementwise) and op.result(x.dtype) is x.dtype
     return is_op and x.dtype.kind != "b" and x.size > 0 and not is_traced()
@@ -338,7 +336,7 @@ def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
     """Apply an op in order along the middle one of three axes; return the last result or all."""
     found: list[Tensor] = []
     for start in range(0, x.shape[1], MOST_IN_ORDER):
-        part = _part(x, 1, start, start + MOST_IN_ORDER)
+        part = sliced(x, 1, start, start + MOST_IN_ORDER)
         part = concat([found[-1][:, -1:], part], 1) if found else part
         y = _serial(op, x.dtype, running)(part)
         found.append(y[:, 1:] if found and running else y)
@@ -355,7 +353,7 @@ def _columns(shape: Shape) -> int:
 
 @cache
 def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], Tensor]:
-    """The kernel: an invocation loops over the middle axis for one index of the other two."""
+    """Return the kernel: an invocation loops over the middle axis for an index of the others."""
 
     def fold(np: Any, x: Any) -> Any:
         on_arrays: Any = op.numpy
@@ -409,17 +407,17 @@ def reduced_at(
     wrong = next((i for i in starts if not 0 <= i < n), None)
     if wrong is not None:
         raise IndexError(f"{name}: index {wrong} is out of range for axis {at} of shape {x.shape}")
-    summed = function.reduce(_part(x, at, 0, 1), at, dtype, keepdims=True)
+    summed = function.reduce(sliced(x, at, 0, 1), at, dtype, keepdims=True)
     of_length: dict[int, list[int]] = {}
     for place, (i, j) in enumerate(pairwise((*starts, n))):
         of_length.setdefault(j - i if i < j else 1, []).append(place)
-    parts = [_part(summed, at, 0, 0)]
+    parts = [sliced(summed, at, 0, 0)]
     order: list[int] = []
     for length, places in of_length.items():
         order += places
         first = [starts[place] for place in places]
         if len(first) == 1:
-            slices = _part(x, at, first[0], first[0] + length)
+            slices = sliced(x, at, first[0], first[0] + length)
             slices = reshape(slices, (*x.shape[:at], 1, *slices.shape[at:]))
         else:
             index = reshape(tensor_of(first, name, device=x.device), (-1, 1))
@@ -454,14 +452,14 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
     given = None if b is None else as_given(a, b, name)
     if given is not None and function.__name__ in _SCATTERED and _holds(a, given.dtype):
         _scatter(function, name, a, indices, given, atomic)
-    elif names_once(indices):
+    elif has_no_arrays(indices):
         _apply_once(function, a, indices, given)
     else:
         _apply_each(function, a, indices, given)
 
 
 def _holds(a: Tensor, dtype: DType) -> bool:
-    """Whether the kind of a tensor's dtype includes the numbers of another dtype's kind."""
+    """Return whether the kind of a tensor's dtype includes the numbers of another dtype's kind."""
     return dtypes.KINDS.index(dtype.kind) <= dtypes.KINDS.index(a.dtype.kind)
 
 
@@ -487,10 +485,11 @@ def _apply_once(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
 
 
 def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) -> None:
-    """Reads the largest count of a repeated index.
+    """Apply the function at each index, also at repeated indices.
 
-    If the order does not matter, the values for one element are combined first, in as many steps as
-    the logarithm of that count. Otherwise each round applies one value per element.
+    The largest count of a repeated index is read. If the order does not matter, the values for one
+    element are combined first, in as many steps as the logarithm of that count. Otherwise each
+    round applies one value per element.
     """
     places = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
     if not places.size:

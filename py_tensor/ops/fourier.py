@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
-from py_tensor.codegen.fourier import MOST_PRIME, Transformed
+from py_tensor.codegen.fourier import MAX_PRIME, Transformed
 from py_tensor.codegen.fourier_wgsl import factors
 from py_tensor.dtypes import FLOATING, DType
 from py_tensor.graph import build as kernels
@@ -22,7 +22,7 @@ from py_tensor.ops.complex import conjugate, joined
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import build
 from py_tensor.ops.elementwise import cos, floor_divide, remainder, sin, where
-from py_tensor.ops.movement import concat, converted, flip, pad, reshape
+from py_tensor.ops.movement import concat, converted, flip, pad, reshape, sliced
 from py_tensor.shapes import Shape, check_axes
 from py_tensor.tensor import Tensor
 
@@ -30,7 +30,7 @@ MOST_SQUARED = 46340  # the largest number whose square fits in int32
 
 
 def _grad(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool, float]) -> tuple[Tensor]:
-    """The matrix of a transform is symmetric."""
+    """Return the same transform of the gradient, because its matrix is symmetric."""
     found = transformed(g, *attrs)
     return (found if x.dtype.kind == "c" else found.real,)
 
@@ -43,7 +43,7 @@ class FourierTransform(Op):
 
     @property
     def work_buffers(self) -> int:
-        """The buffers between passes, and the result."""
+        """Two: a buffer between passes, and the result."""
         return 2
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
@@ -84,20 +84,20 @@ def transformed(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
     Parameters
     ----------
     x : Tensor
-        In floating point of 32 bits or more.
+        Of a floating or complex dtype of at least 32 bits per part.
     is_inverse : bool
         Whether the exponents are positive.
     """
     n = x.shape[axis]
     if not x.size or n == 1:
         return converted(x, dtypes.complex_of(x.dtype)) * scale
-    if x.device is CPU_DEVICE or factors(n)[-1] <= MOST_PRIME:
+    if x.device is CPU_DEVICE or factors(n)[-1] <= MAX_PRIME:
         return build(FOURIER, (x,), (axis, is_inverse, scale))
     return _convolved(x, axis, is_inverse, scale)
 
 
 def _convolved(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
-    """The transform as a convolution with a chirp, whose length is a power of two.
+    """Return the transform as a convolution with a chirp, whose length is a power of two.
 
     L. Bluestein, A linear filtering approach to the computation of discrete Fourier transform,
     1970.
@@ -116,12 +116,12 @@ def _convolved(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
     )
     product = transformed(spread, axis, False, 1.0) * reshape(filter_, (length, *behind))
     found = transformed(product, axis, True, scale / length)
-    found = found[(*(slice(None),) * axis, slice(n))] * reshape(chirp, (n, *behind))
+    found = sliced(found, axis, n) * reshape(chirp, (n, *behind))
     return conjugate(found) if is_inverse else found
 
 
 def _chirp(n: int, x: Tensor) -> Tensor:
-    """``exp(-pi i k**2 / n)`` for the numbers k below n.
+    """Return ``exp(-pi i k**2 / n)`` for the numbers k below n.
 
     The square is taken modulo ``2 n``, and the angle is measured from the nearest quarter turn, so
     that it is small and exact.

@@ -17,6 +17,7 @@ from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
+from py_tensor.ops.indexing import as_given
 from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
 from py_tensor.ops.operands import (
@@ -25,7 +26,6 @@ from py_tensor.ops.operands import (
     coerce,
     common_dtype,
     copy_or_scalar,
-    in_dtype,
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
@@ -185,7 +185,7 @@ class vectorize:  # noqa: N801 - NumPy's name
     def _types_of(
         self, named: dict[Any, Any], n: int, varied: list[Any], spread: Sequence[Tensor], many: int
     ) -> Sequence[Any]:
-        """The dtypes of the results for the first elements, in the operands' dtypes.
+        """Return the dtypes of the results for the first elements, in the operands' dtypes.
 
         None for each if Python numbers already have the operands' dtypes, or if the function
         accepts only Python numbers.
@@ -225,7 +225,7 @@ def _cores_of(signature: str) -> tuple[list[Core], list[Core]]:
 def _fit(
     sizes: dict[str, int], core: Core, shape: Shape, signature: Any, *, whole: bool = False
 ) -> None:
-    """Note the sizes of named axes, the last ones of a shape. Raises ShapeError if they differ."""
+    """Record the sizes of named axes, the last of a shape. Raises ShapeError if they differ."""
     own = shape[len(shape) - len(core) :]
     if len(shape) < len(core) or (whole and len(shape) > len(core)):
         raise ShapeError(f"vectorize: shape {shape} does not have the axes {core} of {signature}")
@@ -336,9 +336,11 @@ def select(
     Raises
     ------
     ValueError
-        If the numbers of conditions and choices differ.
+        If the numbers of conditions and choices differ, or are 0.
     """
-    if len(condlist) != len(choicelist) or not condlist:
+    if not condlist:
+        raise ValueError("select: needs at least one condition")
+    if len(condlist) != len(choicelist):
         raise ValueError(
             f"select: {len(condlist)} conditions do not match {len(choicelist)} choices"
         )
@@ -366,6 +368,8 @@ def piecewise(
     ------
     ValueError
         If the number of functions does not match.
+    OverflowError
+        If the dtype of `x` cannot hold a number.
     """
     x = tensor_of(x, "piecewise")
     conditions = cast("list[Any]", condlist if isinstance(condlist, list) else [condlist])
@@ -379,14 +383,14 @@ def piecewise(
             f"piecewise: {len(funclist)} functions do not match {len(conditions)} conditions"
         )
 
-    def of(function: Any) -> Any:
-        return function(x, *args, **options) if callable(function) else function
+    def of(function: Any) -> Tensor:
+        value = function(x, *args, **options) if callable(function) else function
+        return as_given(x, value, "piecewise")
 
-    rest = funclist[len(conditions)] if len(funclist) > len(conditions) else 0
-    found: Any = of(rest)
+    found = of(funclist[len(conditions)] if len(funclist) > len(conditions) else 0)
     for condition, function in zip(conditions, funclist, strict=False):
         found = where(condition, of(function), found)
-    return converted(broadcast_to(tensor_of(found, "piecewise"), x.shape), x.dtype).copy()
+    return converted(broadcast_to(found, x.shape), x.dtype).copy()
 
 
 def choose(
@@ -403,7 +407,8 @@ def choose(
     number = tensor_of(a, "choose")
     given = coerce("choose", members_of("choose", choices))
     dtype = common_dtype("choose", given)
-    number, *spread = broadcast_arrays(number, *(in_dtype("choose", v, dtype) for v in given))
+    given = [converted(tensor_of(v, "choose", device=number.device), dtype) for v in given]
+    number, *spread = broadcast_arrays(number, *given)
     number = converted(number, dtypes.int32) if number.dtype is dtypes.bool_ else number
     if mode == "wrap":
         number = remainder(number, len(given))

@@ -18,7 +18,7 @@ from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
 from py_tensor.ops.define import build, empty_node, register
 from py_tensor.ops.elementwise import clip, remainder
 from py_tensor.ops.movement import along_axis, expand, widened
-from py_tensor.ops.operands import Operand, node_of
+from py_tensor.ops.operands import Operand, known, node_of
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.shapes import Shape, broadcast, check_rank, size_of
 from py_tensor.tensor import Tensor, tensor_of
@@ -59,8 +59,18 @@ def take(
     tensor([30, 10, 30])
     """
     x, at = along_axis("take", a, axis)
-    found = indices_of("take", in_mode("take", indices, x.shape[at], mode, x.device), x, at)
+    found = indices_to_take("take", in_mode("take", indices, x.shape[at], mode, x.device), x, at)
     return stored_whole("take", gather_nd(x, (at,), (found.tensor,), at, op=found.op), out)
+
+
+def indices_to_take(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
+    """Like `indices_of`, but unchecked if an earlier axis has no elements, as in NumPy."""
+    try:
+        return indices_of(op, given, x, axis)
+    except IndexError:
+        if 0 not in x.shape[:axis]:
+            raise
+    return Indices(tensor_of(given, op, dtype=dtypes.int32, device=x.device), "")
 
 
 def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Operand:
@@ -72,7 +82,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     found = tensor_of(indices, op, device=device)
     if not found.size:
         return indices
-    if found.dtype.kind not in "iu" or not n:  # this raises an error
+    if found.dtype.kind not in "iu" or not n:  # selecting raises an error
         return found
     found = widened(found)
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
@@ -111,7 +121,7 @@ def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Te
 
 
 def beside(op: str, x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """Both with the axes beside `axis` broadcast against each other."""
+    """Broadcast a tensor and its indices along all axes except `axis`."""
     if index.ndim != x.ndim:
         raise ShapeError(
             f"{op}: indices of shape {index.shape} do not have the {x.ndim} axes of {x.shape}"
@@ -140,7 +150,7 @@ def gather_nd(
     indices
         Integers, which broadcast against each other.
     at
-        Where their common shape goes among the axes of `x` that are left.
+        The position of their broadcast shape among the remaining axes of `x`.
     op
         The op name in an IndexError for an index out of range; "" if all are known to be valid.
     """
@@ -198,7 +208,7 @@ def spread_over(
 ) -> Spread:
     """Expand indices along axes of a shape to the result of a gather.
 
-    The axes of indices with one shape are merged, so that fewer programs are needed.
+    The axes of indices with equal shapes are merged, so that fewer programs are needed.
     """
     common = broadcast(op, *(index.shape for index in indices))
     rest = tuple(n for a, n in enumerate(shape) if a not in axes)
@@ -224,7 +234,7 @@ class Indices:
     Attributes
     ----------
     op : str
-        The function for errors of checks that are still to be made; "" if they are checked.
+        The function to name in errors of checks still to be made; "" if they are checked.
     """
 
     tensor: Tensor
@@ -242,6 +252,10 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
             raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size and not x.shape[axis]:
             raise IndexError(f"{op}: axis {axis} of shape {x.shape} has no elements to take")
+        if given.size and not x.size:  # no kernel will check them
+            values = known(given)
+            if values is not None:
+                _check(op, int(values.min()), int(values.max()), x, axis)
         return Indices(given, op)
     if hasattr(given, "__array_interface__"):
         if given.dtype.kind not in "iu":
@@ -259,7 +273,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
 
 
 def _flat(given: Any) -> Iterator[Any]:
-    """The scalars in nested lists; a bool is not an index."""
+    """Yield the scalars in nested lists; a bool is not an index."""
     if isinstance(given, list | tuple | range):
         for item in cast("list[Any]", given):
             yield from _flat(item)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from math import nan
-from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
@@ -32,6 +31,7 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import (
     Operand,
     coerce,
+    is_array_like,
     known,
     number_of,
     numbers_of,
@@ -56,7 +56,7 @@ __all__ = [
 
 def identity(n: int, dtype: object = None, *, device: Any = None, like: Any = None) -> Tensor:
     """Return an ``n x n`` tensor with ones on the diagonal, float32 by default."""
-    return eye(n, dtype=dtype, device=device)
+    return eye(whole_number("identity", "n", n), dtype=dtype, device=device)
 
 
 def tri(
@@ -70,7 +70,7 @@ def tri(
 ) -> Tensor:
     """Return an ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
     rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
-    k = builtins.max(-N, builtins.min(k, columns.size))  # beyond, all or nothing is below it
+    k = builtins.max(-N, builtins.min(k, columns.size))  # beyond these, all or none
     hit = greater_equal(expand_dims(rows + k, 1), columns)
     return converted(hit, dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype))
 
@@ -88,12 +88,16 @@ def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor
     Raises
     ------
     ShapeError
-        If it is not a vector.
+        If `x` is not a vector.
+    ValueError
+        If `N` is negative.
     """
     x = tensor_of(x, "vander")
     if x.ndim != 1:
         raise ShapeError(f"vander: takes a vector, not shape {x.shape}")
-    count = x.size if N is None else as_index(N)
+    count = x.size if N is None else whole_number("vander", "N", N)
+    if count < 0:
+        raise ValueError(f"vander: N must be at least 0, not {N}")
     powers = range(count) if increasing else range(count - 1, -1, -1)
     base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
     columns = [ones(x.shape, base.dtype, device=x.device)]
@@ -120,7 +124,7 @@ def logspace(
 
     `start`, `stop` and `base` may have axes, as in `linspace`.
     """
-    if _has_axes(base):
+    if is_array_like(base):
         if not any(isinstance(v, Tensor) for v in (start, stop, base)):
             base = tensor_of(base, "logspace", device=device)
         start, stop, base = broadcast_arrays(*coerce("logspace", (start, stop, base)))
@@ -129,11 +133,6 @@ def logspace(
         base = float(real_number_of("logspace", "base", base))
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     return _rounded(power(base, exponents), dtype)
-
-
-def _has_axes(value: Operand) -> bool:
-    """Whether it is an operand with axes or a tensor, rather than a number on the host."""
-    return isinstance(value, Tensor | list | tuple) or bool(getattr(value, "ndim", 0))
 
 
 def _rounded(x: Tensor, dtype: object) -> Tensor:
@@ -166,13 +165,15 @@ def geomspace(
     ValueError
         If an end is the number 0, or `num` is negative.
     """
-    if _has_axes(start) or _has_axes(stop):
+    if is_array_like(start) or is_array_like(stop):
         return _between(start, stop, num, endpoint, dtype, axis, device)
     normalize_axis("geomspace", axis, 1)
     first, last = (number_of("geomspace", "an end", v) for v in (start, stop))
     count = whole_number("geomspace", "num", num)
     product = first * last
-    if not product or count < 0:
+    if count < 0:
+        raise ValueError(f"geomspace: num must be at least 0, not {num}")
+    if not product:
         raise ValueError(f"geomspace: start and stop must not be 0, not {start} and {stop}")
     has_path = isinstance(product, complex) or product > 0
     default = dtypes.floating(dtypes.of_scalar(product))
@@ -182,7 +183,7 @@ def geomspace(
     found = [first * ratio ** (i / gaps) if i else first for i in range(count)]
     if endpoint and count > 1:
         found[-1] = last
-    if target.kind in "iu":  # to 12 digits, that 9.999999999999998 is 10
+    if target.kind in "iu":  # to 12 digits, so that 9.999999999999998 is 10
         found = [int(float(f"{v.real:.12g}")) for v in found]
     return tensor_of(found, "geomspace", dtype=target, device=device)
 
@@ -265,7 +266,7 @@ def _range_of(key: slice) -> Tensor:
 
 
 def _end(value: Any) -> Any:
-    """A number in a slice of a grid; a 0-d tensor is read."""
+    """Return a number in a slice of a grid; a 0-d tensor is read."""
     if getattr(value, "ndim", 0):
         raise TypeError(f"a slice of a grid takes numbers, not a tensor of shape {value.shape}")
     return value.item() if hasattr(value, "item") else value
@@ -302,7 +303,7 @@ class _Grid:
 class _Joined:
     """``r_[0:3, 7, x]``: slices as ranges, numbers and tensors, joined along the last axis.
 
-    A leading string gives numbers, as in ``r_["0,2,0", x, y]``: the axis to join along, the least
+    A leading string gives numbers, as in ``r_["0,2,0", x, y]``: the axis to join along, the minimum
     number of axes, and the position at which the axes of an operand with fewer axes begin. If the
     last number is missing or -1, its axes are the last ones. ``c_`` is ``r_["-1,2,0"]``: vectors
     are columns.
@@ -395,7 +396,7 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
 
 
 def _places(op: str, given: Operand) -> Tensor:
-    """Indices as a tensor of at least 32 bits, so that their products do not wrap around."""
+    """Return indices as a tensor of at least 32 bits, so that their products do not wrap around."""
     x = tensor_of(given, op)
     if x.dtype.kind not in "iu":
         raise DTypeError(f"{op}: indices must be integers, not {x.dtype}")
@@ -403,7 +404,7 @@ def _places(op: str, given: Operand) -> Tensor:
 
 
 def _check_range(op: str, given: Operand, n: int) -> None:
-    """Raise ValueError for a number that is not between 0 and `n`, if it is known on the host."""
+    """Raise ValueError for a number outside ``range(n)``, if it is known on the host."""
     if isinstance(given, Tensor):
         values = known(given)
         wrong: Any = () if values is None else values[(values < 0) | (values >= n)]
@@ -435,7 +436,7 @@ def ravel_multi_index(
     ShapeError
         If there is not one index for each axis.
     DTypeError
-        For indices that are no integers.
+        If the indices are not integers.
     """
     sizes = parse_shape("ravel_multi_index", dims)
     units = _units("ravel_multi_index", sizes, order)
@@ -455,7 +456,7 @@ def ravel_multi_index(
 
 
 def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
-    """The distance between neighbours along each axis."""
+    """Return the distance between neighbours along each axis."""
     check_order(op, order, "CF")
     if size_of(shape) >= 2**31:
         raise ShapeError(f"{op}: a flat index into shape {shape} does not fit int32")
@@ -468,17 +469,17 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
 
 
 def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
-    """Return `diag_indices` for the shape of a tensor of at least two axes of one length.
+    """Return `diag_indices` for the shape of a tensor of at least two axes of equal length.
 
     Raises
     ------
     ShapeError
-        If the shape is different.
+        If there are fewer axes, or their lengths differ.
     """
     shape = tensor_of(arr, "diag_indices_from").shape
     if len(shape) < 2 or len(set(shape)) > 1:
         raise ShapeError(
-            f"diag_indices_from: takes at least two axes of one length, not shape {shape}"
+            f"diag_indices_from: takes at least two axes of equal length, not shape {shape}"
         )
     return diag_indices(shape[0], len(shape))
 
@@ -494,12 +495,12 @@ def mask_indices(
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
-    """Indices on and below the `k`-th diagonal of an ``n x m`` matrix. Waits for the GPU."""
+    """Return indices on and below the `k`-th diagonal of an ``n x m`` matrix. Waits for the GPU."""
     return nonzero(tri(n, m, k, dtypes.bool_))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
-    """Indices on and above the `k`-th diagonal of an ``n x m`` matrix. Waits for the GPU."""
+    """Return indices on and above the `k`-th diagonal of an ``n x m`` matrix. Waits for the GPU."""
     return nonzero(~tri(n, m, k - 1, dtypes.bool_))
 
 

@@ -6,14 +6,14 @@ import builtins
 import math
 from collections.abc import Sequence
 from operator import index as as_index
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL, REAL_FLOATING, DType
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import equal, maximum
+from py_tensor.ops.elementwise import equal, less, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import (
     as_floating,
@@ -27,7 +27,7 @@ from py_tensor.ops.operands import Operand, known
 from py_tensor.ops.quantiles import percentile
 from py_tensor.ops.reduction import max, mean, min, std, sum
 from py_tensor.ops.scatter import scatter
-from py_tensor.ops.searching import rise, searchsorted
+from py_tensor.ops.searching import element_at, is_increasing, searchsorted
 from py_tensor.shapes import size_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -35,6 +35,8 @@ __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 
 Bins = int | str | Operand
+
+MOST_BY_POSITION = 1 << 20  # with more bins, float32 may place an element two bins off
 
 RULES = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
@@ -47,12 +49,19 @@ def histogram_bin_edges(
 ) -> Tensor:
     """Return the bin edges that `histogram` uses; `weights` has no effect."""
     x = ravel(tensor_of(a, "histogram_bin_edges"))
-    return _edges("histogram_bin_edges", x, bins, range, weighted=weights is not None)
+    return _bins("histogram_bin_edges", x, bins, range, weighted=weights is not None).edges
 
 
-def _edges(
+class _Bins(NamedTuple):
+    """The edges of bins, and the ends of their range if the widths are equal."""
+
+    edges: Tensor
+    ends: tuple[Tensor, Tensor] | None = None
+
+
+def _bins(
     op: str, given: Tensor, bins: Bins, limits: Sequence[float] | None, *, weighted: bool
-) -> Tensor:
+) -> _Bins:
     x = as_floating(given, op, REAL_FLOATING)
     if limits is not None and not (
         limits[0] <= limits[1] and all(math.isfinite(v) for v in limits)
@@ -69,9 +78,9 @@ def _edges(
         if edges.ndim != 1:
             raise ShapeError(f"{op}: edges must be 1-D, not of shape {edges.shape}")
         REAL.check(op, edges.dtype)
-        if not rise(bins):
+        if not is_increasing(bins):
             raise ValueError(f"{op}: edges must increase monotonically")
-        return edges
+        return _Bins(edges)
     count = as_index(bins)
     if count < 1:
         raise ValueError(f"{op}: bins must be at least 1, not {count}")
@@ -87,16 +96,23 @@ def _edges(
     alike = equal(low, high)
     low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
     number = arange(count + 1, device=x.device)
-    # The product is rounded before the sum: GPUs fuse the two, but for an op between them. With a
-    # fused one -1 + 3 * (1 / 3) is not 0, and elements at edges lie in the bin below.
+    # `maximum` rounds the product before the sum; GPUs would fuse the two otherwise. When fused,
+    # -1 + 3 * (1 / 3) is not 0, and elements at edges fall into the bin below.
     inside = low + maximum(number * ((high - low) / count), 0.0)
-    return choose(equal(number, count), high, inside)
+    edges = choose(equal(number, count), high, inside)
+    values = known(edges) if given.dtype.kind == "f" else None  # coarse for large integers
+    if values is not None and not (values[:-1] < values[1:]).all():
+        width = f"the range {low.item()} to {high.item()}"
+        if not math.isfinite(values[1]):
+            raise ValueError(f"{op}: {width} is wider than {edges.dtype} allows")
+        raise ValueError(f"{op}: {width} has too few {edges.dtype} numbers for {count} bins")
+    return _Bins(edges, (low, high))
 
 
 def _by_rule(
     op: str, x: Tensor, rule: str, limits: Sequence[float] | None, *, whole: bool
 ) -> tuple[int, Sequence[float]]:
-    """The number of bins that a rule gives, and the range of the elements; x is read.
+    """Return the number of bins that a rule gives, and the range of the elements; x is read.
 
     The rules are those of `numpy.histogram_bin_edges`. Bins of integers are at least 1 wide.
     """
@@ -122,7 +138,7 @@ def _by_rule(
 
 
 def _width(x: Tensor, rule: str, spread: float, low: float, high: float) -> float:
-    """The bin width by a rule; 0 if it gives none."""
+    """Return the bin width by a rule; 0 if it gives none."""
     n = x.size
     if rule == "sqrt":
         return spread / math.sqrt(n)
@@ -158,38 +174,59 @@ def _width(x: Tensor, rule: str, spread: float, low: float, high: float) -> floa
 
 
 def _square_of_counts(x: Tensor, bins: int, low: float, high: float) -> Tensor:
-    """The sum of the squared counts in bins of equal width, which is exact."""
-    edges = _edges("histogram", x, bins, (low, high), weighted=False)
-    counts = converted(_counted(_bin_of(x, edges), bins, None), dtypes.int64)
+    """Return the exact sum of the squared counts in bins of equal width."""
+    found = _bins("histogram", x, bins, (low, high), weighted=False)
+    counts = converted(_counted(_bin_of(x, found), bins, None), dtypes.int64)
     return sum(counts * counts)
 
 
 def _widths(edges: Tensor, dtype: DType) -> Tensor:
-    edges = converted(edges, dtype)  # of integers they may not fit
+    edges = converted(edges, dtype)  # integer edges may not fit
     return edges[1:] - edges[:-1]
 
 
-def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
-    """The index of each element's bin, or an index beyond all bins if it is in none.
+def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
+    """Return the index of each element's bin, or an index beyond all bins if it is in none.
 
     Integers among integer edges are found exactly, all others as floats.
     """
+    edges, ends = bins
     count = edges.size - 1
     if count < 1:
         return zeros(x.shape, dtypes.int32, device=x.device)
     if edges.dtype.kind not in "iu":
         x = as_floating(x, "histogram", REAL_FLOATING)
     if x.dtype.kind == "f":
+        x = converted(x, dtypes.at_least_single(x.dtype))
         edges = converted(edges, x.dtype)
     else:
         x, edges = in_common_dtype("histogram", x, edges)
-    number = searchsorted(edges, x, "right") - 1
-    number = choose(equal(x, edges[-1]), count - 1, number)
-    return choose((x >= edges[0]) & (x <= edges[-1]), number, count)
+    low, high = ends or (edges[0], edges[-1])
+    if ends is None or count > MOST_BY_POSITION:
+        number = searchsorted(edges, x, "right") - 1
+    else:
+        number = _by_position(x, edges, low, high)
+    number = choose(equal(x, high), count - 1, number)
+    return choose((x >= low) & (x <= high), number, count)
+
+
+def _by_position(x: Tensor, edges: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Return the index of the bin of each element in the range of bins of equal width.
+
+    As in NumPy, it is computed from the position in the range, and then corrected by the edges of
+    that bin. The edges of very narrow bins are rounded to few numbers; elements may then be in
+    another bin than a search would find.
+    """
+    low, high = (converted(v, x.dtype) for v in (low, high))
+    count = edges.size - 1
+    number = converted((x - low) / (high - low) * count, dtypes.int32)
+    number = number.clip(0, count - 1)
+    above = choose(x >= element_at(edges, number + 1), number + 1, number)
+    return choose(less(x, element_at(edges, number)), number - 1, above)
 
 
 def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
-    """The number of elements in each bin, or the sums of their weights."""
+    """Return the number of elements in each bin, or the sums of their weights."""
     dtype = dtypes.int32 if weights is None else weights.dtype
     none = zeros(count, dtype, device=number.device)
     if not count:
@@ -232,19 +269,20 @@ def histogram(
     ValueError
         If the number of bins is below 1, the rule is unknown, the range is not finite and
         increasing, or the edges do not increase. Also if the elements are not finite and no range
-        is given. GPU tensors are read for that check only if a rule reads them; otherwise their
-        edges are infinite or NaN.
+        is given, or if the range is too narrow for the number of bins. GPU tensors are read for
+        these checks only if a rule reads them; otherwise their edges are infinite, NaN or equal.
     TypeError
-        For a rule together with weights, or for complex elements.
+        If a rule is combined with weights, or the elements are complex.
     """
     x = ravel(tensor_of(a, "histogram"))
-    edges = _edges("histogram", x, bins, range, weighted=weights is not None)
+    found = _bins("histogram", x, bins, range, weighted=weights is not None)
+    edges = found.edges
     given = None if weights is None else ravel(_weights("histogram", weights, x))
     if given is not None and given.shape != x.shape:
         raise ShapeError(
             f"histogram: weights of shape {given.shape} do not match a of shape {x.shape}"
         )
-    counts = _counted(_bin_of(x, edges), builtins.max(edges.size - 1, 0), given)
+    counts = _counted(_bin_of(x, found), builtins.max(edges.size - 1, 0), given)
     if density:
         counts = counts / sum(counts) / _widths(edges, dtypes.floating(x.dtype))
     return counts, edges
@@ -272,7 +310,7 @@ def histogram2d(
     Raises
     ------
     ShapeError
-        If `x` and `y` are not vectors of one length.
+        If `x` and `y` are not vectors of equal length.
     """
     first = as_floating(x, "histogram2d", REAL_FLOATING)
     y = tensor_of(y, "histogram2d", device=first.device)
@@ -312,7 +350,7 @@ def histogramdd(
     Raises
     ------
     ShapeError
-        If the sample is neither a matrix nor vectors of one length.
+        If the sample is neither a matrix nor vectors of equal length.
     ValueError
         If the number of bins or ranges does not match the number of axes.
     """
@@ -325,7 +363,7 @@ def histogramdd(
         vectors = [x] if x.ndim == 1 else [x[:, i] for i in builtins.range(x.shape[1])]
     if not vectors or any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
         raise ShapeError(
-            f"histogramdd: coordinates must have one shape, not {[v.shape for v in vectors]}"
+            f"histogramdd: coordinates must have the same shape, not {[v.shape for v in vectors]}"
         )
     given = bins.tolist() if len(getattr(bins, "shape", ())) == 1 else bins
     each = given if type(given) in (list, tuple) else [given] * len(vectors)
@@ -344,20 +382,21 @@ def _of_points(
     density: bool | None,
     weights: Operand | None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """The counts in a grid with one axis per vector, and its edges."""
+    """Return the counts in a grid with one axis per vector, and its edges."""
     first = vectors[0]
     given = None if weights is None else _weights(op, weights, first)
     ranges = [None] * len(vectors) if limits is None else limits
     if any(isinstance(b, str) for b in bins):
         raise TypeError(f"{op}: bins must be ints or edges; rules are for one axis")
-    edges = [
-        _edges(op, v, b, r, weighted=weights is not None)
+    found = [
+        _bins(op, v, b, r, weighted=weights is not None)
         for v, b, r in zip(vectors, bins, ranges, strict=True)
     ]
+    edges = [each.edges for each in found]
     shape = tuple(builtins.max(e.size - 1, 0) for e in edges)
     field, beside = None, None
-    for v, e, n in zip(vectors, edges, shape, strict=True):
-        number = _bin_of(v, e)
+    for v, each, n in zip(vectors, found, shape, strict=True):
+        number = _bin_of(v, each)
         out = equal(number, n)
         field = number if field is None else field * n + number
         beside = out if beside is None else beside | out

@@ -16,7 +16,7 @@ _functions: WeakKeyDictionary[Storage, str] = WeakKeyDictionary()
 
 
 def from_host(op: str, found: Any, dtype: DType, device: Device) -> Tensor:
-    """NumPy's result of the function `op`, as a tensor."""
+    """Convert NumPy's result of the function `op` to a tensor."""
     x = tensor_of(found, op, dtype=dtype, device=device)
     storage = x._node.storage  # pyright: ignore[reportPrivateUsage]
     if isinstance(storage, Storage):
@@ -25,6 +25,6 @@ def from_host(op: str, found: Any, dtype: DType, device: Device) -> Tensor:
 
 
 def computed_by(node: Node) -> str | None:
-    """The function that computed a node's elements on the host, if any."""
+    """Return the function that computed a node's elements on the host, if any."""
     storage = node.storage
     return _functions.get(storage) if isinstance(storage, Storage) else None

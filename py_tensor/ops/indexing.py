@@ -1,4 +1,4 @@
-"""Indexing: ``x[key]`` and ``x[key] = value``, by all of NumPy's rules.
+"""Indexing: ``x[key]`` and ``x[key] = value``, with NumPy's rules.
 
 A basic key (ints, slices, ``...``, ``None``) selects a view. A key with masks or integer tensors
 selects elements, and reading gives a copy. NumPy's "Indexing on ndarrays" has the rules for mixed
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import index as as_index
+from operator import is_not
 from types import NoneType
 from typing import Any, NoReturn, cast
 
@@ -28,13 +29,19 @@ from py_tensor.ops.movement import (
     broadcast_to,
     converted,
     ravel,
-    reshape,
     reshape_copy,
     view_by,
 )
-from py_tensor.ops.operands import Operand, as_ndarray, copy_or_scalar, number_like
+from py_tensor.ops.operands import (
+    Operand,
+    as_ndarray,
+    copy_or_scalar,
+    is_array_like,
+    known,
+    number_like,
+)
 from py_tensor.ops.scan import cumsum
-from py_tensor.ops.scatter import nonzero, scatter, values_where
+from py_tensor.ops.scatter import nonzero, scatter, values_where, without_leading
 from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
 from py_tensor.tensor import Tensor, install, tensor_of
 
@@ -58,6 +65,8 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         fit, or a part is not a valid index. For indices on the GPU it is raised by the next read.
     """
     place = _place(x, key)
+    if place is None and (known := _with_known(key)) is not key:
+        key, place = known, _place(x, known)
     if place is not None:
         return x._element(place)  # pyright: ignore[reportPrivateUsage]
     plain = _plain(key)
@@ -71,12 +80,16 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     if keys is None:
         keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
         found = _select(x, keys)
-        # An element is a scalar, and no view, unless the key has more than ints. To NumPy an array
-        # of one integer is an int, but what it selects is a copy.
+        # One element is a scalar and not a view, unless the key has more than ints. NumPy treats an
+        # array of one integer as an int, but copies what it selects.
         is_view = found.ndim or Ellipsis in keys
         if not is_view or any(map(_is_array, keys)):
             return copy_or_scalar(found)
         return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not found.ndim else found
+    if all(map(_is_for_numpy, keys)):
+        at_once = x._selected(keys)  # pyright: ignore[reportPrivateUsage]
+        if at_once is not None:
+            return at_once
     selection = _Selection.of(x, keys)
     is_view = selection.window.ndim > len(selection.parts) or any(k is Ellipsis for k in keys)
     if is_view and all(map(_is_basic, keys)):
@@ -96,9 +109,15 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
     TypeError
         If `x` is a scalar taken by indexing, such as ``x[0]``. A 0-d result of an op, such as a
         sum, becomes an array when it is written to, as in the array API standard.
+    OverflowError
+        If the dtype of `x` cannot hold a number or an integer of a list. On the cpu device, also
+        for a scalar tensor, as NumPy does for signed dtypes and keys without arrays; on the GPU its
+        bits wrap around, because nothing is read to raise an error.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
     place = _place(x, key)
+    if place is None and (known := _with_known(key)) is not key:
+        key, place = known, _place(x, known)
     if place is not None:
         if not x._assign_element(place, value):  # pyright: ignore[reportPrivateUsage]
             write(x, Layout((), (), place), value)
@@ -115,21 +134,36 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         _Selection.of(x, keys).write(value)
 
 
-def combine(x: Tensor, key: Any, value: Operand, mode: str, plain: Binary) -> None:
+def combine(x: Tensor, key: Any, value: Tensor, mode: str, plain: Binary) -> None:
     """Combine a value with the selected elements, once for each occurrence of an index.
 
     `mode` is that of `scatter`; `plain` is the equivalent op if no element is selected twice.
+
+    Raises
+    ------
+    ShapeError
+        If `value` does not broadcast to the selection, or has more axes.
     """
     x._check_writeable("at")  # pyright: ignore[reportPrivateUsage]
     keys = _parsed(key)
     if keys is None:
-        setitem(x, key, plain(getitem(x, key), value))
+        selected = getitem(x, key)
+        _check_axes(value, selected.shape)
+        setitem(x, key, plain(selected, value))
     else:
         _Selection.of(x, keys).write(value, mode)
 
 
-def names_once(key: Any) -> bool:
-    """Whether a key has no arrays, so it selects no element twice."""
+def _check_axes(value: Tensor, shape: Shape) -> None:
+    """Raise ShapeError if a value to combine has more axes than the selection, even of length 1."""
+    if value.ndim > len(shape):
+        raise ShapeError(
+            f"at: a value of shape {value.shape} does not broadcast to the selection's {shape}"
+        )
+
+
+def has_no_arrays(key: Any) -> bool:
+    """Return whether a key has no arrays, so it selects no element twice."""
     return _parsed(key) is None
 
 
@@ -143,12 +177,17 @@ def write(x: Tensor, selected: Layout, value: Operand) -> None:
 
 
 def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
-    """A value in the dtype of `x`, broadcast to a shape; a number stays a constant."""
+    """Return a value in the dtype of `x`, broadcast to a shape; a number stays a constant."""
     if type(value) is Tensor:
         node, own = value._node, x._node.meta  # pyright: ignore[reportPrivateUsage]
         meta = node.meta
-        if meta.shape == shape and meta.dtype is own.dtype and meta.device is own.device:
+        is_same = meta.dtype is own.dtype
+        if is_same and meta.shape == shape and meta.device is own.device:
             return node
+        if not is_same and own.dtype.kind == "i" and meta.dtype.kind in "iuf" and value.is_scalar:
+            found = known(value)
+            if found is not None:
+                dtypes.check_range("setitem", found.item(), own.dtype)
     number = number_like(value)
     if number is not None:
         return constant("setitem", number, x.dtype, x.device)
@@ -156,17 +195,14 @@ def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
 
 
 def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tensor:
-    """A value as a tensor in the dtype and on the device of `x`, broadcast to a shape.
+    """Return a value as a tensor in the dtype and on the device of `x`, broadcast to a shape.
 
     Leading axes of length 1 that the shape lacks are dropped, as in NumPy.
     """
     given = as_given(x, value, op)
     if given.device is not x.device:
         given = given.to(x.device) if given.device.name == "cpu" else _refused(op, x, given)
-    given = converted(given, x.dtype)
-    surplus = given.ndim - len(shape)
-    if surplus > 0 and all(n == 1 for n in given.shape[:surplus]):
-        given = reshape(given, given.shape[surplus:])
+    given = without_leading(converted(given, x.dtype), len(shape))
     if given.shape == shape:
         return given
     try:
@@ -178,7 +214,7 @@ def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setit
 
 
 def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
-    """A value as a tensor: a number in the dtype of `x`, any other operand on its device."""
+    """Return a value as a tensor: a number in the dtype of `x`, any other operand on its device."""
     if isinstance(value, Tensor):
         return value
     number = number_like(value)
@@ -188,8 +224,8 @@ def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
         given = tensor_of(value, op, device=x.device)
     except OverflowError:  # ints that the dtype of `x` may be able to hold
         return tensor_of(value, op, dtype=x.dtype, device=x.device)
-    if isinstance(value, list | tuple) and given.dtype.kind + x.dtype.kind in ("iu", "ii"):
-        return tensor_of(value, op, dtype=x.dtype, device=x.device)  # each of them must fit
+    if isinstance(value, list | tuple | range) and given.dtype.kind + x.dtype.kind in ("iu", "ii"):
+        return tensor_of(value, op, dtype=x.dtype, device=x.device)  # every element must fit
     return given
 
 
@@ -207,7 +243,7 @@ _selections = Recipes[tuple[Any, ...], Layout]()
 
 
 def _plain(key: Any) -> tuple[Any, ...] | None:
-    """A key of Python ints, None, ... and slices of ints in hashable form, for `_selections`."""
+    """Return a key of Python ints, None, ... and slices of ints in hashable form."""
     found: list[Any] = []
     parts: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
     for part in parts:
@@ -223,11 +259,11 @@ def _plain(key: Any) -> tuple[Any, ...] | None:
     return tuple(found)
 
 
-_ENDS = {int, NoneType}  # the types of a slice's, which are hashed alike if they are equal
+_ENDS = {int, NoneType}  # the types of a slice's ends in a cached key
 
 
 def _place(x: Tensor, key: Any) -> int | None:
-    """The place in a tensor's memory of the element selected by Python ints.
+    """Return the place in a tensor's memory of the element selected by Python ints.
 
     None for other keys, and for ints out of range. Nothing is cached, so that the first access to
     each of many elements is not slower.
@@ -250,8 +286,34 @@ def _place(x: Tensor, key: Any) -> int | None:
     return place
 
 
+def _with_known(key: Any) -> Any:
+    """Return a key with an int for each integer scalar that can be read without waiting."""
+    if type(key) is not tuple:
+        return _known(key)
+    parts = cast("tuple[Any, ...]", key)
+    found = tuple(map(_known, parts))
+    return found if any(map(is_not, found, parts)) else parts
+
+
+def _known(part: Any) -> Any:
+    if type(part) is not Tensor:
+        return part
+    known = part._known_index()  # pyright: ignore[reportPrivateUsage]
+    return part if known is None else known
+
+
+def _is_for_numpy(part: Any) -> bool:
+    """Return whether NumPy reads a part of a key in the same way."""
+    if isinstance(part, list):
+        return all(type(k) is int for k in cast("list[Any]", part))
+    return type(part) in _READ_ALIKE or isinstance(part, Tensor)
+
+
+_READ_ALIKE = {int, slice, NoneType, type(Ellipsis)}
+
+
 def _layout_by_key(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
-    """The part of a tensor's memory selected by a key that `_plain` made hashable."""
+    """Return the part of a tensor's memory selected by a key that `_plain` made hashable."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
     place = layout.shape, layout.strides, layout.offset, plain
     selected = _selections.get(place)
@@ -262,7 +324,7 @@ def _layout_by_key(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
 
 
 def _parsed(key: Any) -> tuple[Any, ...] | None:
-    """The parts of a key with masks or integer tensors; None for a basic key."""
+    """Return the parts of a key with masks or integer tensors; None for a basic key."""
     parts = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
     for part in parts:
         if part is None or part is Ellipsis or isinstance(part, slice):
@@ -283,7 +345,7 @@ def _parsed(key: Any) -> tuple[Any, ...] | None:
 
 
 def _is_array(part: Any) -> bool:
-    """Whether it is an array and not a NumPy scalar."""
+    """Return whether a part of a key is an array and not a NumPy scalar."""
     return hasattr(part, "dtype") and hasattr(part, "__len__")
 
 
@@ -292,14 +354,14 @@ def _described(part: Any) -> str:
 
 
 def _is_basic(part: Any) -> bool:
-    """Whether it selects a view. A result such as ``x.argmax()`` counts as an int, as in NumPy."""
+    """Return whether a part selects a view. ``x.argmax()`` counts as an int, as in NumPy."""
     if isinstance(part, Tensor):
         return part.is_scalar and part.dtype.kind != "b"
-    return not (_selects_many(part) or _is_flag(part))
+    return not (is_array_like(part) or _is_flag(part))
 
 
 def _viewed(x: Tensor, keys: tuple[Any, ...], found: Callable[[], Tensor]) -> Tensor:
-    """The result of a key with scalars, as a view: a write to it or its base reads them."""
+    """Return the result of a key with scalars, as a view: a write to it or its base reads them."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
 
     def find() -> Layout:
@@ -314,12 +376,12 @@ def _select(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
 
 
 def _selected(x: Tensor, keys: tuple[Any, ...]) -> Layout:
-    """The layout in x's memory that a basic key selects."""
+    """Return the layout in x's memory that a basic key selects."""
     return _layout_of(x._layout, keys)  # pyright: ignore[reportPrivateUsage]
 
 
 def _layout_of(layout: Layout, keys: tuple[Any, ...]) -> Layout:
-    """The layout that a basic key selects from a layout."""
+    """Return the layout that a basic key selects from a layout."""
     sizes = layout.shape
     rank = len(sizes)
     keys = _without_ellipsis(keys, rank)
@@ -350,14 +412,14 @@ def _layout_of(layout: Layout, keys: tuple[Any, ...]) -> Layout:
 
 
 def _axes_of(key: Any) -> int:
-    """The number of axes that a part of a key selects from."""
+    """Return the number of axes that a part of a key selects from."""
     if key is None or key is Ellipsis or _is_flag(key):
         return 0
     return key.ndim if _is_mask(key) else 1
 
 
 def _is_flag(key: Any) -> bool:
-    """Whether it is a single bool, which selects all or nothing."""
+    """Return whether a part of a key is a single bool, which selects all or nothing."""
     return isinstance(key, bool) or (_is_mask(key) and not key.ndim)
 
 
@@ -396,7 +458,7 @@ class _Selection:
     at : int
         The position of the selected axes in the result.
     op : str
-        The function for errors about indices out of range; "" if all are known to be in range.
+        The function to name in errors about indices out of range; "" if all are in range.
     """
 
     window: Tensor
@@ -416,7 +478,7 @@ class _Selection:
         basic: list[Any] = []
         parts: list[Tensor] = []
         places: list[int] = []
-        positions: list[int] = []  # of all parts that select elements, including ints
+        positions: list[int] = []  # the positions of parts that select elements, including ints
         before: list[int] = []  # the number of window axes before each
         axis = kept = 0
         op = ""
@@ -435,7 +497,7 @@ class _Selection:
                 places.append(kept)
                 kept += 1
                 continue
-            if not _selects_many(k):
+            if not is_array_like(k):
                 basic.append(k)
                 axis += 1
                 continue
@@ -450,7 +512,8 @@ class _Selection:
             places.append(kept)
             axis += covered
             kept += covered
-        window = _select(x, tuple(basic))
+        is_whole = len(basic) == x.ndim and all(k is _ALL for k in basic)
+        window = x if is_whole else _select(x, tuple(basic))
         apart = any(later - earlier > 1 for earlier, later in pairwise(positions))
         single = len(parts) == len(positions) == 1 and _is_mask(parts[0])
         mask = parts[0] if single else None
@@ -459,7 +522,9 @@ class _Selection:
     def read(self) -> Tensor:
         mask, window = self.mask, self.window
         if mask is not None and mask.ndim == window.ndim and mask.size < 2**31:
-            return values_where(ravel(mask), ravel(window))
+            if mask.ndim > 1:
+                mask, window = ravel(mask), ravel(window)
+            return values_where(mask, window)
         indices, axes = self._indices()
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
 
@@ -474,6 +539,8 @@ class _Selection:
             spread = broadcast("setitem", *(i.shape for i in indices))
             rest = tuple(n for a, n in enumerate(window.shape) if a not in axes)
             shape = (*rest[: self.at], *spread, *rest[self.at :])
+            if mode != "set":
+                _check_axes(value, shape)
             values = cast_and_broadcast(window, value, shape)
             unique, op = self.mask is not None, self.op and _WRITTEN_BY[mode]
             written = scatter(window, axes, indices, self.at, values, mode, unique=unique, op=op)
@@ -481,7 +548,7 @@ class _Selection:
         window._assign(layout, written._node)  # pyright: ignore[reportPrivateUsage]
 
     def _indices(self) -> tuple[list[Tensor], list[int]]:
-        """An integer tensor for each axis that is selected from."""
+        """Return an integer tensor for each axis that is selected from."""
         indices: list[Tensor] = []
         axes: list[int] = []
         for part, place in zip(self.parts, self.places, strict=True):
@@ -495,7 +562,7 @@ class _Selection:
         return indices, axes
 
     def _masked(self, mask: Tensor, value: Operand) -> Tensor | None:
-        """The window with a value where a mask is true, if this does not need their number."""
+        """Return the window with a value where a mask is true; None if indices are needed."""
         window, start = self.window, self.start
         rest = window.shape[start + mask.ndim :]
         number = number_like(value)
@@ -513,7 +580,7 @@ class _Selection:
         return where(mask, given, window)
 
     def _placed(self, mask: Tensor, value: Tensor, rest: Shape) -> Tensor:
-        """The window with the n-th of some values at the n-th place where a mask is true."""
+        """Return the window with the n-th of some values at the n-th place where a mask is true."""
         window = self.window
         found = nonzero(mask)[0].size
         values = cast_and_broadcast(window, value, (found, *rest))
@@ -529,27 +596,22 @@ def _is_mask(key: Any) -> bool:
 
 
 def holds_masks(key: Any) -> bool:
-    """Whether it is a bool, a mask, or nested lists of these."""
+    """Return whether a key is a bool, a mask, or nested lists of these."""
     if isinstance(key, list):
         members = cast("list[Any]", key)
         return bool(members) and all(map(holds_masks, members))
     return isinstance(key, bool) or _is_mask(key)
 
 
-def _selects_many(key: Any) -> bool:
-    """Whether it is a tensor, an array or a list rather than an int."""
-    return isinstance(key, Tensor | list | tuple | range) or bool(getattr(key, "ndim", 0))
-
-
 def _flag(key: Any, x: Tensor) -> Tensor:
-    """A single bool as a mask with one element."""
+    """Return a single bool as a mask with one element."""
     if isinstance(key, Tensor):
         return reshape_copy(key, (1,))
     return full((1,), bool(key), dtype=dtypes.bool_, device=x.device)
 
 
 def _with_masks(given: Any, x: Tensor) -> Any:
-    """A part of a key; bools in lists and arrays, and tensors in lists, as a tensor."""
+    """Return a part of a key; bools in lists and arrays, and tensors in lists, as a tensor."""
     if _holds_tensors(given):
         given = tensor_of(given, "index", device=x.device)
     if isinstance(given, Tensor):
@@ -562,7 +624,7 @@ def _with_masks(given: Any, x: Tensor) -> Any:
 
 
 def _as_ints(given: Any) -> Any:
-    """Nested lists in which a bool among integers is 0 or 1, as in NumPy."""
+    """Return nested lists in which a bool among integers is 0 or 1, as in NumPy."""
     if isinstance(given, list | tuple):
         return [_as_ints(k) for k in cast("list[Any]", given)]
     is_flag = isinstance(given, bool) or (_is_mask(given) and not given.ndim)
@@ -570,14 +632,14 @@ def _as_ints(given: Any) -> Any:
 
 
 def _holds_tensors(given: Any) -> bool:
-    """Whether it is a sequence of tensors with axes, such as the result of `where(condition)`."""
+    """Return whether a part is a sequence of tensors with axes, such as that of `where`."""
     if not isinstance(given, list | tuple):
         return False
     return any(isinstance(k, Tensor) and k.ndim for k in cast("list[Any]", given))
 
 
 def _selects_nothing(key: Any) -> bool:
-    """Whether the part selects nothing, whatever the other parts of the index are."""
+    """Return whether a part of a key selects nothing, whatever the other parts are."""
     if isinstance(key, list | tuple):
         return not key
     if isinstance(key, bool) or _is_mask(key):
@@ -586,7 +648,7 @@ def _selects_nothing(key: Any) -> bool:
 
 
 def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Indices:
-    """A part of an index as integers along an axis; `keys` are all parts."""
+    """Return a part of an index as integers along an axis; `keys` are all parts."""
     try:
         return indices_of("index", key, x, axis)
     except DTypeError as error:
@@ -598,7 +660,7 @@ def _indices_along(key: Any, x: Tensor, axis: int, keys: tuple[Any, ...]) -> Ind
 
 
 def _fitting_mask(mask: Tensor, x: Tensor, axis: int) -> Tensor:
-    """A mask checked against axes of `x`. A mask without elements selects nothing."""
+    """Return a mask checked against axes of `x`. A mask without elements selects nothing."""
     covered = x.shape[axis : axis + mask.ndim]
     if mask.shape == covered:
         return mask

@@ -5,14 +5,12 @@ from __future__ import annotations
 from py_tensor import dtypes
 from py_tensor.dtypes import Accepts
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
+from py_tensor.ops.bitwise import BITS_AS_INT
 from py_tensor.ops.define import binary, unary
 
 __all__ = ["bitwise_count", "gcd", "lcm"]
 
 INTEGERS = Accepts("iu", lambda dtype: dtype, "int dtypes")
-BITS = Accepts(
-    "biu", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "bool and int dtypes"
-)
 
 gcd = binary(
     "gcd",
@@ -34,7 +32,7 @@ lcm = binary(
 )
 bitwise_count = unary(
     "bitwise_count",
-    BITS,
+    BITS_AS_INT,
     "count_bits_{t}({0})",
     lambda np, x: np.bitwise_count(x),
     vjp=NOT_DIFFERENTIABLE,

@@ -15,10 +15,9 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError, check_order
 from py_tensor.graph.primitives import constant
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.joining import broadcast_shapes
 from py_tensor.ops.movement import broadcast_to, converted, reshape
 from py_tensor.ops.operands import Operand, coerce, common_dtype
-from py_tensor.shapes import normalize_axis
+from py_tensor.shapes import broadcast, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["nditer"]
@@ -58,14 +57,14 @@ class nditer:  # noqa: N801 - NumPy's name
         Row-major ("C") or column-major ("F"). "A" means "F" if all operands are in column-major
         order. "K" is the memory order of the first operand with all axes.
     casting : str
-        Accepted; any conversion is allowed.
+        Accepted; has no effect: any conversion is allowed.
     op_axes : list, optional
         For each operand None or a list that maps each axis of the iteration to an axis of the
         operand; -1 or None means a broadcast axis. An axis that is not listed stays at index 0.
     itershape : tuple, optional
         The size of each axis of the iteration; -1 takes it from the operands.
     buffersize : int
-        Accepted.
+        Accepted; has no effect.
 
     Attributes
     ----------
@@ -130,10 +129,10 @@ class nditer:  # noqa: N801 - NumPy's name
             for x, a in zip(given, axes, strict=True)
             if x is not None
         ]
-        self.shape = broadcast_shapes(*(x.shape for x in there))
+        self.shape = broadcast("nditer", *(x.shape for x in there))
         if itershape is not None:
             asked = [1 if n < 0 else n for n in itershape]
-            self.shape = broadcast_shapes(self.shape, tuple(asked))
+            self.shape = broadcast("nditer", self.shape, tuple(asked))
             if len(self.shape) != len(asked) or any(
                 n >= 0 and n != own for n, own in zip(itershape, self.shape, strict=True)
             ):
@@ -148,7 +147,7 @@ class nditer:  # noqa: N801 - NumPy's name
                 )
         self.nop, self.ndim = len(self.operands), len(self.shape)
         self.itersize = prod(self.shape)
-        self._axes, self._turned = self._order(order)
+        self._axes, self._reversed = self._order(order)
         self.dtypes = tuple(x.dtype for x in self.operands)
         self.has_multi_index = "multi_index" in self._flags
         self.has_index = bool(self._flags & {"c_index", "f_index"})
@@ -158,7 +157,7 @@ class nditer:  # noqa: N801 - NumPy's name
     def _prepared(
         self, given: list[Any], types: list[DType | None], axes: list[Axes]
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """The operands as tensors of their dtypes, new ones for None; and along the iteration."""
+        """Return the operands in their dtypes (new ones for None), and along the iteration."""
         there = [x for x in given if x is not None]
         if not there:
             raise ValueError("nditer: needs an operand that is not None")
@@ -178,7 +177,7 @@ class nditer:  # noqa: N801 - NumPy's name
         return tuple(found), tuple(_along(x, a) for x, a in zip(found, axes, strict=True))
 
     def _order(self, order: str) -> tuple[list[int], list[bool]]:
-        """The axes, of which the last goes first, and which of them go backwards."""
+        """Return the axes, the fastest last, and whether the elements along each are reversed."""
         axes = [*range(len(self.shape))]
         whole = [x for x in self._seen if x.shape == self.shape]
         if order == "F" or (order == "A" and whole and all(x.flags.f_contiguous for x in whole)):
@@ -186,11 +185,11 @@ class nditer:  # noqa: N801 - NumPy's name
         if order != "K" or not whole or not self.itersize:
             return axes, [False] * len(axes)
         strides = whole[0].strides
-        turned = [
+        reversed_ = [
             all(x.strides[a] <= 0 for x in whole) and any(x.strides[a] < 0 for x in whole)
             for a in axes
         ]
-        return sorted(axes, key=lambda a: -abs(strides[a])), turned
+        return sorted(axes, key=lambda a: -abs(strides[a])), reversed_
 
     # -- Iteration ------------------------------------------------------------------------------
 
@@ -202,7 +201,7 @@ class nditer:  # noqa: N801 - NumPy's name
             for x, writable in zip(self._seen, self._writable, strict=True)
         ]
         sizes = [
-            range(self.shape[a])[::-1] if self._turned[a] else range(self.shape[a])
+            range(self.shape[a])[::-1] if self._reversed[a] else range(self.shape[a])
             for a in self._axes
         ]
         self._places: Iterator[tuple[int, ...]] = product(*sizes)
@@ -244,12 +243,12 @@ class nditer:  # noqa: N801 - NumPy's name
         return self.value
 
     def _whole(self) -> Any:
-        """Each operand as a vector, which is a view for operands that are written to."""
+        """Return each operand as a vector; it is a view for operands that are written to."""
         found: list[Tensor] = []
         for x, writable in zip(self._seen, self._writable, strict=True):
             spread = x if x.shape == self.shape else broadcast_to(x, self.shape)
-            key = tuple(slice(None, None, -1 if back else None) for back in self._turned)
-            moved = (spread[key] if any(self._turned) else spread).transpose(self._axes)
+            key = tuple(slice(None, None, -1 if back else None) for back in self._reversed)
+            moved = (spread[key] if any(self._reversed) else spread).transpose(self._axes)
             vector = reshape(moved, -1)
             if writable and vector.base is None:
                 raise ValueError("nditer: external_loop needs contiguous elements")
@@ -307,7 +306,7 @@ class nditer:  # noqa: N801 - NumPy's name
 
 
 def _along(x: Tensor, axes: Axes) -> Tensor:
-    """A view of an operand with its axes in the order of the iteration."""
+    """Return a view of an operand with its axes in the order of the iteration."""
     if axes is None:
         return x
     named = [normalize_axis("nditer", a, x.ndim) for a in axes if a is not None and a >= 0]
@@ -319,7 +318,7 @@ def _along(x: Tensor, axes: Axes) -> Tensor:
 
 
 def _sizes(shape: Sequence[int], axes: Sequence[int | None]) -> tuple[int, ...]:
-    """The shape of a new operand with its axes mapped to those of the iteration."""
+    """Return the shape of a new operand with its axes mapped to those of the iteration."""
     sizes = {a: n for a, n in zip(axes, shape, strict=True) if a is not None and a >= 0}
     if sorted(sizes) != [*range(len(sizes))]:
         raise ValueError(f"nditer: op_axes {[*axes]} leave out an axis of an allocated operand")
@@ -334,7 +333,7 @@ def _flat(index: Sequence[int], shape: Sequence[int]) -> int:
 
 
 def _access(op_flags: Any, operands: list[Any]) -> list[bool]:
-    """Whether each operand may be written to."""
+    """Return whether each operand may be written to."""
     flags = [*op_flags] if op_flags is not None else []
     if not flags or isinstance(flags[0], str):
         flags = [flags] * len(operands)

@@ -40,7 +40,7 @@ class Rotation(Op):
         if dtype not in (float32, float64, complex64, complex128):
             raise DTypeError(f"{self.name}: takes floating point of 32 bits or more, not {dtype}")
         if not metas[0].size or (rows != n if attrs is None else not n <= attrs <= rows):
-            raise ShapeError(f"{self.name}: does not rotate {metas[0].shape}, by rows {attrs}")
+            raise ShapeError(f"{self.name}: cannot rotate shape {metas[0].shape} by {attrs} rows")
         return (*batch, rows + 1 if attrs is None else rows, n), dtype
 
     def work(self, node: Node) -> int:
@@ -67,15 +67,15 @@ kernels.FAMILIES.insert(0, Family(Rotation, _build))
 ROTATION = Rotation("rotation", vjp=NOT_DIFFERENTIABLE)
 
 
-def diagonalised(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvectors of Hermitian matrices, and eigenvalues in their dtype, from the lower triangle.
+def diagonalized(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return eigenvectors of Hermitian matrices, and eigenvalues in the dtype of the matrices.
 
-    On a GPU the matrices may have at most `SIDES` rows.
+    Only the lower triangle is read. On a GPU the matrices may have at most `SIDES` rows.
     """
     found = build(ROTATION, (x,), None)
     return found[..., :-1, :], found[..., -1, :]
 
 
-def orthogonalised(x: Tensor, length: int) -> Tensor:
+def orthogonalized(x: Tensor, length: int) -> Tensor:
     """Multiply matrices by orthogonal ones that make the columns of the first rows orthogonal."""
     return build(ROTATION, (x,), length)

@@ -25,6 +25,7 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
     reshape_copy,
+    sliced,
     split,
     swapaxes,
 )
@@ -33,7 +34,7 @@ from py_tensor.ops.rearrange import moveaxis, tile
 from py_tensor.ops.reduction import Axes, any
 from py_tensor.ops.scatter import flatnonzero, places_of, scatter
 from py_tensor.ops.sorting import argsort
-from py_tensor.shapes import Shape, normalize_axes, normalize_axis, parse_shape, size_of
+from py_tensor.shapes import Shape, axes_of, normalize_axes, normalize_axis, parse_shape, size_of
 from py_tensor.shapes import broadcast as broadcast_of
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -48,7 +49,7 @@ __all__ = [
 
 
 def _each(function: Callable[[Operand], Tensor], tensors: Sequence[Operand]) -> Any:
-    """The result for one operand, or a tuple of results for several."""
+    """Return the result for one operand, or a tuple of results for several."""
     found = tuple(map(function, tensors))
     return found[0] if len(found) == 1 else found
 
@@ -195,15 +196,19 @@ def block(arrays: Any) -> Tensor:
     """
 
     def depth_of(part: Any) -> int:
-        return 1 + max(map(depth_of, cast("list[Any]", part))) if isinstance(part, list) else 0
+        inner = cast("list[Any]", part) if isinstance(part, list) else None
+        return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
 
     def leaves(part: Any) -> list[Tensor]:
-        if isinstance(part, list):
-            return [x for inner in cast("list[Any]", part) for x in leaves(inner)]
-        return [tensor_of(part, "block")]
+        if not isinstance(part, list):
+            return [tensor_of(part, "block")]
+        if not part:
+            raise ValueError("block: lists must not be empty")
+        return [x for inner in cast("list[Any]", part) for x in leaves(inner)]
 
+    parts = leaves(arrays)
     depth = depth_of(arrays)
-    rank = max(depth, *(x.ndim for x in leaves(arrays)))
+    rank = max(depth, *(x.ndim for x in parts))
 
     def joined(part: Any, level: int) -> Tensor:
         if isinstance(part, list):
@@ -228,7 +233,7 @@ def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
 def _cut(op: str, x: Operand, parts: int | Sequence[int], axis: int) -> list[Tensor]:
     x = tensor_of(x, op)
     if x.ndim <= axis:
-        raise ShapeError(f"{op}: needs at least {axis + 1} axes, got shape {x.shape}")
+        raise ShapeError(f"{op}: needs at least {axes_of(axis + 1)}, got shape {x.shape}")
     return split(x, parts, axis)
 
 
@@ -250,6 +255,10 @@ def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tenso
 
 
 # -- Fewer and more elements --------------------------------------------------------------------
+
+
+MAX_CUTS = 8
+"""Up to as many slices are deleted by joining what lies between them, in one pass."""
 
 
 def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
@@ -274,21 +283,34 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     kept = ones((n,), dtypes.bool_, device=x.device)
     count = None
     if isinstance(obj, slice):
+        gone = range(n)[obj]
+        gone = gone if gone.step > 0 else gone[::-1]
+        if gone.step == 1:
+            return _without(x, at, [(gone.start, max(gone.start, gone.stop))])
         kept[obj] = False
-        count = n - len(range(n)[obj])
+        count = n - len(gone)
     elif holds_masks(obj):
-        gone = tensor_of(obj, "delete", device=x.device)
-        if gone.shape != (n,):
+        mask = tensor_of(obj, "delete", device=x.device)
+        if mask.shape != (n,):
             raise ShapeError(
-                f"delete: mask of shape {gone.shape} does not match an axis of {n} elements"
+                f"delete: mask of shape {mask.shape} does not match an axis of {n} elements"
             )
-        kept = logical_not(gone)
+        kept = logical_not(mask)
     else:
         found = indices_of("delete", obj, x, at)
         if not isinstance(obj, Tensor):
-            count = n - len({i % n for i in numbers_of("delete", obj)[0]})
+            gone = {i % n for i in numbers_of("delete", obj)[0]}
+            if len(gone) <= MAX_CUTS:
+                return _without(x, at, [(i, i + 1) for i in sorted(gone)])
+            count = n - len(gone)
         kept = scatter(kept, (0,), (ravel(found.tensor),), 0, False, op=found.op)
     return gather_nd(x, (at,), (places_of("delete", kept, count),), at, op="")
+
+
+def _without(x: Tensor, at: int, cuts: list[tuple[int, int]]) -> Tensor:
+    """Return a copy without the slices along an axis in some ranges, in ascending order."""
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), x.shape[at]]
+    return concat([sliced(x, at, *part) for part in zip(starts, ends, strict=True)], at)
 
 
 def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
@@ -324,12 +346,17 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
         places = broadcast_to(places, (given.shape[at],))
     shape = (*x.shape[:at], places.size, *x.shape[at + 1 :])
     new = cast_and_broadcast(x, given, shape, "insert")
+    if not isinstance(obj, Tensor | slice) and not holds_masks(obj):
+        numbers, _ = numbers_of("insert", obj)
+        if len(numbers) == 1:
+            place: int = numbers[0] + n if numbers[0] < 0 else numbers[0]
+            return concat([sliced(x, at, 0, place), new, sliced(x, at, place, n)], at)
     order = argsort(concat([places, arange(n, device=x.device)]))  # stable: new elements first
     return gather_nd(concat([new, x], at), (at,), (order,), at, op="")
 
 
 def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
-    """Insertion positions along an axis of length n, from 0 to n."""
+    """Return insertion positions along an axis of length n, from 0 to n."""
     if isinstance(obj, slice):
         return arange(*obj.indices(n), device=device)
     is_mask = holds_masks(obj)
@@ -363,7 +390,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
 def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
     """Trim zeros from the ends of the axes; the tensor is read.
 
-    A tensor of zeros becomes empty. A list or a tuple of numbers returns one.
+    A tensor of zeros becomes empty. For a list or a tuple of numbers, the result is one too.
 
     Parameters
     ----------

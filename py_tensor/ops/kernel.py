@@ -29,7 +29,7 @@ from py_tensor.tensor import Tensor
 __all__ = ["kernel"]
 
 MOST_BUFFERS = 8  # the limit that every device supports
-MOST_INVOCATIONS = 256  # per workgroup, likewise
+MOST_INVOCATIONS = 256  # per workgroup, also on every device
 
 ShapeRule = str | Callable[..., Shape]
 Rule = tuple[ShapeRule, str | DType]
@@ -41,7 +41,7 @@ _TAKEN = {"group", "groups", "index", "invocation", "main", "params", "WORKGROUP
 class Custom(Op):
     """A user's kernel on tensors and numbers (x1, ..., xk, p1, ..., pn).
 
-    The node's attribute is the number of the output. The node of another output is another run.
+    The node's attribute is the number of the output. Each output's node runs the kernel.
     """
 
     body: str
@@ -69,7 +69,7 @@ class Custom(Op):
         return result.shape, result.dtype
 
     def results(self, metas: tuple[Meta, ...]) -> list[Meta]:
-        """The metas of all outputs."""
+        """Return the metas of all outputs."""
         given = dict(zip(self.inputs, metas, strict=False))
         for (name, dtype), meta in zip(self.inputs.items(), metas, strict=False):
             if dtype is not None and meta.dtype is not dtype:
@@ -100,14 +100,14 @@ class Custom(Op):
 
 
 def _read_only(x: Array) -> Array:
-    """A read-only view of an array, whose memory may be shared."""
+    """Return a read-only view of an array, whose memory may be shared."""
     view = x.view()
     view.flags.writeable = False
     return view
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:
-    """One kernel over the indices for which the body runs."""
+    """Build one kernel over the indices for which the body runs."""
     op = cast("Custom", node.op)
     k = len(op.inputs)
     metas = tuple(x.meta for x in node.inputs)
@@ -276,7 +276,7 @@ def kernel(
 
 
 def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, object]) -> Rule:
-    """The specification of an output, with dtype names converted to dtypes."""
+    """Return the specification of an output, with dtype names converted to dtypes."""
     where, kind = (rule, rule) if isinstance(rule, str) else rule
     if isinstance(where, str) and where not in inputs:
         raise ValueError(f"{name}: an output refers to {where!r}, but the inputs are {[*inputs]}")
@@ -284,7 +284,7 @@ def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, 
 
 
 def _number(name: str, word: str, given: object, dtype: DType) -> Real:
-    """A parameter; an integer dtype accepts only whole numbers."""
+    """Return a parameter; an integer dtype accepts only whole numbers."""
     number = real_number_of(name, word, given)
     if dtype.kind in "iu" and number != int(number):
         raise DTypeError(f"{name}: {word} must be {dtype}, not {number}")

@@ -1,4 +1,4 @@
-"""Products that sum: `fused_multiply_add`, and `matmul` as that op on expanded operands."""
+"""`fused_multiply_add`, and matrix products as that op on expanded operands."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def matmul(
     ShapeError
         If the inner sizes differ or an operand is 0-d.
     ValueError, TypeError
-        If `axes` is not such a list.
+        If `axes` is not a list of three entries.
     """
     x, y = x1, x2
     if axes is not None or axis is not None or keepdims:
@@ -112,11 +112,14 @@ def matmul(
     found = _recipes[a.meta, b.meta]
     if isinstance(found, Meta):
         return zeros(found.shape, dtype=found.dtype, device=found.device)
-    return Tensor(record(found, a, b))
+    made = None
+    if a.meta.dtype is b.meta.dtype and not a.meta.dtype.is_packed:
+        made = a.meta.device.product(a, b, found.after[-1][2])
+    return Tensor(made or record(found, a, b))
 
 
 def _of_parts(x: Tensor, y: Tensor) -> Tensor:
-    """A product of complex matrices from products of their parts, which have a tiled kernel."""
+    """Return a product of complex matrices from products of their parts, by tiled kernels."""
     dtype = dtypes.real_of(dtypes.promote(x.dtype, y.dtype))
     if x.dtype.kind != "c":
         return joined(*(matmul(converted(x, dtype), part) for part in parts_of(y)))
@@ -128,11 +131,12 @@ def _of_parts(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
-    """The recipe of a product; a vector is a matrix with one row or one column."""
+    """Return the recipe of a product; a vector is a matrix with one row or one column."""
     dtype = dtypes.promote(a.dtype, b.dtype)
     batch, m, k, n = _sizes(a.shape, b.shape)
     inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
-    inner = dtypes.int32 if dtype is dtypes.bool_ else inner  # how many are true, and then if any
+    if dtype is dtypes.bool_:
+        inner = dtypes.int32  # count the true products, then test whether there are any
     if len(batch) + 3 > MAX_RANK:
         flat = (size_of(batch),)
         shape = (*flat, m, k, n)
@@ -149,12 +153,12 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     return recipe(CONTRACT, (left, right), (a, b), (len(shape) - 2,), (RESHAPE, kept), *after)
 
 
-# The recipe of `matmul`; a meta if there is nothing to multiply: the result is zeros, if not empty.
+# The recipe of `matmul`; a meta if there is nothing to multiply, so the result is zeros or empty.
 _recipes = Recipes[tuple[Meta, Meta], Recipe | Meta](_recipe_of)
 
 
 def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
-    """The batch axes of a product, the rows of the left operand, its columns, and the right one's.
+    """Return the batch axes of a product, the left operand's rows and columns, and the right's.
 
     Raises
     ------
@@ -178,7 +182,7 @@ def _sizes(a: Shape, b: Shape) -> tuple[Shape, int, int, int]:
 
 
 def _operand_steps(x: Meta, inner: Shape, shape: Shape, dtype: DType) -> tuple[Step, ...]:
-    """The steps from an operand to the input of a product: a cast, and the axes of the product."""
+    """Return the steps from an operand to a product's input: a cast, and the axes."""
     source = meta_of(x.shape, dtype, x.device)
     return (*steps_to(x, x.shape, dtype), step(BROADCAST, source, (inner, shape)))
 

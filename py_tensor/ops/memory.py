@@ -30,7 +30,7 @@ def _view(self: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
     ValueError
         If the size differs and the last axis is not contiguous.
     DTypeError
-        For float64 and complex128 on a GPU.
+        If the dtype is float64 or complex128 on a GPU.
     """
     from py_tensor.ops.reinterpret import view
 
@@ -51,7 +51,7 @@ def _byteswap(self: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _data(self: Tensor) -> memoryview:
-    """A read-only copy of the elements in host memory."""
+    """Return a read-only copy of the elements in host memory."""
     if self.dtype.typecode == "e" or self.dtype.kind == "c":  # memoryview has no format for these
         return typed(memoryview(self.tobytes()), "B")
     return typed(memoryview(self.tobytes()), self.dtype.typecode, self.shape if self.size else None)

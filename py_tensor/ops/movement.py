@@ -81,14 +81,14 @@ __all__ = [
 
 
 def _ints(values: Sequence[Any]) -> Sequence[Any]:
-    """``f(x, 2, 3)`` as ``f(x, (2, 3))``."""
+    """Return the ints of ``f(x, 2, 3)`` or ``f(x, (2, 3))``."""
     first: Any = values[0] if len(values) == 1 else None
     is_shape = isinstance(first, Sequence) or getattr(first, "ndim", 0)
     return cast("Sequence[Any]", first) if is_shape else values
 
 
 def _given(op: str, name: str, by_place: Sequence[Any], by_name: Any) -> Sequence[Any]:
-    """A shape or axes, passed by position or by name."""
+    """Return a shape or axes, passed by position or by name."""
     if by_name is None:
         return _ints(by_place)
     if by_place:
@@ -108,7 +108,7 @@ def astype(
     Parameters
     ----------
     copy : bool
-        Whether to copy a tensor that already has the dtype; otherwise it is returned itself.
+        Whether to copy a tensor that already has the dtype; otherwise it is returned unchanged.
     device : optional
         The device to move the tensor to first.
     """
@@ -142,7 +142,7 @@ def _astype(
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
-    """The elements in a dtype; the tensor itself if it has that dtype."""
+    """Return the elements in a dtype; the tensor itself if it has that dtype."""
     if x.dtype is dtype:
         return x
     dtypes.warn_of_loss(x.dtype, dtype)
@@ -151,7 +151,7 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
 
 
 def as_floating(x: Operand, op: str, accepts: Accepts = FLOATING) -> Tensor:
-    """The operand in floating point: integers and bools are converted."""
+    """Return the operand in floating point: integers and bools are converted."""
     x = tensor_of(x, op)
     return converted(x, accepts.check(op, x.dtype))
 
@@ -163,7 +163,7 @@ def _layout(x: Tensor) -> Layout:
 def view_by(
     x: Tensor, layout: Layout, *, writeable: bool = True, part: Elementwise | None = None
 ) -> Tensor:
-    """A view of the memory of `x`, or of a part of each complex element there."""
+    """Return a view of the memory of `x`, or of a part of each complex element there."""
     return x._view_by(layout, writeable=writeable, part=part)  # pyright: ignore[reportPrivateUsage]
 
 
@@ -192,7 +192,7 @@ _transposes = Recipes[tuple[Shape, tuple[int, ...], int], Layout](_transposed)
 
 
 def _are_ints(sizes: tuple[Any, ...]) -> bool:
-    """Whether sizes are a tuple of Python ints, or separate Python ints."""
+    """Return whether sizes are a tuple of Python ints, or separate Python ints."""
     if len(sizes) == 1 and type(sizes[0]) is tuple:
         sizes = cast("tuple[Any, ...]", sizes[0])
     return set(map(type, sizes)) == {int}
@@ -277,7 +277,7 @@ def ravel(a: Operand, order: str = "C") -> Tensor:
 
 
 def along_axis(op: str, x: Operand, axis: int | None) -> tuple[Tensor, int]:
-    """The tensor and a nonnegative axis; for an axis of None, the flattened tensor and 0."""
+    """Return the tensor and a nonnegative axis; for an axis of None, the flattened tensor and 0."""
     x = tensor_of(x, op)
     if axis is None:
         x, axis = x if x.ndim == 1 else ravel(x), 0
@@ -422,6 +422,11 @@ def crop(x: Operand, window: Sequence[tuple[int, int]], /) -> Tensor:
     return view_by(x, _layout(x).sliced(tuple((a, b - a, 1) for a, b in pairs)))
 
 
+def sliced(x: Tensor, axis: int, *ends: int | None) -> Tensor:
+    """Return a slice along a nonnegative axis, as a view; `ends` are as in `slice`."""
+    return x[(*(slice(None),) * axis, slice(*ends))]
+
+
 # The widths of all sides, and the meta and key of the result, for a float tensor with this meta and
 # one width.
 _padded = Recipes[tuple[Meta, int], tuple[tuple[tuple[int, int], ...], Meta, int, Meta, int]]()
@@ -452,8 +457,8 @@ def pad(
         One number for all sides, a pair for both sides of all axes, or a pair for each axis; by
         default 0. They are converted to the dtype of the elements.
     stat_length
-        The number of elements nearest to the side that the statistic uses; by default all. In the
-        same forms.
+        The number of elements nearest to the side that the statistic uses, in the same forms; by
+        default all.
     reflect_type : {"even", "odd"}
         "odd" pads with twice the edge element minus the reflected elements.
 
@@ -511,7 +516,7 @@ def pad(
 
 
 def sides_of(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
-    """A pair for each axis, from one value, a pair, or pairs; a tensor of them is not read."""
+    """Return a pair for each axis, from a value, a pair, or pairs; tensors are not read."""
     if isinstance(given, Tensor):
         values, shape = [*given.reshape(-1)], given.shape
     else:
@@ -527,19 +532,22 @@ def sides_of(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
 
 def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[int, int], ...]:
     try:
-        pairs = tuple((as_index(low), as_index(high)) for low, high in given)
+        pairs = [(low, high) for low, high in given]
     except (TypeError, ValueError):
         raise ShapeError(f"{op}: takes a pair of ints for each axis, not {given!r}") from None
     if len(pairs) != rank:
         raise ShapeError(f"{op}: got {len(pairs)} pairs for {rank} axes")
-    return pairs
+    try:
+        return tuple((as_index(low), as_index(high)) for low, high in pairs)
+    except TypeError:
+        raise TypeError(f"{op}: takes pairs of ints, not {given!r}") from None
 
 
 # -- Joining ------------------------------------------------------------------------------------
 
 
 def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
-    """Operands on one device, in their common dtype."""
+    """Return operands on one device, in their common dtype."""
     if not hasattr(tensors, "__iter__"):
         raise TypeError(f"{op}: takes a sequence of tensors, not {type(tensors).__name__}")
     known = [x for x in tensors if isinstance(x, Tensor)]
@@ -564,7 +572,7 @@ def widened(x: Tensor) -> Tensor:
 
 
 def members_of(op: str, given: Any) -> list[Any]:
-    """The items of a list or a tuple, or the slices of a tensor along its first axis."""
+    """Return the items of a list or a tuple, or the slices of a tensor along its first axis."""
     return [*cast("list[Any]", given if isinstance(given, list | tuple) else tensor_of(given, op))]
 
 
@@ -573,10 +581,10 @@ def _is_int(value: object) -> bool:
 
 
 def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors on one device, in their common dtype; Python numbers are weak.
+    """Convert two operands to tensors on one device in their common dtype; numbers are weak.
 
-    Except that an int beside 8- and 16-bit integers is an int32, because NumPy's functions that use
-    this convert it to an array first.
+    However, an int beside 8- or 16-bit integers is int32, because the NumPy functions that this
+    serves convert it to an array first.
     """
     given = coerce(op, (x, y))
     device = device_of(given)
@@ -667,7 +675,7 @@ def stack(
     dtype: object = None,
     casting: str = SAME_KIND,
 ) -> Tensor:
-    """Stack tensors of one shape along a new axis; `dtype` and `casting` as in `concat`."""
+    """Stack tensors of equal shape along a new axis; `dtype` and `casting` as in `concat`."""
     check_option("stack", "casting", casting, dtypes.CASTINGS)
     given = _together("stack", arrays)
     at = normalize_axis("stack", axis, given[0].ndim + 1)
@@ -694,7 +702,10 @@ def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
     n = x.shape[at]
     parts = _parts("split", indices_or_sections)
     if parts is None:
-        cuts = [slice(i, None).indices(n)[0] for i in indices_or_sections]
+        try:
+            cuts = [slice(as_index(i), None).indices(n)[0] for i in indices_or_sections]
+        except TypeError:
+            raise TypeError(f"split: indices must be ints, not {indices_or_sections!r}") from None
     elif parts < 1 or n % parts:
         raise ShapeError(
             f"split: axis {at} of shape {x.shape} does not divide into {parts} equal parts"
@@ -710,7 +721,7 @@ def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
 
 
 def _parts(op: str, given: Any) -> int | None:
-    """A number of parts; None for a sequence of indices."""
+    """Return a number of parts; None for a sequence of indices."""
     if isinstance(given, Sequence) or getattr(given, "ndim", 0):
         return None
     try:
@@ -770,9 +781,9 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
 
 
 def laid_out(x: Tensor, order: str | None) -> Tensor:
-    """A new tensor in an order of memory: for "F", a view of one with the axes reversed.
+    """Return a new tensor in an order of memory: for "F" a view of a copy with reversed axes.
 
-    For all other orders it is row-major, like all new tensors.
+    For all other orders it is unchanged, because new tensors are row-major.
     """
     return transpose(transpose(x).copy()) if order in ("F", "f") and x.ndim > 1 else x
 
@@ -801,7 +812,7 @@ def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
     parts = [getattr(v._alias, "part", None) for v in (a, b)]  # pyright: ignore[reportPrivateUsage]
     if None not in parts and parts[0] is not parts[1]:
         return False
-    # A shared place: the two sums of multiples of strides are equal, each multiple within its axis.
+    # They share an element if two sums of multiples of strides are equal, each within its axis.
     # A subtracted stride, counted from the other end of its axis, becomes an added one.
     bounds: dict[int, int] = {}
     total = 0
@@ -816,10 +827,10 @@ def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
 
 
 def _has_sum(terms: list[tuple[int, int]], total: int) -> bool:
-    """Whether multiples of numbers, each up to a limit, can add up to `total`.
+    """Return whether multiples of numbers, each up to a limit, can add up to `total`.
 
-    It tries multiples of the largest number first, and only those that leave a rest that the others
-    can reach and that their greatest common divisor divides. For two numbers this is sufficient.
+    Multiples of the largest number are tried first, and only if the other numbers can reach the
+    rest and their greatest common divisor divides it. For two numbers this is sufficient.
     """
     if not terms:
         return not total
@@ -875,5 +886,5 @@ install("transpose", _transpose)
 install("T", property(_transpose))
 install("mT", property(matrix_transpose))
 
-# The array API's aliases, and others that users look for.
+# PyTorch's name.
 unsqueeze = expand_dims

@@ -191,7 +191,7 @@ def nanargmin(
 
 
 def _with_numbers(op: str, a: Operand, axis: int | None) -> Tensor:
-    """The tensor; raises ValueError if all elements over an axis are known to be NaN."""
+    """Return the tensor; raises ValueError if all elements over an axis are known to be NaN."""
     x = tensor_of(a, op)
     axes = normalize_axes(op, axis, x.ndim)
     values = known(x) if x.dtype.kind in "fc" and x.size else None

@@ -8,7 +8,7 @@ from py_tensor.errors import ShapeError
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import exp, log, sqrt, square
-from py_tensor.ops.movement import converted, reshape
+from py_tensor.ops.movement import as_floating, converted, reshape
 from py_tensor.ops.operands import Operand, coerce
 from py_tensor.ops.reduction import Axes, max, mean, sum
 from py_tensor.shapes import normalize_axes
@@ -17,18 +17,13 @@ from py_tensor.tensor import Tensor, tensor_of
 __all__ = ["layer_norm", "log_softmax", "softmax"]
 
 
-def _floating(x: Operand, op: str) -> Tensor:
-    x = tensor_of(x, op)
-    return converted(x, REAL_FLOATING.check(op, x.dtype))
-
-
 def softmax(x: Operand, axis: Axes = -1) -> Tensor:
     """Softmax ``exp(x) / sum(exp(x))`` over `axis`, without overflow.
 
-    Values along `axis` (an int, a tuple, or None for all) sum to 1. They are all NaN if one is NaN
+    Values along `axis` (an int, a tuple, or None for all) sum to 1. They are all NaN if any is NaN
     or positive infinity, or if all are negative infinity.
     """
-    x = _floating(x, "softmax")
+    x = as_floating(x, "softmax", REAL_FLOATING)
     axes = normalize_axes("softmax", axis, x.ndim)
     return _softmax((x,), axes) if x.size else x.copy()
 
@@ -41,7 +36,7 @@ def _softmax(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 def log_softmax(x: Operand, axis: Axes = -1) -> Tensor:
     """Logarithm of `softmax`, accurate even where `softmax` underflows."""
-    x = _floating(x, "log_softmax")
+    x = as_floating(x, "log_softmax", REAL_FLOATING)
     axes = normalize_axes("log_softmax", axis, x.ndim)
     return _log_softmax((x,), axes) if x.size else x.copy()
 
@@ -66,7 +61,7 @@ def layer_norm(
     weight, bias
         Scale and offset applied to the result, with the shape of the axes.
     eps : float
-        Added to the variance, to avoid a division by zero.
+        A small number added to the variance to avoid a division by zero.
 
     Raises
     ------
@@ -75,7 +70,7 @@ def layer_norm(
     """
     given = [x, *(v for v in (weight, bias) if v is not None)]
     x, *rest = (tensor_of(v, "layer_norm") for v in coerce("layer_norm", given))
-    x = _floating(x, "layer_norm")
+    x = as_floating(x, "layer_norm", REAL_FLOATING)
     axes = normalize_axes("layer_norm", axis, x.ndim)
     rest = iter([_along(v, x, axes) for v in rest])
     if not x.size:
@@ -97,7 +92,7 @@ _normalized = Composition(_normalize)
 
 
 def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """A weight with the shape of some axes, reshaped to broadcast along the others."""
+    """Return a weight with the shape of some axes, reshaped to broadcast along the others."""
     expected = tuple(x.shape[a] for a in axes)
     if v.shape != expected:
         raise ShapeError(

@@ -35,12 +35,12 @@ def as_ndarray(x: Tensor) -> Tensor:
 
 
 def copy_or_scalar(x: Tensor) -> Tensor:
-    """A copy, which is a scalar if it is 0-d."""
+    """Return a copy, which is a scalar if it is 0-d."""
     return x._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
 
 
 def takes(y: object) -> bool:
-    """Whether an operator accepts the other operand, instead of deferring to its operator."""
+    """Return whether an operator accepts the other operand instead of deferring to it."""
     return (
         isinstance(y, Tensor | Scalar | list | tuple)
         or hasattr(y, "__buffer__")
@@ -49,10 +49,15 @@ def takes(y: object) -> bool:
 
 
 def takes_numbers(y: object) -> bool:
-    """Whether it computes with numbers but is not an array, such as SciPy's sparse matrices."""
+    """Return whether an object has operators but is not an array, like SciPy's sparse matrices."""
     return hasattr(y, "__array_priority__") and not (
         hasattr(y, "__array__") or hasattr(y, "__array_ufunc__") or hasattr(y, "__dlpack__")
     )
+
+
+def is_array_like(value: object) -> bool:
+    """Return whether a value is a tensor, a list or an array with axes, rather than a number."""
+    return isinstance(value, Tensor | list | tuple | range) or bool(getattr(value, "ndim", 0))
 
 
 def number_of(op: str, name: str, value: object) -> Scalar:
@@ -77,7 +82,7 @@ def whole_number(op: str, name: str, value: Any) -> int:
     Raises
     ------
     TypeError
-        For anything else; the message names the op and the argument.
+        If the argument is anything else; the message names the op and the argument.
     """
     try:
         return as_index(value)
@@ -86,7 +91,7 @@ def whole_number(op: str, name: str, value: Any) -> int:
 
 
 def number_like(value: object) -> Scalar | None:
-    """A Python number, also from a NumPy scalar; None for anything else."""
+    """Return a Python number, also from a NumPy scalar; None for anything else."""
     if isinstance(value, Scalar):
         return value
     if not isinstance(value, Tensor) and _is_number(value):
@@ -97,13 +102,13 @@ def number_like(value: object) -> Scalar | None:
 
 
 def int_like(value: Any) -> int | None:
-    """A Python int, also from a NumPy scalar; None for anything else."""
+    """Return a Python int, also from a NumPy scalar; None for anything else."""
     is_int = hasattr(value, "__index__") and not getattr(value, "ndim", 0)
     return as_index(value) if is_int else None
 
 
 def numbers_of(op: str, given: Any) -> tuple[list[Any], Shape]:
-    """The elements of an operand as Python numbers, and its shape; a tensor is read."""
+    """Return the elements of an operand as Python numbers, and its shape; a tensor is read."""
     if isinstance(given, list | tuple | range):
         parts = [numbers_of(op, part) for part in cast("list[Any]", given)]
         shapes = {shape for _, shape in parts} or {()}
@@ -122,8 +127,8 @@ def known(x: Tensor) -> Any:
     """Return the elements as a NumPy array if the host has them, to check them.
 
     Elements are checked on the cpu device, where each function raises the same errors as NumPy's.
-    On the GPU nothing is read to raise an error; the docstring of each function documents the
-    result in that case, mostly NaN.
+    On the GPU nothing is read to raise an error; each function's docstring documents the result,
+    mostly NaN.
 
     Returns
     -------
@@ -138,7 +143,7 @@ def known(x: Tensor) -> Any:
 
 
 def _is_number(x: object) -> bool:
-    """Whether it is a NumPy scalar, or an array without axes."""
+    """Return whether `x` is a NumPy scalar or a 0-d array."""
     return getattr(x, "ndim", None) == 0 and hasattr(x, "dtype")
 
 
@@ -146,8 +151,8 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
     """Convert operands to Python scalars and at least one tensor, all on one device.
 
     NumPy scalars beside tensors are as weak as Python's, except integers beside tensors of 8- or
-    16-bit integers with fewer bits. Arrays are converted to the default precision, but keep their
-    own beside a 64-bit tensor.
+    16-bit integers with fewer bits. Arrays are converted to the default precision, except beside a
+    64-bit tensor.
     """
     result: list[Tensor | Scalar] = []
     device: Device | None = None
@@ -175,7 +180,7 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
 
 
 def widest(operands: Sequence[Operand]) -> DType | None:
-    """The dtype of a 64-bit tensor among the operands (complex: 64 bits per part)."""
+    """Return the dtype of a 64-bit tensor among the operands (complex: 64 bits per part)."""
     given = (x.dtype for x in operands if isinstance(x, Tensor))
     return next((dtype for dtype in given if dtypes.real_of(dtype).itemsize == 8), None)
 
@@ -183,7 +188,8 @@ def widest(operands: Sequence[Operand]) -> DType | None:
 def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Tensor:
     """Convert an array or a list to a tensor; `wide` is the dtype of a 64-bit tensor beside it.
 
-    Beside one, an array keeps its dtype, and integers in a list get the tensor's if it holds them.
+    An array beside a 64-bit tensor keeps its dtype. Integers in a list get the dtype of the tensor
+    if it can represent them.
     """
     own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
     if wide is None or wide.kind in "fc" or own is not None:
@@ -201,7 +207,7 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
 
 
 def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:
-    """Whether a NumPy integer has more bits than the 8- or 16-bit integers beside it."""
+    """Return whether a NumPy integer has more bits than the 8- or 16-bit integers beside it."""
     given = [x.dtype for x in operands if isinstance(x, Tensor)]
     return (
         number.dtype.kind in "iu"
@@ -212,7 +218,7 @@ def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:
 
 
 def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
-    """The promoted dtype of the tensors, then of the scalars, which are weak."""
+    """Return the promoted dtype of the tensors, then of the scalars, which are weak."""
     tensors = [x.dtype for x in operands if isinstance(x, Tensor)]
     dtype = tensors[0]
     for other in tensors[1:]:
@@ -228,9 +234,15 @@ def device_of(operands: Sequence[Tensor | Scalar]) -> Device:
 
 
 def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
-    """An operand converted to the dtype in which the caller wants to compute."""
-    given = tensor_of(x, op)
+    """Return an operand converted to the dtype in which the caller wants to compute.
+
+    Raises
+    ------
+    OverflowError
+        If the dtype cannot hold a Python int.
+    """
     target = dtypes.parse(dtype)
+    given = tensor_of(x, op, dtype=target if isinstance(x, int) and target.kind in "iu" else None)
     if given.dtype is target:
         return given
     if given.dtype.kind == "c" and target.kind != "c":
@@ -240,7 +252,7 @@ def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
 
 
 def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
-    """The cast and the expansion from `meta` to a shape and a dtype."""
+    """Return the cast and the expansion from `meta` to a shape and a dtype."""
     applied: list[tuple[Op, Any]] = []
     if meta.dtype is not dtype:
         applied.append((CAST, dtype))
@@ -250,7 +262,7 @@ def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:
 
 
 def lift(op: str, x: Tensor | Scalar, shape: Shape, dtype: DType, device: Device) -> Node:
-    """An operand as the input node of an elementwise op: a constant stays 0-d."""
+    """Return an operand as the input node of an elementwise op: a constant stays 0-d."""
     if isinstance(x, Tensor):
         node = node_of(x)
         return follow(node, steps_to(node.meta, shape, dtype))

@@ -60,7 +60,7 @@ def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> 
 
 
 def _written(target: Tensor, result: Tensor) -> Tensor:
-    """A tensor overwritten by a result, which is broadcast and converted."""
+    """Overwrite a tensor with a result, broadcast and converted; return the tensor."""
     node = node_of(result)
     warn_of_loss(node.meta.dtype, target.dtype)
     if node.meta is not node_of(target).meta:
@@ -140,7 +140,7 @@ def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> 
 
 
 def _target(op: str, out: Out) -> Any:
-    """The target to write to: a tensor, a NumPy array, or None."""
+    """Return the target to write to: a tensor, a NumPy array, or None."""
     given: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
     if given is None or isinstance(given, Tensor) or hasattr(given, "__array_interface__"):
         return given

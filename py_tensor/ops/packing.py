@@ -5,10 +5,12 @@ from __future__ import annotations
 from operator import index as as_index
 
 from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import DTypeError
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
 from py_tensor.ops.bitwise import bitwise_and, right_shift
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import register
+from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import not_equal, where
 from py_tensor.ops.movement import along_axis, converted, expand_dims, pad, reshape_copy
 from py_tensor.ops.operands import Operand
@@ -19,8 +21,25 @@ from py_tensor.tensor import Tensor
 __all__ = ["packbits", "unpackbits"]
 
 
+_PACK = CpuOp(
+    "packbits",
+    vjp=NOT_DIFFERENTIABLE,
+    result=lambda metas, bitorder: (
+        (*metas[0].shape[:-1], -(-metas[0].shape[-1] // 8)),
+        dtypes.uint8,
+    ),
+    numpy=lambda np, given, bitorder: np.packbits(*given, -1, bitorder),
+)
+_UNPACK = CpuOp(
+    "unpackbits",
+    vjp=NOT_DIFFERENTIABLE,
+    result=lambda metas, bitorder: ((*metas[0].shape[:-1], 8 * metas[0].shape[-1]), dtypes.uint8),
+    numpy=lambda np, given, bitorder: np.unpackbits(*given, -1, bitorder=bitorder),
+)
+
+
 def _places(op: str, bitorder: str, device: object) -> Tensor:
-    """The bit of a byte, from the least significant, for each of eight elements."""
+    """Return the bit position of each of eight elements in a byte; 0 is the lowest bit."""
     if bitorder not in ("big", "little"):
         raise ValueError(f"{op}: bitorder must be 'big' or 'little', not {bitorder!r}")
     ends = (7, -1, -1) if bitorder == "big" else (0, 8, 1)
@@ -48,9 +67,12 @@ def packbits(a: Operand, /, axis: int | None = None, bitorder: str = "big") -> T
     if x.dtype.kind not in "biu":
         raise DTypeError(f"packbits: takes integers or bools, not {x.dtype}")
     bits = moveaxis(not_equal(x, 0), at, -1)
+    places = _places("packbits", bitorder, x.device)
+    if x.device is CPU_DEVICE and x.size:
+        return moveaxis(build(_PACK, (bits,), bitorder), -1, at)
     bits = pad(bits, [*[(0, 0)] * (bits.ndim - 1), (0, -bits.shape[-1] % 8)])
     bits = reshape_copy(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
-    values = sum(where(bits, 1 << _places("packbits", bitorder, x.device), 0), -1)
+    values = sum(where(bits, 1 << places, 0), -1)
     return moveaxis(converted(values, dtypes.uint8), -1, at)
 
 
@@ -79,11 +101,15 @@ def unpackbits(
     x, at = along_axis("unpackbits", a, axis)
     if x.dtype is not dtypes.uint8:
         raise DTypeError(f"unpackbits: takes uint8, not {x.dtype}")
-    bytes_ = converted(moveaxis(x, at, -1), dtypes.int32)
+    rows = moveaxis(x, at, -1)
     places = _places("unpackbits", bitorder, x.device)
-    bits = bitwise_and(right_shift(expand_dims(bytes_, -1), places), 1)
-    n = 8 * bytes_.shape[-1]
-    bits = converted(reshape_copy(bits, (*bytes_.shape[:-1], n)), dtypes.uint8)
+    n = 8 * rows.shape[-1]
+    if x.device is CPU_DEVICE and x.size:
+        bits = build(_UNPACK, (rows,), bitorder)
+    else:
+        bytes_ = expand_dims(converted(rows, dtypes.int32), -1)
+        bits = bitwise_and(right_shift(bytes_, places), 1)
+        bits = converted(reshape_copy(bits, (*rows.shape[:-1], n)), dtypes.uint8)
     wanted = n if count is None else as_index(count)
     wanted = wanted + n if wanted < 0 else wanted
     if wanted < 0:

@@ -12,7 +12,7 @@ from py_tensor.ops.creation import arange, linspace
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.functional import ndindex
 from py_tensor.ops.gather import gather_nd
-from py_tensor.ops.movement import concat, converted, expand, flip, pad, sides_of
+from py_tensor.ops.movement import concat, converted, expand, flip, pad, sides_of, sliced
 from py_tensor.ops.operands import whole_number
 from py_tensor.ops.quantiles import median
 from py_tensor.ops.rearrange import moveaxis
@@ -121,7 +121,7 @@ def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
             place = place.clip(0, n - 1)
         elif mode == "wrap":
             place = place % n
-        else:  # mirrored at the last element, or next to it
+        else:  # mirrored at the last element, or just beyond it
             turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
             place = place % builtins.max(turn, 1)
             place = where(place >= n, most - place, place)
@@ -130,14 +130,14 @@ def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
 
 
 def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edge: bool) -> Tensor:
-    """Twice the edge minus the reflected elements, repeated until there are enough."""
+    """Pad with twice the edge minus the reflected elements, repeatedly if they are too few."""
     n = x.shape[axis]
     if n == 1:
         return _continued(x, [(0, 0)] * axis + [(before, after)], "edge")
     period, skip = (n, 0) if include_edge else (n - 1, 1)
 
     def part(start: int, stop: int) -> Tensor:
-        found = x[(slice(None),) * axis + (slice(start, stop),)]
+        found = sliced(x, axis, start, stop)
         return converted(found, dtypes.int32) if x.dtype is dtypes.bool_ else found
 
     while before or after:
@@ -153,21 +153,21 @@ def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edg
 
 
 def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> list[Tensor]:
-    """A statistic of the elements nearest to each side; rounded for integers."""
+    """Return a statistic of the elements nearest to each side; rounded for integers."""
     n = x.shape[axis]
     found: list[Tensor] = []
     for side, given in enumerate(lengths):
         length = n if given is None else builtins.min(whole_number("pad", "stat_length", given), n)
         if length < 0 or (not length and mode in ("maximum", "minimum")):
             raise ValueError(f"pad: mode {mode!r} is undefined for stat_length {length}")
-        near = slice(n - length, n) if side else slice(0, length)
-        value = _STATISTICS[mode](x[(slice(None),) * axis + (near,)], axis=axis, keepdims=True)
+        near = (n - length, n) if side else (0, length)
+        value = _STATISTICS[mode](sliced(x, axis, *near), axis=axis, keepdims=True)
         found.append(rint(value) if x.dtype.kind in "iu" else value)
     return found
 
 
 def _ramps(x: Tensor, axis: int, width: tuple[int, int], ends: tuple[Any, Any]) -> list[Tensor]:
-    """Ramps from the end values, inclusive, to the elements at the edges."""
+    """Return ramps from the end values, inclusive, to the elements at the edges."""
     before, after = width
     last = x.shape[axis] - 1
     edges = [x[(slice(None),) * axis + (place,)] for place in (0, last)]

@@ -71,7 +71,7 @@ FRACTION = Elementwise(
 EXPONENT = Elementwise(
     "frexp",
     wgsl={"*": "frexp_exponent_f32({0})"},
-    numpy=lambda np, x: np.where(np.isfinite(x), np.frexp(x)[1], 0),  # C leaves it open
+    numpy=lambda np, x: np.where(np.isfinite(x), np.frexp(x)[1], 0),  # unspecified in C
     accepts=REAL_FLOATING,
     gives=dtypes.int32,
     vjp=NOT_DIFFERENTIABLE,
@@ -104,9 +104,9 @@ def frexp(
     subok: bool = True,
     signature: None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Decompose each element into a mantissa in [0.5, 1) or 0 and an exponent of 2 (int32).
+    """Decompose each element into a mantissa (magnitude in [0.5, 1)) and a binary exponent (int32).
 
-    Zeros, infinities and NaN are their own mantissas, with exponent 0.
+    Zeros, infinities and NaN are their own mantissas, with exponent 0. Both results are exact.
     """
     check_options("frexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("frexp", x, dtype)
@@ -125,9 +125,9 @@ def modf(
     subok: bool = True,
     signature: None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Split each element into its fractional and integral part, both floats with its sign.
+    """Split each element into fractional and integral parts, both floats with its sign.
 
-    The fractional part of infinities is 0.
+    The fractional part of infinities is 0. Both results are exact.
     """
     check_options("modf", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("modf", x, dtype)
@@ -150,7 +150,7 @@ def ldexp(
     subok: bool = True,
     signature: None = None,
 ) -> Tensor:
-    """``x1 * 2**x2``, elementwise, for integer exponents `x2`.
+    """``x1 * 2**x2``, elementwise, for integer exponents `x2`. Correctly rounded in float32.
 
     Raises
     ------

@@ -9,11 +9,14 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.errors import AxisError, ShapeError, check_option, check_order
+from py_tensor.graph.arrays import Array
+from py_tensor.graph.op import CpuOp
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import check_options, count_operands, register
+from py_tensor.ops.define import build, check_options, count_operands, register
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -88,7 +91,7 @@ def vecdot(
     ShapeError
         If the vectors differ in length or an operand is 0-d.
     ValueError, TypeError
-        For `axes` that are no such list.
+        If `axes` is not a list with an entry for each operand.
     """
     if axes is not None:
         options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
@@ -102,7 +105,7 @@ def vecdot(
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(
-            f"vecdot: vectors must have one length, not {a.shape[-1]} and {b.shape[-1]}"
+            f"vecdot: vectors must have equal lengths, not {a.shape[-1]} and {b.shape[-1]}"
         )
     found = matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
     return stored("vecdot", expand_dims(found, axis) if keepdims else found, out, True, casting)
@@ -190,7 +193,7 @@ def along_axes(
     if axes is None or (keepdims and op != "vecdot"):
         given = "axis" if axes is None and axis is not None else "keepdims"
         raise TypeError(
-            f"{op}: {given} is not supported, as operands differ in core axes; use axes"
+            f"{op}: {given} is not supported, because operands differ in core axes; use axes"
         )
     if axis is not None:
         raise TypeError(f"{op}: takes axis or axes, not both")
@@ -376,16 +379,42 @@ def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
     return _slid("correlate", a, b, mode)
 
 
+def _grad_slide(g: Any, y: Any, a: Any, b: Any, mode: Any) -> tuple[Any, ...]:
+    n = b.size - 1
+    before = {"full": 0, "same": n - (n + 1) // 2, "valid": n}[mode]
+    whole = pad(g, (before, a.size + n - before - g.size))
+    return _slid("correlate", whole, flip(b), "valid"), flip(_slid("correlate", whole, a, "valid"))
+
+
+def _slid_products(np: Any, given: tuple[Array, ...], mode: Any) -> Array:
+    a, b = given
+    wide = a.astype(np.float32) if a.dtype == np.float16 else a  # rounded once
+    return np.convolve(wide, b[::-1].astype(wide.dtype), mode).astype(a.dtype)
+
+
+_SLIDE = CpuOp(
+    "correlate",
+    vjp=_grad_slide,
+    result=lambda metas, mode: (
+        (metas[0].size + {"full": 1, "same": 0, "valid": -1}[mode] * (metas[1].size - 1),),
+        metas[0].dtype,
+    ),
+    numpy=_slid_products,
+)
+
+
 def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
-    """The products of `b` with the windows of `a`, which is at least as long."""
+    """Return the products of `b` with the windows of `a`, which is at least as long."""
     if a.ndim != 1 or b.ndim != 1 or not b.size:
-        raise ShapeError(f"{op}: takes vectors with elements, not shapes {a.shape}, {b.shape}")
+        raise ShapeError(f"{op}: takes nonempty vectors, not shapes {a.shape}, {b.shape}")
     n = b.size - 1
     half = (n + 1) // 2
     sides = {"full": (n, n), "same": (half, n - half), "valid": (0, 0)}
     if mode not in sides:
         raise ValueError(f"{op}: mode must be one of {', '.join(sides)}, not {mode!r}")
     before, behind = sides[mode]
+    if a.device is CPU_DEVICE and b.size <= a.size:
+        return build(_SLIDE, (a, b), mode)
     windows = sliding_window_view(pad(a, (before, behind)), b.size)
     first = expand_dims(arange(windows.shape[0], device=a.device), 1) - before
     step = max(_AT_ONCE // windows.shape[0], 1)
@@ -433,7 +462,7 @@ def einsum(
     dtype
         The dtype to compute in.
     order, casting
-        Accepted; no effect: memory is in row-major order, and `dtype` may be any dtype.
+        Accepted; have no effect: results are row-major, and `dtype` may be any dtype.
     optimize
         False contracts operands in pairs from the left, each with a matrix product. True and
         "greedy" choose the pair with the smallest result next. "optimal" uses `einsum_path`, whose
@@ -464,7 +493,7 @@ def einsum(
     parts = [_plain(x, own, sizes) for x, own in zip(given, labels, strict=True)]
 
     def needed_beside(*others: tuple[Tensor, Labels]) -> set[Any]:
-        """The labels of the result, of what is left, and of others."""
+        """Return the labels of the result, of the remaining operands, and of `others`."""
         return {*kept, *chain.from_iterable(own for _, own in (*parts, *others))}
 
     def growth(pair: tuple[int, int]) -> int:
@@ -518,7 +547,7 @@ def einsum_path(
 
 
 def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[int, ...]]:
-    """The contraction path: the positions of the operands to combine next, given or from NumPy."""
+    """Return the contraction path, given or from NumPy: positions of operands to combine."""
     is_one = not isinstance(optimize, list | tuple)
     name, *path = [optimize] if is_one else cast("list[Any]", optimize)
     if name == "einsum_path":
@@ -533,7 +562,7 @@ def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[i
 
 
 def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """The subscripts as text, and the operands; subscripts may also be lists of numbers."""
+    """Return the subscripts as text, and the operands; subscripts may also be lists of numbers."""
     if len(operands) < 2:
         raise ValueError("einsum: takes subscripts and at least one operand")
     if isinstance(operands[0], str):
@@ -568,7 +597,7 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
     if arrow:
         before, dots, behind = output.partition("...")
         if dotted and not dots:
-            raise ValueError(f"einsum: {text!r}: the result needs ..., because operands have it")
+            raise ValueError(f"einsum: {text!r}: the result needs ..., as the operands do")
         kept = (*before, *dotted, *behind)
     else:
         once = sorted(c for c in set(every) if isinstance(c, str) and every.count(c) == 1)
@@ -581,13 +610,13 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
 
 
 def _plain(x: Tensor, labels: Labels, sizes: dict[Any, int]) -> tuple[Tensor, Labels]:
-    """Reduce an operand to distinct labels, in full size."""
+    """Take diagonals, so that the labels are distinct, and expand to the full sizes."""
     for label in [c for i, c in enumerate(labels) if c in labels[:i]]:
         first = labels.index(label)
         second = labels.index(label, first + 1)
         is_writeable = x.flags.writeable
         x = diagonal(x, 0, first, second)
-        x.flags.writeable = is_writeable  # with NumPy's `diagonal`, but not here, it is read-only
+        x.flags.writeable = is_writeable  # unlike NumPy's einsum, `diagonal` makes it read-only
         labels = (*(c for i, c in enumerate(labels) if i not in (first, second)), label)
     shape = tuple(sizes[c] for c in labels)
     return (x if x.shape == shape else expand(x, shape)), labels
@@ -603,7 +632,7 @@ def _summed(x: Tensor, labels: Labels, needed: set[Any]) -> tuple[Tensor, Labels
 def _product(
     a: Tensor, of_a: Labels, b: Tensor, of_b: Labels, needed: set[Any]
 ) -> tuple[Tensor, Labels]:
-    """The product of two operands, summed over labels that are not needed afterwards."""
+    """Return the product of two operands, summed over labels that are not needed afterwards."""
     a, of_a = _summed(a, of_a, needed | set(of_b))
     b, of_b = _summed(b, of_b, needed | set(of_a))
     both = [c for c in of_a if c in of_b]

@@ -9,6 +9,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL, WORDS
+from py_tensor.errors import check_option
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import apply, register
@@ -68,7 +69,7 @@ def _quantiles(
     """Compute quantiles over some axes; the axes of `q` come first in the result."""
     numbers, of_shares = numbers_of(op, q)
     if method == "linear" and scale == 1 and builtins.all(isinstance(v, int) for v in numbers):
-        method = "lower"  # 0 and 1, at which elements are
+        method = "lower"  # 0 and 1 are at elements
     x = tensor_of(x, op)
     if method != "mean":
         REAL.check(op, x.dtype)
@@ -76,8 +77,8 @@ def _quantiles(
     shares = [v / scale for v in numbers]
     if not builtins.all(0 <= v <= 1 for v in shares):
         raise ValueError(f"{op}: q must be from 0 to {scale:g}, not {q}")
-    if method not in _BETWEEN and method not in (*_AT, "mean"):
-        raise ValueError(f"{op}: method must be one of {(*_BETWEEN, *_AT)}, not {method!r}")
+    if method != "mean":
+        check_option(op, "method", method, (*_BETWEEN, *_AT))
     if weights is not None and method != "inverted_cdf":
         raise ValueError(
             f"{op}: weights are supported only by method 'inverted_cdf', not {method!r}"
@@ -113,7 +114,7 @@ def _quantiles(
 def _weighted(
     op: str, rows: Tensor, weights: Tensor, without_nan: bool
 ) -> Callable[[float], Tensor]:
-    """Prepare weighted quantiles of rows; the weights are read and checked."""
+    """Return a function for weighted quantiles of rows; the weights are read and checked."""
     has_nan = rows.dtype.kind == "f"
     if without_nan and has_nan:
         weights = choose(isnan(rows), 0, weights)
@@ -139,7 +140,7 @@ def _weighted(
 
 
 def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
-    """A quantile of each sorted row; NaN if the row has a NaN, which is last."""
+    """Return a quantile of each sorted row; NaN if the row has a NaN, which is last."""
     n = ordered.shape[-1]
     off = _offset(share, method)
     place = (n - 1) * share if off is None else n * share + off
@@ -153,7 +154,7 @@ def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
 
 
 def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
-    """A quantile of the elements in each sorted row that are not NaN."""
+    """Return a quantile of the elements in each sorted row that are not NaN."""
     count = sum(~isnan(ordered), -1, keepdims=True)
     last = maximum(count - 1, 0)
     off = _offset(share, method)
@@ -167,7 +168,7 @@ def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
 
 
 def _offset(share: float, method: str) -> float | None:
-    """A method's offset to ``n * share`` for the position; None means ``(n - 1) * share``."""
+    """Return a method's offset to ``n * share`` for the position; None: ``(n - 1) * share``."""
     if method in _STEPS:
         return _STEPS[method]
     if method not in _BETWEEN or method == "linear":
@@ -177,7 +178,7 @@ def _offset(share: float, method: str) -> float | None:
 
 
 def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor, Tensor]:
-    """Counts times a share, as integer and fractional parts, in `dtype`.
+    """Return counts times a share, as integer and fractional parts, in `dtype`.
 
     Unless `dtype` is float64, the fraction is a multiple of 2**-24. The 95-bit product of integers
     is rounded to that, as NumPy's is to float64, so that 0.3 of 10 is 3.
@@ -195,7 +196,7 @@ def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor,
 
 
 def _neighbours(whole: Any, part: Any, method: str) -> tuple[Any, Any, Any]:
-    """The two positions around a fractional one, and its distance from the first.
+    """Return the two positions around a fractional one, and its distance from the first.
 
     NumPy's "linear" uses two positions even if one is exact, which gives NaN for infinities.
     """
@@ -233,7 +234,7 @@ def quantile(
     *,
     weights: Operand | None = None,
 ) -> Tensor:
-    """Quantiles `q` of the elements over `axis`; NaN if one element is NaN.
+    """Quantiles `q` of the elements over `axis`; NaN if any element is NaN.
 
     Parameters
     ----------
@@ -284,7 +285,7 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Tensor:
-    """Median of the elements over `axis`; NaN if one element is NaN.
+    """Median of the elements over `axis`; NaN if any element is NaN.
 
     `overwrite_input` is accepted; the operand is not changed.
     """

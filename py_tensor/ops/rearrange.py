@@ -41,7 +41,7 @@ __all__ = [
 
 
 def _sequence(given: Any) -> tuple[Any, ...]:
-    """One or several axes or counts as a tuple; a tensor of them is read."""
+    """Return one or several axes or counts as a tuple; a tensor of them is read."""
     given = given.tolist() if hasattr(given, "tolist") else given
     return tuple(cast("Sequence[Any]", given)) if isinstance(given, Sequence) else (given,)
 
@@ -52,7 +52,7 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     Raises
     ------
     ShapeError
-        If both do not have the same number of distinct axes.
+        If `source` and `destination` differ in length, or either repeats an axis.
     """
     x = tensor_of(a, "moveaxis")
     given = [
@@ -62,7 +62,8 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
     moved, places = given
     if not len(moved) == len(places) == len(set(moved)) == len(set(places)):
         raise ShapeError(
-            f"moveaxis: source {source} and destination {destination} must have one length"
+            f"moveaxis: source {source} and destination {destination} must have equal"
+            " lengths and no repeated axes"
         )
     order = [axis for axis in range(x.ndim) if axis not in moved]
     for place, axis in sorted(zip(places, moved, strict=True)):
@@ -152,7 +153,7 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
 
 
 def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int]) -> tuple[int, ...]:
-    """The distance by which elements of a shape move to the front along each axis."""
+    """Return the distance by which elements of a shape move to the front along each axis."""
     axes, shifts = _sequence(axis), _sequence(shift)
     count = len(axes) if len(shifts) == 1 else len(shifts)
     shifts *= count if len(shifts) == 1 else 1
@@ -234,15 +235,15 @@ def outer(a: Operand, b: Operand, out: Out = None) -> Tensor:
 
 
 def _lower(x: Tensor, k: int) -> Tensor:
-    """Where the last two axes lie on or below the `k`-th diagonal."""
+    """Return a mask of the elements on or below the `k`-th diagonal of the last two axes."""
     n, m = x.shape[-2:]
     rows, columns = arange(n, device=x.device), arange(m, device=x.device)
-    k = builtins.max(-n - 1, builtins.min(k, m))  # beyond, no diagonal is there
+    k = builtins.max(-n - 1, builtins.min(k, m))  # no diagonals beyond these
     return greater_equal(expand_dims(rows + k, 1), columns)
 
 
 def _matrix(x: Operand, op: str) -> Tensor:
-    """An operand with at least two axes; a vector stands for a square matrix of such rows."""
+    """Return an operand with at least two axes; a vector becomes a square matrix of such rows."""
     x = tensor_of(x, op)
     if not x.ndim:
         raise ShapeError(f"{op}: needs a matrix, got a 0-d tensor")
@@ -269,7 +270,7 @@ def diag(v: Operand, k: int = 0) -> Tensor:
     Raises
     ------
     ShapeError
-        If it is neither a vector nor a matrix.
+        If `v` is neither a vector nor a matrix.
     """
     x = tensor_of(v, "diag")
     if x.ndim == 1:

@@ -13,7 +13,7 @@ from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, 
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipes, Step, follow, step, steps
 from py_tensor.graph.node import Meta
-from py_tensor.graph.op import MOST_PLACES, NOT_DIFFERENTIABLE, Reduction
+from py_tensor.graph.op import MAX_PLACES, NOT_DIFFERENTIABLE, Reduction
 from py_tensor.graph.primitives import CAST, RESHAPE, SUM
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.composition import Composition
@@ -57,7 +57,7 @@ def _highest(dtype: DType) -> complex:
 
 
 def _rank_of_lowest(dtype: DType) -> tuple[int]:
-    """The rank of -inf, as in `rank_f32` of `shaders/lib/order.wgsl`."""
+    """Return the rank of -inf, as in `rank_f32` of `shaders/lib/order.wgsl`."""
     return (0x7F800000 ^ -0x80000000 ^ 0x7FFFFFFF,)
 
 
@@ -174,7 +174,7 @@ ALL_TRUE = Reduction(
 
 
 def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any]) -> Reduction:
-    """The index of the largest order key, the first of equal ones; NaN has the largest key of all.
+    """Return the reduction to the index of the first largest order key; NaN has the largest.
 
     The bools of `argmax` are compared as uint32.
     """
@@ -204,7 +204,7 @@ def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any])
 
 
 def _numpy_arg(np: Any, x: Any, axes: tuple[int, ...], find: Callable[..., Any]) -> Any:
-    """The index along several axes at once counts their elements in row-major order."""
+    """Return the index over several axes at once, in row-major order."""
     kept = [a for a in builtins.range(x.ndim) if a not in axes]
     flat = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
     return np.expand_dims(find(flat, axis=-1), axes)
@@ -215,7 +215,8 @@ ARGMIN = _arg("argmin", "order_key_min", lambda np, x, axes: _numpy_arg(np, x, a
 
 
 def _nothing_to_choose(op: str, axis: Axes, shape: Shape) -> ValueError:
-    return ValueError(f"{op}: no elements to choose from along axis {axis} of shape {shape}")
+    along = "" if axis is None else f" along axis {axis}"
+    return ValueError(f"{op}: no elements to choose from{along} in shape {shape}")
 
 
 def _reduce(
@@ -248,7 +249,7 @@ def _reduce(
 def _steps_of(
     op: Reduction, meta: Meta, axes: tuple[int, ...], keepdims: bool
 ) -> tuple[Step, ...] | None:
-    """The nodes from an operand to its reduction; None if nothing is reduced."""
+    """Return the nodes from an operand to its reduction; None if nothing is reduced."""
     if not axes or not meta.size:
         return None
     if keepdims:
@@ -261,7 +262,7 @@ _recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
 
 
 def _by_axis(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
-    """A reduction of a tensor over one axis or all, by one lookup; None in other cases."""
+    """Return a reduction of a tensor over one axis or all, by one lookup; None in other cases."""
     if type(x) is not Tensor or not (axis is None or type(axis) is int):
         return None
     node = node_of(x)
@@ -272,10 +273,10 @@ def _by_axis(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | 
 def _steps_along(
     op: Reduction, meta: Meta, axis: int | None, keepdims: bool
 ) -> tuple[Step, ...] | None:
-    """The nodes from an operand of any dtype to its reduction; None if there is no such recipe."""
+    """Return the nodes from an operand of any dtype to its reduction; None without a recipe."""
     dtype = _CONVERTED.get(op.name, op.accepts).check(op.name, meta.dtype)
     axes = normalize_axes(op.name, axis, len(meta.shape))
-    if not axes or not meta.size or size_of(tuple(meta.shape[a] for a in axes)) > MOST_PLACES:
+    if not axes or not meta.size or size_of(tuple(meta.shape[a] for a in axes)) > MAX_PLACES:
         return None
     before = () if meta.dtype is dtype else (step(CAST, meta, dtype),)
     op = _OF_FLOATS.get(op.name, op) if dtype.kind == "f" else op
@@ -289,7 +290,7 @@ _steps_by_axis = Recipes[tuple[Reduction, Meta, int | None, bool], tuple[Step, .
 
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
-    """The operand in the dtype in which the reduction computes."""
+    """Return the operand in the dtype in which the reduction computes."""
     x = tensor_of(x, op)
     target = dtypes.parse(dtype) if dtype is not None else accepts.check(op, x.dtype)
     return converted(x, target)
@@ -308,7 +309,7 @@ def _fold(
     where: Operand = True,
     empty: Scalar | None,
 ) -> Tensor:
-    """A reduction with NumPy's options."""
+    """Return a reduction with NumPy's options."""
     if out is None and initial is None and where is True and dtype is None:
         found = _by_axis(op, x, axis, keepdims)
         if found is not None:
@@ -334,14 +335,14 @@ def _fold(
 
 
 def _start(op: str, initial: Any, dtype: DType) -> Any:
-    """The initial value of a reduction as a number of its dtype, as in NumPy.
+    """Return the initial value of a reduction as a number of its dtype, as in NumPy.
 
     A tensor is converted.
 
     Raises
     ------
     TypeError, ValueError, OverflowError
-        For a number that the dtype does not hold.
+        If the dtype cannot hold the number.
     """
     number = number_like(initial)
     if number is None:
@@ -435,7 +436,7 @@ def any(
     *,
     where: Operand = True,
 ) -> Tensor:
-    """Whether any element over `axis` is nonzero."""
+    """Return whether any element over `axis` is nonzero."""
     return _fold(ANY_TRUE, ANY_TRUE.accepts, a, axis, keepdims, out=out, where=where, empty=False)
 
 
@@ -447,16 +448,16 @@ def all(
     *,
     where: Operand = True,
 ) -> Tensor:
-    """Whether all elements over `axis` are nonzero."""
+    """Return whether all elements over `axis` are nonzero."""
     return _fold(ALL_TRUE, ALL_TRUE.accepts, a, axis, keepdims, out=out, where=where, empty=True)
 
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
-_PLACED = Accepts(
+_ARG_ACCEPTS = Accepts(
     "biufc", lambda dtype: dtypes.uint32 if dtype is dtypes.bool_ else dtype, ARGMAX.accepts.words
 )
 # The dtypes that these accept, and the dtype that they convert to.
-_CONVERTED = {"sum": SUMMED, "prod": SUMMED, "argmax": _PLACED, "argmin": _PLACED}
+_CONVERTED = {"sum": SUMMED, "prod": SUMMED, "argmax": _ARG_ACCEPTS, "argmin": _ARG_ACCEPTS}
 _WITH_INITIAL: dict[str, Callable[..., Tensor]] = {
     "sum": add, "prod": multiply, "max": maximum, "min": minimum,
 }  # fmt: skip
@@ -466,9 +467,9 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
     found = _by_axis(op, x, axis, keepdims)
     if found is not None:
         return found
-    x = _through(_PLACED, x, op.name)
+    x = _through(_ARG_ACCEPTS, x, op.name)
     axes = None if axis is None else normalize_axis(op.name, axis, x.ndim)
-    if _count(x, axes, op.name) > MOST_PLACES:
+    if _count(x, axes, op.name) > MAX_PLACES:
         raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
     if not x.ndim:
         x = x.reshape((1,))
@@ -532,12 +533,12 @@ def _mean(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
 
 
 def _summable(x: Tensor) -> Tensor:
-    """float16 as float32, as in NumPy's mean, because their sum may overflow float16."""
+    """Convert float16 to float32, as NumPy's mean does, because the sum may overflow float16."""
     return converted(x, dtypes.float32) if x.dtype is dtypes.float16 else x
 
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:
-    """The number of elements in a mean."""
+    """Return the number of elements in a mean."""
     count = _count(x, axis, op)
     if where is True:
         return float(count)
@@ -564,7 +565,7 @@ def var(
     ddof : float
         The divisor is the number of elements minus `ddof`; `correction` is the array API's name.
     where
-        Elements where it is false are ignored.
+        Elements where `where` is false are ignored.
     mean : optional
         The mean with kept axes, if already known.
     """
@@ -627,7 +628,7 @@ def std(
 def isclose(
     a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether ``|a - b| <= atol + rtol * |b|``, elementwise; equal infinities are close."""
+    """Return whether ``|a - b| <= atol + rtol * |b|``, elementwise; equal infinities are close."""
     a, b = tensor_of(a, "isclose"), tensor_of(b, "isclose")
     near = (
         absolute(converted(a, dtypes.floating(a.dtype)) - b) <= atol + rtol * absolute(b)

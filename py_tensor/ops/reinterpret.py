@@ -20,13 +20,15 @@ _UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint
 
 
 def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
-    """The method `Tensor.view`."""
+    """Implement `Tensor.view`."""
     if isinstance(dtype, int | tuple):
         raise TypeError("view: takes a dtype; use x.reshape(...) to change the shape")
-    if dtype is Tensor:
-        dtype = None
+    if Tensor in getattr(dtype, "__mro__", ()):
+        dtype, type = None, dtype
     if type not in (None, Tensor):
-        raise TypeError(f"view: type must be Tensor, not {type!r}")
+        raise TypeError(
+            f"view: type must be Tensor, not {type!r}; a class can hold a tensor in an attribute"
+        )
     if dtype is None:
         return view_by(x, x._layout)  # pyright: ignore[reportPrivateUsage]
     target = dtypes.parse(dtype)
@@ -38,7 +40,7 @@ def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
 
 
 def _resized(x: Tensor, target: DType) -> Tensor:
-    """The bytes along the last axis as elements of another size."""
+    """Return the bytes along the last axis as elements of another size."""
     if not x.ndim:
         raise ShapeError(f"view: {x.dtype} of shape () does not have the bytes of {target}")
     if x.shape[-1] != 1 and x.strides[-1] != x.itemsize and x.size:
@@ -79,12 +81,12 @@ def _joined(x: Tensor, target: DType) -> Tensor:
 
 
 def _shifts(x: Tensor, whole: DType, size: int) -> Tensor:
-    """The shift of each part of an element relative to the first, in bits."""
+    """Return the shift of each part of an element relative to the first, in bits."""
     return arange(0, 8 * whole.itemsize, 8 * size, dtype=whole, device=x.device)
 
 
 def byteswap(x: Tensor, inplace: bool = False) -> Tensor:
-    """The method `Tensor.byteswap`."""
+    """Implement `Tensor.byteswap`."""
     part = dtypes.real_of(x.dtype)
     if part.itemsize == 1:
         swapped = x.copy()

@@ -23,7 +23,7 @@ __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 
 
 def _from_the_end(g: Tensor, axis: int) -> Tensor:
-    """The sum of each element and all after it."""
+    """Return the sum of each element and all after it."""
     return flip(cumsum(flip(g, axis), axis), axis)
 
 
@@ -32,7 +32,7 @@ def _grad_cumsum(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Te
 
 
 def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
-    """Before the first 0 a quotient; at it, the products without it; after it, 0."""
+    """Return quotients before the first 0, products without it at its place, and 0 after it."""
     (axis,) = attrs
     zero = equal(x, 0)
     zeros = cumsum(zero, axis)
@@ -43,7 +43,7 @@ def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[T
 
 
 def _identity(dtype: DType) -> tuple[complex]:
-    """-0 instead of 0, which would change a first element of -0 to 0."""
+    """Return -0 for floats, because 0 would change a first element of -0 to 0."""
     return ({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0),)
 
 
@@ -62,11 +62,11 @@ CUMPROD = Scan(
 
 
 def scanned(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> Tensor:
-    """A cumulative op in `dtype`, by default that of a sum."""
+    """Return a cumulative op in `dtype`, by default that of a sum."""
     x, at = along_axis(name, x, axis)
     target = SUMMED.check(name, x.dtype) if dtype is None else dtypes.parse(dtype)
     x = converted(x, target)
-    if target.is_packed:  # of bools: whether any, or all, of the elements so far are nonzero
+    if target.is_packed:  # for bools: whether any, or all, elements so far are nonzero
         return converted(scanned(op, name, x, at, dtypes.in_words(target)), target)
     return build(op, (x,), (at,))
 

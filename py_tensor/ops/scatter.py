@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
-from py_tensor.graph.primitives import SCATTER
+from py_tensor.graph.primitives import COMPRESS, SCATTER
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import where
-from py_tensor.ops.gather import beside, checking, gather_nd, in_mode, indices_of, spread_over
+from py_tensor.ops.gather import (
+    beside,
+    checking,
+    gather_nd,
+    in_mode,
+    indices_of,
+    indices_to_take,
+    spread_over,
+)
 from py_tensor.ops.movement import (
     along_axis,
     converted,
@@ -23,7 +32,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, Scalar, node_of
 from py_tensor.ops.out import Out, stored_whole
-from py_tensor.ops.reduction import max, min
+from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import Shape, broadcast, normalize_axis, row_major
 from py_tensor.tensor import Tensor, install, tensor_of
@@ -47,20 +56,20 @@ def scatter(
     Parameters
     ----------
     axes, indices, at, op
-        As of `gather_nd`, which for them gives what `values` broadcasts to.
+        As in `gather_nd`, whose result for these arguments has the shape of the values.
     values
-        Converted to the dtype of `x`.
+        The values, which broadcast and are converted to the dtype of `x`.
     mode : {"set", "add", "min", "max", "add_atomic"}
-        "set" keeps the last of several values for one place, the others combine all of them with
-        the element that is there: floats are added in the order of the values, or in any order by
-        "add_atomic". Of bool, "add" and "max" say whether any is true, "min" whether all are.
+        "set" keeps the last of several values for one element. The other modes combine all of them
+        with the element: floats are added in the order of the values, or in any order by
+        "add_atomic". For bools, "add" and "max" mean any, and "min" means all.
     unique
-        Assert that no element is selected twice, or that all values for one element are equal.
+        Whether no element is selected twice, or all values for one element are equal; not checked.
 
     Raises
     ------
     ShapeError
-        If the values do not broadcast to that shape.
+        If the values do not broadcast to the shape of the selection.
     """
     nodes = [node_of(index) for index in indices]
     spread = spread_over(op or "scatter", x.shape, axes, [node.meta for node in nodes], at)
@@ -81,7 +90,7 @@ def scattered(
     unique: bool,
     op: str,
 ) -> Tensor:
-    """Like `scatter_nd`, for indices that have the shape of `values`."""
+    """Like `scatter`, for indices and `values` of the same shape."""
     if not values.size:
         return x
     attrs = tuple(axes), at, op, mode, unique
@@ -89,17 +98,26 @@ def scattered(
 
 
 def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:
-    """Values in the dtype and on the device of `x`, expanded to a shape."""
+    """Return values in the dtype and on the device of `x`, expanded to a shape."""
     if isinstance(values, Scalar):
         return full(shape, values, dtype=x.dtype, device=x.device)
     given = converted(tensor_of(values, op, device=x.device), x.dtype)
+    given = without_leading(given, len(shape))
     if broadcast(op, given.shape, shape) != shape:
         raise ShapeError(f"{op}: values of shape {given.shape} do not broadcast to {shape}")
     return expand(given, shape)
 
 
+def without_leading(value: Tensor, rank: int) -> Tensor:
+    """Return a value to assign without leading axes of length 1 beyond a rank, as in NumPy."""
+    surplus = value.ndim - rank
+    if surplus <= 0 or any(n != 1 for n in value.shape[:surplus]):
+        return value
+    return reshape_copy(value, value.shape[surplus:])
+
+
 def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") -> Tensor:
-    """`x` with values at flat indices in row-major order, repeated if there are too few."""
+    """Return `x` with values at flat indices; too few values are repeated."""
     flat = ravel(x)
     found = indices_of("put", in_mode("put", indices, x.size, mode, x.device), flat, 0)
     index = ravel(found.tensor)
@@ -113,7 +131,7 @@ def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") 
 
 
 def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int | None) -> Tensor:
-    """`x` with values at the places that `take_along_axis` reads with the same indices."""
+    """Return `x` with values at the places that `take_along_axis` reads with the same indices."""
     if axis is None:
         return reshape_copy(with_put_along_axis(ravel(x), indices, values, 0), x.shape)
     at = normalize_axis("put_along_axis", axis, x.ndim)
@@ -145,9 +163,11 @@ def places_of(op: str, mask: Tensor, count: int | None = None) -> Tensor:
 
 
 def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tensor:
-    """The values where a mask is true, both flat; their number is read unless given."""
+    """Return the values where a mask is true, both flat; their number is read unless given."""
     if not mask.size:
         return zeros((0,), values.dtype, device=mask.device)
+    if mask.device is CPU_DEVICE:
+        return build(COMPRESS, (mask, values), int(sum(mask)) if count is None else count)
     counts = cumsum(mask)
     count = int(counts[-1]) if count is None else count
     found = zeros((count,), values.dtype, device=mask.device)
@@ -214,9 +234,9 @@ def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out =
     if mask.ndim != 1:
         raise ShapeError(f"compress: condition must be 1-D, not of shape {mask.shape}")
     x, at = along_axis("compress", x, axis)
-    places = places_of("compress", mask)
-    op = "compress" if mask.size > x.shape[at] else ""
-    return stored_whole("compress", gather_nd(x, (at,), (places,), at, op=op), out)
+    found = indices_to_take("compress", places_of("compress", mask), x, at)
+    op = found.op if mask.size > x.shape[at] else ""
+    return stored_whole("compress", gather_nd(x, (at,), (found.tensor,), at, op=op), out)
 
 
 def extract(condition: Operand, arr: Operand) -> Tensor:
@@ -229,12 +249,12 @@ def extract(condition: Operand, arr: Operand) -> Tensor:
 
 
 def _beside(op: str, condition: Operand, x: Tensor) -> Tensor:
-    """A condition as bool, on the device of `x`."""
+    """Return a condition as bool, on the device of `x`."""
     return converted(tensor_of(condition, op, device=x.device), dtypes.bool_)
 
 
 def _compress(self: Tensor, condition: Operand, axis: int | None = None, out: Out = None) -> Tensor:
-    """The slices along `axis` where `condition` is nonzero; see `pt.compress`."""
+    """Return the slices along `axis` where `condition` is nonzero; see `pt.compress`."""
     return compress(condition, self, axis, out)
 
 
@@ -275,7 +295,7 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
     if x.dtype.kind == "b":
         x = converted(x, dtypes.int32)
     unsigned = dtypes.uint64 if x.dtype.itemsize == 8 else dtypes.uint32
-    most = int(max(converted(x, unsigned))) if x.size else -1  # negative ones wrap, to the greatest
+    most = int(max(converted(x, unsigned))) if x.size else -1  # negative ones wrap to the largest
     if x.dtype.kind == "i" and most >= 2 ** (8 * unsigned.itemsize - 1):
         raise ValueError(f"bincount: elements must be at least 0, not {int(min(x))}")
     n = most + 1 if most >= minlength else minlength

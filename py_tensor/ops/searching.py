@@ -7,9 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import ShapeError, check_option
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.define import register
+from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import (
     clip,
     equal,
@@ -41,6 +43,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+_SEARCH = CpuOp(
+    "searchsorted",
+    vjp=NOT_DIFFERENTIABLE,
+    result=lambda metas, side: (metas[1].shape, dtypes.int32),
+    numpy=lambda np, given, side: np.searchsorted(*given, side).astype(np.int32),
+)
+
+
 def element_at(x: Tensor, places: Tensor) -> Tensor:
     """Take elements of a vector at indices known to be in range."""
     return gather_nd(x, (0,), (places,), 0, op="")
@@ -63,7 +73,7 @@ def searchsorted(
     Raises
     ------
     ShapeError
-        For anything but a vector.
+        If `a` is not a vector.
     """
     a, wanted = in_common_dtype("searchsorted", a, v)
     if a.ndim != 1:
@@ -73,6 +83,8 @@ def searchsorted(
         n, a = a.size, take(a, sorter)
         if a.size != n:
             raise ValueError(f"searchsorted: sorter of size {a.size} does not match {n} elements")
+    if a.device is CPU_DEVICE and a.size and wanted.size:
+        return build(_SEARCH, (a, wanted), side)
 
     def is_before(element: Tensor) -> Tensor:
         if side == "right":
@@ -90,13 +102,13 @@ def searchsorted(
     return place
 
 
-def rise(edges: Any) -> bool:
-    """Whether edges never decrease; edges in a GPU tensor are not read."""
+def is_increasing(edges: Any) -> bool:
+    """Return whether edges never decrease; edges in a GPU tensor are not read."""
     return not any(a > b for a, b in _neighbours(edges))
 
 
-def fall(edges: Any) -> bool:
-    """Whether edges never increase; edges in a GPU tensor are not read."""
+def is_decreasing(edges: Any) -> bool:
+    """Return whether edges never increase; edges in a GPU tensor are not read."""
     return not any(a < b for a, b in _neighbours(edges))
 
 
@@ -126,7 +138,7 @@ def digitize(x: Operand, bins: Operand, right: bool = False) -> Tensor:
     dtypes.REAL.check("digitize", x.dtype)
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins must be 1-D, not of shape {edges.shape}")
-    if not (rise(bins) or fall(bins)):
+    if not (is_increasing(bins) or is_decreasing(bins)):
         raise ValueError("digitize: bins must increase or decrease monotonically")
     side = "left" if right else "right"
     rising = searchsorted(edges, x, side)
@@ -150,14 +162,14 @@ def interp(
     Parameters
     ----------
     left, right : optional
-        The values below the first point and above the last; by default those of these points.
+        The values below the first point and above the last; by default those at these points.
     period : optional
-        The period of `xp`, which need not be sorted then; `left` and `right` are ignored.
+        The period of `xp`, which then need not be sorted; `left` and `right` are ignored.
 
     Raises
     ------
     ShapeError
-        If `xp` and `fp` are not nonempty vectors of one length.
+        If `xp` and `fp` are not nonempty vectors of equal length.
     """
     at, places = in_common_dtype("interp", xp, x)
     dtypes.REAL.check("interp", at.dtype)
@@ -184,7 +196,7 @@ def interp(
         start, end = element_at(values, above - 1), element_at(values, above)
         slope = (end - start) / (high - low)
         found = slope * (places - low) + start
-        found = where(isnan(found), slope * (places - high) + end, found)  # of infinities
+        found = where(isnan(found), slope * (places - high) + end, found)  # for infinite points
         level = isnan(found) & equal(start, end) & ~isnan(places)
         found = where(level | equal(places, low), start, found)
     else:
@@ -202,12 +214,12 @@ def isin(
     *,
     kind: str | None = None,
 ) -> Tensor:
-    """Whether each element is in `test_elements`; NaN is not.
+    """Return whether each element is in `test_elements`; NaN is not.
 
     Parameters
     ----------
     assume_unique, kind
-        Accepted; no effect on the result. `kind` is None, "sort" or "table".
+        Accepted; have no effect. `kind` is None, "sort" or "table".
     invert : bool
         Whether to invert the result.
     """
@@ -239,7 +251,7 @@ def partition(
     kind: str = "introselect",
     order: None = None,
 ) -> Tensor:
-    """Partition along `axis`: the `kth` element in sorted position, smaller ones before it.
+    """Partition along `axis`: the `kth` element is in sorted position, smaller ones before it.
 
     The elements are fully sorted, whatever `kind` is. `order` must be None, because elements have
     no fields.
@@ -272,10 +284,13 @@ def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
     Parameters
     ----------
     keys
-        Tensors of one shape, or one tensor whose slices along the first axis are the keys.
+        Tensors of equal shape, or one tensor whose slices along the first axis are the keys.
     """
-    first, *rest = (tensor_of(key, "lexsort") for key in members_of("lexsort", keys))
-    if not first.ndim:  # of one element each
+    given = [tensor_of(key, "lexsort") for key in members_of("lexsort", keys)]
+    if not given:
+        raise TypeError("lexsort: needs at least one key")
+    first, *rest = given
+    if not first.ndim:  # each key is one element
         return zeros((), dtypes.int32, device=first.device)
     order = argsort(first, axis)
     for key in rest:

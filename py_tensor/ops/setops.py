@@ -7,6 +7,8 @@ from builtins import min as least
 from typing import Any, NamedTuple
 
 from py_tensor import dtypes
+from py_tensor.backend.host import host
+from py_tensor.ops.complex import imag, real
 from py_tensor.ops.creation import arange, full, ones, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, isnan, subtract
@@ -20,7 +22,7 @@ from py_tensor.ops.movement import (
     reshape,
     stack,
 )
-from py_tensor.ops.operands import Operand
+from py_tensor.ops.operands import Operand, known
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import all, max, min
 from py_tensor.ops.scan import cumsum
@@ -35,7 +37,7 @@ __all__ = [
     "unique_inverse", "unique_values",
 ]  # fmt: skip
 
-LEAST_COUNTED = 2**14  # elements; fewer are sorted in few dispatches, without a read
+LEAST_COUNTED = 2**14  # fewer elements are sorted in few dispatches, without a read
 
 
 def unique(
@@ -56,12 +58,24 @@ def unique(
         Whether to also return, in a tuple and as int32, the index of the first occurrence of each,
         the index into the result for each element of `ar`, and the number of occurrences.
     axis : int, optional
-        Compare whole slices along this axis; None compares elements.
+        The axis along which whole slices are compared; None compares elements.
     equal_nan : bool
-        Whether all NaN count as one element; NaN in slices are always different.
+        Whether all NaN count as one element; NaN in slices with axes are always different.
     """
     x = tensor_of(ar, "unique")
-    if axis is None:
+    if axis is not None:
+        axis = normalize_axis("unique", axis, x.ndim)
+    # NumPy orders rows of float16 with NaN differently.
+    is_alike = axis is None or x.dtype is not dtypes.float16
+    if is_alike and 0 < x.size < LEAST_COUNTED and (elements := known(x)) is not None:
+        options = (return_inverse, return_counts, axis)
+        _, *found = host.load_numpy().unique(elements, True, *options, equal_nan=equal_nan)
+        found = [tensor_of(y, "unique", dtype=dtypes.int32, device=x.device) for y in found]
+        values = take(x, found[0], axis)
+        found = [values, *found] if return_index else [values, *found[1:]]
+        return tuple(found) if len(found) > 1 else values
+    if axis is None or x.ndim == 1:
+        axis = None
         given = ravel(x)
         if x.dtype.kind in "biu" and x.size >= LEAST_COUNTED:
             found = _counted(given, x.shape, return_index, return_inverse, return_counts)
@@ -71,7 +85,6 @@ def unique(
         order = argsort(given) if is_ordered else None
         rows = sort(given) if order is None else gather_nd(given, (0,), (order,), 0, op="")
     else:
-        axis = normalize_axis("unique", axis, x.ndim)
         given = moveaxis(x, axis, 0)
         n = given.shape[0]
         flat = reshape(given, (n, given.size // n if n else 0))
@@ -117,10 +130,18 @@ def _order_of_rows(x: Tensor) -> Tensor:
 
 
 def _ranks(x: Tensor) -> Tensor:
-    """The number of distinct smaller elements in each element's column; all NaN are equal."""
+    """Return the number of distinct smaller elements in each column; a NaN equals a NaN.
+
+    Of a complex number, each part that is NaN equals one that is NaN.
+    """
     order = argsort(x, 0)
     rows = take_along_axis(x, order, 0)
-    same = equal(rows[1:], rows[:-1]) | (isnan(rows[1:]) & isnan(rows[:-1]))
+    parts = [real(rows), imag(rows)] if x.dtype.kind == "c" else [rows]
+    same, *others = [
+        equal(part[1:], part[:-1]) | (isnan(part[1:]) & isnan(part[:-1])) for part in parts
+    ]
+    for other in others:
+        same = same & other
     rises = concat([zeros((1, x.shape[1]), dtypes.bool_, device=x.device), ~same])
     places = ravel(order * x.shape[1] + arange(x.shape[1], device=x.device))
     none = zeros(x.size, dtypes.int32, device=x.device)
@@ -131,10 +152,10 @@ def _ranks(x: Tensor) -> Tensor:
 def _counted(
     x: Tensor, shape: Shape, has_index: bool, has_inverse: bool, has_counts: bool
 ) -> list[Tensor] | None:
-    """`unique` for integers, by counting each possible value; None if there are many of these.
+    """Return `unique` of integers, by counting each possible value; None if there are too many.
 
-    This is faster than a sort, even though it reads the smallest and the largest element first,
-    except for integers of up to 16 bits.
+    This is faster than a sort, although it reads the smallest and the largest element first if
+    integers have more than 16 bits.
     """
     if x.dtype.itemsize <= 2:
         bounds = dtypes.integer_range(x.dtype)
@@ -168,7 +189,7 @@ def _counted(
     return found
 
 
-class UniqueAll(NamedTuple):
+class UniqueAllResult(NamedTuple):
     """The result of `unique_all`."""
 
     values: Tensor
@@ -177,33 +198,33 @@ class UniqueAll(NamedTuple):
     counts: Tensor
 
 
-class UniqueCounts(NamedTuple):
+class UniqueCountsResult(NamedTuple):
     """The result of `unique_counts`."""
 
     values: Tensor
     counts: Tensor
 
 
-class UniqueInverse(NamedTuple):
+class UniqueInverseResult(NamedTuple):
     """The result of `unique_inverse`."""
 
     values: Tensor
     inverse_indices: Tensor
 
 
-def unique_all(x: Operand) -> UniqueAll:
+def unique_all(x: Operand) -> UniqueAllResult:
     """`unique` with all optional results; each NaN is separate. Waits for the GPU."""
-    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
 
-def unique_counts(x: Operand) -> UniqueCounts:
+def unique_counts(x: Operand) -> UniqueCountsResult:
     """`unique` with the counts; each NaN is separate. Waits for the GPU."""
-    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
-def unique_inverse(x: Operand) -> UniqueInverse:
+def unique_inverse(x: Operand) -> UniqueInverseResult:
     """`unique` with the inverse indices; each NaN is separate. Waits for the GPU."""
-    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x: Operand) -> Tensor:
@@ -219,7 +240,7 @@ def intersect1d(
     Parameters
     ----------
     assume_unique : bool
-        Assert that each operand has no duplicates.
+        Accepted; has no effect.
     return_indices : bool
         Whether to also return, in a tuple, the index of the first occurrence in `ar1` and in `ar2`.
     """

@@ -17,7 +17,7 @@ __all__ = ["argsort", "sort"]
 
 
 def _grad_sort(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool]) -> tuple[Tensor]:
-    """Each element's gradient is that of its place in the result."""
+    """Return the gradient at each element's place in the result."""
     axis, descending = attrs
     went = argsort(argsort(x, axis, descending=descending), axis)
     return (take_along_axis(g, went, axis),)
@@ -48,7 +48,7 @@ def check_kind(op: str, kind: str | None, order: None) -> None:
 def no_fields(op: str, order: None) -> None:
     """Raise ValueError if fields are named."""
     if order is not None:
-        raise ValueError(f"{op}: order must be None, as elements have no fields, not {order!r}")
+        raise ValueError(f"{op}: order must be None, not {order!r}: elements have no fields")
 
 
 def sort(

@@ -44,7 +44,7 @@ def average(
     Parameters
     ----------
     weights : optional
-        With the shape of `a`, or of the given axes.
+        The weights, with the shape of `a` or of the given axes.
     returned : bool
         Whether to also return, in a tuple, the sums of the weights.
 
@@ -116,14 +116,12 @@ def cov(
     ShapeError
         If there are more than two axes.
     """
-    if ddof is not None and ddof != int(ddof):
+    if ddof is not None and ddof % 1:
         raise ValueError(f"cov: ddof must be an int, not {ddof}")
     x = _variables(m, "cov", rowvar)
     if y is not None:
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
-    if ddof is not None and ddof % 1:
-        raise ValueError(f"cov: ddof must be an int, not {ddof!r}")
     less_by = (0 if bias else 1) if ddof is None else ddof
     given = [
         converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))

@@ -30,7 +30,7 @@ i0 = unary(
 
 
 def _numbers(M: Real, device: Any) -> Tensor:  # noqa: N803 - NumPy's name
-    """`M` numbers from -1 to 1, one for each point of a window; 0 for a single point."""
+    """Return `M` numbers from -1 to 1, one for each point of a window; 0 for a single point."""
     places = arange(1 - M, M, 2, dtype=dtypes.DEFAULT.floating, device=device)
     return places / (M - 1) if M > 1 else places * 0
 

@@ -16,7 +16,7 @@ __all__ = [
 
 
 class Methods:
-    """For type checkers: the ops of this module that are methods of tensors too."""
+    """Declares for type checkers the ops of this module that are also methods."""
 
     acos: UnaryMethod
     acosh: UnaryMethod
@@ -86,7 +86,7 @@ log1p = unary(
     ulp=4,
     doc="``log(1 + x)`` of each element, accurate near 0; -inf at -1, NaN below -1.",
 )
-sinh: Unary = unary(  # annotated, since its derivative is made from it
+sinh: Unary = unary(  # annotated, because its derivative refers to it
     "sinh",
     FLOATING,
     "sinh_{t}({0})",
@@ -190,12 +190,12 @@ erf = unary(
 
 
 def _acosh(np: Any, x: Any) -> Any:
-    """NaN below 1, where Pyodide's C library returns a number."""
+    """Return NaN below 1, where Pyodide's C library returns a number."""
     return np.arccosh(np.where(x < 1, x.dtype.type(np.nan), x))
 
 
 def _expm1_complex(np: Any, x: Any) -> Any:
-    """NumPy's is NaN at infinities where exp(x) has a value; at 0 it is +0, as in the standard."""
+    """Return exp(x) - 1, also where NumPy's expm1 is NaN; at 0 it is +0, as in the standard."""
     found = np.asarray(np.exp(x) - x.dtype.type(1))
     is_small = np.abs(x.real) <= 1
     half = np.sin(x.imag / 2)
@@ -207,7 +207,7 @@ def _expm1_complex(np: Any, x: Any) -> Any:
 
 
 def _log1p_complex(np: Any, x: Any) -> Any:
-    """NumPy computes log(1 + x), which loses the digits of a small x."""
+    """Return log1p, accurate for a small x; NumPy computes log(1 + x), which loses its digits."""
     found = np.asarray(np.log1p(x))
     is_small = np.maximum(np.abs(x.real), np.abs(x.imag)) <= 0.5
     small = np.where(is_small, x, 0)
@@ -216,7 +216,7 @@ def _log1p_complex(np: Any, x: Any) -> Any:
 
 
 def _erf(np: Any, x: Any) -> Any:
-    """Python's function on each element, because NumPy has none."""
+    """Apply `math.erf` to each element, because NumPy has no erf."""
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), x.dtype)
 
 

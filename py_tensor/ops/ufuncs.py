@@ -200,11 +200,11 @@ _MAKERS = (_reduce_of, _accumulate_of, _reduceat_of, _outer_of, _at_of)
 
 
 def _refusing(function: Any, method: str) -> Callable[..., NoReturn]:
-    """A stand-in that raises an error, for a method that a function lacks."""
+    """Return a stand-in that raises an error, for a method that a function lacks."""
 
     def refused(*operands: Any, **options: Any) -> NoReturn:
         what = "of two operands and one result" if method != "outer" else "of two operands"
-        raise ValueError(f"{function.__name__}.{method}: only elementwise functions {what} have it")
+        raise ValueError(f"{function.__name__}.{method}: only for elementwise functions {what}")
 
     return refused
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Another basis, which is imported when it is first used."""
+        """Import the module of another basis on first use."""
         from importlib import import_module
 
         if name in _MODULES:

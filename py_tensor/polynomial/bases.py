@@ -1,9 +1,9 @@
 """Chebyshev, Legendre, Hermite and Laguerre polynomials, with NumPy's names.
 
-A basis is defined by a three-term recurrence. Values are computed with it on the tensors' device,
-by Clenshaw's algorithm (A note on the summation of Chebyshev series, 1955), and so are Vandermonde
-matrices and fits. Operations on coefficients only are computed by NumPy on the host in float64; the
-coefficients are few and are read for that.
+A basis is defined by a three-term recurrence. Values (by Clenshaw's algorithm, A note on the
+summation of Chebyshev series, 1955), Vandermonde matrices and fits are computed with the recurrence
+on the tensors' device. Operations on coefficients only are computed by NumPy on the host in
+float64, which reads the coefficients.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Basis:
     module
         The name of NumPy's module.
     prefix
-        What the names of functions begin with.
+        The prefix of the names of functions.
     step : callable
-        ``step(n)`` gives a, b and c of ``P[n+1] = (a * x + b) * P[n] - c * P[n-1]``.
+        ``step(n)`` returns a, b and c of ``P[n+1] = (a * x + b) * P[n] - c * P[n-1]``.
     """
 
     def __init__(self, module: str, prefix: str, step: Callable[[int], Step]) -> None:
@@ -51,7 +51,7 @@ class Basis:
         self._found: dict[str, Any] = {}
 
     def named(self, name: str) -> Any:
-        """The function, or the constant, of a name in NumPy's module."""
+        """Return the function or the constant with a name in NumPy's module."""
         if name not in self._found:
             self._found[name] = self._made(name)
         return self._found[name]
@@ -69,11 +69,11 @@ class Basis:
         return made
 
     def names(self) -> list[str]:
-        """The names in NumPy's module."""
+        """Return the names in NumPy's module."""
         return [*getattr(host.load_numpy().polynomial, self.module).__all__]
 
     def of(self, short: str) -> Any:
-        """The function of a name without its beginning."""
+        """Return the function whose name is the prefix and `short`."""
         return self.named(self.prefix + short)
 
 
@@ -81,7 +81,7 @@ class Basis:
 
 
 def _on_host(name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What NumPy's function gives, with tensors in place of arrays, on their device."""
+    """Call a NumPy function on copies of tensors; return tensors on their device."""
     given: list[Tensor] = []
     arrays = [_to_host(v, given) for v in args]
     named = {key: _to_host(v, given) for key, v in options.items()}
@@ -117,19 +117,19 @@ def _from_host(name: str, found: Any, wide: bool, device: Device) -> Any:
     return from_host(name, found, target, device)
 
 
-# -- Where tensors are --------------------------------------------------------------------------
+# -- On the device of the tensors ---------------------------------------------------------------
 
 
 def _val(basis: Basis, op: str, x: Operand, c: Operand, tensor: bool = True) -> Tensor:
-    """The values at the elements of `x`, by Clenshaw's algorithm.
+    """Evaluate a polynomial at the elements of `x`, by Clenshaw's algorithm.
 
     Parameters
     ----------
     c
-        The coefficients along the first axis; others are of several polynomials.
+        The coefficients along the first axis; other axes are for several polynomials.
     tensor : bool
-        Whether each polynomial has its value at each element; otherwise the other axes of `c` and
-        those of `x` broadcast.
+        Whether to evaluate each polynomial at each element; otherwise the other axes of `c`
+        broadcast against `x`.
     """
     places, given = in_common_dtype(op, x, as_floating(c, op))
     if not given.ndim:
@@ -144,37 +144,37 @@ def _val(basis: Basis, op: str, x: Operand, c: Operand, tensor: bool = True) -> 
 
 
 def _val2d(basis: Basis, op: str, x: Operand, y: Operand, c: Operand) -> Tensor:
-    """The values at points of a polynomial in two variables: an axis of `c` for each."""
+    """Evaluate a polynomial in two variables at points; `c` has an axis for each variable."""
     return _valnd(basis, op, (x, y), c)
 
 
 def _val3d(basis: Basis, op: str, x: Operand, y: Operand, z: Operand, c: Operand) -> Tensor:
-    """The values at points of a polynomial in three variables."""
+    """Evaluate a polynomial in three variables at points."""
     return _valnd(basis, op, (x, y, z), c)
 
 
 def _valnd(basis: Basis, op: str, pts: Sequence[Operand], c: Operand) -> Tensor:
-    """The values at points of a polynomial in any number of variables."""
+    """Evaluate a polynomial in any number of variables at points."""
     return values_at(op, partial(_val, basis, op), pts, c)
 
 
 def _grid2d(basis: Basis, op: str, x: Operand, y: Operand, c: Operand) -> Tensor:
-    """The values on the grid of all `x` and all `y`."""
+    """Evaluate a polynomial on the grid of `x` and `y`."""
     return _val(basis, op, y, _val(basis, op, x, c))
 
 
 def _grid3d(basis: Basis, op: str, x: Operand, y: Operand, z: Operand, c: Operand) -> Tensor:
-    """The values on the grid of all `x`, all `y` and all `z`."""
+    """Evaluate a polynomial on the grid of `x`, `y` and `z`."""
     return _val(basis, op, z, _grid2d(basis, op, x, y, c))
 
 
 def _vander(basis: Basis, op: str, x: Operand, deg: int) -> Tensor:
-    """The basis polynomials from 0 to `deg` at each element, along a last axis.
+    """Return the basis polynomials from 0 to `deg` at each element, along a last axis.
 
     Raises
     ------
     ValueError
-        For a negative degree.
+        If the degree is negative.
     """
     order = whole_number(op, "deg", deg)
     if order < 0:
@@ -190,7 +190,7 @@ def _vander(basis: Basis, op: str, x: Operand, deg: int) -> Tensor:
 
 
 def _vander2d(basis: Basis, op: str, x: Operand, y: Operand, deg: Sequence[int]) -> Tensor:
-    """The products of basis polynomials of points' coordinates, along a last axis."""
+    """Return the products of basis polynomials in x and y at points, along a last axis."""
     a, b = (_vander(basis, op, v, n) for v, n in zip((x, y), deg, strict=True))
     both = expand_dims(a, -1) * expand_dims(b, -2)
     return reshape(both, (*both.shape[:-2], -1))
@@ -199,7 +199,7 @@ def _vander2d(basis: Basis, op: str, x: Operand, y: Operand, deg: Sequence[int])
 def _vander3d(
     basis: Basis, op: str, x: Operand, y: Operand, z: Operand, deg: Sequence[int]
 ) -> Tensor:
-    """The products of basis polynomials of points' three coordinates, along a last axis."""
+    """Return the products of basis polynomials in x, y and z at points, along a last axis."""
     first, *others = deg
     beside = _vander2d(basis, op, y, z, others)
     both = expand_dims(_vander(basis, op, x, first), -1) * expand_dims(beside, -2)
@@ -216,30 +216,32 @@ def _fit(
     full: bool = False,
     w: Operand | None = None,
 ) -> Any:
-    """The polynomial with the least sum of squared distances to points.
+    """Fit a polynomial to points by least squares.
 
-    Where many fit as well, it is NumPy's, with a `RankWarning` on the cpu device; on the GPU
-    nothing is read for that.
+    If several polynomials fit equally well, the result is that of NumPy, and a `RankWarning` is
+    issued on the cpu device; on the GPU the rank is not read.
 
     Parameters
     ----------
+    x, y
+        The points: a vector, and a vector or a matrix with one column for each polynomial.
     deg : int or list of int
-        The degree, or the indices of the basis polynomials that take part.
+        The degree, or the indices of the basis polynomials to use.
     rcond : optional
-        The part of the largest singular value up to which others count as 0; by default the number
-        of points times the precision of the dtype.
+        Singular values smaller than `rcond` times the largest count as 0; by default the number of
+        points times the precision of the dtype.
     full : bool
-        Whether to give besides, in a list, the sums of squared residuals, the rank, which is read,
-        the singular values, and `rcond`.
+        Whether to also return a list of the sums of squared residuals, the rank, the singular
+        values and `rcond`. The rank is read.
     w : optional
-        What the distance of each point is multiplied by.
+        Weights for the residual of each point.
 
     Raises
     ------
     TypeError
-        For points that are no vector, and a vector or a matrix with a column for each polynomial.
+        If the shapes do not match.
     ValueError
-        For a negative degree.
+        If a degree is negative.
     """
     several = isinstance(deg, Sequence) or bool(getattr(deg, "ndim", 0))
     degrees = sorted(map(int, cast("Sequence[int]", deg))) if several else None
@@ -269,9 +271,9 @@ def _fit(
 
 
 def _weight(basis: Basis, op: str, x: Operand) -> Tensor:
-    """The function by which the basis polynomials are orthogonal, at each element."""
+    """Return the weight function of the orthogonal basis at each element."""
     theirs = getattr(getattr(host.load_numpy().polynomial, basis.module), op)
-    return theirs(as_floating(x, op))  # of NumPy's elementwise functions, which are ours of tensors
+    return theirs(as_floating(x, op))  # uses ufuncs, which NumPy dispatches to the tensor
 
 
 _OWN: dict[str, Callable[..., Any]] = {
@@ -294,7 +296,7 @@ C = TypeVar("C", bound="Chebyshev")
 
 
 class _InBasis(Series):
-    """A polynomial in the basis `basis_of`, with all that `Polynomial` has."""
+    """A polynomial in the basis `basis_of`, with the attributes of `Polynomial`."""
 
     basis_of: ClassVar[Basis]
 

@@ -44,12 +44,12 @@ class Series:
 
     @classmethod
     def _of(cls, name: str) -> Callable[..., Any]:
-        """The function of coefficients that does this in the basis: "add", "mul" and the like."""
+        """Return the basis's function of coefficients: "add", "mul" and so on."""
         raise NotImplementedError
 
     @classmethod
     def _step(cls, n: int) -> Step:
-        """The numbers a, b and c of the recurrence."""
+        """Return the numbers a, b and c of the recurrence."""
         raise NotImplementedError
 
     __hash__ = None  # type: ignore[assignment] - coefficients can be assigned
@@ -65,7 +65,7 @@ class Series:
             self.window = _pair(name, "window", window)
         self.symbol = symbol
 
-    # -- What it is -----------------------------------------------------------------------------
+    # -- Properties -----------------------------------------------------------------------------
 
     def degree(self) -> int:
         """Return the number of coefficients minus 1."""
@@ -84,7 +84,7 @@ class Series:
         return type(self)(coef, self.domain, self.window, self.symbol)
 
     def _host(self) -> Any:
-        """NumPy's, by which it is printed."""
+        """Return NumPy's object, which formats the text."""
         made = getattr(host.load_numpy().polynomial, type(self).__name__)
         return made(self.coef.tolist(), list(self.domain), list(self.window), self.symbol)
 
@@ -119,23 +119,23 @@ class Series:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Series):
             return NotImplemented
-        return self._is_beside(other) and self.has_samecoef(other)
+        return self._is_compatible(other) and self.has_samecoef(other)
 
-    def _is_beside(self, other: Series) -> bool:
+    def _is_compatible(self, other: Series) -> bool:
         mine, theirs = ((type(p), p.domain, p.window, p.symbol) for p in (self, other))
         return mine == theirs
 
     def _coefficients_of(self, other: Any) -> Any:
-        """What another operand is to be combined with.
+        """Return the coefficients of another polynomial; other operands are unchanged.
 
         Raises
         ------
         TypeError
-            For a polynomial in another basis, or with another domain, window or symbol.
+            If the polynomials differ in basis, domain, window or symbol.
         """
         if not isinstance(other, Series):
             return other
-        if not self._is_beside(other):
+        if not self._is_compatible(other):
             name = type(self).__name__
             raise TypeError(f"{name}: bases, domains, windows or symbols differ")
         return other.coef
@@ -225,7 +225,7 @@ class Series:
         return (self._of("roots")(self.coef) - offset) / scale
 
     def trim(self: S, tol: float = 0) -> S:
-        """Remove trailing coefficients up to `tol` in size; reads the coefficients."""
+        """Remove trailing coefficients of magnitude up to `tol`; reads the coefficients."""
         return self._like(self._of("trim")(self.coef, tol))
 
     def truncate(self: S, size: int) -> S:
@@ -240,7 +240,7 @@ class Series:
         return self.truncate(deg + 1)
 
     def linspace(self, n: int = 100, domain: Any = None) -> tuple[Tensor, Tensor]:
-        """Return `n` points over the domain, or another one, and the values there."""
+        """Return `n` points over a domain, by default the polynomial's, and the values there."""
         low, high = self.domain if domain is None else _pair(type(self).__name__, "domain", domain)
         places = creation.linspace(low, high, n, device=self.coef.device)
         return places, self(places)
@@ -248,7 +248,7 @@ class Series:
     def convert(self, domain: Any = None, kind: Any = None, window: Any = None) -> Any:
         """Convert to another class of polynomials, or to another domain and window.
 
-        By default these are those of the class.
+        By default the domain and the window are those of the class.
         """
         kind = kind or type(self)
         if not (isinstance(kind, type) and issubclass(kind, Series)):
@@ -257,7 +257,7 @@ class Series:
             )
         return self(kind.identity(domain, window, self.symbol))
 
-    # -- Made otherwise -------------------------------------------------------------------------
+    # -- Constructors ---------------------------------------------------------------------------
 
     @classmethod
     def fit(
@@ -274,8 +274,8 @@ class Series:
     ) -> Any:
         """Fit points by least squares; the default domain is the range of `x`.
 
-        The range is read unless a domain is given; an empty list means the window. See
-        `polynomial.polyfit`.
+        The range is read unless a domain is given; an empty list means the default domain of the
+        class. See `polynomial.polyfit`.
         """
         places = as_floating(x, cls.__name__)
         if domain is None:
@@ -293,7 +293,7 @@ class Series:
     def fromroots(
         cls: type[S], roots: Operand, domain: Any = (), window: Any = None, symbol: str = "x"
     ) -> S:
-        """Create a polynomial from its roots; with domain None they are read for their range."""
+        """Create a polynomial from its roots; if the domain is None, their range is read."""
         x = ravel(as_floating(roots, cls.__name__))
         if domain is None:
             domain = (min(x).item(), max(x).item())
@@ -338,7 +338,7 @@ class Polynomial(Series):
         Pairs of numbers: the variable is mapped from the domain to the window. Both are (-1, 1) by
         default, the identity.
     symbol : str
-        The name of the variable in print.
+        The name of the variable when printed.
 
     Attributes
     ----------

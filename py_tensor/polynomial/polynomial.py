@@ -1,4 +1,4 @@
-"""Functions of polynomials as coefficients from the lowest power to the highest."""
+"""Polynomials as vectors of coefficients, from the lowest power to the highest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def coefficients_of(op: str, c: Operand) -> Tensor:
-    """The coefficients of a polynomial in floating point. Raises ShapeError for what are none."""
+    """Return coefficients in floating point; raise ShapeError unless they are a nonempty vector."""
     x = as_floating(c, op)
     if x.ndim > 1 or not x.size:
         raise ShapeError(f"{op}: coefficients must be a nonempty vector, not of shape {x.shape}")
@@ -44,7 +44,7 @@ def coefficients_of(op: str, c: Operand) -> Tensor:
 
 
 def _trimmed(op: str, falling: Tensor) -> Tensor:
-    """Coefficients that rise, without zeros at their end, which are read."""
+    """Return coefficients from the lowest power, without trailing zeros; reads them."""
     return flip(polynomials.without_zeros(op, falling)).copy()
 
 
@@ -52,19 +52,19 @@ def _trimmed(op: str, falling: Tensor) -> Tensor:
 
 
 def polyadd(c1: Operand, c2: Operand) -> Tensor:
-    """Sum of two polynomials, without trailing zeros, for which it is read."""
+    """Return the sum of two polynomials; tensors are read to remove trailing zeros."""
     a, b = (flip(coefficients_of("polyadd", c)) for c in (c1, c2))
     return _trimmed("polyadd", polynomials.polyadd(a, b))
 
 
 def polysub(c1: Operand, c2: Operand) -> Tensor:
-    """Difference of two polynomials, without trailing zeros, for which it is read."""
+    """Return the difference of two polynomials; tensors are read to remove trailing zeros."""
     a, b = (flip(coefficients_of("polysub", c)) for c in (c1, c2))
     return _trimmed("polysub", polynomials.polysub(a, b))
 
 
 def polymul(c1: Operand, c2: Operand) -> Tensor:
-    """Product of two polynomials, without trailing zeros, for which it is read."""
+    """Return the product of two polynomials; tensors are read to remove trailing zeros."""
     a, b = (flip(coefficients_of("polymul", c)) for c in (c1, c2))
     return _trimmed("polymul", polynomials.polymul(a, b))
 
@@ -76,7 +76,7 @@ def polymulx(c: Operand) -> Tensor:
 
 
 def polydiv(c1: Operand, c2: Operand) -> tuple[Tensor, Tensor]:
-    """Quotient and remainder without trailing zeros, computed on the host by NumPy.
+    """Return quotient and remainder without trailing zeros, computed on the host by NumPy.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def polypow(c: Operand, pow: int, maxpower: int | None = None) -> Tensor:
 
 
 def polytrim(c: Operand, tol: Scalar = 0) -> Tensor:
-    """Remove trailing coefficients up to `tol` in size; reads the coefficients.
+    """Remove trailing coefficients of magnitude up to `tol`; reads the coefficients.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def polyline(off: Scalar, scl: Scalar) -> Tensor:
 
 
 def polyder(c: Operand, m: int = 1, scl: Scalar = 1, axis: int = 0) -> Tensor:
-    """`m`-th derivative, each multiplied by `scl`; the coefficients are along `axis`."""
+    """Return the `m`-th derivative; `scl` multiplies each; coefficients are along `axis`."""
     x = moveaxis(as_floating(c, "polyder"), axis, 0)
     count = whole_number("polyder", "m", m)
     if count < 0:
@@ -157,7 +157,7 @@ def polyint(
     scl: Scalar = 1,
     axis: int = 0,
 ) -> Tensor:
-    """`m`-th antiderivative; the coefficients are along `axis`.
+    """Return the `m`-th antiderivative; the coefficients are along `axis`.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def polyint(
     Raises
     ------
     ValueError
-        If `m` is negative or there are more constants.
+        If `m` is negative, or there are more than `m` constants.
     """
     x = moveaxis(as_floating(c, "polyint"), axis, 0)
     count = whole_number("polyint", "m", m)
@@ -227,7 +227,7 @@ def polyvalnd(pts: Sequence[Operand], c: Operand) -> Tensor:
     Parameters
     ----------
     pts
-        The coordinates of the points: a tensor for each variable, all of one shape.
+        The coordinates of the points: a tensor for each variable, with equal shapes.
     c
         The coefficients: the first axes are the powers of the variables.
     """
@@ -237,18 +237,18 @@ def polyvalnd(pts: Sequence[Operand], c: Operand) -> Tensor:
 def values_at(
     op: str, evaluate: Callable[..., Tensor], pts: Sequence[Operand], c: Operand
 ) -> Tensor:
-    """A series in several variables at points; `evaluate` gives the values for one variable.
+    """Return a series in several variables at points; `evaluate` gives the values for one variable.
 
     Raises
     ------
     ShapeError
-        If the coordinates are not all of one shape.
+        If the coordinates differ in shape.
     """
     if not pts:
         raise ValueError(f"{op}: pts must have at least one coordinate")
     shapes = [tensor_of(v, op).shape for v in pts]
     if len(set(shapes)) > 1:
-        raise ShapeError(f"{op}: coordinates must have one shape, not {shapes}")
+        raise ShapeError(f"{op}: coordinates must have the same shape, not {shapes}")
     first, *others = pts
     found = evaluate(first, c)
     for v in others:
@@ -280,7 +280,7 @@ def polyvalfromroots(x: Operand, r: Operand, tensor: bool = True) -> Tensor:
 
 
 def polyvander(x: Operand, deg: int) -> Tensor:
-    """Vandermonde matrix: the powers of each element from 0 to `deg` along a last axis.
+    """Return the Vandermonde matrix: the powers of each element from 0 to `deg` along a last axis.
 
     Raises
     ------
@@ -299,14 +299,14 @@ def polyvander(x: Operand, deg: int) -> Tensor:
 
 
 def polyvander2d(x: Operand, y: Operand, deg: Sequence[int]) -> Tensor:
-    """Vandermonde matrix of points in two variables, along a last axis."""
+    """Return the Vandermonde matrix of points in two variables, along a last axis."""
     a, b = (polyvander(v, n) for v, n in zip((x, y), deg, strict=True))
     both = expand_dims(a, -1) * expand_dims(b, -2)
     return reshape(both, (*both.shape[:-2], -1))
 
 
 def polyvander3d(x: Operand, y: Operand, z: Operand, deg: Sequence[int]) -> Tensor:
-    """Vandermonde matrix of points in three variables, along a last axis."""
+    """Return the Vandermonde matrix of points in three variables, along a last axis."""
     first, *others = deg
     both = expand_dims(polyvander(x, first), -1) * expand_dims(polyvander2d(y, z, others), -2)
     return reshape(both, (*both.shape[:-2], -1))
@@ -316,7 +316,7 @@ def polyvander3d(x: Operand, y: Operand, z: Operand, deg: Sequence[int]) -> Tens
 
 
 def polyfromroots(roots: Operand) -> Tensor:
-    """Monic polynomial with the given roots."""
+    """Return the monic polynomial with the given roots."""
     x = as_floating(roots, "polyfromroots")
     if x.ndim > 1:
         raise ShapeError(f"polyfromroots: takes a vector of roots, not shape {x.shape}")
@@ -327,13 +327,13 @@ def polyfromroots(roots: Operand) -> Tensor:
 
 
 def polyroots(c: Operand) -> Tensor:
-    """Roots in ascending order, computed on the host by NumPy; complex if any is."""
+    """Return the roots in ascending order, by NumPy on the host; complex if any root is complex."""
     x = coefficients_of("polyroots", c)
     return sort(polynomials.roots(flip(x)))
 
 
 def polycompanion(c: Operand) -> Tensor:
-    """Companion matrix, whose eigenvalues are the roots.
+    """Return the companion matrix, whose eigenvalues are the roots.
 
     Raises
     ------

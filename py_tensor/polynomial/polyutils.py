@@ -57,7 +57,7 @@ def trimseq(seq: Any) -> Any:
 
 
 def trimcoef(c: Operand, tol: float = 0) -> Tensor:
-    """Remove trailing coefficients up to `tol` in size; reads the coefficients.
+    """Remove trailing coefficients of magnitude up to `tol`; reads the coefficients.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def trimcoef(c: Operand, tol: float = 0) -> Tensor:
 def getdomain(x: Operand) -> Tensor:
     """Return the smallest and largest of points, as a domain.
 
-    For complex points it is two corners of their bounding rectangle.
+    For complex points these are two corners of their bounding rectangle.
     """
     (points,) = as_series([x], trim=False)
     if points.dtype.kind != "c":

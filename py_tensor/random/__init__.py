@@ -25,7 +25,7 @@ _default = Generator()
 
 
 def manual_seed(seed: Seed) -> Generator:
-    """Reseed the generator behind `rand`, `randn` and `randint`; returns the generator."""
+    """Reseed the generator behind `rand`, `randn` and `randint`, and return it."""
     global _default
     _default = Generator(seed)
     return _default
@@ -62,9 +62,9 @@ def randint(
 
 
 def default_rng(seed: Core | BitGenerator | Seed = None) -> Generator:
-    """Create a generator from a seed or a bit generator; a generator is returned itself.
+    """Create a generator from a seed or a bit generator.
 
-    From a `RandomState` it takes the bit generator.
+    A `Generator` is returned unchanged. A `RandomState` gives a generator with its bit generator.
     """
     if isinstance(seed, Generator):
         return seed
@@ -82,7 +82,7 @@ def set_bit_generator(bitgen: BitGenerator) -> None:
 
 
 def _of_default(method: Any) -> Any:
-    """A function that calls a method of the generator behind this module's functions."""
+    """Return a function that calls a method of the default generator."""
 
     @wraps(method)
     def function(*args: Any, **options: Any) -> Any:
@@ -161,7 +161,7 @@ else:
     _METHODS = {n for n in dir(Generator) if n.islower() and not n.startswith("_")} - {"spawn"}
 
     def __getattr__(name: str) -> Any:
-        """A method of the default generator, or a name that is imported on first use."""
+        """Return a method of the default generator, or import a name on first use."""
         if name in _SEEDING:
             from py_tensor.random import seeding as module
 

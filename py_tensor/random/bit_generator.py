@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from py_tensor.random.seeding import SeedSequence
 
 MASK = 0xFFFFFFFF
-BLOCK = 2**32  # of counters, which share a key
+BLOCK = 2**32  # the number of counters that share a key
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: the distance between keys
 
 Seed = Any  # an int, ints, a SeedSequence, or None
 
 
 class BitGenerator:
-    """Threefry2x32 with a 64-bit key and a counter; the same for all subclasses.
+    """Threefry2x32 with a 64-bit key and a counter; all subclasses use the same algorithm.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class BitGenerator:
     Attributes
     ----------
     key : int
-        The 64-bit key. From word 2**32 on, its upper half is xored with the block number.
+        The 64-bit key. From word 2**32 on, its upper half is XORed with the block number.
     drawn : int
         The counter: the number of words drawn.
     """
@@ -75,7 +75,7 @@ class BitGenerator:
         return self._sequence
 
     def take(self, count: int) -> tuple[int, int, int]:
-        """Draw words: return the counter of the first one, and the key."""
+        """Draw words; return the counter of the first word, and both halves of the key."""
         high, low = divmod(self.drawn, BLOCK)
         if low + count > BLOCK:  # a draw does not cross into the next block of counters
             high, low = high + 1, 0
@@ -85,7 +85,7 @@ class BitGenerator:
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
         """Return 32-bit words in a uint64 tensor, like NumPy's MT19937; without a size, an int.
 
-        With ``output=False`` they are drawn and nothing is returned.
+        With ``output=False`` the words are drawn but not returned.
         """
         from py_tensor.random.core import Core
 
@@ -99,7 +99,7 @@ class BitGenerator:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state of the generator, as a dict; it can be set."""
+        """The state of the generator as a dict; it can be assigned."""
         return {
             "bit_generator": self._name,
             "state": {"key": self.key, "counter": self.drawn},
@@ -111,7 +111,7 @@ class BitGenerator:
         if not isinstance(given, dict):
             raise TypeError(f"{self._name}: a state must be a dict, not {type(given).__name__}")
         if state.get("bit_generator") != self._name:
-            raise ValueError(f"{self._name}: the state is of {state.get('bit_generator')!r}")
+            raise ValueError(f"{self._name}: the state belongs to {state.get('bit_generator')!r}")
         self.key, self.drawn = state["state"]["key"], state["state"]["counter"]
 
     def spawn(self, n_children: int) -> list[BitGenerator]:
@@ -119,12 +119,12 @@ class BitGenerator:
         return [type(self)(seed) for seed in self.seed_seq.spawn(n_children)]
 
     def advance(self, delta: int) -> BitGenerator:
-        """Advance the counter by a number of words; returns self."""
+        """Advance the counter by a number of words, and return self."""
         self.drawn = (self.drawn + as_index(delta)) % (BLOCK * BLOCK)
         return self
 
     def jumped(self, jumps: int = 1) -> BitGenerator:
-        """Return a bit generator with the same counter and another key: an independent stream."""
+        """Return a bit generator with an independent stream: the same counter, a different key."""
         found = type(self)((self.key + as_index(jumps) * _GOLDEN) % 2**64)
         found.drawn = self.drawn
         return found

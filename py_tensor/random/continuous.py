@@ -1,8 +1,8 @@
 """Continuous distributions, with NumPy's names and parameters.
 
-Parameters are numbers, lists, arrays or tensors, and broadcast. Host values are checked. Elements
-of tensors are not: invalid ones give NaN or an arbitrary number. Results have the
-default dtype, or float64 if a parameter has.
+Parameters are numbers, lists, arrays or tensors, and broadcast. Values on the host are checked.
+Elements of tensors are not checked: invalid ones give NaN or an arbitrary number. Results have the
+default dtype, or float64 if a parameter is float64.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Continuous(Core):
         """
         check_together(
             "triangular",
-            "must be left <= mode <= right, and left < right",
+            "needs left <= mode <= right and left < right",
             lambda a, b, c: (a > b) | (b > c) | (a == c),
             *(left, mode, right),
         )
@@ -173,9 +173,9 @@ class Continuous(Core):
 
     @distribution(FLOATS)
     def weibull(self, a: Operand, size: Size = None) -> Tensor:
-        """Draw from the Weibull distribution of shape `a`; for shape 0 all are 0.
+        """Draw from the Weibull distribution of shape `a`; for shape 0, all numbers are 0.
 
-        By inversion.
+        Uses inversion.
 
         Parameters
         ----------
@@ -255,10 +255,10 @@ class Continuous(Core):
         return _scaled(*self._gammas_and_powers(draw, shape))
 
     def _gammas_and_powers(self, draw: Draw, shape: Any) -> tuple[Tensor, Tensor | None]:
-        """Gamma variates, and the logarithms of factors that they must be multiplied by.
+        """Return gamma variates and the logarithms of the factors by which to multiply them.
 
-        For a shape a below 1 they are variates of shape 1 + a, times u**(1/a), which may underflow.
-        None instead of logarithms means that all factors are 1.
+        For a shape a below 1, the variates have shape 1 + a and the factor is u**(1/a), which may
+        underflow. None instead of logarithms means that all factors are 1.
         """
         if not isinstance(shape, Tensor):
             if shape >= 1:
@@ -270,7 +270,7 @@ class Continuous(Core):
         return drawn, where(is_small, -self._exponentials(draw) / maximum(shape, _LEAST), 0)
 
     def _quotients(self, draw: Draw, a: Any, b: Any) -> tuple[Tensor, Tensor | None]:
-        """The quotient of gamma variates of two shapes, and the logarithm of its factor."""
+        """Return the quotient of gamma variates of two shapes, and the logarithm of its factor."""
         above, power = self._gammas_and_powers(draw, a)
         below, less = self._gammas_and_powers(draw, b)
         if less is not None:
@@ -427,5 +427,5 @@ class Continuous(Core):
 
 
 def _scaled(x: Tensor, power: Tensor | None) -> Tensor:
-    """A value times e to a power."""
+    """Return ``x * exp(power)``."""
     return x if power is None else x * exp(power)

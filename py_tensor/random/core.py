@@ -39,7 +39,7 @@ _FLOATS = (dtypes.float32, dtypes.float64)
 
 
 class Core:
-    """The words of a stream, and what is drawn from one or two of them.
+    """A stream of random words, and the draws that need one or two words per element.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class Core:
     # -- Words ------------------------------------------------------------------------------------
 
     def _numbered(self, shape: Shape, device: Device) -> tuple[Node, ...]:
-        """A unique counter for each element, and the key."""
+        """Return a unique counter for each element, and the key."""
         low, *keys = self.bit_generator.take(size_of(shape))
         numbers = index(shape, device, dtypes.uint32)
         counter = bind(threefry.OFFSET, (numbers, const(low, dtypes.uint32, device)))
         return counter, *(const(key, dtypes.uint32, device) for key in keys)
 
     def _bits(self, shape: Shape, device: Device) -> Node:
-        """New words, one per element."""
+        """Draw one word per element."""
         return bind(threefry.BITS, self._numbered(shape, device))
 
     def _words(self, shape: Shape, device: Device) -> Tensor:
@@ -83,7 +83,7 @@ class Core:
         return Tensor(bind(op, (*drawn, *constants)))
 
     def _drawn_by(self, op: Elementwise, draw: Draw, *parameters: Operand) -> Tensor:
-        """Apply an op that takes each element's counter to parameters."""
+        """Apply an op to the counter of each element and to parameters."""
         result = meta_of(draw.shape, op.result(draw.dtype), draw.device)
         draw.device.backend.check(op.name, result)
         if not result.size:
@@ -97,7 +97,7 @@ class Core:
         return Tensor(bind(op, (*numbered, *given)))
 
     def _uniforms(self, draw: Draw) -> Tensor:
-        """Uniform numbers in [0, 1): multiples of 2**-24, or of 2**-53 in float64."""
+        """Draw uniform numbers in [0, 1): multiples of 2**-24, or of 2**-53 in float64."""
         if draw.dtype is dtypes.float32:
             return self._draw(threefry.UNIFORM, draw.shape, draw.dtype, draw.device)
         draw.device.backend.check("random", meta_of((), draw.dtype, draw.device))
@@ -120,7 +120,7 @@ class Core:
         return -log1p(-self._uniforms(draw))
 
     def _centered(self, draw: Draw) -> Tensor:
-        """Uniform numbers in (-1/2, 1/2) without 0; in float64 odd multiples of 2**-54."""
+        """Draw uniform nonzero numbers in (-1/2, 1/2); in float64, odd multiples of 2**-54."""
         if draw.dtype is dtypes.float32:
             return self._draw(threefry.CENTERED, draw.shape, draw.dtype, draw.device)
         return self._uniforms(draw) - (0.5 - 2.0**-54)
@@ -128,12 +128,12 @@ class Core:
     def _filled(
         self, op: str, fill: Any, size: Size, dtype: object, out: Any, *given: Given
     ) -> Tensor:
-        """The result of `fill(draw)` in a floating dtype, stored in `out` if given.
+        """Return the result of `fill(draw)` in a floating dtype, stored in `out` if given.
 
         Raises
         ------
         TypeError
-            For a dtype other than float32 and float64, or other than that of `out`.
+            If the dtype is not float32 or float64, or not the dtype of `out`.
         ValueError
             If the size is not the shape of `out`.
         """
@@ -142,7 +142,7 @@ class Core:
         default = draw.dtype if inside is None else inside.dtype
         kind = default if dtype is None else dtypes.parse(dtype)
         if kind not in _FLOATS or (inside is not None and inside.dtype is not kind):
-            raise TypeError(f"{op}: dtype must be float32 or float64, and that of out, not {kind}")
+            raise TypeError(f"{op}: dtype must be float32 or float64, and match out, not {kind}")
         on = draw.device if inside is None else inside.device
         return stored_whole(op, fill(draw._replace(dtype=kind, device=on)), out)
 
@@ -170,23 +170,7 @@ class Core:
     ) -> Tensor:
         """Draw integers from `low` (inclusive) to `high` (exclusive).
 
-        If `high` is None, draw from 0 to `low`. A range that does not fit int32 takes two words of
-        the stream for each element.
-
-        Parameters
-        ----------
-        low, high : int or array_like of ints
-            Arrays broadcast. Tensors are not read: where `low` is not below `high`, the result is
-            arbitrary.
-        dtype : optional
-            An integer dtype or bool; int32 by default.
-
-        Raises
-        ------
-        TypeError
-            If a bound has a fraction or is a tuple, or for another dtype.
-        ValueError
-            If a range is empty or does not fit the dtype.
+        If `high` is None, draw from 0 to `low`. Parameters and errors are as in `integers`.
         """
         return self._integers("randint", low, high, size, dtype, device=device)
 
@@ -211,7 +195,7 @@ class Core:
         except TypeError:
             raise TypeError(
                 f"{op}: low and high must be ints, not {low!r} and {high!r};"
-                f" the shape is {op}(low, high, size), or {op}(high, size=size)"
+                f" pass a shape as size: {op}(low, high, size) or {op}(high, size=size)"
             ) from None
         if first >= stop:
             raise ValueError(f"{op}: [{first}, {stop}) is empty: low must be less than high")
@@ -232,7 +216,7 @@ class Core:
     def _between(
         self, op: str, low: Operand, high: Operand, size: Size, kind: DType, endpoint: bool
     ) -> Tensor:
-        """Integers between bounds, at least one of which is an array."""
+        """Draw integers between bounds, at least one of which is an array."""
         least, most = _held(kind)
         stop = most + (not endpoint)
         arrays = dtypes.int64 if kind is dtypes.uint32 else kind if kind.is_wide else None
@@ -248,7 +232,7 @@ class Core:
         bounds = [value for value in draw.values if isinstance(value, Tensor)]
         wide = kind.is_wide or any(value.dtype.is_wide for value in bounds)
         words = dtypes.uint64 if wide else dtypes.uint32
-        whole = dtypes.int64 if wide else dtypes.int32  # floats below 0 are no unsigned integers
+        whole = dtypes.int64 if wide else dtypes.int32  # signed: float bounds may be negative
         start, end = (
             converted(converted(value, whole), words)
             if isinstance(value, Tensor)
@@ -265,7 +249,7 @@ class Core:
         return converted(Tensor(bind(threefry.RANDINT, (bits, *given))), kind)
 
     def _of_64_bits(self, shape: Shape, device: Device, low: Any, span: Any) -> Tensor:
-        """Random uint64 in a range that starts at `low` and has a given length, modulo 2**64."""
+        """Draw uint64 numbers from a range of length `span` that starts at `low`, modulo 2**64."""
         if not size_of(shape):
             return Tensor(empty_node(meta_of(shape, dtypes.uint64, device)))
         above, below = (converted(self._words(shape, device), dtypes.uint64) for _ in range(2))
@@ -315,8 +299,8 @@ class Core:
         low : float or array_like
             The lower limit.
         high : float or array_like
-            The upper limit, not below `low`. OverflowError if their difference is too large.
-            If either is a tensor, neither is checked.
+            The upper limit, not below `low`. Raises OverflowError if their difference is infinite.
+            The limits are not checked if either is a tensor.
         """
         check_together("uniform", "high must not be below low", lambda a, b: b < a, low, high)
         return self._uniform("uniform", low, high, size)
@@ -333,7 +317,7 @@ class Core:
         draw = draw_of(op, size, ("low", low, ANY), ("high", high, ANY))
         low, high = draw.values
         found = self._uniforms(draw) * (high - low) + low
-        return where(found >= high, low, found)  # which rounding makes of the last below it
+        return where(found >= high, low, found)  # rounding may give `high` itself
 
     def standard_normal(self, size: Size = None, dtype: object = None, out: Any = None) -> Tensor:
         """Draw from the standard normal distribution.
@@ -381,14 +365,14 @@ class Core:
     def standard_exponential(
         self, size: Size = None, dtype: object = None, method: str = "zig", out: Any = None
     ) -> Tensor:
-        """Draw from the exponential distribution of mean 1, by inversion.
+        """Draw from the exponential distribution of mean 1, using inversion.
 
         Parameters
         ----------
         size, dtype, out : optional
             As in `random`, with the same errors.
         method : {"zig", "inv"}
-            Accepted.
+            Accepted; has no effect.
 
         Raises
         ------
@@ -447,7 +431,7 @@ class Core:
         Raises
         ------
         TypeError
-            If a bound has a fraction or is a tuple, or for another dtype.
+            If a bound has a fraction or is a tuple, or `dtype` is another dtype.
         ValueError
             If a range is empty or does not fit the dtype.
         """
@@ -455,22 +439,22 @@ class Core:
 
 
 def _shape(op: str, given: tuple[Any, ...]) -> Shape:
-    """The shape for both ``rand(2, 3)`` and ``rand((2, 3))``."""
+    """Return the shape given by ``rand(2, 3)`` or ``rand((2, 3))``."""
     return parse_shape(op, given[0] if len(given) == 1 else given)
 
 
 def _plain_draw(op: str, given: tuple[Any, ...], device: str | Device | None) -> Draw:
-    """A draw without parameters, in the default dtype."""
+    """Return a draw without parameters, in the default dtype."""
     return Draw((), _shape(op, given), parse(device), dtypes.DEFAULT.floating)
 
 
 def _is_array(bound: object) -> bool:
-    """Whether it is a tensor, an array or a list, of any size."""
+    """Return whether a bound is a tensor, a list, or an array with at least one axis."""
     return isinstance(bound, Tensor | list) or getattr(bound, "ndim", 0) > 0
 
 
 def _whole(bound: Any) -> int:
-    """A bound for integers, which may be a float that is a whole number."""
+    """Return an integer bound as an int; a float with an integer value is accepted."""
     number = number_like(bound)
     is_whole = isinstance(number, float) and number.is_integer()
     return int(bound) if is_whole else as_index(bound)
@@ -481,7 +465,7 @@ def _held(dtype: DType) -> tuple[int, int]:
 
 
 def _upper_product(x: Tensor, factor: Any) -> Tensor:
-    """The upper 64 bits of the products of uint64 with factors below 2**64."""
+    """Return the upper 64 bits of the products of uint64 with factors below 2**64."""
     above, below = x >> 32, x & MASK
     crossed, straight = above * (factor & MASK), below * (factor >> 32)
     middle = (below * (factor & MASK) >> 32) + (crossed & MASK) + (straight & MASK)

@@ -1,7 +1,7 @@
 """Discrete distributions, with NumPy's names and parameters.
 
-As for continuous distributions, host values are checked and elements of tensors are not. Results
-are int32; larger numbers become 2147483520, the largest int32 that float32 can represent.
+As for continuous distributions, values on the host are checked and elements of tensors are not.
+Results are int32; larger numbers become 2147483520, the largest int32 that float32 can represent.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from py_tensor.random.parameters import (
 from py_tensor.random.rejection import BINOMIAL, HYPERGEOMETRIC, POISSON, ZIPF
 from py_tensor.tensor import Tensor
 
-_LARGEST = 2147483520.0  # of the int32 numbers that float32 has
-_MOST_RATE = 2147020237.0  # of which Poisson variates stay below that
+_LARGEST = 2147483520.0  # the largest int32 that float32 can represent
+_MOST_RATE = 2147020237.0  # the largest rate whose Poisson variates fit int32
 
 _RATE = Rule(f"from 0 to {_MOST_RATE:.0f}", lambda v: (v < 0) | (v > _MOST_RATE) | (v != v))
 _SUCCESS = Rule("above 0 and up to 1", lambda v: (v <= 0) | (v > 1) | (v != v))
@@ -79,7 +79,7 @@ class Discrete(Continuous):
         return self._binomials(draw, as_int(n), p)
 
     def _binomials(self, draw: Draw, n: Any, p: Any) -> Tensor:
-        """Counts of the rarer outcome, for which the kernel is designed."""
+        """Draw binomial counts; the kernel counts the rarer outcome, for which it is designed."""
         if not isinstance(p, Tensor):
             found = self._drawn_by(BINOMIAL, draw, n, min(p, 1 - p))
             return found if p <= 0.5 else n - found
@@ -134,7 +134,7 @@ class Discrete(Continuous):
         Parameters
         ----------
         n : float or array_like
-            Above 0, whole or not.
+            Above 0; not necessarily an integer.
         p : float or array_like
             Above 0 and up to 1.
         """
@@ -193,7 +193,10 @@ class Discrete(Continuous):
         return self._hypergeometrics(draw, *map(as_int, draw.values))
 
     def _hypergeometrics(self, draw: Draw, good: Any, bad: Any, sample: Any) -> Tensor:
-        """Counts of the rarer kind, among the smaller of the sample and the rest."""
+        """Draw hypergeometric counts.
+
+        The kernel counts the rarer kind, in the smaller of the sample and the remaining items.
+        """
         total = good + bad
         kind, taken = _least(good, bad), _least(sample, total - sample)
         if isinstance(kind, Tensor) or isinstance(taken, Tensor):
@@ -232,5 +235,5 @@ def _least_one(a: Any) -> Any:
 
 
 def _choose(condition: Any, x: Any, y: Any) -> Any:
-    """`where`, which decides on the host if the condition is known there."""
+    """Apply `where`, on the host if the condition is a host value."""
     return where(condition, x, y) if isinstance(condition, Tensor) else x if condition else y

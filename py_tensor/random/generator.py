@@ -1,4 +1,4 @@
-"""`Generator`: common distributions, and others that are imported on first use."""
+"""`Generator`: common distributions; the modules of other methods are imported on first use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ else:
         "multivariate": ("dirichlet multinomial multivariate_hypergeometric multivariate_normal"),
         "orders": "bytes choice permutation permuted shuffle spawn",
     }
-    """The methods of each module, and what other modules call of it."""
+    """The methods of each module, including private methods that other modules call."""
 
     class Methods(Core):
         """All methods."""
@@ -59,9 +59,9 @@ class Generator(Methods):
     A number depends only on the seed and on the number of words drawn before it. Both are fixed
     when a method is called, so it does not matter when, where or how the numbers are computed. All
     devices use the same bits; results differ only by rounding, which may decide whether a number is
-    rejected or which integer it becomes. Only seeds and `bytes` are computed on the host, and what
-    a method documents. The algorithm is Threefry for every bit generator, so the numbers differ
-    from NumPy's for the same seed.
+    rejected or which integer it becomes. Seeds and `bytes` are computed on the host; other host
+    computations are documented by the method. The algorithm is Threefry for every bit generator, so
+    the numbers differ from NumPy's for the same seed.
 
     Parameters
     ----------

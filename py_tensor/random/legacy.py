@@ -14,7 +14,7 @@ from py_tensor.tensor import Tensor
 class RandomState(Methods):
     """A generator with NumPy's legacy names; the algorithm is Threefry.
 
-    Its methods take the parameters of the methods of `Generator`, even if NumPy's take fewer.
+    Its methods take the same parameters as those of `Generator`, even if NumPy's take fewer.
     """
 
     def __init__(self, seed: BitGenerator | Seed = None) -> None:
@@ -45,7 +45,7 @@ class RandomState(Methods):
             if len(words) != 2:
                 raise ValueError(
                     f"set_state: takes the result of get_state, not a state of {len(words)} words,"
-                    f" as of NumPy's {name}"
+                    f" such as NumPy's {name}"
                 )
             low, high = words
             inner = {"key": low | high << 32, "counter": drawn}
@@ -64,7 +64,7 @@ class RandomState(Methods):
         first, last = number_like(low), number_like(high)
         if isinstance(first, float | int) and isinstance(last, float | int) and last < first:
             return -self._uniform("uniform", -first, -last, size)
-        return Methods.uniform(self, low, high, size)  # also of a `Generator`: the module's
+        return Methods.uniform(self, low, high, size)  # `self` may be the module's `Generator`
 
     def tomaxint(self, size: Size = None) -> Tensor:
         """Draw int32 from 0 to the largest int32."""

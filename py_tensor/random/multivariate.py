@@ -30,7 +30,7 @@ from py_tensor.random.parameters import (
 from py_tensor.shapes import broadcast, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
-_NEAR = 1e-5  # the largest error of a sum of float32 numbers that should be 1
+_NEAR = 1e-5  # the tolerance for sums of float32 probabilities
 
 
 class Multivariate(Discrete):
@@ -62,7 +62,7 @@ class Multivariate(Discrete):
             raise ShapeError(f"dirichlet: alpha must be a vector, not of shape {draw.shape}")
         draw = draw._replace(shape=(*_size("dirichlet", size), *alpha.shape))
         drawn, power = self._gammas_and_powers(draw, alpha)
-        if power is not None:  # above the largest of a vector, so that these have a sum
+        if power is not None:  # relative to the largest factor of a vector, so the sum is not 0
             drawn = drawn * exp(power - max(power, -1, keepdims=True)) if drawn.size else drawn
         return drawn / sum(drawn, -1, keepdims=True)
 
@@ -87,7 +87,7 @@ class Multivariate(Discrete):
         Raises
         ------
         ValueError
-            If host values, without the last, sum to more than 1, or there is no outcome.
+            If host values other than the last sum to more than 1, or there is no outcome.
         """
         op = "multinomial"
         (left, chances), device, dtype = checked(op, ("n", n, COUNT), ("pvals", pvals, CHANCE))
@@ -98,8 +98,8 @@ class Multivariate(Discrete):
         left = as_int(left)
         shape = sized(op, size, broadcast(op, getattr(left, "shape", ()), chances.shape[:-1]))
         draw = Draw((), shape, device, dtype)
-        # The share of an outcome among the remaining ones: sums from the end lose no digits; they
-        # begin with the given last one unless the sum is not 1.
+        # The conditional probability of each outcome among the remaining ones. Sums from the end
+        # avoid cancellation. They start with the given last probability if the total is 1.
         first, last = chances[..., :-1], chances[..., -1:]
         rest = 1 - sum(first, -1, keepdims=True)
         last = where(abs(rest - last) < _NEAR, last, maximum(rest, 0))
@@ -119,8 +119,7 @@ class Multivariate(Discrete):
     ) -> Tensor:
         """Draw from the multivariate hypergeometric distribution: counts (int32) of each color.
 
-        Each count is hypergeometric among the remaining items, with one kernel for each color,
-        whatever `method` is.
+        Each count is hypergeometric among the remaining items: one kernel for each color.
 
         Parameters
         ----------
@@ -131,7 +130,7 @@ class Multivariate(Discrete):
         size : int or tuple of ints, optional
             The shape of the result without its last axis, which holds the colors.
         method : {"marginals", "count"}
-            Accepted.
+            Accepted; has no effect.
 
         Raises
         ------
@@ -180,7 +179,7 @@ class Multivariate(Discrete):
         *,
         method: str = "svd",
     ) -> Tensor:
-        """Draw from the multivariate normal distribution of a mean and a covariance matrix.
+        """Draw from the multivariate normal distribution with a mean and a covariance matrix.
 
         Parameters
         ----------
@@ -238,13 +237,13 @@ def _size(op: str, size: Size) -> Any:
 
 
 def _check_sums(pvals: Operand) -> None:
-    """Raise ValueError if the probabilities of all outcomes but the last add up to more than 1."""
+    """Raise ValueError if the probabilities of all outcomes but the last sum to more than 1."""
     numbers, shape = numbers_of("multinomial", pvals)
     for start in range(0, len(numbers), shape[-1] or 1):
         total = 0.0
         for number in numbers[start : start + shape[-1] - 1]:
             total += number
-        if total > 1 + 1e-6:  # what float32 numbers whose sum is 1 may give
+        if total > 1 + 1e-6:  # allows for the rounding of float32 probabilities
             raise ValueError(f"multinomial: the sum of pvals[:-1] must be at most 1, not {total}")
 
 
@@ -255,7 +254,7 @@ def _cpu() -> Any:
 
 
 def _root(matrix: Tensor, method: str) -> Tensor:
-    """A matrix whose product with its transpose is the given matrix."""
+    """Return a square root: a matrix whose product with its transpose is the given matrix."""
     from py_tensor import linalg
 
     if method == "cholesky":

@@ -1,4 +1,4 @@
-"""Permutations, choices, bytes and spawning: other methods of `Generator`."""
+"""Permutations, samples, bytes and spawning: further methods of `Generator`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Orders(Core):
     def permutation(self, x: Operand, axis: int = 0) -> Tensor:
         """Permute the slices of `x` along `axis` randomly; for an int, permute a range.
 
-        The slices are sorted by random 32-bit words. Two with the same word keep their order, so
-        the probability of that order is 1/2 + 2**-33.
+        The slices are sorted by random 32-bit words. Two slices with the same word keep their
+        order, so the probability of that order is 1/2 + 2**-33.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class Orders(Core):
         return take(x, self._order((x.shape[at],), 0, x.device), at) if x.size else x.copy()
 
     def _order(self, shape: Shape, axis: int, device: Device) -> Tensor:
-        """Places along an axis in random order."""
+        """Return the indices along an axis in random order."""
         if not size_of(shape):
             return zeros(shape, dtypes.int32, device=device)
         return argsort(self._words(shape, device), axis=axis)
@@ -137,11 +137,11 @@ class Orders(Core):
         size : int or tuple of ints, optional
             Replaces `axis` in the shape of the result; by default that axis is removed.
         replace : bool
-            Whether a slice can be drawn more than once. Without replacement all of `a` is sorted by
-            random numbers, and the first are taken.
+            Whether a slice can be drawn more than once. Without replacement, all slices are sorted
+            by random numbers, and the first ones are taken.
         p : optional
-            The probability of each slice, by default uniform. Slices with 0 are never drawn;
-            without replacement the number of others is read, to check that there are enough.
+            The probability of each slice, by default uniform. Slices with probability 0 are never
+            drawn. Without replacement, the number of nonzero probabilities is read and checked.
         shuffle : bool
             Accepted; samples without replacement are always in random order.
 
@@ -182,14 +182,14 @@ class Orders(Core):
         return take(pool, places, at)
 
     def _weighted(self, chances: Tensor, shape: Shape) -> Tensor:
-        """Indices drawn with probabilities proportional to weights."""
-        order = argsort(equal(chances, 0))  # those of 0 last, where no rounding reaches them
+        """Draw indices with probabilities proportional to weights."""
+        order = argsort(equal(chances, 0))  # zeros last, so that rounding never selects them
         sums = cumsum(take(chances, order))
         drawn = searchsorted(sums, self.rand(shape, device=chances.device) * sums[-1], "right")
         return take(order, minimum(drawn, sum(chances > 0) - 1))
 
     def _race(self, n: int, chances: Tensor | None, count: int, device: Device) -> Tensor:
-        """The indices of the smallest exponential times, for a draw without replacement."""
+        """Draw indices without replacement: those of the smallest exponential times."""
         if chances is None:
             return self._order((n,), 0, device)[:count]
         if (others := int(sum(chances > 0))) < count:
@@ -198,7 +198,7 @@ class Orders(Core):
         return argsort(times / chances)[:count]
 
     def bytes(self, length: int) -> bytes:
-        """Return random bytes, computed on the host: the bytes of the words in little-endian order.
+        """Return random bytes, computed on the host: the words in little-endian byte order.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class Orders(Core):
 
 
 def _chances(p: Operand, n: int, device: Device) -> Tensor:
-    """The probability of each of n slices."""
+    """Return the checked probabilities of n slices as a tensor."""
     found = tensor_of(p, "choice", device=device)
     if found.shape != (n,):
         raise ShapeError(f"choice: p of shape {found.shape} does not match {n} elements")

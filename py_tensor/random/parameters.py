@@ -22,15 +22,15 @@ Method = TypeVar("Method", bound=Callable[..., Tensor])
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition on a parameter, in words, and the test for a number or an array's elements."""
+    """A condition on a parameter: its words for errors, and the test of a number or an array."""
 
     words: str
     is_broken: Callable[[Any], Any]
-    dtype: DType | None = None  # in which lists and arrays come in
+    dtype: DType | None = None  # the dtype to which lists and arrays are converted
 
 
 ANY = Rule("a number", lambda v: False)
-NOT_NEGATIVE = Rule("not negative", lambda v: v < 0)
+NOT_NEGATIVE = Rule("at least 0", lambda v: v < 0)
 POSITIVE = Rule("above 0", lambda v: v <= 0)
 CHANCE = Rule("from 0 to 1", lambda v: (v < 0) | (v > 1) | (v != v))
 
@@ -45,9 +45,9 @@ class Draw(NamedTuple):
     values : tuple
         The parameters: numbers, and tensors on the device.
     shape, device
-        Those of the result.
+        The shape and the device of the result.
     dtype : DType
-        The dtype of the random numbers: float64 if a parameter is.
+        The dtype of the random numbers: float64 if a parameter is float64.
     """
 
     values: tuple[Any, ...]
@@ -74,10 +74,10 @@ TypeError
 
 
 def distribution(gives: str) -> Callable[[Method], Method]:
-    """Complete the docstring of a method, which ends with its particular parameters."""
+    """Append the sections that all distributions share to the docstring of a method."""
 
     def completed(method: Method) -> Method:
-        if method.__doc__:  # which an interpreter may leave out
+        if method.__doc__:  # Python removes docstrings with -OO
             method.__doc__ = cleandoc(method.__doc__) + _SHAPE.format(gives=gives)
         return method
 
@@ -85,7 +85,7 @@ def distribution(gives: str) -> Callable[[Method], Method]:
 
 
 def draw_of(op: str, size: Size, *given: Given) -> Draw:
-    """Parameters, checked as far as the host knows them; tensors have any values.
+    """Return the draw of checked parameters; elements of tensors are not checked.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def draw_of(op: str, size: Size, *given: Given) -> Draw:
         If a number, or an element of a list or a NumPy array, breaks its rule, or if the parameters
         do not broadcast to the size.
     TypeError
-        For a parameter that is not real.
+        If a parameter is not real.
     """
     values, device, dtype = checked(op, *given)
     shape = broadcast(op, *(x.shape for x in values if isinstance(x, Tensor)))
@@ -101,7 +101,7 @@ def draw_of(op: str, size: Size, *given: Given) -> Draw:
 
 
 def checked(op: str, *given: Given) -> tuple[tuple[Any, ...], Device, DType]:
-    """The parameters, which need not broadcast, with the device and the dtype of the draw."""
+    """Return the checked parameters, the device and the dtype; they need not broadcast."""
     device = _device(op, [value for _, value, _ in given if isinstance(value, Tensor)])
     values = tuple(_checked(op, *parameter, device) for parameter in given)
     wide = any(isinstance(x, Tensor) and x.dtype is dtypes.float64 for x in values)
@@ -109,7 +109,7 @@ def checked(op: str, *given: Given) -> tuple[tuple[Any, ...], Device, DType]:
 
 
 def sized(op: str, size: Size, shape: Shape) -> Shape:
-    """The shape of a draw: a size to which the parameters broadcast, by default their shape."""
+    """Return the shape of a draw: the size, or by default the broadcast shape of the parameters."""
     if size is None:
         return shape
     asked = parse_shape(op, size)
@@ -118,8 +118,8 @@ def sized(op: str, size: Size, shape: Shape) -> Shape:
     return asked
 
 
-FLOATS = "the default dtype, or float64 where a parameter is."
-COUNTS = "int32."
+FLOATS = "Of the default dtype, or float64 if a parameter is float64."
+COUNTS = "Of dtype int32."
 
 
 def _device(op: str, tensors: list[Tensor]) -> Device:
@@ -153,7 +153,7 @@ def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> 
 
 
 def count_of(op: str, name: str, value: Any) -> int:
-    """A nonnegative int on the host."""
+    """Return a value as a nonnegative int."""
     count = whole_number(op, name, value)
     if count < 0:
         raise ValueError(f"{op}: {name} must be at least 0, not {count}")
@@ -167,12 +167,12 @@ def check_together(
     *given: Operand,
     error: type[Exception] = ValueError,
 ) -> None:
-    """Raise an error where parameters break a rule between them; if one is a tensor, none is read.
+    """Raise an error if parameters break a joint rule; skip the check if one is a tensor.
 
     Parameters
     ----------
     breaks
-        Whether numbers, or elements of NumPy's arrays, do.
+        Returns whether numbers, or elements of NumPy arrays, break the rule.
     """
     is_broken: Callable[..., Any] = breaks
     if any(isinstance(value, Tensor) for value in given):
@@ -191,7 +191,7 @@ def check_together(
 
 
 def _spread(numbers: list[Any], shape: Shape, target: Shape) -> list[Any]:
-    """The elements of an array that is broadcast."""
+    """Return the elements of an array broadcast to a shape."""
     places = [0]
     for n, wide in zip((1,) * (len(target) - len(shape)) + shape, target, strict=True):
         places = [place * n + (i if n > 1 else 0) for place in places for i in range(wide)]

@@ -1,7 +1,7 @@
-"""Distributions that are drawn by rejection, each by one op whose kernel loops until it accepts.
+"""Distributions drawn by rejection: one op each, whose kernel loops until a number is accepted.
 
-The WGSL is that of `shaders/lib/distributions.wgsl`, which names the sources. NumPy does the same
-in float64: the same words are accepted, but for those that rounding decides.
+The WGSL functions are in `shaders/lib/distributions.wgsl`, which cites the sources. The NumPy
+functions here do the same in float64: they accept the same words, up to rounding.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from py_tensor.dtypes import REAL_FLOATING, int32, uint32
 from py_tensor.random.threefry import centered, drawn_by, fraction, normal, opened, threefry
 
 _ATTEMPTS = 128
-_KEYED = (uint32, uint32, uint32)  # number of the element, and the key
+_KEYED = (uint32, uint32, uint32)  # the index of the element, and the key
 
 
 class _Words:
-    """The words of elements, in one dimension."""
+    """The random words of a flattened array of elements."""
 
     def __init__(self, np: Any, index: Any, key0: Any, key1: Any) -> None:
         self.np, self.index, self.keys = np, np.asarray(index).reshape(-1), (key0, key1)
 
     def flat(self, parameter: Any) -> Any:
-        """A parameter for each element."""
+        """Return a parameter broadcast to all elements."""
         return self.np.broadcast_to(self.np.asarray(parameter).reshape(-1), self.index.shape)
 
     def at(self, t: int, elements: Any) -> tuple[Any, Any]:
@@ -32,7 +32,10 @@ class _Words:
     def accept(
         self, elements: Any, attempt: Callable[[int, Any], tuple[Any, Any]], steps: int = 1
     ) -> Any:
-        """What `attempt(t, elements)` gives, with whether it is accepted, where it first is."""
+        """Return the first accepted value of each element.
+
+        ``attempt(t, elements)`` returns values and whether each is accepted.
+        """
         found = self.np.zeros(self.index.size)
         for t in range(1, _ATTEMPTS, steps):
             if not elements.size:
@@ -84,15 +87,15 @@ def _count_excess(np: Any, d: Any, mean: Any, k: Any) -> Any:
 
 
 def _signed(np: Any, bits: Any) -> tuple[Any, Any]:
-    """A uniform number between -1/2 and 1/2, and how far it is from these."""
+    """Return a uniform number between -1/2 and 1/2, and its distance from the nearer bound."""
     margin = (((bits >> np.uint32(8)) & np.uint32(0x7FFFFF)) + 0.5) * 2.0**-24
     return np.where(bits >= 2**31, margin - 0.5, 0.5 - margin), margin
 
 
 def _counted(np: Any, u: Any, first: Any, rise: Callable[[int], Any], most: Any) -> Any:
-    """By inversion: the least k of which a share of at most `u` lies above.
+    """Draw by inversion: return the smallest k with P(X > k) <= u.
 
-    `first` is the probability of 0, and `rise(k)` the quotient of that of k by that of k - 1.
+    `first` is P(X = 0), and ``rise(k)`` is P(X = k) / P(X = k - 1).
     """
     probability, above = first.copy(), 1 - first
     found = np.zeros(u.size)
@@ -257,7 +260,7 @@ def _zipf(np: Any, *operands: Any) -> Any:
     return np.maximum(words.accept(np.arange(a.size), attempt), 1).reshape(index.shape)
 
 
-# The number of each element, the key, and then the parameters.
+# The operands are the index of each element, the key, and the parameters.
 GAMMA = drawn_by(
     "standard_gamma",
     "gamma_variate({0}, {1}, {2}, {3})",

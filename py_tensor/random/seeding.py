@@ -1,7 +1,7 @@
 """Seed sequences, and bit generators with NumPy's names.
 
-M. E. O'Neill, "Developing a seed_seq alternative", 2015: words are mixed into a pool of four, from
-which any number of words is hashed. Results are those of NumPy's `SeedSequence`.
+M. E. O'Neill, "Developing a seed_seq alternative", 2015: words are mixed into a pool of four words,
+and any number of words is hashed from the pool. Results equal those of NumPy's `SeedSequence`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _POOL = 4
 
 
 def _words(entropy: Any) -> list[int]:
-    """Integers as words, the lowest word of each first."""
+    """Split integers into 32-bit words, lowest word first."""
     number = int_like(entropy)
     if number is not None:
         if number < 0:
@@ -34,7 +34,7 @@ def _words(entropy: Any) -> list[int]:
 
 
 def _multipliers(first: int, factor: int) -> Iterator[tuple[int, int]]:
-    """The (xor, factor) pairs with which successive words are hashed."""
+    """Yield the (XOR mask, factor) pairs for hashing successive words."""
     while True:
         second = first * factor & MASK
         yield first, second
@@ -58,11 +58,11 @@ class SeedSequence:
     Parameters
     ----------
     entropy : int or sequence of ints, optional
-        By default 128 bits from the operating system.
+        The source of the seed; by default 128 bits from the operating system.
     spawn_key : sequence of ints
         The position of this sequence in the tree of spawned sequences.
     pool_size : int
-        The number of mixed words, at least 4.
+        The number of words in the pool, at least 4.
     n_children_spawned : int
         The number of children spawned so far.
 
@@ -76,7 +76,7 @@ class SeedSequence:
     Raises
     ------
     TypeError
-        If it is not an integer.
+        If the entropy is not an int or a sequence of ints.
     ValueError
         If an integer is negative or the pool is too small.
     """
@@ -108,7 +108,7 @@ class SeedSequence:
 
     def _mix(self) -> list[int]:
         words = _words(self.entropy)
-        if self.spawn_key:  # behind what fills the pool, so that no entropy looks like it
+        if self.spawn_key:  # after a full pool, so that it cannot equal longer entropy
             words += [0] * (self.pool_size - len(words)) + _words(self.spawn_key)
         constants = _multipliers(0x43B0D7E5, 0x931E8875)
         filled = [*words, *([0] * self.pool_size)][: self.pool_size]
@@ -123,7 +123,7 @@ class SeedSequence:
         return pool
 
     def hashed_words(self, count: int) -> list[int]:
-        """Return a number of 32-bit words."""
+        """Return `count` 32-bit words."""
         constants = _multipliers(0x8B51F9DD, 0x58F38DED)
         return [_hashed(self.pool[n % self.pool_size], constants) for n in range(count)]
 
@@ -156,7 +156,7 @@ class SeedSequence:
 
 
 def key_of(sequence: SeedSequence) -> int:
-    """The key of a generator: the entropy itself if it is a valid key."""
+    """Return the key of a generator: the entropy itself if it is a valid key, else a hash."""
     number = int_like(getattr(sequence, "entropy", None))
     if not getattr(sequence, "spawn_key", ()) and number is not None and number < 2**64:
         return number

@@ -1,7 +1,7 @@
-"""Threefry2x32 with 20 rounds, as used by JAX, and the draws from one or two of its words.
+"""Threefry2x32 with 20 rounds, as used by JAX, and draws from one or two of its words.
 
-John K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The WGSL is that of
-`shaders/lib/rng.wgsl`, with the same bits.
+John K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The WGSL functions
+are in `shaders/lib/rng.wgsl` and give the same bits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def threefry(np: Any, index: Any, t: Any, key0: Any, key1: Any) -> tuple[Any, Any]:
-    """Both words for the counter (index, t)."""
+    """Return both words for the counter (index, t)."""
     x0 = index.astype(np.uint32) + key0
     x1 = np.zeros_like(x0) + np.uint32(t) + key1
     keys = (key0, key1, key0 ^ key1 ^ np.uint32(0x1BD11BDA))
@@ -30,7 +30,7 @@ def threefry(np: Any, index: Any, t: Any, key0: Any, key1: Any) -> tuple[Any, An
 
 
 def fraction(np: Any, bits: Any) -> Any:
-    """(bits + 1/2) / 2**32, rounded to float32."""
+    """Return (bits + 1/2) / 2**32, rounded to float32."""
     return ((bits + 0.5) * 2.0**-32).astype(np.float32).astype(np.float64)
 
 
@@ -40,12 +40,12 @@ def centered(np: Any, bits: Any) -> Any:
 
 
 def opened(np: Any, bits: Any) -> Any:
-    """An odd multiple of 2**-24 between 0 and 1."""
+    """Return an odd multiple of 2**-24 between 0 and 1."""
     return ((bits >> np.uint32(9)) + 0.5) * 2.0**-23
 
 
 def normal(np: Any, a: Any, b: Any) -> Any:
-    """Box-Muller on two words: a radius from (0, 1], an angle from [0, 1)."""
+    """Apply the Box-Muller transform to two words: a radius from (0, 1], an angle from [0, 1)."""
     u = fraction(np, a)
     v = (b >> np.uint32(8)).astype(np.float64) * 2.0**-24
     return np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
@@ -72,7 +72,7 @@ def drawn_by(
     cost: int = 1,
     leading: tuple[DType, ...] = (),
 ) -> Elementwise:
-    """An op that draws random numbers, from words and parameters."""
+    """Create an op that draws random numbers from words and parameters."""
     return Elementwise(
         name,
         wgsl={"*": wgsl},
@@ -107,7 +107,7 @@ NORMAL = drawn_by(
 EXPONENTIAL = drawn_by(
     "standard_exponential", "exponential_from_bits({0})", _exponential, dtypes.float32, cost=30
 )
-# Between -1/2 and 1/2, with all digits near 0.
+# Numbers between -1/2 and 1/2, with full precision near 0.
 CENTERED = drawn_by("centered", "centered_from_bits({0})", centered, dtypes.float32, cost=8)
 RANDINT = drawn_by(
     "randint",
@@ -116,7 +116,7 @@ RANDINT = drawn_by(
     dtypes.int32,
     cost=8,
 )
-# From all of int32: its span does not fit a word, and the word itself is the draw.
+# For the full range of int32, the span does not fit a word, and the word itself is the result.
 RANDINT_ANY = drawn_by(
     "randint",
     "bitcast<i32>({0} + {1})",

@@ -40,14 +40,14 @@ fn main(
   // The part of k that is summed here; all of k if there is one part.
   let start = batch / params[1].z * params[1].y;
   let end = min(start + params[1].y, K);
-  // Eight rows of tiles at a time, so that workgroups that run together share columns of B in the cache.
+  // Tiles are ordered by bands of eight rows, so that workgroups that run together share columns of B in the cache.
   let tile = block % (tiles_m * tiles_n);
   let band = tile / (GROUPED * tiles_n);
   let height = min(tiles_m - band * GROUPED, GROUPED);
   let place = tile % (GROUPED * tiles_n);
   let m0 = (band * GROUPED + place % height) * BM;
   let n0 = (place / height) * BN;
-  // Invocations in blocks of `ACROSS` columns, so that those that run together read few rows of either tile.
+  // Invocations are in blocks of `ACROSS` columns, so that those that run together read few rows of either tile.
   let part = invocation % (ACROSS * WY);
   let tx = (invocation % (WX * WY) / (ACROSS * WY)) * ACROSS + part % ACROSS;
   let ty = part / ACROSS;

@@ -1,5 +1,5 @@
 // Serial scan: an invocation scans a slice of a row, or of several neighbouring rows. If rows are cut
-// into slices, other kernels have computed the fold of all slices before, and an invocation starts
+// into slices, other kernels have computed the fold of all earlier slices, and an invocation starts
 // from that value.
 
 // <interface>

@@ -2,7 +2,7 @@
 // makes four loads of one or four elements, with neighbouring lanes side by side. It scans its own
 // elements of each load. Then the results are scanned over the lanes, for all four loads at once, and
 // then over the four loads. If rows are cut into slices of several tiles, other kernels have computed
-// the fold of all slices before, and a workgroup starts from that value.
+// the fold of all earlier slices, and a workgroup starts from that value.
 
 // <interface>
 const WORKGROUP = 256u;

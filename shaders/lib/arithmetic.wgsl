@@ -10,7 +10,7 @@ fn neg_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u); 
 // |x|: clears the sign bit, also of NaN. Exact.
 fn abs_f32(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu); }
 
-// x * x. Correctly rounded (0.5 ulp), as WGSL's multiplication.
+// x * x. Correctly rounded (0.5 ulp), like WGSL's multiplication.
 fn square_f32(x: f32) -> f32 { return x * x; }
 
 // max(x, 0); NaN propagates, -0 gives +0. Exact.
@@ -123,7 +123,7 @@ fn divide_by_integers_f32(x: f32, y: f32) -> f32 {
   return select(select(finite, limit, special), f32_nan(), undefined);
 }
 
-// 1 / x. Correctly rounded (0.5 ulp), specials as divide_f32.
+// 1 / x. Correctly rounded (0.5 ulp); special values as for divide_f32.
 fn reciprocal_f32(x: f32) -> f32 { return divide_f32(1.0, x); }
 
 // C's fmod for finite x and finite y != 0: x - trunc(x / y) * y with the sign of x, exact. Long division of the

@@ -93,7 +93,7 @@ fn f32_from_complex64(x: vec2f) -> f32 { return x.x; }
 fn int64_from_complex64(x: vec2f) -> vec2u { return int64_from_f32(x.x); }
 fn uint64_from_complex64(x: vec2f) -> vec2u { return uint64_from_f32(x.x); }
 
-// x * y, but 0 where x is 0 and y infinite or NaN.
+// x * y, but 0 where x is 0 and y is infinite or NaN.
 fn zero_or_product(x: f32, y: f32) -> f32 { return select(x * y, x, !bool_from_f32(x) & !is_finite(y)); }
 
 // exp(x) times these factors; the exponential alone may overflow where the product does not.
@@ -133,7 +133,7 @@ fn expm1_complex64(x: vec2f) -> vec2f {
   return vec2f(expm1_f32(x.x) * cos_f32(x.y) - 2.0 * half * half, exp_f32(x.x) * sin_f32(x.y));
 }
 
-// The logarithm of the absolute value. Near 1 it is computed from the difference of the squared value from 1.
+// The logarithm of the absolute value. Near 1 it is computed from the difference between the squared value and 1.
 fn log_abs(x: vec2f) -> f32 {
   let a = abs_f32(x.x);
   let b = abs_f32(x.y);

@@ -6,7 +6,7 @@
 // a mean is kept separately from the mean, and Stirling's series is subtracted analytically (C. Loader, "Fast and
 // accurate computation of binomial probabilities", 2000).
 
-// The most attempts: each is accepted with a probability above one half, so no element needs them all.
+// The maximum number of attempts: each is accepted with a probability above one half, so no element needs them all.
 const ATTEMPTS = 128u;
 
 // 3 (log(1 + s) - s + s^2 / 2 - s^3 / 3) for s > -1.

@@ -17,5 +17,5 @@ fn root_of_unity(k: u32, n: u32, inverse: f32) -> vec2f {
 // x * y with the fewest operations; NaN if a part overflows.
 fn turned_by(x: vec2f, y: vec2f) -> vec2f { return vec2f(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x); }
 
-// x with its parts swapped if `really` is set.
-fn exchanged(x: vec2f, really: bool) -> vec2f { return select(x, x.yx, really); }
+// x with its parts swapped if `flag` is set.
+fn exchanged(x: vec2f, flag: bool) -> vec2f { return select(x, x.yx, flag); }

@@ -56,7 +56,7 @@ struct Quotient64 { quotient: vec2u, rest: vec2u }
 
 // x / y rounded down, and the remainder; both are 0 for y == 0. Each step finds 19 bits of the quotient by floats, and
 // the exact remainder. After four steps the remainder is below 2 * y. There is no loop, because drivers on CPUs limit
-// the loop passes of an invocation.
+// the loop iterations of an invocation.
 fn divide_uint64(x: vec2u, y: vec2u) -> Quotient64 {
   if (all(y == vec2u(0u))) { return Quotient64(vec2u(0u), vec2u(0u)); }
   if ((x.y | y.y) == 0u) {

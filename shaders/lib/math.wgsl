@@ -18,7 +18,7 @@ fn expm1_poly_f32(r: f32) -> f32 {
 // exp(x): 2 ulp; overflow gives inf, underflow a subnormal or 0.
 fn exp_f32(x: f32) -> f32 { return exp_by_integers_f32(x); }
 
-// The same, its argument reduced in integers.
+// The same, with the argument reduced in integers.
 fn exp_by_integers_f32(x: f32) -> f32 {
   if (is_nan(x)) { return x; }
   if (x > 88.722839) { return f32_inf(); }

@@ -57,7 +57,7 @@ fn log_from_fixed_f32(mantissa: u32, scale: i32, negative: bool) -> f32 {
   return select(magnitude, -magnitude, negative);
 }
 
-// The logarithm to base 2: 1 ulp, exact for powers of 2; special values as log_f32.
+// The logarithm to base 2: 1 ulp, exact for powers of 2; special values as for log_f32.
 fn log2_f32(x: f32) -> f32 {
   let b = bitcast<u32>(x);
   if (b - 1u >= 0x7f7fffffu) { return log_f32(x); }
@@ -65,7 +65,7 @@ fn log2_f32(x: f32) -> f32 {
   return log_from_fixed_f32(fixed.mantissa, fixed.scale, fixed.negative);
 }
 
-// The logarithm to base 10: 1 ulp, exact for powers of 10; special values as log_f32.
+// The logarithm to base 10: 1 ulp, exact for powers of 10; special values as for log_f32.
 fn log10_f32(x: f32) -> f32 {
   let b = bitcast<u32>(x);
   if (b - 1u >= 0x7f7fffffu) { return log_f32(x); }

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,16 +26,18 @@ from playwright.sync_api import Error as PlaywrightError
 from tests.environment import ROOT, SetupError, find_chromium
 
 SITE = Path(os.environ.get("PY_TENSOR_DIST", ROOT / "web" / "dist"))
-"""What `web/build/build.py` made, as a host serves it."""
+"""The output of `web/build/build.py`, as served by a host."""
 DIST = max((SITE / "builds").glob("*"), default=SITE)
-"""The files of its build, which are a page by themselves: tests name them without the build."""
+"""The files of its build, which are a complete page: tests name them relative to this folder."""
 GPU_FLAGS = os.environ.get("CHROMIUM_GPU_FLAGS", "").split()
 SOFTWARE_FLAGS = ["--headless=new", "--no-sandbox", "--enable-unsafe-webgpu"]
-CAMERA_FLAG = "--use-fake-device-for-media-stream"  # a disc that moves over a plain colour
+# V8 otherwise optimizes Python's code while it boots, which takes a fifth of a boot's CPU time.
+LATE_TIER_UP_FLAG = "--js-flags=--wasm-tiering-budget=2000000000"
+CAMERA_FLAG = "--use-fake-device-for-media-stream"  # a disc that moves over a plain background
 WEBGPU_FLAG = "--enable-unsafe-webgpu"
-# Without these, headless Chromium leaves what WebGPU draws on a canvas blank, unless it has a GPU.
+# Without these, headless Chromium without a GPU leaves canvases drawn by WebGPU blank.
 CANVAS_FLAGS = ["--enable-features=Vulkan", "--use-angle=swiftshader", "--use-vulkan=swiftshader"]
-BOOT_SECONDS = 120  # two busy cores boot in ten; a CI machine under load deserves patience
+BOOT_SECONDS = 120  # two busy cores boot in ten; a loaded CI machine takes longer
 ADAPTER_SECONDS = 20
 
 _BOOT = """async (seconds) => {
@@ -54,12 +56,12 @@ _HARDWARE_ADAPTER = """async () => {
 
 
 class BootError(Exception):
-    """The page did not become ready; the message holds what it logged."""
+    """The page did not become ready; the message contains its log."""
 
 
 @dataclass(frozen=True)
 class Logged:
-    """One line that the page or its worker logged, or an error that nobody caught there."""
+    """One line that the page or its worker logged, or an uncaught error."""
 
     kind: str  # console.<kind>: "log", "warning", "error", ...; or "pageerror"
     text: str
@@ -71,11 +73,11 @@ class Logged:
 
 @dataclass
 class AppPage:
-    """A page of the app with all that it has logged."""
+    """A page of the app with its log."""
 
     page: Page
     logged: list[Logged] = field(default_factory=list)
-    info: dict[str, Any] = field(default_factory=dict)  # what pyTensor.ready gave
+    info: dict[str, Any] = field(default_factory=dict)  # the result of pyTensor.ready
 
     def __post_init__(self) -> None:
         def on_console(message: ConsoleMessage) -> None:
@@ -88,12 +90,12 @@ class AppPage:
         self.page.on("crash", lambda _: self.logged.append(Logged("crash", "the page crashed")))
 
     def close(self) -> None:
-        """Closes the page and its context, whatever routes still have to answer."""
+        """Close the page and its context, even with pending routes."""
         self.page.context.unroute_all(behavior="ignoreErrors")
         self.page.context.close()
 
     def boot(self, url: str, seconds: float = BOOT_SECONDS) -> dict[str, Any]:
-        """Opens the app and waits for it; gives what `pyTensor.ready` gave."""
+        """Open the app and wait for it; return the result of `pyTensor.ready`."""
         try:
             self.page.goto(url)
             self.info = self.page.evaluate(_BOOT, seconds)
@@ -108,12 +110,12 @@ class AppPage:
         return self.page.evaluate("code => pyTensor.run(code)", code)
 
     def settle(self) -> None:
-        """Lets everything that was logged before now arrive here."""
+        """Wait until everything logged so far has arrived here."""
         self.page.evaluate("() => new Promise((resolve) => setTimeout(resolve))")
 
 
 def lay_out(root: Path) -> None:
-    """Puts the built page into an empty folder, and below `sources/` what its bundles are made of.
+    """Put the built page into an empty folder, and the sources of its bundles below `sources/`.
 
     So a test can import a single module, such as `./sources/page/repl/text.js`, in the page.
     """
@@ -121,7 +123,7 @@ def lay_out(root: Path) -> None:
     for room in ("page", "worker", "bridge"):
         shutil.copytree(ROOT / "web" / room, root / "sources" / room)
     shutil.copy(DIST / "build.json", root / "sources")
-    for bundle in DIST.glob("*/vendor/*.js"):  # the sources name packages of npm
+    for bundle in DIST.glob("*/vendor/*.js"):  # the sources import npm packages
         shutil.copy(bundle, root / "sources" / bundle.relative_to(DIST))
 
 
@@ -133,11 +135,12 @@ def _link(source: str, target: str) -> None:
 
 
 class AppSession:
-    """The server, the browsers and the shared page of one run; each is made at its first use."""
+    """The server, the browsers and the shared page of one run; each is created at its first use."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """`folder` is what is served; without one, what `lay_out` makes."""
+    def __init__(self, folder: Path | None = None, flags: Sequence[str] = ()) -> None:
+        """`folder` is served; without one, the result of `lay_out`. `flags`: Chromium's."""
         self._folder = folder
+        self._flags = flags
         self._closing = contextlib.ExitStack()
         self._browsers: dict[tuple[bool, bool], Browser] = {}
         self._spare: Page | None = None
@@ -147,7 +150,7 @@ class AppSession:
 
     @cached_property
     def url(self) -> str:
-        """Where the built page is served, with a slash at the end."""
+        """The URL of the built page, with a slash at the end."""
         folder = self._folder
         if folder is None:
             scratch = tempfile.TemporaryDirectory(prefix="py_tensor-page-")
@@ -167,13 +170,13 @@ class AppSession:
         self.browser()
         if self._spare is None:
             return self.open_page()
-        # On a bare GPU machine only the first page of a browser survives its first frame.
+        # On a GPU machine without a display, only a browser's first page survives its first frame.
         app, self._spare = AppPage(self._spare), None
         app.boot(self.url)
         return app
 
     def drop_shared(self) -> None:
-        """Closes the shared page, which hangs or has died; its next use opens a new one."""
+        """Close the shared page, which hangs or has crashed; its next use opens a new one."""
         self.shared.close()
         del self.shared
 
@@ -182,27 +185,27 @@ class AppSession:
         return self._closing.enter_context(sync_playwright())
 
     def browser(self, *, webgpu: bool = True, canvas: bool = False) -> Browser:
-        """The browser of this run, or one beside it: without WebGPU, or with it on canvases."""
+        """The browser of this run, or another one: without WebGPU, or with it on canvases."""
         kind = webgpu, canvas and not GPU_FLAGS
         if kind not in self._browsers:
             self._browsers[kind] = self._launch(*kind)
         return self._browsers[kind]
 
     def another_browser(self) -> Browser:
-        """One for a test that ruins it."""
+        """Return a browser for a test that makes it unusable."""
         return self._launch(webgpu=True, canvas=False)
 
     def _launch(self, webgpu: bool, canvas: bool) -> Browser:
         executable = find_chromium()
         if executable is None:
             raise SetupError("No Chromium was found; name one in the environment variable CHROMIUM")
-        flags = GPU_FLAGS or [*SOFTWARE_FLAGS, *(CANVAS_FLAGS if canvas else [])]
+        flags = GPU_FLAGS or [*SOFTWARE_FLAGS, *self._flags, *(CANVAS_FLAGS if canvas else [])]
         try:
             browser = self._playwright.chromium.launch(
                 executable_path=executable,
-                headless=False,  # the flags ask for the headless mode that has WebGPU
+                headless=False,  # the flags select the headless mode that has WebGPU
                 args=[CAMERA_FLAG, *(flag for flag in flags if webgpu or flag != WEBGPU_FLAG)],
-                # Playwright's own flag would hand out the software adapter where there is a GPU.
+                # Playwright's own flag would select the software adapter even if there is a GPU.
                 ignore_default_args=["--enable-unsafe-swiftshader"] if GPU_FLAGS else [],
             )
         except PlaywrightError as error:
@@ -213,7 +216,7 @@ class AppSession:
         return browser
 
     def _await_hardware(self, browser: Browser) -> None:
-        """Waits until the GPU process offers the GPU; at first it may offer the fallback."""
+        """Wait until the GPU process offers the GPU; at first it may offer the fallback."""
         page = browser.new_page()
         page.goto(self.url + "pyodide/lock.json")
         deadline = time.monotonic() + ADAPTER_SECONDS
@@ -235,23 +238,22 @@ class AppSession:
         boot: bool = True,
         **context_options: Any,
     ) -> AppPage:
-        """Opens the app in a context of its own; whoever opened it may close `page.context`.
+        """Open the app in its own context; the caller may close `page.context`.
 
         Parameters
         ----------
         webgpu
-            False: in a browser that has none.
+            False: in a browser without WebGPU.
         canvas
-            True: in a browser that shows what WebGPU draws on a canvas; others may not.
+            True: in a browser that shows WebGPU's drawings on canvases; others may not.
         isolated
             False: without the headers that make the page cross-origin isolated.
         service_worker
-            True: in a browser that has service workers. Requests that pass through one reach no
-            route.
+            True: in a browser with service workers. Requests through one do not reach routes.
         routes
-            URL pattern -> handler (Playwright's `route`), to replace or refuse a file.
+            URL pattern -> handler (Playwright's `route`), to replace or reject a file.
         path
-            What follows the origin in the address, such as "?code=1%2B1".
+            The part of the URL after the origin, such as "?code=1%2B1".
         boot
             False: the page stays blank; the test opens it by `app.boot(...)` or `page.goto`.
         context_options
@@ -277,14 +279,14 @@ class AppSession:
 
 
 def _without_isolation(route: Route) -> None:
-    """Serves what the server serves, less the headers of cross-origin isolation."""
+    """Serve the server's files without the headers for cross-origin isolation."""
     response = route.fetch()
     kept = {k: v for k, v in response.headers.items() if not k.startswith("cross-origin-")}
     route.fulfill(response=response, headers=kept)
 
 
 def _web_module(name: str) -> ModuleType:
-    """A program of web/build, which is a folder of programs and no package."""
+    """Return a program of web/build, a folder of programs that is not a package."""
     spec = importlib.util.spec_from_file_location(
         f"web_{name}", ROOT / "web" / "build" / f"{name}.py"
     )

@@ -1,5 +1,5 @@
 /**
- * Drives the bridge as Python does, but without Python: with its own heap and a recorder of commands.
+ * Drives the bridge like Python, but without Python: with its own heap and a recorder of commands.
  */
 
 import { createBridge } from "../../web/bridge/index.js";
@@ -40,7 +40,7 @@ export class Host {
     this.heap = pyodide._module.HEAPU8;
     this.bridge = createBridge(pyodide, options);
     this.bridge.definePipeline(1, AFFINE, "affine", 2, 0b10);
-    // Here a dispatch names buffers by their ids: each stands at its own position in the table.
+    // Here a dispatch refers to buffers by their ids: each is at its own position in the table.
     this.#table = this.place(Uint32Array.from({ length: MOST_IDS }, (_, id) => id));
   }
 
@@ -105,7 +105,7 @@ export class Host {
     return this.command(4, pipeline, this.#append(slot), 12, ...groups, 2, source, target);
   }
 
-  /** @param {Uint8Array} bytes @returns {number} where they will lie in the flush's block */
+  /** @param {Uint8Array} bytes @returns {number} their offset in the flush's block */
   #append(bytes) {
     const offset = this.#blockBytes;
     this.#block.push(bytes);
@@ -142,7 +142,7 @@ export class Host {
     return { outcome: this.noted(outcome), values: [...new Float32Array(this.#memory, address, count)] };
   }
 
-  /** The failures that a wait reported, which are then forgotten. @param {string} outcome */
+  /** The failures that a wait reported, which are then cleared. @param {string} outcome */
   noted(outcome) {
     const failures = parsed(outcome);
     for (const { serial = 0 } of failures || []) this.bridge.forgetFailures(serial);

@@ -9,13 +9,15 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.app import AppPage, AppSession, Logged
+from tests.browser.editor import Editor
 from tests.browser.repl import Repl
 from tests.browser.sharing import app_session, shared_app
+from tests.browser.test_sessions import Visits
 from tests.browser.visitor import Regular
 
 
 class Console:
-    """What the shared page has logged since the test began."""
+    """The log of the shared page since the test began."""
 
     def __init__(self, app: AppPage) -> None:
         app.settle()
@@ -36,7 +38,7 @@ class Console:
 
 @pytest.fixture(scope="session")
 def app(request: pytest.FixtureRequest) -> AppPage:
-    """The booted page that the run shares; its `info` is the result of `pyTensor.ready`."""
+    """The booted page shared by the run; its `info` is the result of `pyTensor.ready`."""
     return shared_app(request.config)
 
 
@@ -63,7 +65,7 @@ def page(app: AppPage) -> Page:
 
 @pytest.fixture(scope="session")
 def run(app: AppPage) -> Callable[[str], dict[str, Any]]:
-    """Runs Python in the shared worker: `run(code)` returns the dict of `pyTensor.run(code)`."""
+    """Run Python in the shared worker: `run(code)` returns the dict of `pyTensor.run(code)`."""
     return app.run
 
 
@@ -92,7 +94,7 @@ def repl(page: Page) -> Iterator[Repl]:
     page.locator("#tab-console").click()
     page.locator("#clear").click()
     repl = Repl(page)
-    repl.input.fill("")  # also gives it the focus
+    repl.input.fill("")  # also focuses it
     yield repl
     page.evaluate("pyTensor.interrupt()")
 
@@ -101,7 +103,7 @@ def repl(page: Page) -> Iterator[Repl]:
 def fresh_page(
     session: AppSession, regular: Callable[[bool], Regular]
 ) -> Iterator[Callable[..., AppPage]]:
-    """Opens new pages for one test, and closes them after it.
+    """Open new pages for one test, and close them after it.
 
     Takes the options of `Regular.open_page`, and `canvas`; with `first_visit=True` it takes those
     of `AppSession.open_page`, and the page starts with empty storage.
@@ -120,3 +122,25 @@ def fresh_page(
     yield open_page
     for close in opened:
         close()
+
+
+@pytest.fixture(scope="module")
+def opened(session: AppSession) -> Iterator[Editor]:
+    """The editor of a page that the tests of a module share."""
+    app = session.open_page()
+    yield Editor(app.page).open()
+    app.close()
+
+
+@pytest.fixture
+def editor(opened: Editor) -> Editor:
+    """The shared editor, as on a first visit: with main.py."""
+    opened.start_again()
+    return opened
+
+
+@pytest.fixture
+def visits(regular: Callable[[bool], Regular]) -> Iterator[Visits]:
+    visitor = regular(False)
+    yield Visits(visitor)
+    visitor.leave()

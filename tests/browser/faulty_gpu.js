@@ -94,7 +94,7 @@ function sabotage(device, faults) {
 
   device.createBuffer = (descriptor) => {
     if (strike("buffer") !== "out-of-memory") return createBuffer(descriptor);
-    // More memory than there is, for the error; an invalid buffer, as the error leaves behind.
+    // Request more memory than exists, for the error; return an invalid buffer, as after such an error.
     device.createTexture({ size: [8192, 8192, 256], format: "rgba32float", usage: GPUTextureUsage.COPY_DST });
     device.pushErrorScope("validation");
     const unusable = createBuffer({ ...descriptor, usage: 0 });
@@ -105,7 +105,7 @@ function sabotage(device, faults) {
   device.createComputePipeline = (descriptor) =>
     createComputePipeline(strike("pipeline") === "validation" ? invalid(descriptor) : descriptor);
 
-  // What fails in the background is tried again where it is needed: the fault is for that.
+  // Pipelines that fail in the background are compiled again when needed: the fault is for that.
   device.createComputePipelineAsync = (descriptor) =>
     createComputePipelineAsync(faults.isDue("pipeline") ? invalid(descriptor) : descriptor);
 
@@ -118,7 +118,7 @@ function sabotage(device, faults) {
 
   device.queue.submit = (commands) => {
     const list = [...commands];
-    if (list.length > 0) strike("submit"); // empty ones are pokes, whose number depends on the clock
+    if (list.length > 0) strike("submit"); // empty submits only poll the browser, and their number depends on timing
     return submit(list);
   };
   return device;
@@ -147,7 +147,7 @@ function sabotagePass(pass, device, strike) {
   };
   pass.dispatchWorkgroups = (x, y, z) => {
     if (strike("dispatch") === "validation") {
-      // A bind group without its one entry: invalid, and voids the encoder that uses it.
+      // A bind group without its only entry: it is invalid, and invalidates the encoder that uses it.
       const entry = { binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: {} };
       const layout = device.createBindGroupLayout({ entries: [entry] });
       pass.setBindGroup(0, device.createBindGroup({ label, layout, entries: [] }));

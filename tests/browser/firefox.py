@@ -32,7 +32,7 @@ PREFERENCES = {
 
 
 class FirefoxError(Exception):
-    """What Firefox answered instead of a value, or that it does not answer."""
+    """Firefox returned an error instead of a value, or does not answer."""
 
 
 class Firefox:
@@ -88,7 +88,7 @@ class Firefox:
 
 @contextlib.contextmanager
 def running_firefox(executable: str, **preferences: object) -> Iterator[Firefox]:
-    """Start Firefox with a new profile and these preferences beside ours, until the block ends."""
+    """Run Firefox with a new profile and these additional preferences until the block ends."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         lines = (
             f"user_pref({json.dumps(name)}, {json.dumps(value)});"

@@ -23,7 +23,7 @@ INTERRUPT_FRAMES = 5
 
 
 def run(root: str, arguments: list[str], nodeids: list[str]) -> None:
-    """Runs these tests and posts what comes of each.
+    """Run these tests and post their results.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def run(root: str, arguments: list[str], nodeids: list[str]) -> None:
     poster = _Poster(nodeids)
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         code = pytest.main(
-            # File descriptors cannot be captured here, and nothing that is written outlives us.
+            # File descriptors cannot be captured here, and no written file persists.
             [
                 *files,
                 f"--rootdir={root}",
@@ -59,7 +59,7 @@ def run(root: str, arguments: list[str], nodeids: list[str]) -> None:
 
 
 class _Poster:
-    """A pytest plugin that keeps to the selected tests and posts their results."""
+    """A pytest plugin that runs only the selected tests and posts their results."""
 
     def __init__(self, nodeids: list[str]) -> None:
         self.interrupted = False
@@ -90,7 +90,7 @@ class _Poster:
         if isinstance(excinfo.value, pytest.Session.Interrupted):  # by pytest: an import failed
             return
         self.interrupted = True
-        # First and fast: the page repeats the interrupt, and pytest's own report takes too long.
+        # Before pytest's own report, which takes too long: the page repeats the interrupt.
         frames = "".join(traceback.format_tb(excinfo.tb)[-INTERRUPT_FRAMES:])
         _post(kind="trouble", text=f"interrupted at\n{frames}")
 

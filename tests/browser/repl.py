@@ -32,7 +32,7 @@ class Repl:
 
     @property
     def text(self) -> str:
-        """What stands in the prompt."""
+        """The text of the prompt."""
         return self.input.evaluate(
             """(input) => [...input.querySelectorAll(".cm-line")].map((line) => {
                 const placeholder = line.querySelector(".cm-placeholder");
@@ -41,7 +41,7 @@ class Repl:
         )
 
     def expect_text(self, text: str) -> None:
-        """Wait until that stands in the prompt."""
+        """Wait until the prompt contains this text."""
         deadline = time.monotonic() + 5
         while self.text != text and time.monotonic() < deadline:
             self.page.wait_for_timeout(20)
@@ -49,7 +49,7 @@ class Repl:
 
 
 def paste(repl: Repl, text: str) -> None:
-    """Into the field with the focus."""
+    """Paste into the focused field."""
     repl.page.evaluate(
         """(text) => {
             const clipboardData = new DataTransfer();
@@ -75,11 +75,11 @@ ZERO_DELAY = """async (keys) => {
         else if (isFree) document.execCommand("insertText", false, key);
     }
 }"""
-"""Keys to what has the focus, within one turn of the page: a fast hand, a paste into a terminal."""
+"""Sends keys to the focused element within one task of the page, like very fast typing."""
 
 
 def interrupted(page: Page, code: str) -> dict[str, Any]:
-    """What comes of code that is interrupted after a while."""
+    """Return the outcome of code that is interrupted after a while."""
     return page.evaluate(
         """async (code) => {
             const running = pyTensor.run(code);

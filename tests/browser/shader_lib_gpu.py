@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Browser, Page
 
-# WebGPU is there in secure contexts only, which localhost is; no server has to answer.
+# WebGPU exists only in secure contexts, such as localhost; no server needs to answer.
 BLANK = "http://localhost/"
 
 # storage type, expression that loads, expression that stores
@@ -92,7 +92,7 @@ class Gpu:
     adapter: str
 
     def compile(self, code: str) -> tuple[str | None, float]:
-        """The error of compiling `code`, or None, and the milliseconds it took."""
+        """Return the error of compiling `code`, or None, and the time in milliseconds."""
         answer: dict[str, Any] = self.page.evaluate("code => compileOnly(code)", code)
         return answer["error"], answer["ms"]
 
@@ -106,7 +106,7 @@ class Gpu:
     ) -> tuple[np.ndarray, float]:
         """Evaluate `expression` of x0, x1, ... per element.
 
-        Returns the raw u32 words, and the milliseconds of compiling.
+        Returns the raw u32 words, and the compile time in milliseconds.
         """
         n = len(inputs[0]) if inputs else 1
         width = 2 if result == "vec2u" else 1
@@ -144,7 +144,7 @@ def kernel_source(library: str, expression: str, types: tuple[str, ...], result:
 
 @contextmanager
 def open_gpu(browser: Browser) -> Iterator[Gpu]:
-    """A device in a page of its own; RuntimeError where no adapter comes."""
+    """A device in its own page; RuntimeError without an adapter."""
     page = browser.new_page()
     try:
         page.route("**/*", lambda route: route.fulfill(body="", content_type="text/html"))

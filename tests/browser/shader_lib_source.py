@@ -43,7 +43,7 @@ def needs(text: str) -> list[str]:
 
 
 def split(name: str, text: str) -> list[Item]:
-    """The items of one file; ValueError where a line belongs to none or breaks the format."""
+    """Return the items of one file; ValueError if a line belongs to none or violates the format."""
     items: list[Item] = []
     comment: list[str] = []
     body: list[str] = []
@@ -76,7 +76,7 @@ def split(name: str, text: str) -> list[Item]:
 
 
 def library() -> dict[str, Item]:
-    """Every item by name; ValueError where two share one."""
+    """Return every item by name; ValueError for duplicate names."""
     found: dict[str, Item] = {}
     for name, text in files().items():
         for item in split(name, text):
@@ -87,7 +87,7 @@ def library() -> dict[str, Item]:
 
 
 def closure(items: dict[str, Item], *names: str) -> list[str]:
-    """Names of all items that `names` need, themselves included, each after what it needs."""
+    """Return the names of all items that `names` need, with themselves, in dependency order."""
     done: dict[str, None] = {}
 
     def visit(name: str) -> None:

@@ -20,7 +20,7 @@ FOLDER = "some/where"
 
 
 class QuietServer(http.server.ThreadingHTTPServer):
-    """A browser that drops a connection, as it does when a page reloads, is no news."""
+    """Ignores connections that the browser drops, for example when a page reloads."""
 
     daemon_threads = True
 
@@ -30,18 +30,18 @@ class QuietServer(http.server.ThreadingHTTPServer):
 
 
 class StaticHost:
-    """The page below `FOLDER` of a server, as Python's own `http.server` serves files.
+    """The page below `FOLDER` of a server, served by Python's own `http.server`.
 
     Attributes
     ----------
     site
         The folder of the page, a copy of the built one: tests may change it.
     files
-        Where the files of the build lie in it.
+        The folder of the build's files in it.
     requested
         The paths of all requests, in order.
     headers
-        What it sends with every file.
+        The headers sent with every file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -87,9 +87,9 @@ class StaticHost:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def publish(self, added: Mapping[str, str], *, wrongly: bool = False) -> str:
-        """Put another build in the place of this one, with lines added to some files; its name.
+        """Replace this build by another one, with lines added to some files; return its name.
 
-        `wrongly`: the lists are there already, and the files are not yet.
+        `wrongly`: the lists of the new build exist, but not its files.
         """
         path, old = self.site / "files.json", self.files
         listed = json.loads(path.read_text("utf-8"))
@@ -110,7 +110,7 @@ class StaticHost:
         return build
 
     def stop(self) -> None:
-        """Be gone; `start` comes back at the same address."""
+        """Stop; `start` restarts it at the same address."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -119,7 +119,7 @@ class StaticHost:
 
 @contextlib.contextmanager
 def static_host(folder: Path) -> Iterator[StaticHost]:
-    """Copies the built page into an empty folder and serves it until the block ends."""
+    """Copy the built page into an empty folder and serve it until the block ends."""
     host = StaticHost(folder)
     host.start()
     try:

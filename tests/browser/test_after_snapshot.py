@@ -8,25 +8,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.app import AppPage, AppSession
+from tests.browser.app import AppPage
 from tests.browser.test_repl import TestConsole, TestInput
 from tests.browser.test_run import TestErrors, TestInterrupt, TestRun
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Regular
 
 # Collected here too, with the fixtures below.
 __all__ = ["TestConsole", "TestErrors", "TestInput", "TestInterrupt", "TestRun"]
 
 
 @pytest.fixture(scope="module")
-def app(session: AppSession) -> Iterator[AppPage]:
-    visitor = Visitor(session)
-    visitor.visit()
-    visitor.wait_until_kept()
-    visitor.leave()
-    again = visitor.visit()
+def app(regular: Callable[[bool], Regular]) -> Iterator[AppPage]:
+    again = regular(False).open_page()
     assert again.info["boot"] == "snapshot"
     yield again
-    visitor.close()
+    again.page.close()
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +82,7 @@ class TestPackages:
         assert done["error"] is None
 
     def test_javascript(self, run: Run) -> None:
-        """Objects of JavaScript are those of this visit."""
+        """JavaScript objects are those of this visit."""
         done = run("import js, pyodide_js\njs.location.href, pyodide_js.version")
         assert "worker.js" in done["result"]
         assert run("from js import fetch\n(await fetch('../build.json')).status")["result"] == "200"

@@ -44,7 +44,7 @@ HOVERED = """(() => {
   figure.remove();
   return found;
 })()"""
-"""The roofline of a run: how many points it has, its words, and those beside the first point."""
+"""The roofline chart of a run: the number of points, its text, and that of the first point."""
 
 RUN: dict[str, Any] = {
     "schema": 1,
@@ -68,7 +68,7 @@ RUN: dict[str, Any] = {
         )
     ],
 }
-"""10 GB/s and 50 GFLOP/s at most; a case of 2 flops per byte, which takes 10 GFLOP/s."""
+"""Limits of 10 GB/s and 50 GFLOP/s, and a case of 2 flops per byte that reaches 10 GFLOP/s."""
 
 
 class TestStatistics:
@@ -90,7 +90,7 @@ class TestStatistics:
         got = call(page, "statistics", "m.compare(a[0], a[1])", [6.0] * 5, [3.0] * 5)
         assert got == {"ratio": 0.5, "low": 0.5, "high": 0.5, "verdict": "slower"}
 
-    def test_where_the_interval_holds_1_nobody_wins(self, page: Page) -> None:
+    def test_no_winner_if_the_interval_includes_1(self, page: Page) -> None:
         same = [1.0, 1.1, 0.9, 1.2, 0.8, 1.05, 0.95]
         got = call(page, "statistics", "m.compare(a[0], a[0])", same)
         assert got["verdict"] == "unclear"
@@ -138,7 +138,7 @@ class TestComparison:
         )
         assert "Wrong: off by 0.5 (relative)" in text
 
-    def test_how_one_stands_beside_the_others(self, page: Page) -> None:
+    def test_summary_of_one_contender_against_the_others(self, page: Page) -> None:
         fast, slow, noisy = [1.0] * 5, [2.0] * 5, [0.5, 2, 0.9, 3, 1]
         results = [
             entry("a", "1", py_tensor=measured(*fast), NumPy=measured(*slow)),
@@ -150,7 +150,7 @@ class TestComparison:
         counts = {"contender": "NumPy", "faster": 1, "slower": 1, "unclear": 1, "middle": 1}
         assert got == [counts]
 
-    def test_what_changed_between_two_runs(self, page: Page) -> None:
+    def test_changes_between_two_runs(self, page: Page) -> None:
         other = copy.deepcopy(RUN)
         other["results"].append(entry("exp", "64", py_tensor=measured(1.0)))
         body = "m.changes(a[0], a[1]).map(({ result, contender }) => [result.case, contender])"
@@ -200,8 +200,21 @@ class TestLimits:
         assert "py_tensor: 10.0 GFLOP/s, 50.0 % of the device's limit" in pointed
         assert call(page, "roofline", "m.roofline(a[0])", RUN | {"probes": None}) is None
 
+    @pytest.mark.parametrize(
+        ("software", "whose"), [(False, "the GPU’s"), (True, "the software adapter’s")]
+    )
+    def test_the_legend_says_what_the_dotted_line_is(
+        self, page: Page, software: bool, whose: str
+    ) -> None:
+        run = RUN | {"software": software}
+        legend = "m.charts(a[0], null, {}).querySelector('.legend .faint').textContent"
+        assert call(page, "chart", legend, run) == (
+            f"dotted: kernels only, by {whose} clock in a separate sample,"
+            " which can exceed the whole time"
+        )
+
     def test_the_roof_reaches_both_ends(self, page: Page) -> None:
-        """Over seven decades, of which every second has a tick."""
+        """Over seven decades, every second with a tick."""
         sparse, dense = (
             entry("x", size, py_tensor=measured(*[0.2] * 5, gpu=0.1)) | {"flops": flops}
             for size, flops in (("1", 8 * 10**7), ("2", 2 * 10**13))
@@ -219,7 +232,7 @@ class TestRecord:
         text = value if isinstance(value, str) else json.dumps(value)
         return call(page, "record", "m.fromJson(a[0]).problems", text)
 
-    def test_what_is_written_is_read_again(self, page: Page) -> None:
+    def test_a_written_run_can_be_read(self, page: Page) -> None:
         text = call(page, "record", "m.toJson(a[0])", RUN)
         assert self.read(page, text) is None
         outcome = json.loads(text)["results"][0]["contenders"]["py_tensor"]
@@ -228,7 +241,7 @@ class TestRecord:
         assert outcome["rate"] == pytest.approx(10)
         assert outcome["part_of_limit"] == pytest.approx(0.5)
 
-    def test_what_the_command_line_writes_is_read(self, page: Page) -> None:
+    def test_runs_of_the_command_line_can_be_read(self, page: Page) -> None:
         probes = {"copy": {"rate": 16.0, "seconds": [1.0]}, "multiplyAdd": {"rate": 1.0}}
         case = cases.suites(cases.SOFTWARE)["matmul"][0]
         found = {
@@ -238,7 +251,7 @@ class TestRecord:
         results = [report.result("matmul", case, found, probes)]
         assert self.read(page, RUN | {"results": results}) is None
 
-    def test_what_is_wrong_is_explained(self, page: Page) -> None:
+    def test_problems_are_explained(self, page: Page) -> None:
         (problem,) = self.read(page, "{") or []
         assert problem.startswith("not valid JSON: ")
         assert self.read(page, []) == ["the whole is an array, not object"]
@@ -277,7 +290,7 @@ class TestRecord:
 
 
 def _names(schema: dict[str, Any]) -> Iterator[str]:
-    """Of all members that a schema knows."""
+    """Yield the names of all members of a schema."""
     for name, part in schema.get("properties", {}).items():
         yield name
         yield from _names(part)
@@ -287,7 +300,7 @@ def _names(schema: dict[str, Any]) -> Iterator[str]:
 
 
 class TestProgress:
-    def test_what_is_left_follows_what_has_passed(self, page: Page) -> None:
+    def test_the_time_left_follows_the_time_passed(self, page: Page) -> None:
         body = """((p) => {
           const told = [[p.fraction, p.left]];
           Object.assign(p, { finished: 1, part: 0.5, passed: 8 });
@@ -296,6 +309,6 @@ class TestProgress:
           told.push([p.left]);
           return told;
         })(new m.Progress([1, 2, 5], a[0]))"""
-        # 2 of the 8 s expected took 8 s: the other 6 take 24, but there are not more than a[0].
+        # 2 of the expected 8 s took 8 s: the other 6 would take 24, but at most a[0] is left.
         assert call(page, "estimate", body, 100) == [[0, 8], [0.25, 24], [0]]
         assert call(page, "estimate", body, 20) == [[0, 8], [0.25, 12], [0]]

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.app import AppPage
+from tests.browser.app import AppPage, AppSession
 from tests.browser.conftest import Console
+from tests.browser.test_saving import SVG, colours, downloaded, texts
 from tests.browser.test_snapshot import in_worker
 
 Run = Callable[[str], dict[str, Any]]
@@ -34,18 +36,23 @@ class Panel:
         self.kept = self.root.get_by_role("region", name="Saved runs")
 
     def choose(self, name: str, *values: str) -> None:
-        """Have exactly these of a group chosen, in every suite that is."""
+        """Select exactly these of a group, in every selected suite."""
         for box in self.root.locator(f'input[name="{name}"]:not([hidden] *)').all():
             if box.is_checked() != (box.get_attribute("value") in values):
                 box.locator("xpath=..").click()
 
+    @property
+    def contenders(self) -> list[str | None]:
+        boxes = self.root.locator("input[name=contender]:checked").all()
+        return [box.get_attribute("value") for box in boxes]
+
     def suites(self, *keys: str) -> None:
-        """Have exactly these suites chosen, and opened."""
+        """Select exactly these suites, and expand them."""
         self.choose("suite", *keys)
         self.open()
 
     def open(self) -> None:
-        """Have everything that can be chosen in sight."""
+        """Open the view and expand all its choices."""
         self.setup.wait_for(state="attached")  # the view is loaded when it is opened
         for closed in (".setup:not([open])", ".suite-choice:not([hidden], [open])"):
             for part in self.root.locator(closed).all():
@@ -55,7 +62,7 @@ class Panel:
         return self.root.get_by_role("button", name=name, exact=True)
 
     def run(self) -> None:
-        """Run what is chosen, to its end."""
+        """Run the selected cases to the end."""
         self.button("Run").click()
         expect(self.words).to_have_text(re.compile("^Done"), timeout=RUN_MS)
 
@@ -90,7 +97,7 @@ class TestRunning:
         expect(panel.rows.last).to_contain_text(re.compile("GFLOP/s|GPU busy"))
         told = panel.root.locator(".headline li")
         expect(told).to_have_count(3)
-        expect(told.last).to_contain_text(re.compile(r"py_tensor beside jax-js: .*× "))
+        expect(told.last).to_contain_text(re.compile(r"py_tensor compared with jax-js: .*× "))
         for name in PEERS[1:]:
             factor = re.compile(rf"× {name} \(|{name}: no winner \(")
             expect(panel.rows.first.locator("td").nth(1)).to_contain_text(factor)
@@ -204,7 +211,7 @@ class TestRunning:
     def test_numpy_is_cancelled_between_two_calls(self, panel: Panel, run: Run) -> None:
         panel.choose("contender", "NumPy")
         panel.choose("size", "64", "128", "256", "512", "1024")
-        panel.choose("rounds", "31")  # of 20 ms and more: it cannot end before the click
+        panel.choose("rounds", "31")  # 20 ms and more each: it cannot end before the click
         panel.button("Run").click()
         expect(panel.root.locator(".left")).to_contain_text("round", timeout=RUN_MS)
         panel.button("Cancel").click()
@@ -302,6 +309,33 @@ class TestRuns:
             'mine.json is not a run of these benchmarks: software is "yes", not boolean.'
         )
 
+    def test_charts_are_saved_with_their_legend(self, panel: Panel, tmp_path: Path) -> None:
+        names, path = ["earlier", "later", "limits"], tmp_path / "run.json"
+        for name in names[:2]:
+            path.write_text(json.dumps(run_of(name, 0.1)), "utf-8")
+            panel.root.locator("input[type=file]").set_input_files(path)
+            expect(panel.root.get_by_role("heading", name=name, exact=True)).to_be_visible()
+        panel.kept.get_by_role("checkbox", name="Compare with earlier").check()
+        svg = downloaded(panel.page, panel.button("Save SVG of exp")).read_text("utf-8")
+        assert {"exp", "py_tensor", "py_tensor, earlier", "size", "64", "128"} <= set(texts(svg))
+        spots = [path.get("fill") for path in ElementTree.fromstring(svg).iter(f"{SVG}path")]
+        assert "rgb(15, 118, 110)" in spots  # the colour of py_tensor on white
+        png = downloaded(panel.page, panel.button("Save PNG of exp")).read_bytes()
+        assert len(colours(png, panel.page)) > 900
+        expect(panel.root.locator(".figures figure")).to_have_count(1)  # the saved one is gone
+        limits = {
+            "copy": {"unit": "GB/s", "work": 10**9, "seconds": [0.1] * 3},
+            "multiplyAdd": {"unit": "GFLOP/s", "work": 10**9, "seconds": [0.02] * 3},
+        }
+        path.write_text(json.dumps(run_of(names[2], 0.1) | {"probes": limits}), "utf-8")
+        panel.root.locator("input[type=file]").set_input_files(path)
+        svg = downloaded(panel.page, panel.button("Save SVG of Roofline")).read_text("utf-8")
+        assert {"Roofline", "py_tensor", "flops per byte", "GFLOP/s"} <= set(texts(svg))
+        png = downloaded(panel.page, panel.button("Save PNG of Roofline")).read_bytes()
+        assert len(colours(png, panel.page)) > 900
+        for name in names:
+            panel.kept.get_by_role("button", name=f"Delete {name}", exact=True).click()
+
     def test_kept_named_compared_and_deleted(self, panel: Panel, tmp_path: Path) -> None:
         for name, seconds in (("old", 0.2), ("new", 0.1)):
             path = tmp_path / f"{name}.json"
@@ -329,7 +363,7 @@ class TestRuns:
         assert not {"new", "the old one"} & self.names(panel)
 
     def names(self, panel: Panel) -> set[str]:
-        """Of the runs that the next visit will find."""
+        """Return the names of the runs that the next visit will find."""
         return set(
             panel.page.evaluate("""async () => {
               const { KeptRuns } = await import("./sources/page/bench/runs.js");
@@ -372,12 +406,12 @@ class TestRuns:
 
 def reload(app: AppPage) -> None:
     url = app.page.url
-    app.page.goto("about:blank")  # or the same address with a hash would load nothing
+    app.page.goto("about:blank")  # otherwise the same URL with a fragment would load nothing
     app.boot(url)
 
 
 def run_of(name: str, seconds: float) -> dict[str, Any]:
-    """A run of one case in two sizes; `seconds` for each op."""
+    """Return a run of one case in two sizes, with `seconds` for each op."""
     outcome = {"status": "measured", "samples": [seconds] * 7, "calls": 1}
     about = {"suite": "square", "case": "exp", "flops": 1, "bytes": 8, "unit": "GB/s", "ops": 1}
     sizes = [{"size": str(n), "extent": n} for n in (64, 128)]
@@ -411,6 +445,10 @@ def test_the_first_visit_needs_one_click(fresh_page: Callable[..., AppPage]) -> 
     app.page.locator("#tab-benchmarks").click()
     panel = Panel(app.page)
     expect(panel.root.locator(".intro")).to_contain_text("Google SwiftShader")
+    expect(panel.root.locator(".intro")).to_contain_text(
+        "py_tensor and NumPy, and, if chosen under “What to run”, in the JavaScript libraries"
+        " TensorFlow.js (tfjs) and jax-js"
+    )
     expect(panel.estimate).to_have_text(re.compile(r"^18 measurements, about \d+ s$"))
     seconds = re.search(r"about (\d+) s", panel.estimate.inner_text())
     assert seconds is not None
@@ -421,8 +459,15 @@ def test_the_first_visit_needs_one_click(fresh_page: Callable[..., AppPage]) -> 
     expect(panel.root.locator(".headline li")).to_have_count(1)
 
 
+def without_webgpu(route: Route) -> None:
+    """A worker without WebGPU."""
+    response = route.fetch()
+    absent = 'Object.defineProperty(WorkerNavigator.prototype, "gpu", { value: undefined });'
+    route.fulfill(response=response, body=f"{absent}\n{response.text()}")
+
+
 def peers_that(act: str) -> str:
-    """Has workers that Python's worker starts do this instead of running, and counts them."""
+    """Make workers started by Python's worker do this instead of running, and count them."""
     return (
         "self.peers = 0;\nself.Worker = class extends EventTarget {\n"
         f"constructor() {{ super(); peers++; setTimeout(() => {act}); }}\n"
@@ -440,7 +485,7 @@ class TestProbes:
         for probe in (limits["copy"], limits["multiplyAdd"]):
             assert 3 <= len(probe["seconds"]) <= 7
             assert probe["work"] > 0
-            # Long enough, or as large as it may be.
+            # Long enough, or at its largest size.
             assert max(probe["seconds"]) * probe["dispatches"] > 0.01
         assert min(limits["readOfOne"]["seconds"]) < min(limits["readOfHundred"]["seconds"])
 
@@ -491,6 +536,46 @@ class TestProbes:
         assert app.run("6 * 7")["result"] == "42"
 
 
+class TestTheCpuDevice:
+    def test_the_default_device_has_no_effect(self, panel: Panel, app: AppPage) -> None:
+        panel.choose("case", "exp")
+        panel.choose("size", "64")
+        panel.choose("contender", "py_tensor", "py_tensor (cpu)")
+        app.run("pt.set_default_device('cpu')")
+        try:
+            intro = panel.root.locator(".intro")
+            expect(intro).to_contain_text("The default device does not matter here")
+            panel.run()
+            assert app.run("pt.default_device().name")["result"] == "'cpu'"
+        finally:
+            app.run("pt.set_default_device('webgpu')")
+        expect(panel.words).to_contain_text("2 measured")
+        expect(panel.rows.first.locator("td").nth(1)).to_contain_text("py_tensor (cpu)")
+
+    def test_without_webgpu_it_is_measured_beside_numpy(self, session: AppSession) -> None:
+        app = session.open_page(webgpu=False)
+        try:
+            panel = Panel(app.page)
+            app.page.locator("#tab-benchmarks").click()
+            panel.open()
+            expect(panel.root.locator(".intro")).to_contain_text(
+                "No WebGPU here: only py_tensor’s cpu device and NumPy can run."
+            )
+            contenders = panel.root.locator("input[name=contender]")
+            chosen = contenders.and_(app.page.locator(":checked")).all()
+            assert [box.get_attribute("value") for box in chosen] == ["py_tensor (cpu)", "NumPy"]
+            for name in ("py_tensor", "tfjs", "jax-js"):
+                expect(contenders.and_(app.page.locator(f"[value='{name}']"))).to_be_disabled()
+            panel.choose("case", "exp")
+            panel.choose("size", "64")
+            panel.run()
+            expect(panel.words).to_have_text(re.compile(r"^Done: 2 measured"))
+            headline = panel.root.locator(".headline")
+            expect(headline).to_contain_text("py_tensor (cpu) compared with NumPy")
+        finally:
+            app.close()
+
+
 class TestStaying:
     def test_a_choice_outlives_the_page_and_what_is_damaged_does_not(
         self, fresh_page: Callable[..., AppPage]
@@ -512,6 +597,7 @@ class TestStaying:
         expect(panel.estimate).to_have_text(told)
         for damaged in (
             "{",
+            '{"contenders": ["NumPy"]}',
             '{"suites": 3}',
             '{"suites": [{"suite": "none", "cases": [], "sizes": []}]}',
         ):
@@ -581,3 +667,75 @@ class TestStaying:
         for name in ("old", "new"):
             panel.kept.get_by_role("button", name=f"Delete {name}", exact=True).press("Enter")
         expect(panel.button("Open JSON…")).to_be_focused()
+
+    @pytest.mark.parametrize("has_webgpu_first", [True, False])
+    def test_a_restart_that_changes_the_device(
+        self, session: AppSession, has_webgpu_first: bool
+    ) -> None:
+        served: list[Route] = []
+
+        def serve(route: Route) -> None:
+            served.append(route)
+            has_webgpu = has_webgpu_first == (len(served) == 1)
+            route.continue_() if has_webgpu else without_webgpu(route)
+
+        states = [
+            ("WebGPU here is Google SwiftShader", ["py_tensor", "NumPy"]),
+            ("No WebGPU here", ["py_tensor (cpu)", "NumPy"]),
+        ]
+        first, second = states if has_webgpu_first else states[::-1]
+        app = session.open_page(routes={"**/worker.js": serve})
+        try:
+            page = app.page
+            panel = Panel(page)
+            page.locator("#tab-benchmarks").click()
+            panel.open()
+            intro = panel.root.locator(".intro")
+            headline = panel.root.locator(".headline")
+            expect(intro).to_contain_text(first[0])
+            assert panel.contenders == first[1]
+            panel.choose("case", "exp")
+            panel.choose("size", "64")
+            panel.run()
+            told = headline.inner_text()
+            assert told.startswith(f"{first[1][0]} compared with NumPy")
+            page.evaluate("document.querySelector('#restart').click()")
+            expect(intro).to_contain_text(second[0], timeout=RUN_MS)
+            expect(panel.button("Run")).to_be_enabled(timeout=RUN_MS)
+            assert panel.contenders == second[1]
+            expect(panel.setup.locator("> summary")).to_contain_text(f"exp; {second[1][0]}, NumPy")
+            expect(panel.estimate).to_contain_text("2 measurements")
+            assert headline.inner_text() == told  # of the run that is shown
+            panel.run()
+            expect(headline).to_contain_text(f"{second[1][0]} compared with NumPy")
+        finally:
+            app.close()
+
+    def test_contenders_that_cannot_run_stay_chosen(self, session: AppSession) -> None:
+        app = session.open_page()
+        try:
+            page = app.page
+            panel = Panel(page)
+
+            def open_again() -> None:
+                reload(app)
+                page.locator("#tab-benchmarks").click()
+                panel.open()
+
+            page.locator("#tab-benchmarks").click()
+            panel.open()
+            panel.choose("contender", "py_tensor", "NumPy", "tfjs")
+            page.context.route("**/worker.js", without_webgpu)
+            open_again()
+            expect(panel.root.locator(".intro")).to_contain_text("No WebGPU here")
+            assert panel.contenders == ["py_tensor (cpu)", "NumPy"]
+            panel.choose("contender", "NumPy")
+            panel.choose("rounds", "31")
+            open_again()
+            assert panel.contenders == ["NumPy"]
+            page.context.unroute("**/worker.js")
+            open_again()
+            assert panel.contenders == ["py_tensor", "NumPy", "tfjs"]
+            expect(panel.root.locator("input[name=rounds][value='31']")).to_be_checked()
+        finally:
+            app.close()

@@ -13,7 +13,7 @@ from web.worker.python import benchmarks
 from web.worker.python.measuring import Answer
 
 SIZES = {"last-axis": "4 × 5 × 6"}
-"""Smaller ones than the panel offers; else n = 16."""
+"""Smaller sizes than in the panel; otherwise n = 16."""
 CASES = [
     (suite, case)
     for suite in benchmarks.SUITES.values()
@@ -67,7 +67,7 @@ def test_every_case_is_right(name: str, page: Page, console: Console) -> None:
     assert got["version"][0].isdigit()
     for (suite, case), answer, told in zip(CASES, answers, got["answers"], strict=True):
         assert told["known"], f"{suite.key}: {name} has no {case.name}"
-        answer.error(told["values"])  # raises where it is off
+        answer.error(told["values"])  # raises on a wrong result
         answer.error(told["again"])
         assert 0 <= told["first"]["compile"] <= told["first"]["seconds"] + 0.1, case.name
         metered = told["metered"]
@@ -76,12 +76,12 @@ def test_every_case_is_right(name: str, page: Page, console: Console) -> None:
         assert metered["dispatches"] % 2 == 0, case.name
         reads = 2 if case.finish == "number" else 0
         assert 0 < metered["submits"] <= metered["dispatches"] + 2 * reads, case.name
-    # A kernel is compiled once; later cases find what earlier ones have compiled.
+    # A kernel is compiled once; later cases reuse the kernels of earlier ones.
     assert got["answers"][0]["first"]["compile"] > 0
     assert not [line for line in console.problems if "Content Security" in line.text]
 
 
-def test_a_failure_is_told_and_leaves_no_worker(page: Page) -> None:
+def test_a_failure_is_reported_and_leaves_no_worker(page: Page) -> None:
     told = page.evaluate("""async () => {
       const { Links } = await import("./sources/worker/peers/link.js");
       const links = new Links();
@@ -91,7 +91,7 @@ def test_a_failure_is_told_and_leaves_no_worker(page: Page) -> None:
     assert told == ["Error: the library has not been started", False]
 
 
-def test_a_worker_that_dies_while_nothing_is_asked_is_not_open(page: Page) -> None:
+def test_a_worker_that_crashes_while_idle_is_not_open(page: Page) -> None:
     open_ = page.evaluate("""async () => {
       const { Links } = await import("./sources/worker/peers/link.js");
       window.links = new Links();
@@ -106,7 +106,7 @@ def test_a_worker_that_dies_while_nothing_is_asked_is_not_open(page: Page) -> No
     assert not page.evaluate("links.isOpen('tfjs')")
 
 
-def test_what_a_device_is_asked_is_metered_and_nothing_stays(page: Page) -> None:
+def test_metering_a_device_leaves_nothing_behind(page: Page) -> None:
     told = page.evaluate("""async () => {
       const { Meter, lengthOfUnion } = await import("./sources/worker/peers/meter.js");
       const adapter = await navigator.gpu.requestAdapter();

@@ -30,7 +30,7 @@ SERVED = [
 
 
 def serve_without_jspi(route: Route) -> None:
-    """The worker, in a browser in which Python cannot block."""
+    """Serve the worker for a browser in which Python cannot block."""
     response = route.fetch()
     without = "delete WebAssembly.Suspending; delete WebAssembly.promising;\n"
     route.fulfill(response=response, body=without + response.text())
@@ -55,7 +55,7 @@ for name, module in sorted(sys.modules.items()):
             stale.append(name)
 from_source, stale
 """
-"""Modules of a first visit that are not taken from the build's bytecode."""
+"""Modules of a first visit that are not loaded from the build's bytecode."""
 
 
 class TestServer:
@@ -108,7 +108,7 @@ class TestReady:
         assert info["adapter"]["vendor"]
         assert info["limits"]["maxBufferSize"] >= 2**28
 
-    def test_what_is_imported_was_compiled_by_the_build(self, fresh_page: OpenPage) -> None:
+    def test_imported_modules_were_compiled_by_the_build(self, fresh_page: OpenPage) -> None:
         app = fresh_page(first_visit=True)
         assert app.run(SOURCES_TAKEN)["result"] == "([], [])"
         assert (
@@ -116,7 +116,7 @@ class TestReady:
             > 90
         )
 
-    def test_the_shipped_wheel_is_what_runs(self, run: Run) -> None:
+    def test_the_shipped_wheel_is_installed(self, run: Run) -> None:
         where = run("pt.__file__")["result"]
         assert "/site-packages/py_tensor/__init__.py" in where
 
@@ -142,7 +142,7 @@ USUAL = [
     "pt.tensor([1.0, 2.0, 3.0]) * 2",
     "pt.rand(4, 6)",
 ]
-"""First expressions of visitors, of which web/build/kernels.py knows."""
+"""First expressions of visitors, included in web/build/kernels.py."""
 
 STATS = "__import__('json').loads(pt.default_device().backend.bridge.stats())"
 
@@ -167,7 +167,7 @@ class TestKernels:
         app = fresh_page(first_visit=True)
         while app.run(f"{STATS}['precompiles'] >= 20")["result"] == "False":
             app.page.wait_for_timeout(50)
-        # Each could be the first: those before it have compiled nothing that it may use.
+        # Each could be the first: earlier ones have not compiled any kernel that it could use.
         compiled = {code: app.run(f"{code}\n{STATS}['compiles']")["result"] for code in USUAL}
         assert compiled == dict.fromkeys(USUAL, "0")
 
@@ -192,7 +192,7 @@ class TestKernels:
 
 
 class TestOwnOriginAlone:
-    """One page is opened for all of these: booting is what takes the time."""
+    """One page is opened for all of these, because booting takes most of the time."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -252,11 +252,19 @@ class TestWithoutWebGPU:
         assert app.info["adapter"] is None
         assert app.info["problem"] is None
         expect(app.page.locator("#banner")).to_contain_text("No WebGPU here")
+        expect(app.page.locator("#banner")).to_contain_text("turn on graphics acceleration")
+        expect(app.page.locator(".tagline")).to_contain_text("computed on the CPU")
         expect(app.page.locator("#status-text")).to_contain_text("CPU")
         done = app.run("x = pt.linspace(1, 20, 20).reshape(4, 5); x.sum(0), pt.device_info()")
         assert done["error"] is None
         assert "34., 38., 42., 46., 50." in done["result"]
         assert app.run("x.max().item(), x.numpy()[0, 0]")["error"] is None
+        app.page.get_by_role("tab", name="How it works").click()
+        expect(app.page.locator(".learn .note")).to_contain_text("explains the GPU device")
+        expect(app.page.locator("#learn-graph")).to_contain_text(
+            "computes small operations at once"
+        )
+        expect(app.page.locator("#learn-threads")).to_contain_text("no kernels to show")
 
 
 class TestNotIsolated:
@@ -288,7 +296,7 @@ class TestNotIsolated:
 
 
 class TestWithoutJSPI:
-    """Nothing can block then: the page awaits what it shows."""
+    """Then nothing can block: the page awaits its displays."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -358,7 +366,7 @@ class TestFailure:
     ) -> None:
         refuse = {f"**/{name}": lambda route: route.fulfill(status=404)}
         app = fresh_page(first_visit=True, boot=False, routes=refuse)
-        app.page.clock.install()  # the page does not give up by itself
+        app.page.clock.install()  # the page does not give up on its own
         app.page.goto(server)
         banner = app.page.locator("#banner")
         expect(banner).to_contain_text("Python could not be started", timeout=30_000)
@@ -380,13 +388,13 @@ class TestFailure:
         expect(app.page.locator("#status-text")).to_have_text("The page did not load")
         app.page.context.unroute(f"**/{name}")
         banner.get_by_role("button", name="Try again").click()
-        app.page.wait_for_function("() => window.pyTensor?.ready")
+        app.page.wait_for_function("() => Boolean(window.pyTensor)")
 
     @pytest.mark.parametrize("name", ["page/start.js", "page/app.js"])
-    def test_a_server_that_stops_answering_is_told_of(
+    def test_a_server_that_stops_answering_is_reported(
         self, fresh_page: OpenPage, server: str, name: str
     ) -> None:
-        """The page starts all the same once it answers."""
+        """The page still starts once the server answers."""
         held: list[Route] = []
 
         def hold(route: Route) -> None:
@@ -401,7 +409,7 @@ class TestFailure:
         expect(late.get_by_role("link", name="Try again")).to_be_visible()
         for route in held:
             route.continue_()
-        app.page.wait_for_function("() => window.pyTensor?.ready")
+        app.page.wait_for_function("() => Boolean(window.pyTensor)")
         expect(late).to_have_count(0)
 
     def test_a_page_without_any_script_says_so(self, fresh_page: OpenPage, server: str) -> None:

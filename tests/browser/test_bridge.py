@@ -29,7 +29,7 @@ def origin() -> Iterator[str]:
 
 @pytest.fixture
 def run(browser: Browser, origin: str) -> Iterator[Run]:
-    """Runs the body of an async function in a new page, whose console must stay empty."""
+    """Run the body of an async function in a new page, whose console must stay empty."""
     page = browser.new_page()
     noise: list[str] = []
     page.on("console", lambda message: noise.append(message.text))
@@ -72,11 +72,11 @@ def test_upload_dispatch_read(run: Run) -> None:
     assert stats["compiles"] == 1
     assert stats["submits"] == 3
     assert stats["inFlight"] == 0
-    assert stats["stagingBuffers"] == 1  # the second read used the first one's
+    assert stats["stagingBuffers"] == 1  # the second read reused the first one's
 
 
 def test_an_idle_gpu_starts_before_the_whole_flush_is_encoded(run: Run) -> None:
-    """A busy one gets the flush in one piece."""
+    """A busy GPU gets the flush in one piece."""
     idle, busy, values = run("""
         const host = await Host.open();
         const START = 7;
@@ -94,7 +94,7 @@ def test_an_idle_gpu_starts_before_the_whole_flush_is_encoded(run: Run) -> None:
     assert values == [4, 7, 10, 13]
 
 
-def test_acquire_tells_of_adapter_and_limits(run: Run) -> None:
+def test_acquire_returns_adapter_and_limits(run: Run) -> None:
     first, again, together = run("""
         const host = new Host();
         const together = await Promise.all([host.bridge.acquire(), host.bridge.acquire()]);
@@ -203,7 +203,7 @@ def test_fill_submit_and_destroy_in_one_flush(run: Run) -> None:
 
 
 def test_slices_of_a_slab(run: Run) -> None:
-    """They are uploaded, filled, read, copied ahead and bound as buffers are, each in its place."""
+    """They are uploaded, filled, read, copied ahead and bound like buffers, each at its offset."""
     whole, slices, later, part, bound, ahead, none, allocated, stats = run("""
         const host = await Host.open();
         const floats = (id) => host.floatsOf(id, 4).then(({ values }) => values);
@@ -250,7 +250,7 @@ def test_slices_of_a_slab(run: Run) -> None:
 
 
 def test_parameters_beyond_the_window(run: Run) -> None:
-    """Each dispatch writes one element fewer than the one before, so each decides one element."""
+    """Each dispatch writes one element less than the previous one, so each sets one element."""
     outcome, stats = run("""
         const host = await Host.open();
         const size = 4608;
@@ -288,7 +288,7 @@ def test_bind_groups_are_found_again_and_evicted(run: Run) -> None:
     assert warm == 2
     assert seen == [
         f"buffer {i}" for i in range(4, 12)
-    ]  # buffer 2 was in use all the time, and stayed
+    ]  # buffer 2 was in use all the time, so it stayed
     assert bounded == 4
     assert outcome == {"outcome": "", "values": [1, 2, 3, 4]}
 
@@ -348,7 +348,7 @@ def test_flush_does_not_wait_for_a_pipeline_that_warms(run: Run) -> None:
     """)
     assert good == {"outcome": "", "values": [1, 2, 3, 4]}
     assert [(failure["flush"], failure["label"]) for failure in failures] == [(2, "broken")]
-    assert "parsing WGSL" in failures[0]["message"]  # not just that the module was invalid already
+    assert "parsing WGSL" in failures[0]["message"]  # not only that the module was invalid already
 
 
 def test_wgsl_error_names_pipeline_and_line(run: Run) -> None:
@@ -373,7 +373,7 @@ def test_wgsl_error_names_pipeline_and_line(run: Run) -> None:
     )
     assert "params.nothing" in failure["lineText"]
     assert "nothing" in failure["message"]
-    assert first["values"] == [1, 2, 3, 4]  # delivered: the failure is another flush's
+    assert first["values"] == [1, 2, 3, 4]  # delivered: the failure belongs to another flush
     assert [(each["flush"], each["label"], each["line"]) for each in second] == [(3, "bad sum", 8)]
     assert good == {"outcome": "", "values": [1, 2, 3, 4]}
 
@@ -407,7 +407,7 @@ def test_validation_error_names_the_dispatch(run: Run, point: str) -> None:
         ("host.affine(4, 6)", "the buffer of 4 and 6 is bound at 0 and at 1"),
         ("host.affine(1, 2, {groups: [70000, 1, 1]})", "workgroups"),
         ("host.affine(1, 99)", "buffer 99 does not exist"),
-        ("host.command(4, 1, 0, 0, 1, 1, 1, 1, 1)", "1 buffers for a pipeline of 2"),
+        ("host.command(4, 1, 0, 0, 1, 1, 1, 1, 1)", "takes 2 buffers, not 1"),
         ("host.command(4, 1, 256, 16, 1, 1, 1, 2, 1, 2)", "no parameters"),
     ],
 )
@@ -437,7 +437,7 @@ def test_unknown_command_and_pipeline(run: Run) -> None:
         return [unknown, undefinedPipeline, host.noted(await host.bridge.synchronize())];
     """)
     (code, [failure]), (code2, [failure2]), rest = result
-    assert (code, failure["kind"], failure["message"]) == (-1, "exception", "no command 99")
+    assert (code, failure["kind"], failure["message"]) == (-1, "exception", "unknown command 99")
     assert (code2, failure2["label"], failure2["message"]) == (
         -1,
         "pipeline 77",
@@ -503,7 +503,7 @@ def test_lost_device_and_the_next_generation(run: Run) -> None:
     assert result["left"] == ""
 
 
-def test_late_news_of_a_lost_device_does_not_touch_the_next(run: Run) -> None:
+def test_late_reports_of_a_lost_device_do_not_affect_the_next(run: Run) -> None:
     told, late, after = run("""
         const told = [];
         const gpu = {async requestAdapter(options) {
@@ -568,7 +568,7 @@ def test_throw_in_the_middle_of_a_flush(run: Run) -> None:
     assert [(each["flush"], each["kind"], each["message"]) for each in failures] == [
         (2, "exception", "injected fault at submit")
     ]
-    assert stats["buffers"] == 3  # 3 was destroyed and 4 created all the same
+    assert stats["buffers"] == 3  # 3 was destroyed and 4 created nevertheless
     assert kept == {"outcome": "", "values": [2, 3, 4, 5]}  # submitted before the throw
     assert after == {"outcome": "", "values": [2, 3, 4, 5]}
 
@@ -582,7 +582,7 @@ def test_two_reads_at_once(run: Run) -> None:
         return [await Promise.all([first, host.floatsOf(2, 4), host.floatsOf(1, 4)]), host.stats()];
     """)
     assert [each["outcome"] for each in results] == ["", "", ""]
-    assert [each["values"][0] for each in results] == [10, 100, 1]  # each as of its own moment
+    assert [each["values"][0] for each in results] == [10, 100, 1]  # as at its read
     assert stats["stagingBuffers"] == 3
 
 
@@ -604,7 +604,7 @@ def test_interrupt_ends_waits_and_spares_the_heap(run: Run) -> None:
     assert outcomes == ["interrupted"] * 4
     assert heap == [0] * 16
     assert after == {"outcome": "", "values": [1, 2, 3, 4]}
-    assert stats["stagingBuffers"] == 1  # the interrupted read gave its own back
+    assert stats["stagingBuffers"] == 1  # the interrupted read returned its own
 
 
 def test_drain_and_flights(run: Run) -> None:
@@ -622,7 +622,7 @@ def test_drain_and_flights(run: Run) -> None:
     assert drained == ["", "", 0]
 
 
-def test_a_drain_reports_what_failed_up_to_its_flush(run: Run) -> None:
+def test_a_drain_reports_failures_up_to_its_flush(run: Run) -> None:
     failures, left = run("""
         const gpu = faultyGpu(navigator.gpu);
         const host = await Host.open({gpu});
@@ -652,7 +652,7 @@ def test_failures_are_reported_until_they_are_forgotten(run: Run) -> None:
     assert third == ""
 
 
-def test_a_copy_ahead_serves_the_read_that_comes_next(run: Run) -> None:
+def test_a_copy_ahead_serves_the_next_read(run: Run) -> None:
     reads, submits, staging = run("""
         const FETCH = 8;
         const host = await Host.open();
@@ -734,7 +734,7 @@ def test_uncaptured_errors_are_kept(run: Run) -> None:
     ]
 
 
-def test_pack_refuses_what_it_does_not_understand(tmp_path: Path) -> None:
+def test_pack_rejects_unsupported_syntax(tmp_path: Path) -> None:
     pack = runpy.run_path(str(ROOT / "web/bridge/pack.py"))["pack"]
     (tmp_path / "other.js").write_text("export const shared = 1;\n")
     cases = {
@@ -773,7 +773,7 @@ def test_packed_script_is_the_same_bridge(run: Run) -> None:
 
 
 def test_words_that_are_not_zero_are_reported_once_noted(run: Run) -> None:
-    """CHECK looks at a buffer as the flush leaves it; CLEAR makes zeros of what lay there."""
+    """CHECK reads a buffer as left by the flush; CLEAR sets its old contents to zero."""
     first, again, values, later = run("""
         const CLEAR = 9;
         const CHECK = 10;

@@ -113,5 +113,5 @@ class TestCompleteness:
 
 
 def _unescaped(text: str) -> str:
-    """Of one line of a list here, in which backslashes stand for what they do in a string."""
+    """Unescape one line of a list here; backslashes have the same meaning as in a string."""
     return text.replace("\\\\", "\0").replace("\\n", "\n").replace("\\t", "\t").replace("\0", "\\")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.app import AppPage
@@ -13,8 +15,10 @@ OpenPage = Callable[..., AppPage]
 
 
 class TestPageOfItsOwn:
-    def test_a_reload_a_crash_and_what_cannot_be_interrupted(self, fresh_page: OpenPage) -> None:
-        """One page for three things that end its Python: each boot takes seconds."""
+    def test_a_reload_a_crash_and_code_that_cannot_be_interrupted(
+        self, fresh_page: OpenPage
+    ) -> None:
+        """One page for three events that end its Python, because each boot takes seconds."""
         app = fresh_page()
         repl = Repl(app.page)
         repl.type("'typed before'")
@@ -36,12 +40,15 @@ class TestPageOfItsOwn:
         repl.page.locator("#restart").click()
         expect(repl.last(".error")).to_have_text("Python was restarted.")
         assert app.run("1 + 1")["result"] == "2"  # waits for the new Python
-        expect(repl.page.locator("#transcript .note").last).to_have_text(
-            "Python was restarted. All variables are lost."
-        )
+        notes = repl.page.locator("#transcript .note")
+        expect(notes.last).to_have_text(
+            "All variables are lost."
+        )  # the reason is in the entry above
+        repl.page.evaluate("document.querySelector('#restart').click()")
+        expect(notes.last).to_have_text("Python was restarted. All variables are lost.")
 
     def test_packages_are_unpacked_and_imported_whole(self, fresh_page: OpenPage) -> None:
-        """An interrupt waits for it: a NumPy imported by half could not be imported again."""
+        """An interrupt waits for the import: a half-imported NumPy could not be imported again."""
         app = fresh_page()
 
         def fetched(route: Route) -> None:
@@ -74,6 +81,33 @@ class TestPageOfItsOwn:
         expect(repl.entries).to_have_count(0)
         assert "NameError" in app.run("ran")["error"]
 
+    def test_no_code_shows_beyond_the_note_on_a_link(self, fresh_page: OpenPage) -> None:
+        """However far the reader scrolls, the note is at the edge of the screen."""
+        lines = "%0A".join(f"print({n})" for n in range(100))
+        page = fresh_page(path=f"#code={lines}").page
+        note, screen = page.locator("#offered"), page.locator("#screen")
+        expect(note).to_contain_text("came with the link")
+        above = """(note) =>
+            note.getBoundingClientRect().top - note.closest(".screen").getBoundingClientRect().top
+        """
+        for place in (400, 10_000):
+            screen.evaluate("(screen, place) => { screen.scrollTop = place; }", place)
+            assert note.evaluate(above) == pytest.approx(0, abs=1)
+
+    def test_an_explanation_has_no_scroll_bars_of_its_own(self, fresh_page: OpenPage) -> None:
+        app = fresh_page(viewport={"width": 1280, "height": 800})
+        app.page.get_by_role("button", name="Editor", exact=True).click()
+        expect(app.page.locator("#editor")).to_be_visible()
+        repl = Repl(app.page)
+        repl.type("pt.explain(pt.softmax(pt.rand(100, 100) @ pt.rand(100, 100)).sum(0))")
+        result = repl.last(".result")
+        expect(result).to_contain_text("matmul")
+        hidden = "e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight]"
+        assert result.evaluate(hidden) == [0, 0]
+        repl.type("list(range(9000))")
+        expect(repl.last(".result")).to_contain_text("8999")
+        assert repl.last(".result").evaluate(hidden)[1] > 0
+
     def test_a_narrow_screen_has_no_sideways_scrolling(self, fresh_page: OpenPage) -> None:
         app = fresh_page(viewport={"width": 360, "height": 700})
         repl = Repl(app.page)
@@ -83,6 +117,19 @@ class TestPageOfItsOwn:
             app.page.locator(f"#tab-{view}").click()
             width = app.page.evaluate("document.documentElement.scrollWidth")
             assert width <= 360, view
+
+    def test_the_actions_of_a_file_are_large_enough_to_touch(self, fresh_page: OpenPage) -> None:
+        touched = {"has_touch": True, "is_mobile": True, "viewport": {"width": 390, "height": 844}}
+        page = fresh_page(first_visit=True, **touched).page
+        page.get_by_role("button", name="Editor", exact=True).tap()
+        acts = page.locator(".file-act")
+        expect(acts).to_have_count(3)
+        boxes = [act.bounding_box() for act in acts.all()]
+        for box in boxes:
+            assert box is not None
+            assert min(box["width"], box["height"]) >= 32
+        rooms = [b["x"] - a["x"] - a["width"] for a, b in pairwise(filter(None, boxes))]
+        assert min(rooms) >= 4
 
     def test_errors_wrap_and_rows_scroll(self, fresh_page: OpenPage) -> None:
         app = fresh_page(viewport={"width": 400, "height": 700})

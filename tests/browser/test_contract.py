@@ -33,7 +33,7 @@ READ = """async ([number, offset, bytes]) => {
 
 
 class PageDriver(Driver):
-    """Of the bridge in a page, and its heap there."""
+    """Drives the bridge in a page, with its heap there."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

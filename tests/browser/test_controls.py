@@ -10,13 +10,12 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.app import AppPage
+from tests.browser.editor import Editor
 from tests.browser.repl import Repl
 from tests.browser.test_accessibility import AUDIT, AXE, SIZES
 from tests.browser.test_boot import serve_without_jspi
 from tests.browser.test_display import Shown, pixels
-from tests.browser.test_editor import Editor
 from tests.browser.test_sessions import Visits
-from tests.browser.visitor import Regular
 
 OpenPage = Callable[..., AppPage]
 
@@ -25,25 +24,21 @@ def grey(level):
     return pt.imshow(pt.full((2, 2), level), vmin=0, vmax=100, cmap="gray")
 """
 
-FRAMES = """async ([slider, frames]) => {
-  let left = frames;
-  const since = performance.now();
-  await new Promise((resolve) => {
-    const step = () => {
-      slider.value = String(left % 100);
+FRAMES = 120
+MOVES = """async ([slider, frames, last]) => {
+  for (let left = frames - 1; left >= 0; left--) {
+    await new Promise(requestAnimationFrame);
+    for (const more of [2, 1, 0]) {
+      slider.value = String((3 * left + more + last) % 101);
       slider.dispatchEvent(new Event("input", { bubbles: true }));
-      if (left-- > 0) requestAnimationFrame(step);
-      else resolve();
-    };
-    step();
-  });
-  return performance.now() - since;
+    }
+  }
 }"""
-"""A hand that moves a slider in each frame."""
+"""Moves a slider three times in each frame, to `last` in the end."""
 
 
 class Panel:
-    """Controls that an input has shown."""
+    """Controls shown by an input."""
 
     def __init__(self, entry: Locator) -> None:
         self.entry = entry
@@ -72,7 +67,7 @@ def shown(app: AppPage) -> Iterator[Shown]:
 
 
 def grey(shown: Shown, value: int = 10) -> Panel:
-    """A picture whose level a slider sets."""
+    """Return a picture whose level is set by a slider."""
     code = f"{GREY}\npt.ui.interact(grey, level=pt.ui.slider(0, 100, value={value}, label='Level'))"
     panel = Panel(shown.run(code))
     panel.expect_level(value)
@@ -149,7 +144,7 @@ class TestValues:
         expect(entry.locator(".printed")).to_have_text("stopped", timeout=20_000)
 
     def test_inputs_come_first(self, shown: Shown) -> None:
-        """What is called waits while an input runs, and the last value counts."""
+        """The call waits while an input runs, and uses the last value."""
         panel = Panel(shown.run("calls = []\npt.ui.interact(lambda n: calls.append(n), n=(0, 50))"))
         shown.begin("import asyncio\nawait asyncio.sleep(1)\nprint(calls)")
         for _ in range(5):
@@ -165,13 +160,35 @@ class TestOutput:
                       "    calls.append(level)\n    return grey(level)")
         )  # fmt: skip
         panel.expect_level(0)
-        took = shown.page.evaluate(FRAMES, [panel.slider().element_handle(), 120])
-        panel.expect_level(0)
+        canvas = panel.canvas.element_handle()
+        shown.page.evaluate(MOVES, [panel.slider().element_handle(), FRAMES, 37])
+        panel.expect_level(37)
         calls = json.loads(shown.value("calls"))
-        assert len(calls) <= 123  # no more than one for each frame
-        assert len(calls) >= 20, f"{len(calls)} pictures in {took:.0f} ms"
-        assert calls[-1] == 0
+        assert (
+            len(calls) <= 1 + FRAMES + 1
+        )  # one for each frame, and the first; a frame may end late
+        assert calls[-1] == 37
         expect(panel.output.locator(".display")).to_have_count(1)
+        assert panel.canvas.evaluate("(now, before) => now === before", canvas)
+
+    @pytest.mark.alone
+    def test_a_fast_function_is_called_in_most_frames(self, shown: Shown) -> None:
+        """In the best of some tries, because other work of the machine takes frames."""
+        shown.run("calls = []\ndef told(n):\n    calls.append(n)\n    print(n)\n\n0")
+        panel = Panel(shown.run("pt.ui.interact(told, n=(0, 100))"))
+        expect(panel.output.locator(".printed")).to_have_text("0")
+        counts: list[int] = []
+        for last in (37, 59, 83, 11, 97):
+            shown.value("calls.clear()")
+            shown.page.evaluate(MOVES, [panel.slider().element_handle(), FRAMES, last])
+            expect(panel.output.locator(".printed")).to_have_text(str(last))
+            calls = json.loads(shown.value("calls"))
+            assert calls[-1] == last
+            assert len(calls) <= FRAMES + 1
+            counts.append(len(calls))
+            if len(calls) >= FRAMES / 2:
+                return
+        pytest.fail(f"in {FRAMES} frames it was called {counts} times")
 
     def test_printed_text_is_replaced(self, shown: Shown) -> None:
         panel = Panel(
@@ -187,7 +204,7 @@ class TestOutput:
         expect(panel.output.locator(".printed")).to_have_count(0)
         expect(panel.output.locator(".display")).to_have_count(1)
 
-    def test_an_error_is_shown_and_goes(self, shown: Shown) -> None:
+    def test_an_error_is_shown_until_the_next_call(self, shown: Shown) -> None:
         panel = Panel(
             shown.run("def inverse(n):\n    return 6 // n\npt.ui.interact(inverse, n=(0, 5))")
         )
@@ -199,7 +216,7 @@ class TestOutput:
         expect(panel.output).to_have_text("6")
         panel.slider().press("Home")
         expect(error).to_contain_text("ZeroDivisionError")
-        expect(panel.output).to_have_text("6")  # what was shown last stays
+        expect(panel.output).to_have_text("6")  # the last output stays
         expect(panel.entry).to_have_class("entry done")
 
     def test_an_interrupt_ends_the_call_alone(self, shown: Shown) -> None:
@@ -226,7 +243,7 @@ class TestOutput:
         panel.slider().press("ArrowRight")
         expect(panel.output).to_have_text("1")
 
-    def test_a_cell_that_runs_again_registers_anew(self, fresh_page: OpenPage) -> None:
+    def test_a_cell_that_runs_again_registers_again(self, fresh_page: OpenPage) -> None:
         shown = Shown(fresh_page())
         panel = Panel(shown.run("seen = []; kept = pt.ui.slider(0, 9); pt.display(kept)"))
         editor = Editor(shown.page).open()
@@ -276,12 +293,6 @@ class TestOutput:
 
 
 class TestAfterAReload:
-    @pytest.fixture
-    def visits(self, regular: Callable[[bool], Regular]) -> Iterator[Visits]:
-        visitor = regular(False)
-        yield Visits(visitor)
-        visitor.leave()
-
     def test_they_are_shown_as_they_were(self, visits: Visits) -> None:
         app = visits.open()
         code = (
@@ -293,7 +304,7 @@ class TestAfterAReload:
         panel.slider().press("End")
         expect(panel.root.locator(".error")).to_contain_text("ZeroDivisionError")
         panel.expect_level(30)
-        app.page.wait_for_timeout(3000)  # it is written by then
+        app.page.wait_for_timeout(3000)  # stored by then
         repl: Repl = visits.reload(app)
         panel = Panel(repl.entries.first)
         expect(panel.slider()).to_be_disabled()
@@ -302,6 +313,20 @@ class TestAfterAReload:
         expect(panel.output.locator(".printed")).to_have_text("level 30")
         expect(panel.root.locator(".error")).to_contain_text("ZeroDivisionError")
         panel.expect_level(30)
+
+    def test_a_rejected_number_is_not_shown_again(self, visits: Visits) -> None:
+        app = visits.open()
+        panel = Panel(Shown(app).run("pt.ui.interact(lambda n: print(n), n=pt.ui.number(1, 9))"))
+        field = panel.root.get_by_role("spinbutton")
+        field.fill("7")
+        expect(panel.output).to_have_text("7")
+        field.fill("99")
+        expect(panel.root).to_contain_text("Enter a whole number from 1 to 9.")
+        app.page.wait_for_timeout(3000)  # stored by then
+        repl = visits.reload(app)
+        panel = Panel(repl.entries.first)
+        expect(panel.root.get_by_role("spinbutton")).to_have_value("7")
+        expect(panel.root).not_to_contain_text("Enter a")
 
     def test_below_a_cell(self, visits: Visits) -> None:
         app = visits.open()
@@ -315,7 +340,15 @@ class TestAfterAReload:
             app.page.keyboard.press("ArrowRight")
         expect(panel.output).to_have_text("9")
         assert "n * n" in editor.text.inner_text()
-        app.page.wait_for_timeout(3000)  # it is written by then
+        panel.entry.hover()
+        copy = panel.entry.get_by_role("button", name="Copy")
+        expect(copy).to_be_visible()
+        last = panel.output.bounding_box()
+        below = copy.bounding_box()
+        assert last
+        assert below
+        assert last["y"] + last["height"] <= below["y"]
+        app.page.wait_for_timeout(3000)  # stored by then
         visits.reload(app)
         panel = Panel(editor.outputs.locator(".entry"))
         expect(panel.output).to_have_text("9")

@@ -1,4 +1,4 @@
-"""The browser's storage is damaged at random: the page still works, and reports what is lost."""
+"""The browser's storage is damaged at random: the page still works, and reports losses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OpenPage = Callable[..., AppPage]
 COMPUTE = "(pt.arange(16) * 2).sum().item()"
 ROUNDS = 2
 
-# draw() is Park's and Miller's generator: what it damages is known by its seed.
+# draw() is the Park-Miller generator: the damage is determined by its seed.
 DAMAGE = """async (seed) => {
   let state = seed;
   const draw = (n) => { state = (state * 48271) % 2147483647; return state % n; };
@@ -112,7 +112,7 @@ def test_damage_to_every_store(visitor: AppPage) -> None:
         type_in(app, f"{round_} + 40")
         expect(app.page.locator("#transcript .entry").last).to_contain_text(f"{round_ + 40}")
         app.page.evaluate(KEEP_MORE)
-        app.page.wait_for_timeout(500)  # for the session to be written
+        app.page.wait_for_timeout(500)  # until the session is written
         touched = app.page.evaluate(DAMAGE, seed + round_)
         said = f"seed {seed + round_}: {touched}"
         assert len(touched) >= 5, said
@@ -125,7 +125,7 @@ def test_damage_to_every_store(visitor: AppPage) -> None:
         app.page.locator("#tab-console").click()
 
 
-def test_a_damaged_history_is_told_of(visitor: AppPage) -> None:
+def test_a_damaged_history_is_reported(visitor: AppPage) -> None:
     app, url = visitor, visitor.page.url
     for text in ('["1 + 1", 3]', '["1 + 1"', "null", "42"):
         app.page.evaluate("text => localStorage.setItem('py_tensor.history', text)", text)
@@ -135,7 +135,7 @@ def test_a_damaged_history_is_told_of(visitor: AppPage) -> None:
         app.page.evaluate("localStorage.setItem('py_tensor.history', '[]')")
 
 
-def test_damaged_runs_are_told_of_and_removed(visitor: AppPage) -> None:
+def test_damaged_runs_are_reported_and_removed(visitor: AppPage) -> None:
     app, url = visitor, visitor.page.url
     app.page.evaluate(KEEP_MORE.replace('"run":', '"no run":'))
     for said in (True, False):

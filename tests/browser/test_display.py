@@ -50,7 +50,7 @@ INTERRUPTED_AFTER = """async () => {
 
 
 class Shown:
-    """A page's transcript under a person's hands."""
+    """A page's transcript, operated like a user."""
 
     def __init__(self, app: AppPage) -> None:
         self.app = app
@@ -58,7 +58,7 @@ class Shown:
         self.entries = self.page.locator("#transcript .entry")
 
     def run(self, code: str, state: str = "done") -> Locator:
-        """Types code, and gives its entry once it has ended so."""
+        """Type code, and return its entry once it has ended like this."""
         before = self.entries.count()
         self.begin(code)
         entry = self.entries.nth(before)
@@ -66,28 +66,28 @@ class Shown:
         return entry
 
     def begin(self, code: str) -> None:
-        """Pastes code and presses Enter."""
+        """Paste code and press Enter."""
         prompt = self.page.locator("#input .cm-content")
         prompt.fill("")
         prompt.evaluate(PASTE, code)
         prompt.press("Enter")
 
     def value(self, code: str) -> Any:
-        """The result of an expression, out of the way of the transcript."""
+        """Return the result of an expression, without the transcript."""
         done = self.app.run(code)
         assert done["ok"], done["error"]
         return done["result"]
 
 
 def pixels(canvas: Locator) -> Array:
-    """R, G, B, A of what a canvas shows."""
+    """R, G, B, A of a canvas's pixels."""
     data = base64.b64decode(canvas.evaluate(PIXELS))
     size = canvas.evaluate("canvas => [canvas.height, canvas.width]")
     return np.frombuffer(data, dtype=np.uint8).reshape(*size, 4)
 
 
 def pointed(shown: Shown, element: Locator) -> list[str]:
-    """The lines of what a chart says while the pointer is on one of its elements."""
+    """Return the lines of a chart's value box while the pointer is on one of its elements."""
     box = element.bounding_box()
     assert box is not None
     shown.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -100,7 +100,7 @@ def literal(a: Array) -> str:
 
 
 def painting_in_software(route: Route) -> None:
-    """The bridge as it is with a GPU: with a software adapter it would read pixels."""
+    """The bridge as with a GPU: with a software adapter it would read pixels."""
     response = route.fetch()
     option = "{paintInSoftware:true,choiceStore:"
     body, found = re.subn(r"\{choiceStore:", option, response.text())
@@ -117,7 +117,7 @@ def _painting(session: AppSession) -> Iterator[AppPage]:
 
 @pytest.fixture(params=["painted", "read"])
 def shown(request: pytest.FixtureRequest) -> Shown:
-    """A page in which WebGPU draws on canvases, and one in which pixels are read back for them."""
+    """Pages in which WebGPU draws on canvases, and in which pixels are read back for them."""
     name = "_painting" if request.param == "painted" else "app"
     found = Shown(request.getfixturevalue(name))
     found.page.locator("#tab-console").click()
@@ -145,7 +145,7 @@ def rng() -> np.random.Generator:
 
 class TestImages:
     def test_values_through_a_colour_map(self, shown: Shown, rng: np.random.Generator) -> None:
-        # 256 levels, each clear of the boundaries between two colours.
+        # 256 levels, none near a boundary between two colours.
         levels = rng.integers(0, 256, (23, 70))
         levels[0, 0], levels[-1, -1] = 0, 255
         values = (levels + rng.uniform(-0.3, 0.3, levels.shape)).clip(0, 255).astype(np.float32)
@@ -171,7 +171,7 @@ class TestImages:
         found = pixels(entry.locator("canvas")).astype(int)
         alpha = levels[..., 3:]
         np.testing.assert_array_equal(found[..., 3:], alpha)
-        # A canvas holds colours multiplied by alpha: those are what can be compared.
+        # A canvas stores colours multiplied by alpha, so those are compared.
         held = np.round(found[..., :3] * found[..., 3:] / 255)
         np.testing.assert_array_equal(held, np.round(levels[..., :3] * alpha / 255))
 
@@ -199,6 +199,29 @@ class TestImages:
         assert 12 <= box["width"] <= view["width"]
         assert 12 <= box["height"] <= 0.9 * view["height"] + 1
 
+    def test_a_picture_and_the_prompt_fit_into_the_console(self, transcript: Shown) -> None:
+        page = transcript.page
+        before = page.viewport_size
+        assert before is not None
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.get_by_role("button", name="A picture").click()
+        entry = page.locator("#transcript .entry.done")
+        labels = entry.locator("text.tick[text-anchor=middle]")
+        for part in (entry.locator("canvas"), labels.first, page.locator("#prompt")):
+            expect(part).to_be_in_viewport(ratio=1, timeout=60_000)
+        page.set_viewport_size(before)
+
+    @pytest.mark.parametrize(("shape", "side"), [((8, 8), 240), ((8, 8, 3), 240), ((2, 3), 144)])
+    def test_small_pictures_are_enlarged_and_have_axes(
+        self, transcript: Shown, shape: tuple[int, ...], side: int
+    ) -> None:
+        entry = transcript.run(f"pt.imshow(pt.rand{shape})")
+        box = entry.locator("canvas").bounding_box()
+        assert box is not None
+        assert box["width"] >= side
+        ticks = entry.locator("text.tick[text-anchor=middle]").all_text_contents()
+        assert ticks == [str(n) for n in range(0, shape[1], 2)]
+
     def test_nothing_is_read_for_an_image_on_the_gpu(self, painting: Shown) -> None:
         assert painting.value("pt.default_device().backend.can_paint()") == "True"
         before = painting.value(READS)
@@ -214,7 +237,7 @@ class TestImages:
 
     def test_errors_are_errors(self, transcript: Shown) -> None:
         entry = transcript.run("pt.imshow(pt.zeros(3))", "failed")
-        expect(entry.locator(".error")).to_contain_text("ShapeError: imshow: takes the shapes")
+        expect(entry.locator(".error")).to_contain_text("ShapeError: imshow: x must have shape")
         assert entry.locator("canvas").count() == 0
 
     def test_an_error_of_the_gpu_is_raised(self, painting: Shown) -> None:
@@ -228,7 +251,7 @@ class TestImages:
 
 
 class TestOrder:
-    def test_displays_stand_among_what_is_printed(self, transcript: Shown) -> None:
+    def test_displays_are_in_order_with_printed_text(self, transcript: Shown) -> None:
         code = "for i in range(2):\n    print('before', i, end='')\n    pt.imshow(pt.zeros((2, 2)))"
         entry = transcript.run(code + "\nprint('after')\n")
         blocks = entry.locator(":scope > :is(pre, .display)")
@@ -237,7 +260,7 @@ class TestOrder:
         assert blocks.nth(2).inner_text() == "before 1"
         assert blocks.nth(4).inner_text() == "after\n"
 
-    def test_what_is_shown_is_not_printed_as_well(self, transcript: Shown) -> None:
+    def test_displayed_results_are_not_printed_too(self, transcript: Shown) -> None:
         entry = transcript.run("pt.imshow(pt.zeros((2, 2)))")
         assert entry.locator("pre").count() == 0
         assert transcript.run("_").locator(".result").inner_text().startswith("<Display ")
@@ -262,7 +285,7 @@ class TestLive:
         start = shown.page.evaluate("window.frames_")
         entry = shown.run("for i in range(40):\n    d.update(pt.full((4, 4), i / 39))\n")
         frames = shown.page.evaluate("window.frames_") - start
-        assert frames >= 38  # an update returns when the one before it was drawn
+        assert frames >= 38  # an update returns when the previous one was drawn
         assert entry.locator("canvas").count() == 0
         assert shown.page.locator("#transcript canvas").count() == 1
         canvas = shown.page.locator("#transcript canvas")
@@ -300,7 +323,7 @@ class TestLive:
         transcript.run("await d.update_async(pt.ones((2, 2)))")
         assert (pixels(entry.locator("canvas")) == 255).all()
 
-    def test_updates_of_what_was_cleared_go_on(self, transcript: Shown) -> None:
+    def test_updates_of_cleared_displays_continue(self, transcript: Shown) -> None:
         transcript.run("d = pt.display(pt.zeros((2, 2)))")
         transcript.page.locator("#clear").click()
         since = time.monotonic()
@@ -309,7 +332,7 @@ class TestLive:
 
 
 class TestWithoutJSPI:
-    """Nothing can block then."""
+    """Then nothing can block."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -348,10 +371,10 @@ class TestWithoutJSPI:
         expect(canvas).to_be_visible()
         without.run("await d.update_async(pt.full((1, 1), 10))")
         without.run("await d.update_async(pt.full((1, 1), 11))")
-        without.page.wait_for_timeout(200)  # for its frame, and for what should not come
+        without.page.wait_for_timeout(200)  # for its frame, and for output that must not come
         assert pixels(canvas).tolist() == [[[11] * 3 + [255]]]
 
-    def test_what_fails_shows_its_error_in_place(self, without: Shown) -> None:
+    def test_a_failing_display_shows_its_error_in_place(self, without: Shown) -> None:
         without.run("old = pt.tensor([0, 255]).realize(); await pt.synchronize_async()")
         without.run("_ = pt.default_device().backend.bridge.loseDevice()")
         entry = without.run("d = pt.display(old)")
@@ -437,6 +460,27 @@ class TestCharts:
         if len(texts) > 2:
             assert found == texts
 
+    @pytest.mark.parametrize(
+        ("code", "texts"),
+        [
+            ("pt.bar([1, 2, 3], [3, 1, 2])", ["1", "2", "3"]),
+            ("pt.bar([0.5, 1.5], [[3, 1], [2, 2]])", ["0.5", "1.5"]),
+            ("pt.bar([1, 2, 4], [3, 1, 2])", ["1", "2", "3", "4"]),
+            ("pt.hist([1, 2, 3])", ["1", "2", "3"]),
+            ("pt.bar(range(100))", [str(n) for n in range(0, 101, 10)]),
+        ],
+    )
+    def test_ticks_of_bars_are_at_their_values(
+        self, transcript: Shown, code: str, texts: list[str]
+    ) -> None:
+        entry = transcript.run(code)
+        assert entry.locator(".tick[text-anchor=middle]").all_text_contents() == texts
+
+    def test_ticks_of_bars_differ(self, transcript: Shown) -> None:
+        entry = transcript.run("pt.bar([1600000000, 1600000128, 1600000256], [1, 2, 3])")
+        texts = entry.locator(".tick[text-anchor=middle]").all_text_contents()
+        assert len(texts) == len(set(texts)) > 1
+
     def test_more_series_than_colours(self, transcript: Shown) -> None:
         entry = transcript.run("pt.plot(pt.rand(5, 20))")
         looks = entry.locator(".marks path.curve").evaluate_all(
@@ -480,7 +524,35 @@ class TestCharts:
         assert {"0.0", "1.0"} <= set(entry.locator(".colour-bar .tick").all_text_contents())
         assert pointed(transcript, spots.nth(1)) == ["1", "6, c 0.5"]
 
-    def test_bars_of_series_stand_side_by_side(self, transcript: Shown) -> None:
+    @pytest.mark.parametrize(("count", "dashes"), [(20, "5px, 4px"), (100, "none")])
+    def test_dashes_are_solid_between_dense_markers(
+        self, transcript: Shown, count: int, dashes: str
+    ) -> None:
+        entry = transcript.run(f"x = pt.linspace(0, 6, {count})\npt.plot(x, pt.sin(x), 'r--o')")
+        expect(entry.locator(".marks path.curve")).to_have_css("stroke-dasharray", dashes)
+
+    def test_lines_have_the_style_of_their_format_string(self, transcript: Shown) -> None:
+        entry = transcript.run("pt.plot([0, 1, 2], [5, 6, 7], 'r--s', lw=3, label='a')")
+        for curve in entry.locator("path.curve").all():  # also the legend's
+            expect(curve).to_have_css("stroke", "rgb(255, 0, 0)")
+            expect(curve).to_have_css("stroke-dasharray", "5px, 4px")
+            expect(curve).to_have_css("stroke-width", "3px")
+        markers = entry.locator(".marks path.spot")
+        expect(markers).to_have_count(3)
+        expect(markers.first).to_have_css("fill", "rgb(255, 0, 0)")
+        expect(entry.locator("circle.spot")).to_have_count(0)
+        points = transcript.run("pt.plot([0, 1, 2], [5, 6, 7], 'bx', label='b')")
+        expect(points.locator(".marks path.spot")).to_have_count(3)
+        expect(points.locator("path.curve")).to_have_count(0)
+        line = transcript.run("pt.plot([0, 1, 2], [5, 6, 7], '-')")
+        expect(line.locator(".marks path.curve")).to_have_css("stroke-dasharray", "none")
+        expect(line.locator(".marks .spot")).to_have_count(0)
+        cloud = transcript.run("pt.scatter([0, 1], [5, 6], 100, marker='D')")
+        box = cloud.locator(".marks path.spot").first.bounding_box()
+        assert box is not None
+        assert box["width"] == pytest.approx(2 * (100 / 3.14159) ** 0.5, abs=0.5)
+
+    def test_bars_of_series_are_side_by_side(self, transcript: Shown) -> None:
         code = "pt.bar(['a', 'b'], {'one': [1, 2], 'two': [3, -1]}, color=['red', 'C2'])"
         entry = transcript.run(code)
         bars = entry.locator(".marks rect.column")
@@ -501,7 +573,7 @@ class TestCharts:
     def test_a_histogram_on_a_log_axis(self, transcript: Shown) -> None:
         entry = transcript.run("pt.hist([1, 1, 1, 1, 3], bins=[1, 2, 3, 4], yscale='log')")
         bars = entry.locator(".marks rect.column")
-        expect(bars).to_have_count(2)  # the empty bin has no place
+        expect(bars).to_have_count(2)  # the empty bin has no bar
         assert pointed(transcript, bars.last) == ["3 to 4", "1"]
 
     def test_contours_lie_where_the_values_are(self, transcript: Shown) -> None:
@@ -562,11 +634,15 @@ class TestCharts:
 
 
 class TestViews:
-    def test_what_is_known_of_a_tensor(self, transcript: Shown) -> None:
+    def test_facts_about_a_tensor(self, transcript: Shown) -> None:
         entry = transcript.run("pt.zeros((3, 4))")
-        expect(entry.locator(".tensor-facts")).to_have_text("3 × 4 · float32 · webgpu · 48 bytes")
+        expect(entry.locator(".tensor-facts")).to_have_text("(3, 4) · float32 · webgpu · 48 bytes")
         expect(entry.locator(".view-button")).to_have_text(["Table", "Heat map", "Histogram"])
         assert entry.locator(".result").inner_text().startswith("tensor([[0., 0., 0., 0.],")
+        vector = transcript.run("pt.zeros(100)")
+        expect(vector.locator(".tensor-facts")).to_have_text(
+            "(100,) · float32 · webgpu · 400 bytes"
+        )
         scalar = transcript.run("pt.tensor(2.5)")
         expect(scalar.locator(".tensor-facts")).to_have_text("scalar · float32 · webgpu · 4 bytes")
         assert scalar.locator(".view-button").count() == 0
@@ -602,6 +678,13 @@ class TestViews:
         expect(entry.locator(".colour-bar .tick").first).to_have_text("4")
         expect(entry.get_by_role("button", name="Next plane")).to_be_focused()
 
+    def test_a_heat_map_says_what_a_pixel_is(self, transcript: Shown) -> None:
+        entry = transcript.run("pt.zeros((1200, 20))")
+        entry.get_by_role("button", name="Heat map").click()
+        expect(entry.locator(".plotted-note")).to_have_text(
+            "1,200 × 20. Each pixel is the mean of 3 × 1 elements."
+        )
+
     def test_a_histogram(self, transcript: Shown) -> None:
         entry = transcript.run("pt.tensor([1, 1, 2, 2, 2, 4, 4])")
         entry.get_by_role("button", name="Histogram").click()
@@ -612,17 +695,17 @@ class TestViews:
         name = "Histogram of 7 elements, from 1 to 4. Most, 3, are in 2."
         expect(entry.locator(".view").get_by_role("img")).to_have_attribute("aria-label", name)
 
-    def test_what_is_not_finite_is_said(self, transcript: Shown) -> None:
+    def test_non_finite_elements_are_reported(self, transcript: Shown) -> None:
         entry = transcript.run("pt.tensor([float('nan'), 1.0, float('inf'), 2.0])")
         entry.get_by_role("button", name="Histogram").click()
         expect(entry.locator(".view")).to_contain_text("Not in the bars: nan 1 · inf 1")
 
-    def test_views_of_what_no_memory_holds(self, transcript: Shown) -> None:
+    def test_views_of_tensors_larger_than_memory(self, transcript: Shown) -> None:
         entry = transcript.run("pt.zeros((1_000_000, 1_000_000)) + 1")
         entry.get_by_role("button", name="Table").click()
         expect(entry.locator(".elements td").last).to_have_text("1.0")
         told = {
-            "Heat map": "of 1 in 255 rows and 1 in 255 columns",
+            "Heat map": "mean of 8 × 8 elements, taken from 1 in 255 rows and 1 in 255 columns.",
             "Histogram": "Drawn from 1 in 65,025 elements.",
         }
         for name, text in told.items():
@@ -646,13 +729,13 @@ class TestViews:
             assert transcript.value("6 * 7") == "42"
         assert median(times) < INTERRUPT_MS
 
-    def test_a_tensor_that_is_gone(self, transcript: Shown) -> None:
+    def test_a_tensor_that_no_longer_exists(self, transcript: Shown) -> None:
         entry = transcript.run("pt.arange(3)")
         transcript.app.run("for i in range(60): pt.display(pt.arange(2))\n1")
         entry.get_by_role("button", name="Table").click()
-        expect(entry.locator(".view")).to_contain_text("is not kept any more")
+        expect(entry.locator(".view")).to_contain_text("is no longer kept")
 
-    def test_a_view_waits_for_what_runs(self, transcript: Shown) -> None:
+    def test_a_view_waits_for_running_code(self, transcript: Shown) -> None:
         entry = transcript.run("pt.arange(3)")
         transcript.begin("import time; time.sleep(0.5); print('done')")
         entry.get_by_role("button", name="Table").click()
@@ -695,7 +778,7 @@ class TestForeignObjects:
         transcript.page.wait_for_timeout(200)
         assert transcript.page.evaluate("window.hit") is None
         assert [url for url in asked if not url.startswith("data:")] == []
-        # While it parses, the browser tells what its own policy refuses; nothing else happens.
+        # During parsing, the browser logs what its policy blocks; nothing else happens.
         refused = "violates the following Content Security Policy directive"
         assert all(refused in line.text for line in transcript.app.logged[logged:])
         assert entry.locator("pre").count() == 0
@@ -724,7 +807,7 @@ class TestForeignObjects:
         expect(image).to_have_js_property("naturalWidth", 1)
         assert transcript.page.evaluate("window.hit") is None
 
-    def test_a_picture_may_hold_lone_surrogates(self, transcript: Shown) -> None:
+    def test_a_picture_may_contain_lone_surrogates(self, transcript: Shown) -> None:
         transcript.app.run(FOREIGN)
         logged = len(transcript.app.logged)
         svg = (
@@ -778,7 +861,7 @@ BITMAP_DROPPED = """async (by) => {
 
 
 @pytest.mark.parametrize("by", ["display", "engine", "panel"])
-def test_a_bitmap_that_nobody_sees_is_closed(app: AppPage, by: str) -> None:
+def test_a_bitmap_that_is_not_shown_is_closed(app: AppPage, by: str) -> None:
     assert app.page.evaluate(BITMAP_DROPPED, by) == 0
 
 
@@ -797,6 +880,6 @@ ONE_CANNOT_BE_SENT = """async () => {
 }"""
 
 
-def test_what_cannot_be_sent_fails_and_the_next_runs(app: AppPage) -> None:
+def test_data_that_cannot_be_sent_fails_and_the_next_input_runs(app: AppPage) -> None:
     told = "This could not be sent to Python: Error: it is gone"
     assert app.page.evaluate(ONE_CANNOT_BE_SENT) == [False, told, True]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +16,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app import AppPage
+from tests.browser.editor import Editor, drop, wait_for
 from tests.browser.repl import Repl
 from tests.browser.test_accessibility import AUDIT, AXE, SIZES
-from tests.browser.test_sessions import WRITE_MS, Visits, enter
-from tests.browser.visitor import Regular
-
-DROP = """async (files) => {
-  const dataTransfer = new DataTransfer();
-  for (const [name, base64] of files) {
-    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-    dataTransfer.items.add(new File([bytes], name));
-  }
-  const options = { dataTransfer, bubbles: true, cancelable: true };
-  const target = document.querySelector("#screen");
-  for (const type of ["dragover", "drop"]) target.dispatchEvent(new DragEvent(type, options));
-}"""
-
+from tests.browser.test_sessions import Visits, enter
 
 CLICK_AT_ONCE = """
   const observer = new MutationObserver(() => {
@@ -43,6 +32,10 @@ CLICK_AT_ONCE = """
 """
 
 
+IS_OPEN = """async (store, of) => {
+  const sessions = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
+  return sessions.map(({ editor }) => editor.isOpen);
+}"""
 PATHS = """async (store, of) => {
   const records = await of(store.getAll(IDBKeyRange.bound(["input"], ["input", []])));
   return records.map(({ cell }) => cell.path);
@@ -64,7 +57,7 @@ TYPE_AND_CLICK = """async ([text, name]) => {
   const buttons = [...document.querySelectorAll("button")];
   buttons.find(({ textContent }) => textContent.trim() === name).click();
 }"""
-"""In place of the text, and a button at once, before the text is saved by itself."""
+"""Replaces the text and presses a button at once, before the text is saved automatically."""
 
 TYPE_UNTIL_CLOSED = """async (name) => {
   const { EditorView } = await import("./page/vendor/codemirror.js");
@@ -87,105 +80,18 @@ DELETE_AND_LEAVE = """() => {
   rows.find(({ textContent }) => textContent.includes("Session 1")).click();
 }"""
 
-EDITORS = """async (store, of) => {
-  const abouts = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
-  return abouts.map(({ editor }) => editor?.cleared?.get("book.ipynb")?.length ?? 0);
+STORED_OUTPUTS = """async (store, of) => {
+  const keys = await of(store.getAllKeys(IDBKeyRange.bound(["file"], ["file", []])));
+  const bytes = await of(store.get(keys.find(([, , path]) => path === "book.ipynb")));
+  const { cells } = JSON.parse(new TextDecoder().decode(bytes));
+  return cells.map(({ outputs }) => outputs.length);
 }"""
+
 
 DAMAGE_TABS = """async (store, of) => {
   const [about] = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
   await of(store.put({ ...about, editor: { ...about.editor, tabs: 7 } }, ["about", about.id]));
 }"""
-
-
-class Editor:
-    """The editor under a person's hands."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.pane = page.locator("#editor")
-        self.button = page.locator("#editor-button")
-        self.text = self.pane.locator(".code-editor:not([hidden]) .cm-content")
-        self.outputs = self.pane.locator(".code-editor:not([hidden]) .cell-output")
-
-    def open(self) -> Editor:
-        self.button.click()
-        expect(self.text).to_be_visible()
-        return self
-
-    def write(self, text: str) -> None:
-        """In place of what stands there."""
-        self.text.focus()
-        self.page.keyboard.press("ControlOrMeta+a")
-        self.page.keyboard.insert_text(text)
-
-    def put(self, text: str, *, after: str) -> None:
-        """The caret behind some text, and more text there."""
-        line = self.text.locator(".cm-line", has_text=after)
-        line.click()
-        self.page.keyboard.press("End")
-        if text:
-            self.page.keyboard.insert_text(text)
-
-    def press(self, key: str) -> None:
-        self.page.keyboard.press(key)
-
-    def act(self, name: str) -> None:
-        self.pane.get_by_role("button", name=name, exact=True).click()
-
-    @property
-    def files(self) -> list[str]:
-        return self.pane.locator(".file-name").all_inner_texts()
-
-    def expect_files(self, *names: str) -> None:
-        expect(self.pane.locator(".file-name")).to_have_text([*names])
-
-    def expect_tabs(self, *names: str) -> None:
-        expect(self.pane.locator(".editor-tab")).to_have_text([*names])
-
-    def expect_done(self, count: int) -> None:
-        """So many outputs, none of which goes on."""
-        expect(self.outputs).to_have_count(count)
-        ended = self.outputs.locator("> .entry:is(.done, .failed)")
-        expect(ended).to_have_count(count, timeout=30_000)
-
-    @property
-    def lines(self) -> list[str]:
-        """The text's lines and the outputs, as they stand below each other."""
-        return self.text.evaluate(
-            """(content) => [...content.children].map((child) => {
-                const slot = child.querySelector("slot");
-                const shown = slot?.assignedElements()[0]?.querySelector(".entry");
-                if (!slot) return child.textContent;
-                const parts = [...shown.children].slice(1).map((part) => part.innerText.trim());
-                return "= " + parts.filter(Boolean);
-            })"""
-        )
-
-
-@pytest.fixture
-def editor(fresh_page: Callable[..., AppPage]) -> Editor:
-    return Editor(fresh_page().page).open()
-
-
-@pytest.fixture
-def visits(regular: Callable[[bool], Regular]) -> Iterator[Visits]:
-    visitor = regular(False)
-    yield Visits(visitor)
-    visitor.leave()
-
-
-def drop(page: Page, **files: bytes) -> None:
-    named = [(name.replace("__", "."), base64.b64encode(b).decode()) for name, b in files.items()]
-    page.evaluate(DROP, named)
-
-
-def wait_for(is_true: Callable[[], bool], page: Page) -> None:
-    for _ in range(WRITE_MS // 50):
-        if is_true():
-            return
-        page.wait_for_timeout(50)
-    pytest.fail("it never became true")
 
 
 def width_of(locator: Locator) -> float:
@@ -195,7 +101,7 @@ def width_of(locator: Locator) -> float:
 
 
 def png(rgba: Any) -> bytes:
-    """A file of 8-bit pixels, (height, width, 4)."""
+    """Return a file of 8-bit pixels, (height, width, 4)."""
     height, width, _ = rgba.shape
 
     def chunk(kind: bytes, data: bytes) -> bytes:
@@ -231,9 +137,9 @@ class TestRunning:
         editor.expect_done(1)
         assert "= 'second'" in editor.lines
         editor.put("", after="second")
-        editor.page.keyboard.type(" + '!'")  # which the prompt leaves alone
+        editor.page.keyboard.type(" + '!'")  # which the prompt does not handle
         editor.press("Control+Enter")
-        expect(editor.outputs).to_contain_text("second!")  # in the place of the one before
+        expect(editor.outputs).to_contain_text("second!")  # replaces the previous one
         editor.expect_done(1)
 
     def test_shift_enter_walks_through_the_cells(self, editor: Editor) -> None:
@@ -258,6 +164,14 @@ class TestRunning:
             "= 'c'",
         ]
 
+    def test_cells_of_text_have_no_run_button(self, editor: Editor) -> None:
+        editor.write("# %% [markdown]\n# words\n\n# %%\n'code'\n\n# %% [raw]\n# raw\n")
+        marks = editor.pane.locator(".code-editor:not([hidden]) .cm-run")
+        expect(marks).to_have_count(1)
+        marks.click()
+        editor.expect_done(1)
+        assert "= 'code'" in editor.lines
+
     def test_the_selection(self, editor: Editor) -> None:
         editor.write("y = 1\ny + 1\ny + 2\n")
         editor.put("", after="y + 1")
@@ -278,7 +192,58 @@ class TestRunning:
         failed = editor.outputs.nth(1)
         expect(failed).to_contain_text("ZeroDivisionError")
         expect(failed.locator(".error-number")).to_have_text("6")
-        expect(editor.outputs.nth(2)).to_contain_text("Not run")
+        skipped = editor.outputs.nth(2)
+        expect(skipped.locator(".note")).to_have_text("Not run: an earlier input failed.")
+        expect(skipped.locator(".error, .failed")).to_have_count(0)
+        border = "(block) => getComputedStyle(block).borderLeftColor"
+        assert failed.evaluate(border) != skipped.evaluate(border)
+
+    def test_a_failure_is_in_view_and_linked(self, editor: Editor) -> None:
+        """Cells of text are not counted, as in notebooks."""
+        lines = "# a line\n" * 60
+        editor.write(
+            f"# %% [markdown]\n# words\n\n# %%\n'a'\n\n# %%\n{lines}1 / 0\n\n# %%\n{lines}"
+        )
+        editor.press("ControlOrMeta+Home")
+        editor.act("Run all")
+        link = editor.pane.locator(".editor-said").get_by_role("button", name="Cell 2 failed.")
+        expect(link).to_be_visible(timeout=30_000)
+        failed = editor.outputs.locator("> .failed .error")
+        expect(failed).to_be_in_viewport()
+        border = failed.evaluate(
+            "(error) => getComputedStyle(error.closest('.cell-output')).borderLeftColor"
+        )
+        expect(link).to_have_css("color", border)
+        editor.text.focus()
+        editor.press("ControlOrMeta+Home")
+        expect(failed).not_to_be_in_viewport()
+        link.click()
+        expect(failed).to_be_in_viewport()
+        expect(editor.text).to_be_focused()
+
+    def test_a_message_belongs_to_its_file(self, editor: Editor) -> None:
+        said = editor.pane.locator(".editor-said")
+        tab = editor.pane.locator(".editor-tab")
+        editor.write("1 / 0")
+        editor.act("Run all")
+        expect(said).to_have_text("The program failed.")
+        drop(editor.page, book__ipynb=notebook(("1", []), ("1 / 0", [])))
+        expect(said).to_have_text("Added book.ipynb.")
+        editor.act("Run all")
+        expect(said).to_have_text("Cell 2 failed.")
+        tab.filter(has_text="main.py").click()
+        expect(said).to_have_text("The program failed.")
+        drop(editor.page, other__py=b"import time\ntime.sleep(1)\n")
+        editor.act("Run all")
+        expect(said).to_have_text("")
+        tab.filter(has_text="book.ipynb").click()
+        expect(said).to_have_text("other.py: The program finished.Cell 2 failed.")
+        tab.filter(has_text="other.py").click()
+        expect(said).to_have_text("other.py: The program finished.")
+        tab.filter(has_text="main.py").click()
+        expect(said).to_have_text("The program failed.")
+        editor.put("  # edited", after="1 / 0")
+        expect(said).to_have_text("")
 
     def test_an_output_stays_with_its_cell(self, editor: Editor) -> None:
         editor.write("# %%\n'a'")
@@ -290,6 +255,26 @@ class TestRunning:
         assert editor.lines[1:3] == ["'a'  # a note", "= 'a'"]
         editor.act("Clear outputs")
         expect(editor.outputs).to_have_count(0)
+
+    def test_the_line_numbers_follow_the_height_of_an_output(self, editor: Editor) -> None:
+        """Here all of the text is visible, so its height is that of the editor."""
+        editor.write("# %%\n'a'\n\n# %%\n'b'\n")
+        editor.act("Run all")
+        editor.expect_done(2)
+        offsets = """(content) => {
+          const lines = [...content.querySelectorAll(".cm-line")];
+          const root = content.getRootNode();
+          const numbers = [...root.querySelectorAll(".cm-lineNumbers .cm-gutterElement")];
+          const top = (element) => element.getBoundingClientRect().top;
+          return lines.map((line, i) =>
+            top(numbers.find(({ textContent }) => textContent === `${i + 1}`)) - top(line));
+        }"""
+        wait_for(lambda: editor.text.evaluate(offsets) == [0] * 6, editor.page)
+        entry = editor.outputs.first.locator("> .entry")
+        entry.evaluate("(entry) => { entry.style.paddingBottom = '30px'; }")
+        taller = "(entry) => entry.getBoundingClientRect().height > 50"
+        assert entry.evaluate(taller)
+        wait_for(lambda: editor.text.evaluate(offsets) == [0] * 6, editor.page)
 
     def test_pictures_and_questions_are_shown_there(self, editor: Editor) -> None:
         editor.write("pt.imshow(pt.rand(4, 4))\nname = input('Who? ')\nname.upper()")
@@ -311,6 +296,218 @@ class TestRunning:
         expect(editor.outputs).to_contain_text("KeyboardInterrupt")
 
 
+BOXES = """() => {
+  const boxOf = (element) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    return { left, right, top, bottom, width: right - left };
+  };
+  const one = (selector) => boxOf(document.querySelector(selector));
+  const hints = [...document.querySelectorAll(".keys")].flatMap((keys) => {
+    const line = boxOf(keys);
+    const shown = [...keys.children].map(boxOf).filter(({ top }) => top < line.bottom);
+    return shown.map(({ right }) => line.right - right);
+  });
+  return {
+    banner: one("#banner"), masthead: one(".masthead"), workplace: one(".workplace"),
+    colophon: one(".colophon"), editor: one("#editor"), console: one("#console"),
+    bar: one(".editor-bar"), foot: one(".editor-foot"), consoleFoot: one(".console-foot"),
+    all: one(".editor-acts .primary"), run: one(".editor-acts .run"),
+    close: one("[aria-label='Close the editor']"), interrupt: one("#interrupt"),
+    facts: one(".tensor-facts"), views: one(".view-buttons"),
+    save: one(".tensor-line .save-button"), hints,
+    scrolls: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 900, 390])
+def test_the_layout(fresh_page: Callable[..., AppPage], width: int) -> None:
+    page = fresh_page().page
+    page.set_viewport_size({"width": width, "height": 800})
+    editor = Editor(page).open()
+    repl = Repl(page)
+    repl.type("pt.zeros((4, 5, 3), dtype=pt.uint8)")
+    expect(repl.last(".tensor-line")).to_be_visible()
+    editor.write("import time\ntime.sleep(2)")
+    editor.press("ArrowLeft")
+    before = page.evaluate(BOXES)
+    for edge in ("left", "right"):
+        places = {before[name][edge] for name in ("banner", "masthead", "workplace", "colophon")}
+        assert max(places) - min(places) < 0.5, edge
+    editor.act("Run all")
+    expect(page.locator("#interrupt")).to_be_visible()
+    expect(editor.pane.get_by_role("button", name="Interrupt")).to_be_visible()
+    running = page.evaluate(BOXES)
+    editor.expect_done(1)
+    editor.text.focus()
+    editor.press("ControlOrMeta+a")
+    expect(editor.pane.get_by_role("button", name="Run selection")).to_be_visible()
+    selected = page.evaluate(BOXES)
+    assert before["hints"] or width == 900  # where none has room beside the buttons
+    for boxes in (before, running, selected):
+        assert not boxes["scrolls"]
+        assert all(room >= 0 for room in boxes["hints"])  # none is cut off
+        assert boxes["close"]["top"] == boxes["all"]["top"]
+        for name in ("bar", "foot"):
+            height = boxes[name]["bottom"] - boxes[name]["top"]
+            assert height == before[name]["bottom"] - before[name]["top"], name
+        assert boxes["run"]["width"] == before["run"]["width"]
+        if width > 390:
+            assert boxes["foot"]["top"] == boxes["consoleFoot"]["top"]
+    assert running["interrupt"]["right"] <= running["console"]["right"]
+    save, others = before["save"], (before["facts"], before["views"])
+    assert any(save["top"] < o["bottom"] and save["bottom"] > o["top"] for o in others)
+
+
+@pytest.mark.parametrize("has_editor", [True, False])
+def test_every_view_is_as_wide_as_the_masthead(
+    fresh_page: Callable[..., AppPage], has_editor: bool
+) -> None:
+    page = fresh_page(viewport={"width": 1600, "height": 800}).page
+    if has_editor:
+        Editor(page).open()
+    edges = """(selector) => {
+        const { left, right } = document.querySelector(selector).getBoundingClientRect();
+        return [left, right];
+    }"""
+    masthead = page.evaluate(edges, ".masthead")
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        expect(tab).to_have_attribute("aria-selected", "true")
+        for selector in (".masthead", "#banner", ".panel:not([hidden])", ".colophon"):
+            found = page.evaluate(edges, selector)
+            assert found == pytest.approx(masthead, abs=0.5), (tab.inner_text(), selector)
+
+
+class TestSearch:
+    def test_find_and_replace(self, editor: Editor) -> None:
+        """Also in lines far from the view."""
+        editor.write("x = 1\n" * 300 + "needle = 2")
+        editor.press("Control+Home")
+        needle = editor.text.locator(".cm-line", has_text="needle")
+        expect(needle).to_have_count(0)
+        editor.press("ControlOrMeta+f")
+        field = editor.pane.get_by_role("textbox", name="Find")
+        expect(field).to_be_focused()
+        editor.page.keyboard.type("needle")
+        editor.press("Enter")
+        expect(needle).to_be_in_viewport()
+        editor.pane.get_by_role("textbox", name="Replace").fill("pin")
+        editor.pane.get_by_role("button", name="Replace all").click()
+        expect(editor.text.locator(".cm-line", has_text="pin = 2")).to_be_visible()
+        field.press("Escape")
+        expect(field).to_have_count(0)
+        expect(editor.text).to_be_focused()
+
+
+def saved(page: Page, item: str) -> str:
+    """What an item of the menu Share saves."""
+    page.locator("#share summary").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=item).click()
+    return Path(download.value.path()).read_text("utf-8")
+
+
+class TestSharing:
+    """Links and exports contain the cells that ran, in the order of the session."""
+
+    @pytest.fixture
+    def editor(self, fresh_page: Callable[..., AppPage]) -> Editor:
+        """With a session of its own."""
+        return Editor(fresh_page().page).open()
+
+    @staticmethod
+    def link(page: Page, item: str) -> str:
+        """The code in a copied link."""
+        page.evaluate("""() => {
+            const writeText = async (text) => { window.copied = text; };
+            Object.defineProperty(navigator, "clipboard", { value: { writeText } });
+        }""")
+        page.locator("#share summary").click()
+        page.get_by_role("button", name=item).click()
+        expect(page.locator(".said")).to_contain_text("Link copied")
+        packed = page.evaluate("window.copied").partition("#code=")[2]
+        return zlib.decompress(base64.urlsafe_b64decode(packed + "=="), -15).decode()
+
+    @staticmethod
+    def inputs(page: Page) -> list[str]:
+        cells = json.loads(saved(page, "Save as a notebook (.ipynb)"))["cells"]
+        return ["".join(cell["source"]) for cell in cells]
+
+    def test_an_input_that_depends_on_a_cell(self, editor: Editor) -> None:
+        page, repl = editor.page, Repl(editor.page)
+        magics = "%matplotlib inline\nw = y\n%timeit -n 1 [\n    w,\n\n]\nw = '''\n%d'''"
+        editor.write(f"# %%\ny = 5\n\n# %%\n1 / 0\n\n# %%\n{magics}\n")
+        editor.put("", after="y = 5")
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        enter(repl, "z = y * 2; z")
+        for after, count in (("1 / 0", 2), ("matplotlib", 3)):
+            editor.put("", after=after)
+            editor.press("Control+Enter")
+            editor.expect_done(count)
+        first, second, third = "# %%\ny = 5", "z = y * 2; z", f"# %%\n{magics}"
+        script = saved(page, "Save as a script (.py)")
+        last = re.sub(r"(?m)^(%matplotlib|%timeit|    w|\])", r"# \1", third)
+        assert script == "\n\n".join(("import py_tensor as pt", first, second, last)) + "\n"
+        expect(page.locator(".said")).to_contain_text("One input that failed or did not finish")
+        names: dict[str, Any] = {}
+        exec(script, names)
+        assert (names["z"], names["w"]) == (10, "\n%d")
+        notebook = json.loads(saved(page, "Save as a notebook (.ipynb)"))["cells"]
+        sources = ["".join(cell["source"]) for cell in notebook]
+        assert sources == ["import py_tensor as pt", first, second, "# %%\n1 / 0", third]
+        assert notebook[2]["outputs"][0]["data"] == {"text/plain": ["10"]}
+        assert notebook[3]["outputs"][0]["ename"] == "ZeroDivisionError"
+        shared = self.link(page, "Copy a link to the session")
+        shown = [">>> " + source.replace("\n", "\n... ") for source in (first, second, third)]
+        assert shared == "\n".join(shown)
+
+    def test_a_cell_that_ran_twice_keeps_its_place(self, editor: Editor) -> None:
+        page, repl = editor.page, Repl(editor.page)
+        editor.write("y = 5")
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        enter(repl, "z = y * 2; z")
+        editor.put(" + 1", after="y = 5")
+        editor.press("Control+Enter")
+        expect(editor.pane.locator(".editor-said")).to_contain_text("The program finished.")
+        editor.expect_done(1)
+        assert self.inputs(page)[1:] == ["y = 5 + 1", "z = y * 2; z"]
+        assert self.link(page, "Copy a link to the last input that ran") == "y = 5 + 1"
+
+    def test_cells_of_an_earlier_visit(self, visits: Visits) -> None:
+        """Also with the editor closed and the inputs of the console cleared."""
+        app = visits.open()
+        page, repl = app.page, Repl(app.page)
+        editor = Editor(page).open()
+        plot = "y = 5\npt.plot(pt.ones(3), title='Of a cell')"
+        editor.write(plot)
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        enter(repl, "z = y * 2; z")
+        repl.press("Control+l")
+        expect(repl.entries).to_have_count(0)
+        editor.act("Close the editor")
+        visits.wait_until_ended(plot, "z = y * 2; z")
+        page.wait_for_timeout(1000)  # it is stored as cleared by then
+        visits.reload(app)
+        expect(page.locator("#transcript .kept-note")).to_contain_text("1 cleared input")
+        cells = json.loads(saved(page, "Save as a notebook (.ipynb)"))["cells"]
+        assert ["".join(cell["source"]) for cell in cells[1:]] == [plot, "z = y * 2; z"]
+        (picture,) = cells[1]["outputs"]
+        assert "Of a cell" in "".join(picture["data"]["image/svg+xml"])
+
+    def test_without_storage(self, visits: Visits) -> None:
+        refusal = "throw new DOMException('', 'SecurityError');"
+        page = visits.open(script=f"IDBFactory.prototype.open = () => {{ {refusal} }};").page
+        editor = Editor(page).open()
+        editor.write("y = 5")
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        assert self.inputs(page)[1:] == ["y = 5"]
+
+
 class TestFiles:
     def test_python_reads_what_is_dropped(self, fresh_page: Callable[..., AppPage]) -> None:
         app = fresh_page()
@@ -330,6 +527,17 @@ class TestFiles:
         expect(editor.outputs).to_contain_text("42", timeout=30_000)
         editor.pane.get_by_role("button", name="a.npy", exact=True).click()
         Repl(app.page).expect_text('pt.load("a.npy")')
+
+    def test_nothing_is_open(self, editor: Editor) -> None:
+        hint = editor.pane.get_by_text("No program is open.")
+        expect(hint).to_be_hidden()
+        editor.act("Delete main.py")
+        expect(hint).to_be_visible()
+        drop(editor.page, a__npy=b"\x93NUMPY")
+        editor.expect_files("a.npy")
+        expect(hint).to_be_visible()
+        editor.create()
+        expect(hint).to_be_hidden()
 
     def test_pictures_are_read(self, fresh_page: Callable[..., AppPage]) -> None:
         app = fresh_page()
@@ -412,7 +620,7 @@ class TestFiles:
     def test_new_rename_delete_undo(self, fresh_page: Callable[..., AppPage]) -> None:
         app = fresh_page()
         editor = Editor(app.page).open()
-        editor.act("New")
+        editor.create()
         editor.expect_tabs("main.py", "program.py")
         editor.write("'renamed'")
         row = editor.pane.locator(".file", has_text="program.py")
@@ -432,6 +640,26 @@ class TestFiles:
         editor.act("Undo")
         editor.expect_tabs("main.py", "other.py")
         assert app.run("os.path.exists('other.py')")["result"] == "True"
+
+    def test_undo_of_a_deletion_keeps_a_new_file_of_the_same_name(
+        self, fresh_page: Callable[..., AppPage]
+    ) -> None:
+        app = fresh_page()
+        editor = Editor(app.page).open()
+        editor.write("'old'\n")
+        editor.create()
+        editor.expect_files("main.py", "program.py")
+        editor.write("'first'\n")
+        editor.act("Delete program.py")
+        editor.expect_files("main.py")
+        editor.create()
+        editor.write("'second'\n")
+        app.page.wait_for_timeout(1000)  # the text is stored 0.3 s after the last key
+        editor.act("Undo")
+        editor.expect_files("main.py", "program.py", "program_2.py")
+        read = "[open(name).read() for name in ('program.py', 'program_2.py')]"
+        expected = repr(["'second'\n", "'first'\n"])
+        assert app.run(read)["result"] == expected
 
     def test_a_file_is_downloaded_as_it_is(self, editor: Editor, tmp_path: Path) -> None:
         editor.write("x = 'ä'\n")
@@ -466,6 +694,9 @@ class TestFiles:
         editor = Editor(app.page)
         drop(app.page, book__ipynb=json.dumps(notebook).encode())
         expect(editor.text).to_contain_text("# # Title")
+        expect(editor.pane.locator(".editor-said")).to_have_text(
+            "Added book.ipynb. Markdown is shown as comments, not rendered."
+        )
         editor.put(" + 1", after="z * 2")
         editor.act("Run all")
         editor.expect_done(2)
@@ -473,7 +704,7 @@ class TestFiles:
         again = json.loads(eval(app.run("open('book.ipynb').read()")["result"]))
         sources = [(cell["cell_type"], "".join(cell["source"])) for cell in again["cells"]]
         assert sources[:2] == [("markdown", "# Title\nwords"), ("code", "z = 3\nz * 2 + 1")]
-        assert again["cells"][2]["outputs"] == [1]  # it is as it was
+        assert again["cells"][2]["outputs"] == [1]  # it is unchanged
         assert again["metadata"]["mine"] == 1
 
         typed = "# %% A loop\nfor i in range(3):\n    "
@@ -529,7 +760,7 @@ class TestFocus:
             editor.press("Enter")
 
         def expect_focus(name: str) -> None:
-            focused = editor.page.locator(":is(.file-name, .editor-bar button):focus")
+            focused = editor.page.locator(":is(.file-name, .editor-bar summary):focus")
             expect(focused).to_have_text(name)
 
         press("Rename", "b.txt")
@@ -546,7 +777,7 @@ class TestFocus:
         press("Delete", "z.txt")
         editor.expect_files("a.txt", "main.py")
         expect_focus("main.py")
-        editor.pane.get_by_role("button", name="Undo").focus()
+        editor.pane.get_by_role("button", name="Undo").last.focus()
         editor.press("Enter")
         editor.expect_files("a.txt", "main.py", "z.txt")
         expect_focus("z.txt")
@@ -558,15 +789,19 @@ class TestFocus:
         editor.expect_files()
         expect_focus("New")
 
-    def test_an_undo_button_with_the_focus_stays(self, editor: Editor) -> None:
-        page = editor.page
+    def test_an_undo_button_with_the_focus_stays(self, fresh_page: Callable[..., AppPage]) -> None:
+        page = fresh_page().page
+        editor = Editor(page).open()
         page.clock.install()
         editor.act("Delete main.py")
         undo = editor.pane.get_by_role("button", name="Undo")
+        expect(undo).to_be_visible()  # a jump of the clock would end the wait for storage
+        page.clock.run_for(15_000)
+        expect(undo).to_be_visible()
         undo.focus()
-        page.clock.run_for(20_000)
+        page.clock.run_for(30_000)
         expect(undo).to_be_focused()
-        editor.pane.get_by_role("button", name="New", exact=True).focus()
+        editor.pane.locator("summary", has_text="New").focus()
         page.clock.run_for(7_000)
         expect(undo).to_have_count(0)
 
@@ -587,7 +822,7 @@ class TestDivider:
         both = width_of(page.locator(".workplace")) - at["width"]
         percent = round(100 * (usual - 150) / both)
         expect(divider).to_have_attribute("aria-valuenow", str(percent))
-        page.mouse.move(x, y)  # which drags it no more
+        page.mouse.move(x, y)  # it no longer drags it
         assert width_of(page.locator("#editor")) == pytest.approx(usual - 150, abs=1)
         divider.dblclick()
         assert width_of(page.locator("#editor")) == pytest.approx(usual, abs=1)
@@ -631,13 +866,27 @@ class TestDivider:
 
 
 def notebook(*cells: tuple[str, list[Any]]) -> bytes:
-    """Of cells of code, each with its outputs, written as no page writes them."""
+    """A notebook of code cells with outputs, in a form that the page itself does not write."""
     made = [
         {"outputs": outputs, "cell_type": "code", "source": source, "metadata": {"mine": i}}
         for i, (source, outputs) in enumerate(cells)
     ]
     whole = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": made}
     return json.dumps(whole, indent=3).encode()
+
+
+def downloaded(editor: Editor, name: str, folder: Path) -> bytes:
+    row = editor.pane.locator(".file", has_text=name)
+    row.hover()
+    with editor.page.expect_download() as download:
+        row.get_by_role("button", name="Download").click()
+    download.value.save_as(folder / name)
+    return (folder / name).read_bytes()
+
+
+def cells_of(editor: Editor, folder: Path) -> list[dict[str, Any]]:
+    """Return the cells of the downloaded notebook."""
+    return json.loads(downloaded(editor, "book.ipynb", folder))["cells"]
 
 
 def shows(**mimes: str | list[str]) -> dict[str, Any]:
@@ -712,36 +961,169 @@ class TestOutputsOfANotebook:
         assert editor.page.locator("#theirs").count() == 0
         assert editor.page.evaluate("window.ran") is None
 
-    def test_they_stay_in_the_file(
+    def test_they_stay_in_the_file_where_cells_do_not_run(
         self, editor: Editor, cells: list[tuple[str, list[Any]]], tmp_path: Path
     ) -> None:
         content = notebook(*cells)
         drop(editor.page, book__ipynb=content)
         editor.expect_done(4)
-
-        def outputs() -> list[Any]:
-            row = editor.pane.locator(".file", has_text="book.ipynb")
-            row.hover()
-            with editor.page.expect_download() as download:
-                row.get_by_role("button", name="Download").click()
-            download.value.save_as(tmp_path / "book.ipynb")
-            found = json.loads((tmp_path / "book.ipynb").read_text())
-            return [cell["outputs"] for cell in found["cells"] if cell["cell_type"] == "code"]
-
+        assert downloaded(editor, "book.ipynb", tmp_path) == content
+        before = json.loads(content)["cells"]
         editor.put("", after="x = 1")
         editor.press("Control+Enter")
         expect(editor.outputs.filter(has_text="From the file")).to_have_count(3)
         editor.expect_done(4)
         assert editor.lines[:4] == ["# %%", "x = 1", "x", "= 1"]
-        assert outputs() == [of for _, of in cells]
-        assert (tmp_path / "book.ipynb").read_bytes() == content
+        found = cells_of(editor, tmp_path)
+        result = {"data": {"text/plain": ["1"]}, "execution_count": 1, "metadata": {}}
+        ran = [result | {"output_type": "execute_result"}]
+        assert found == [before[0] | {"outputs": ran, "execution_count": 1}, *before[1:]]
         editor.put("0", after="x = 1")
-        changed = outputs()
-        assert changed[0] == []  # they are of other code
-        assert changed[3:] == [of for _, of in cells[2:]]  # the second is two cells now
-        editor.put("", after="x = 10")
-        editor.press("Backspace")
-        assert outputs()[0] == cells[0][1]
+        found = cells_of(editor, tmp_path)
+        assert found[0]["source"] == "x = 10\nx"
+        assert found[0]["outputs"] == ran  # as it is shown
+        assert found[1:] == before[1:]
+        editor.put("", after="fails")
+        editor.press("Shift+Home")
+        editor.page.keyboard.insert_text("anew")
+        found = cells_of(editor, tmp_path)
+        assert found[3]["source"] == "anew"
+        expect(editor.outputs.filter(has_text="by zero")).to_have_count(1)
+        assert found[3]["outputs"] == before[3]["outputs"]  # as it is shown
+
+    def test_what_ran_is_in_the_file(self, editor: Editor, tmp_path: Path) -> None:
+        """Everything else is unchanged, byte for byte."""
+        said = [{"name": "stdout", "output_type": "stream", "text": ["old\n"]}]
+        sources = [
+            "import sys\nprint('out')\nprint('err', file=sys.stderr)\n6 * 7",
+            "pt.display(pt.rand(4, 4))",
+            "pt.plot(pt.arange(3))",
+            "1 / 0",
+            "'never'",
+        ]
+        made: list[dict[str, Any]] = [
+            {
+                "cell_type": "code",
+                "execution_count": 1,
+                "id": f"mine-{i}",
+                "metadata": {"a": 1.0},
+                "outputs": said,
+                "source": source.splitlines(keepends=True),
+            }
+            for i, source in enumerate(sources)
+        ]
+        made.insert(
+            1, {"cell_type": "markdown", "id": "text", "metadata": {}, "source": ["# Title"]}
+        )
+        whole = {
+            "cells": made,
+            "metadata": {"theirs": {"b": [1e20, "\u00e4"]}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "unknown": None,
+        }
+        for ascii_only in (True, False):
+            content = json.dumps(whole, indent=1, ensure_ascii=ascii_only) + "\n"
+            drop(editor.page, book__ipynb=content.encode())
+            expect(editor.outputs.filter(has_text="From the file")).to_have_count(5)
+            editor.act("Run all")
+            expect(editor.outputs.filter(has_text="Not run")).to_have_count(1, timeout=30_000)
+            editor.expect_done(5)
+            text = downloaded(editor, "book.ipynb", tmp_path).decode()
+            found = json.loads(text)
+            first, _, image, plot, failed, skipped = found["cells"]
+            assert first["outputs"] == [
+                {"output_type": "stream", "name": "stdout", "text": ["out\n"]},
+                {"output_type": "stream", "name": "stderr", "text": ["err\n"]},
+                {
+                    "output_type": "execute_result",
+                    "execution_count": 2,
+                    "data": {"text/plain": ["42"]},
+                    "metadata": {},
+                },
+            ]
+            (shown,) = image["outputs"]
+            assert base64.b64decode(shown["data"]["image/png"]).startswith(b"\x89PNG")
+            (shown,) = plot["outputs"]
+            assert "".join(shown["data"]["image/svg+xml"]).startswith("<svg")
+            (error,) = failed["outputs"]
+            assert (error["ename"], error["evalue"]) == ("ZeroDivisionError", "division by zero")
+            assert error["traceback"][0] == "Traceback (most recent call last):"
+            assert skipped["outputs"] == said
+            counts = [c["execution_count"] for c in (first, image, plot, failed, skipped)]
+            assert counts == [2, 3, 4, 5, 1]
+            for got in (first, image, plot, failed):  # with its previous contents
+                got |= {"outputs": said, "execution_count": 1}
+            assert json.dumps(found, indent=1, ensure_ascii=ascii_only) + "\n" == content
+            assert text.count('"a": 1.0') == 5
+            assert ("\\u00e4" in text) is ascii_only
+
+    def test_a_plot_that_is_not_in_view_is_in_the_file(
+        self, editor: Editor, tmp_path: Path
+    ) -> None:
+        asks = "answer = input('Go? ')\npt.plot(pt.arange(3))"
+        drop(editor.page, book__ipynb=notebook((asks, [])))
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.act("Run cell")
+        field = editor.page.locator("#editor .cell-output input")
+        field.fill("yes")
+        editor.pane.locator(".editor-tab", has_text="main.py").click()
+        expect(field).to_be_hidden()
+        field.evaluate(
+            """(field) => {
+              const enter = { key: "Enter", bubbles: true, cancelable: true };
+              field.dispatchEvent(new KeyboardEvent("keydown", enter));
+            }"""
+        )
+        ended = editor.page.locator("#editor .cell-output > .entry.done")
+        expect(ended).to_have_count(1, timeout=30_000)
+        (cell,) = cells_of(editor, tmp_path)
+        svg = "".join(cell["outputs"][-1]["data"]["image/svg+xml"])
+        width = re.search(r'viewBox="\S+ \S+ (\S+) ', svg)
+        assert width
+        assert float(width[1]) > 100
+
+    def test_cells_keep_what_is_theirs(self, editor: Editor, tmp_path: Path) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "said"}
+        marked = 'm = """\n# %% within\n"""\nm'
+        whole = json.loads(notebook(("a = 1", [said]), (marked, [said]), ("c = 3", [said])))
+        whole["nbformat_minor"] = 5
+        for i, cell in enumerate(whole["cells"]):
+            cell["id"] = f"id-{i}"
+        text = {"cell_type": "markdown", "id": "t", "metadata": {}, "source": "words\n%% of text"}
+        whole["cells"].append(text | {"attachments": {"x": {}}})
+        drop(editor.page, book__ipynb=json.dumps(whole).encode())
+        editor.expect_done(3)
+        before = cells_of(editor, tmp_path)
+        editor.put("0", after="a = 1")
+        editor.put("\n\n# %% new\nn = 4", after="a = 10")
+        found = cells_of(editor, tmp_path)
+        assert [cell["id"] for cell in found] == ["id-0", "cell-2", "id-1", "id-2", "t"]
+        assert found[0] == before[0] | {"source": "a = 10"}
+        assert found[1]["metadata"] == {"title": "new"}
+        assert found[2:] == before[1:]
+        editor.text.locator(".cm-line").get_by_text("m", exact=True).last.click()
+        editor.press("End")
+        editor.page.keyboard.insert_text(" + '!'")
+        editor.press("Control+Enter")
+        expect(editor.outputs.last).to_contain_text(r"'\n# %% within\n!'")
+        found = cells_of(editor, tmp_path)
+        assert [cell["id"] for cell in found] == ["id-0", "cell-2", "id-1", "id-2", "t"]
+        assert found[2]["source"] == marked + " + '!'"
+        assert found[2]["metadata"] == {"mine": 1}
+        editor.put(" and more", after="of text")
+        source = {"source": "words\n%% of text and more"}
+        assert cells_of(editor, tmp_path)[4] == before[3] | source
+
+    def test_they_come_back_with_the_same_file(self, editor: Editor) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "said"}
+        content = notebook(("a", [said]), ("b", [said]))
+        drop(editor.page, book__ipynb=content)
+        expect(editor.outputs).to_have_count(2)
+        editor.act("Clear outputs")
+        expect(editor.outputs).to_have_count(0)
+        drop(editor.page, book__ipynb=content)
+        expect(editor.outputs).to_have_count(2)
 
     def test_another_version_of_the_file(self, editor: Editor) -> None:
         said = {"output_type": "stream", "name": "stdout", "text": "first"}
@@ -807,14 +1189,14 @@ class TestOutputsOfANotebook:
         editor.act("Clear the output of cell 1")
         editor.act("Clear the output of cell 3")
         editor.expect_done(2)
-        wait_for(lambda: visits.in_store(EDITORS) == [2], app.page)
+        wait_for(lambda: visits.in_store(STORED_OUTPUTS) == [0, 1, 0, 1], app.page)
         visits.wait_until(lambda kept: not kept)
         visits.reload(app)
         editor.expect_done(2)
         lines = [line for line in editor.lines if line.strip()]
         assert lines[:5] == ["# %%", "'here'", "# %%", "'twice'", "= of the file"]
         editor.act("Clear outputs")
-        wait_for(lambda: visits.in_store(EDITORS) == [4], app.page)
+        wait_for(lambda: visits.in_store(STORED_OUTPUTS) == [0] * 4, app.page)
         said = said | {"text": "anew"}
         drop(app.page, book__ipynb=notebook(*((source, [said]) for source in sources)))
         editor.expect_done(4)
@@ -843,7 +1225,7 @@ class TestKept:
     def test_files_and_tabs_are_there_after_a_reload(self, visits: Visits) -> None:
         app = visits.open()
         editor = Editor(app.page).open()
-        editor.act("New")
+        editor.create()
         editor.expect_tabs("main.py", "program.py")
         editor.write("'typed before the reload'")
         visits.reload(app)
@@ -853,6 +1235,7 @@ class TestKept:
         assert app.run("open('program.py').read()")["result"] == "\"'typed before the reload'\""
         editor.button.click()
         expect(editor.pane).to_be_hidden()
+        wait_for(lambda: visits.in_store(IS_OPEN) == [False], app.page)
         visits.reload(app)
         expect(editor.pane).to_be_hidden()
 
@@ -865,7 +1248,7 @@ class TestKept:
         editor.act("Run all")
         editor.expect_done(3)
         editor.put("", after="printed")
-        editor.press("Control+Enter")  # once more: its output takes the place of the first
+        editor.press("Control+Enter")  # again: its output replaces the first
         editor.expect_done(3)
         visits.wait_until(lambda kept: len(kept) == 3 and all(s != "running" for _, s, _ in kept))
         visits.reload(app)
@@ -879,6 +1262,66 @@ class TestKept:
         assert app.run("n")["result"] == "2"
         editor.act("Clear outputs")
         visits.wait_until(lambda kept: not kept)
+
+    def test_a_cell_without_output_says_so(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.write("n = 2\n")
+        editor.act("Run all")
+
+        def expect_note() -> None:
+            editor.expect_done(1)
+            words = editor.outputs.locator("> .entry").evaluate(
+                "(entry) => entry.innerText + getComputedStyle(entry, '::after').content"
+            )
+            assert "Done. No output." in words
+            block, button = (
+                part.bounding_box() for part in (editor.outputs, editor.outputs.locator("button"))
+            )
+            assert block
+            assert button
+            assert button["y"] + button["height"] <= block["y"] + block["height"]
+
+        expect_note()
+        visits.wait_until_ended("n = 2")
+        visits.reload(app)
+        expect_note()
+        app.page.get_by_role("button", name="Run all again").click()
+        expect(app.page.locator("#transcript")).to_contain_text("1 input ran again.")
+        expect_note()
+
+    def test_a_cell_that_ran_twice_runs_again_at_its_first_place(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        cells = ["# %%\nimport math", "# %%\na = math.pi", "# %%\nprint('a is', a)"]
+        editor.write("\n".join(cells))
+        editor.act("Run all")
+        editor.expect_done(3)
+        editor.put("  # edited", after="import")
+        editor.press("Shift+Enter")
+        editor.expect_done(3)
+        visits.wait_until_ended(f"{cells[0]}  # edited", *cells[1:])
+        visits.reload(app)
+        app.page.get_by_role("button", name="Run all again").click()
+        expect(app.page.locator("#transcript .note").last).to_have_text("3 inputs ran again.")
+
+    def test_running_again_shows_the_cell_that_fails(self, visits: Visits) -> None:
+        app = visits.open()
+        app.run("given = 1")
+        editor = Editor(app.page).open()
+        editor.write("# %%\n'works'\n\n# %%\n" + "# a line\n" * 60 + "given\n\n# %%\n'later'\n")
+        editor.act("Run all")
+        editor.expect_done(3)
+        visits.wait_until(lambda kept: [state for _, state, _ in kept] == ["done"] * 3)
+        editor.create()
+        editor.expect_tabs("main.py", "program.py")
+        visits.reload(app)
+        app.page.get_by_role("button", name="Run all again").click()
+        expect(app.page.locator("#transcript .note").last).to_have_text(
+            "Stopped at an error in main.py, cell 2. 1 later input did not run."
+        )
+        expect(editor.pane.locator(".editor-tab[aria-current]")).to_have_text("main.py")
+        expect(editor.outputs.locator(".error")).to_be_in_viewport()
 
     def test_outputs_leave_the_session_with_their_file(self, visits: Visits) -> None:
         app = visits.open()
@@ -900,7 +1343,7 @@ class TestKept:
         editor.expect_done(2)
         assert "= 'a result'" in editor.lines
         expect(editor.outputs.last).to_contain_text("ZeroDivisionError")
-        app.run("import os; os.remove('main.py')")  # which a program can do, too
+        app.run("import os; os.remove('main.py')")  # a program can do this too
         editor.expect_files()
         visits.wait_until_ended("'at the prompt'")
 
@@ -1077,6 +1520,11 @@ def test_axe_finds_nothing(fresh_page: Callable[..., AppPage], size: str, scheme
     editor.write("# %%\nprint('shown')\n\n# %%\n1 / 0\n")
     editor.act("Run all")
     editor.expect_done(2)
+    editor.text.focus()
+    editor.press("ControlOrMeta+f")
+    page.keyboard.type("shown")
+    editor.press("Enter")
+    expect(editor.pane.locator(".cm-searchMatch-selected")).to_be_visible()
     page.evaluate(AXE.read_text("utf-8"))
 
     def audit() -> None:
@@ -1099,3 +1547,129 @@ def test_the_keyboard_leaves_the_text(editor: Editor) -> None:
     editor.press("Escape")
     editor.press("Tab")
     expect(editor.text).not_to_be_focused()
+
+
+class TestMessages:
+    def test_a_run_ends_the_message_of_the_one_before(self, editor: Editor) -> None:
+        messages = editor.pane.locator(".editor-said")
+        editor.write("1 + 1")
+        editor.press("Control+Enter")
+        expect(messages).to_contain_text("The program finished.")
+        editor.write("input('name? ')")
+        editor.press("Control+Enter")
+        field = editor.outputs.locator(".printed input")
+        expect(field).to_be_visible()
+        expect(messages).to_have_text("")
+        field.press("Enter")
+        expect(messages).to_contain_text("The program finished.")
+
+    def test_a_rename_ends_the_message_of_the_one_before(self, editor: Editor) -> None:
+        rename = editor.pane.get_by_role("textbox", name="New name of main.py")
+        for name in ("../x.py", "x.py"):
+            editor.act("Rename main.py")
+            rename.fill(name)
+            rename.press("Enter")
+            if name == "../x.py":
+                refusal = "../x.py is not a valid file name."
+                expect(editor.pane.locator(".editor-said")).to_have_text(refusal)
+        editor.expect_files("x.py")
+        expect(editor.pane.locator(".editor-said")).to_have_text("")
+
+    def test_a_notebook_that_is_none(self, editor: Editor) -> None:
+        drop(editor.page, bad__ipynb=b'{"cells": 7}')
+        offered = editor.page.locator("#offered")
+        expect(offered).to_contain_text("bad.ipynb is not a valid notebook.")
+        repl = Repl(editor.page)
+        repl.expect_text('open("bad.ipynb", "rb").read()')
+        repl.input.fill("")
+
+    def test_help_names_its_place(self, editor: Editor) -> None:
+        editor.write("pt.sum?")
+        editor.press("Control+Enter")
+        shown = editor.outputs.locator(".note")
+        expect(shown).to_have_text("Help on pt.sum is open in the console, where Esc closes it.")
+        panel = editor.page.get_by_role("region", name="Help on pt.sum")
+        expect(panel).to_be_visible()
+        Repl(editor.page).input.press("Escape")
+        expect(panel).to_be_hidden()
+
+    def test_messages_do_not_end_an_offer_to_undo(self, editor: Editor) -> None:
+        drop(editor.page, a__txt=b"a", b__txt=b"b")
+        editor.expect_files("a.txt", "b.txt", "main.py")
+        editor.act("Delete a.txt")
+        editor.act("Delete b.txt")
+        editor.expect_files("main.py")
+        editor.text.focus()
+        editor.press("ControlOrMeta+s")
+        messages = editor.pane.locator(".editor-said")
+        for words in ("Saved in this browser.", "Deleted a.txt.", "Deleted b.txt."):
+            expect(messages).to_contain_text(words)
+        undo = messages.get_by_role("button", name="Undo")
+        expect(undo).to_have_count(2)
+        undo.first.click()
+        editor.expect_files("a.txt", "main.py")
+        expect(messages).not_to_contain_text("Deleted a.txt.")
+        expect(messages).to_contain_text("Deleted b.txt.")
+        undo.click()
+        editor.expect_files("a.txt", "b.txt", "main.py")
+        expect(undo).to_have_count(0)
+
+    def test_a_failure_is_shown_until_the_next_edit_or_run(
+        self, fresh_page: Callable[..., AppPage]
+    ) -> None:
+        editor = Editor(fresh_page().page).open()
+        editor.page.clock.install()
+        editor.write("# %%\n1 / 0\n\n# %%\n'works'\n")
+        editor.put("", after="/ 0")
+        failed = editor.pane.get_by_role("button", name="Cell 1 failed.")
+        for act in (
+            lambda: editor.page.keyboard.insert_text("  # edited"),
+            lambda: (editor.put("", after="works"), editor.press("Control+Enter")),
+        ):
+            editor.press("Control+Enter")
+            expect(failed).to_be_visible(timeout=30_000)
+            editor.page.clock.run_for(60_000)
+            editor.press("ControlOrMeta+s")
+            expect(editor.pane.locator(".editor-said")).to_contain_text("aved in this browser")
+            expect(failed).to_be_visible()
+            act()
+            expect(failed).to_have_count(0)
+        expect(editor.pane.locator(".editor-said")).to_contain_text("Cell 2 finished.")
+
+
+class TestNotebooks:
+    def test_counts_go_on_from_one_that_is_a_float(self, editor: Editor, tmp_path: Path) -> None:
+        whole = json.loads(notebook(("'first'", []), ("'second'", [])))
+        for cell, count in zip(whole["cells"], (1.0, 7.0), strict=True):
+            cell["execution_count"] = count
+        drop(editor.page, book__ipynb=json.dumps(whole).encode())
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.put("", after="first")
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        text = downloaded(editor, "book.ipynb", tmp_path).decode()
+        assert [cell["execution_count"] for cell in json.loads(text)["cells"]] == [8, 7]
+        assert re.search(r'"execution_count":\s*7\.0\b', text)
+        assert not re.search(r'"execution_count":\s*8\.0', text)
+
+    def test_outputs_of_other_code_are_not_stored_in_its_cell(self, visits: Visits) -> None:
+        """After a reload an output of earlier code is shown below the cell that took its place."""
+        app = visits.open()
+        editor = Editor(app.page).open()
+        said = {"output_type": "stream", "name": "stdout", "text": "of the file"}
+        drop(app.page, book__ipynb=notebook(("'here'", []), ("'else'", [said])))
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.put("", after="here")
+        editor.press("Control+Enter")
+        visits.wait_until_ended("# %%\n'here'")
+        wait_for(lambda: visits.in_store(STORED_OUTPUTS) == [1, 1], app.page)
+        editor.put("", after="here")
+        editor.press("Shift+Home")
+        editor.page.keyboard.insert_text("'other'")
+        wait_for(lambda: "other" in app.run("open('book.ipynb').read()")["result"], app.page)
+        visits.reload(app)
+        editor.expect_done(3)  # also that of the file
+        editor.act("Clear the output of a cell")
+        visits.wait_until(lambda kept: not kept)
+        app.page.wait_for_timeout(1000)  # the file would be written by now
+        assert visits.in_store(STORED_OUTPUTS) == [1, 1]

@@ -29,9 +29,9 @@ SMALL = {
     "POINTS": 300,
     "TURNS": 4,
 }
-"""Constants of the examples, for a run that takes no time."""
+"""Constants of the examples for a fast run."""
 
-VIRIDIS, MAGMA, GRAY = (f"image 48 x 48 in {name} colours" for name in ("viridis", "magma", "gray"))
+VIRIDIS, GRAY = (f"image 48 x 48 in {name} colours" for name in ("viridis", "gray"))
 PLAIN = "image 48 x 48"
 LARGE = " at 2"
 SHOWN = {
@@ -41,12 +41,12 @@ SHOWN = {
     + [VIRIDIS + LARGE]
     + [f"then {VIRIDIS}{LARGE}"] * 2,
     "life": [GRAY + LARGE] + [f"then {GRAY}{LARGE}"] * 3,
-    "mandelbrot": ["controls: Real part, Imaginary part, Zoom, Steps", MAGMA],
+    "mandelbrot": ["controls: Real part, Imaginary part, Zoom, Steps", VIRIDIS],
     "matmul": [],
-    "monte_carlo": ["plot of 20: What they say of π, thousand darts"],
-    "nbody": [MAGMA, f"then {MAGMA}", f"then {MAGMA}"],
+    "monte_carlo": ["plot of 20: Estimates of π, thousand darts"],
+    "nbody": [VIRIDIS, f"then {VIRIDIS}", f"then {VIRIDIS}"],
 }
-"""What each shows, in its order; k-means ends when its centres rest."""
+"""The displays of each, in order; k-means ends when its centres stop moving."""
 
 RECORDER = """
 from py_tensor.display import screen as displays
@@ -71,7 +71,7 @@ class Recorder:
 page, recorder = displays._screen, Recorder()
 displays.set_screen(recorder)
 """
-"""Takes the place of the page, so that an example meets the real `imshow`, `plot` and `display`."""
+"""Replaces the page, so that examples use the real `imshow`, `plot` and `display`."""
 
 REPLAY = """
 import json
@@ -115,7 +115,7 @@ def argument(value: Any) -> str:
 
 
 def narrow(x: Array) -> Array:
-    """What the GPU gets, exactly, in float64."""
+    """Return the exact values that the GPU gets, in float64."""
     return np.asarray(x, np.float32).astype(np.float64)
 
 
@@ -135,7 +135,7 @@ class TestFunctions:
         y = x[:, None]
         left, right = np.hypot(x + 1, y), np.hypot(x - 1, y)
         waves = np.sin(12 * left) / (1 + left) + np.sin(12 * right) / (1 + right)
-        close(call("elementwise.waves", 33), waves, atol=2e-5)  # 12 * 5 in float32 is off by 4e-6
+        close(call("elementwise.waves", 33), waves, atol=2e-5)  # 12 * 5 is off by 4e-6
 
     @pytest.mark.parametrize("way", ["product_in_two_steps", "product_in_one"])
     def test_matmul(self, call: Call, rng: np.random.Generator, way: str) -> None:
@@ -224,7 +224,7 @@ class TestFunctions:
 
     def test_kmeans(self, call: Call, rng: np.random.Generator) -> None:
         points, centres = narrow(rng.random((200, 2))), narrow(rng.random((5, 2)))
-        centres[4] = 50  # to which no point belongs
+        centres[4] = 50  # a centre without points
         distances = ((points[:, None] - centres) ** 2).sum(2)
         first, second = np.sort(distances, axis=1)[:, :2].T
         sure = second - first > 1e-5
@@ -249,7 +249,7 @@ class TestFunctions:
 
 
 def run_whole(app: AppPage, name: str, **constants: int) -> tuple[str, list[str]]:
-    """What an example prints, and what it shows, where nothing ran before it."""
+    """Return the printed output and the displays of an example in a new session."""
     code = smaller((ROOT / "examples" / f"{name}.py").read_text("utf-8"), **constants)
     assert app.run(RECORDER)["ok"]
     try:
@@ -263,11 +263,11 @@ def run_whole(app: AppPage, name: str, **constants: int) -> tuple[str, list[str]
 
 @pytest.mark.parametrize("name", [path.stem for path in EXAMPLES])
 def test_a_whole_example(app: AppPage, name: str) -> None:
-    """It runs as the gallery runs it, but smaller, and shows what it says."""
+    """It runs as in the gallery, but smaller, and shows the documented displays."""
     printed, shown = run_whole(app, name)
     if name == "kmeans":
         assert set(shown) == {PLAIN, f"then {PLAIN}"}
-        assert "the centres rest at" in printed
+        assert "the centres after the last step" in printed
     else:
         assert shown == SHOWN[name]
 
@@ -294,7 +294,7 @@ def test_darts_find_pi(app: AppPage) -> None:
 
 
 def smaller(code: str, **constants: int) -> str:
-    """An example with other constants."""
+    """Return an example with other constants."""
     values = SMALL | constants
     module = ast.parse(code)
     for statement in module.body:
@@ -306,7 +306,7 @@ def smaller(code: str, **constants: int) -> str:
 
 
 def escape_times(x: float, y: float, width: float, size: int, steps: int) -> tuple[Array, Array]:
-    """What the example computes, and where no rounding of c decides."""
+    """Return the example's result, and where it does not depend on the rounding of c."""
     across = np.linspace(-0.5, 0.5, size) * width
     here = (x + across) + 1j * (y - across)[:, None]
     found: list[Array] = []

@@ -7,7 +7,7 @@ from tests.browser.app import AppPage
 SOFTMAX = "e = pt.exp(x - x.max(-1, keepdims=True)); y = e / e.sum(-1, keepdims=True); del e\n"
 
 
-def test_it_tells_what_then_runs(app: AppPage) -> None:
+def test_it_describes_what_then_runs(app: AppPage) -> None:
     code = f"""
 from py_tensor.counting import dispatches
 x = pt.rand(256, 64).realize()

@@ -26,7 +26,7 @@ def repl(page: Page) -> Repl:
 
 
 def failed(repl: Repl, code: str) -> Locator:
-    """The error that an input ends in."""
+    """Return the error of an input."""
     count = repl.entries.count()
     repl.input.fill(code)
     repl.press("Enter")
@@ -74,12 +74,12 @@ class TestMessage:
         assert last.partition("Did you mean: ")[2] == (f"'{suggested}'?" if suggested else "")
 
     def test_a_package_that_cannot_be_fetched(self, repl: Repl) -> None:
-        """What micropip says of it is no help where a policy forbids to fetch it."""
+        """micropip's own message is no help if the policy forbids the download."""
         error = failed(repl, "import micropip\nawait micropip.install('no-such-package')")
         expect(error.locator(".error-message")).to_have_text(
-            "ValueError: micropip: 'no-such-package' cannot be installed: this page has the"
-            " standard library, NumPy and micropip. To install packages from PyPI, turn on"
-            " “Packages from the internet” in the status panel (top right)"
+            "ValueError: micropip: 'no-such-package' cannot be installed: to install packages of"
+            " PyPI, turn on “Packages from the internet” in the status panel (top right); a wheel"
+            " of pure Python can be dropped on the page"
         )
         expect(error.locator("mark")).to_have_count(0)
 
@@ -177,4 +177,4 @@ def test_a_narrow_screen_keeps_its_width(fresh_page: OpenPage) -> None:
         assert error.evaluate("(error) => error.scrollWidth - error.clientWidth") <= 0
         assert app.page.evaluate("document.documentElement.scrollWidth") <= 360
     detail = repl.entries.first.locator(".error-detail")
-    expect(detail).to_have_attribute("tabindex", "0")  # it scrolls, and so the keyboard reaches it
+    expect(detail).to_have_attribute("tabindex", "0")  # it scrolls, so the keyboard can reach it

@@ -22,7 +22,7 @@ self.faults = gpu.faults;
 Object.defineProperty(navigator, "gpu", {{ value: gpu }});
 }}
 """
-"""What Python's worker begins with."""
+"""Code that runs first in Python's worker."""
 Run = Callable[[str], dict[str, Any]]
 
 
@@ -33,7 +33,7 @@ def _serve_worker(route: Route) -> None:
 
 @pytest.fixture(scope="module")
 def faulty(session: Any) -> Iterator[Run]:
-    """Runs Python in a page whose GPU fails on demand: `faults.arm(kind)`."""
+    """Run Python in a page whose GPU fails on demand: `faults.arm(kind)`."""
     app = session.open_page(routes={"**/worker.js": _serve_worker})
     run: Run = app.run
     prepared = run(
@@ -55,7 +55,7 @@ def passes(outcome: dict[str, Any]) -> dict[str, Any]:
 SAFE = "kept = pt.arange(5) * 2; kept.realize(); pt.synchronize()"
 STILL_FINE = "assert kept.tolist() == [0, 2, 4, 6, 8] and (kept + 1).tolist() == [1, 3, 5, 7, 9]"
 
-# As before memory ran out for the first time, after which every new buffer is checked.
+# Restore the state before memory first ran out, after which every new buffer is checked.
 UNSUSPECTING = """
 from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.backend.connection import CHECKED_ALLOCATION
@@ -115,7 +115,7 @@ assert 0 <= float(big[5]) < 1  # it is still pending, and there is room now
 
 
 def test_out_of_memory_in_a_small_flush(faulty: Run) -> None:
-    """It comes to light later; nothing is left of it when the user tries again."""
+    """It is reported later, and has no effect when the user tries again."""
     passes(
         faulty(f"""
 {SAFE}
@@ -143,7 +143,7 @@ assert more.tolist()[0] == 1 and faults.struck == struck + 2
 
 
 def test_a_buffer_that_was_not_made_is_never_used_again(faulty: Run) -> None:
-    """Not even one that others took from the pool before the news."""
+    """A buffer that another flush took from the pool before the report is not reused either."""
     passes(
         faulty(f"""
 {SAFE}
@@ -203,7 +203,7 @@ assert pt.rand(5).sum().item() > 0
 
 @pytest.mark.parametrize("made", ["uploaded", "computed", "computed from lost ones"])
 def test_a_lost_device_is_replaced_for_a_large_tensor(faulty: Run, made: str) -> None:
-    """Of a size at which memory is checked before the flush."""
+    """A tensor so large that memory is checked before the flush."""
     passes(
         faulty(f"""
 from array import array
@@ -249,7 +249,7 @@ assert pt.device_info()["generation"] == generation + 1
     )
 
 
-def test_news_that_a_cancelled_read_would_have_brought(faulty: Run) -> None:
+def test_reports_for_a_cancelled_read_are_kept(faulty: Run) -> None:
     passes(
         faulty(f"""
 {SAFE}
@@ -339,9 +339,9 @@ def interrupted(session: Any) -> Iterator[AppPage]:
 def test_interrupts_at_random_points(interrupted: AppPage, loop: str) -> None:
     """Each of many interrupts ends the loop, and the next run is right."""
     app, page = interrupted, interrupted.page
-    for number in range(12):
+    for number in range(6):
         page.evaluate("code => { window.running = pyTensor.run(code); }", LOOPS[loop])
-        page.wait_for_timeout(40 + 23 * number)
+        page.wait_for_timeout(40 + 29 * number)
         page.evaluate("pyTensor.interrupt()")
         outcome = page.evaluate(
             "Promise.race([running, new Promise((end) => setTimeout(end, 2000, null))])"

@@ -35,7 +35,7 @@ INTERRUPTED = """async () => {
 
 
 def visit(firefox: Firefox, host: StaticHost) -> dict[str, Any]:
-    """What `pyTensor.ready` gives, once the page has reloaded itself if it must."""
+    """Return the result of `pyTensor.ready`, after the page has reloaded itself if necessary."""
     firefox.open(host.url)
     deadline = time.monotonic() + SECONDS
     while True:

@@ -33,7 +33,7 @@ OpenPage = Callable[..., AppPage]
 
 
 class Server:
-    """Answers for the archive as a test wants, and counts how often it is asked."""
+    """Answers requests for the archive as a test requires, and counts them."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -54,7 +54,7 @@ def asked() -> Server:
 
 
 def test_nothing_of_the_library_is_lost() -> None:
-    """Together they have what the wheel has, less what other hosts alone read."""
+    """Together they contain the wheel, except files that only other hosts read."""
     (published,) = SITE.glob("wheels/py_tensor-*.whl")
     (start,) = DIST.glob("wheels/py_tensor-*.whl")
     parts = [zipfile.ZipFile(path).namelist() for path in (start, DIST / ARCHIVE)]
@@ -72,7 +72,7 @@ def test_nothing_of_the_library_is_lost() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"first_visit": True}], ids=["snapshot", "plain"])
-def test_it_is_asked_for_once(
+def test_it_is_requested_once(
     fresh_page: OpenPage, asked: Server, options: dict[str, bool]
 ) -> None:
     app = fresh_page(routes=asked.routes, **options)
@@ -94,51 +94,40 @@ def test_a_start_without_a_gpu_does_not_ask(fresh_page: OpenPage, asked: Server)
     assert app.run(MEDIAN)["result"] == "2.0"
 
 
-def test_a_wrong_name_does_not_ask(fresh_page: OpenPage, asked: Server) -> None:
-    app = fresh_page(routes=asked.routes)
-    assert "AttributeError" in app.run("pt.no_such_name")["error"]
-    assert "use pt.concat" in app.run("pt.cat")["error"]
-    assert asked.asked == 0
+FAILURES: list[tuple[Callable[[Route], None], str]] = [
+    (lambda route: route.abort(), "the server of this page did not answer"),
+    (lambda route: route.fulfill(status=404), f"the server of this page answered 404 .*{ARCHIVE}"),
+    (lambda route: route.fulfill(body="<html>"), "the server of this page sent a damaged file"),
+]
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (lambda route: route.abort(), "the server of this page did not answer"),
-        (
-            lambda route: route.fulfill(status=404),
-            f"the server of this page answered 404 .*{ARCHIVE}",
-        ),
-        (lambda route: route.fulfill(body="<html>"), "the server of this page sent a damaged file"),
-    ],
-    ids=["no answer", "not there", "another file"],
-)
-def test_a_failure_says_so_and_can_be_tried_again(
-    fresh_page: OpenPage, asked: Server, answer: Callable[[Route], None], words: str
-) -> None:
+def test_a_failure_says_so_and_can_be_tried_again(fresh_page: OpenPage, asked: Server) -> None:
     app = fresh_page(routes=asked.routes)
-    asked.answer = answer
-    for code, name in ((MEDIAN, "ops.quantiles"), ("import py_tensor.fitting", "fitting")):
-        done = app.run(f"try:\n    {code}\nexcept ImportError as e:\n    print(e.name, str(e))")
-        assert done["ok"], done["error"]
-        beginning = f"py_tensor.{name} py_tensor.{name} could not be loaded: "
-        assert re.match(beginning + words, done["stdout"]), done["stdout"]
-    assert asked.asked == 2
-    assert app.run(COMPUTE)["result"] == "240"
+    for number, (answer, words) in enumerate(FAILURES, 1):
+        asked.answer = answer
+        for code, name in ((MEDIAN, "ops.quantiles"), ("import py_tensor.fitting", "fitting")):
+            done = app.run(f"try:\n    {code}\nexcept ImportError as e:\n    print(e.name, str(e))")
+            assert done["ok"], done["error"]
+            beginning = f"py_tensor.{name} py_tensor.{name} could not be loaded: "
+            assert re.match(beginning + words, done["stdout"]), done["stdout"]
+        assert asked.asked == 2 * number
+        assert app.run(COMPUTE)["result"] == "240"
     asked.answer = lambda route: route.continue_()
     assert app.run(MEDIAN)["result"] == "2.0"
 
 
-def test_what_is_listed_is_the_same_before(fresh_page: OpenPage, asked: Server) -> None:
+def test_names_are_listed_and_rejected_without_it(fresh_page: OpenPage, asked: Server) -> None:
     listed = "hash(tuple(sorted(dir(pt))))"
     app = fresh_page(routes=asked.routes)
+    assert "AttributeError" in app.run("pt.no_such_name")["error"]
+    assert "use pt.concat" in app.run("pt.cat")["error"]
     before = app.run(listed)["result"]
     assert asked.asked == 0
     app.run(MEDIAN)
     assert app.run(listed)["result"] == before
 
 
-def test_the_prompt_shows_the_signature_of_what_is_not_there_yet(
+def test_the_prompt_shows_the_signature_of_a_function_not_loaded_yet(
     fresh_page: OpenPage, asked: Server
 ) -> None:
     app = fresh_page(routes=asked.routes)
@@ -165,13 +154,12 @@ def guest(session: AppSession, tmp_path: Path) -> Iterator[Guest]:
 class TestWithoutNetwork:
     def offline(self, guest: Guest, app: AppPage) -> None:
         """The next visit of a page, after the server has gone."""
-        guest.host.stop()
-        guest.context.set_offline(True)
+        guest.go_offline()
         guest.visit(app)
         assert app.run(COMPUTE)["result"] == "240"
 
     def wait_until_kept(self, app: AppPage) -> None:
-        """Wait for the archive to be there."""
+        """Wait until the archive is cached."""
         deadline = time.monotonic() + KEPT_SECONDS
         while not app.page.evaluate(IS_KEPT):
             assert time.monotonic() < deadline, "the archive is not kept"
@@ -180,7 +168,7 @@ class TestWithoutNetwork:
     def requests(self, guest: Guest) -> int:
         return sum(ARCHIVE in path for path in guest.host.requested)
 
-    def test_what_the_first_visit_used_is_there(self, guest: Guest) -> None:
+    def test_parts_used_by_the_first_visit_are_available(self, guest: Guest) -> None:
         app = guest.visit()
         assert app.run(MEDIAN)["result"] == "2.0"
         guest.wait_until_kept()
@@ -190,16 +178,26 @@ class TestWithoutNetwork:
         assert app.run(NEEDS_KERNELS)["result"] == "[True, True, True]"
 
     def test_a_second_visit_has_everything(self, guest: Guest) -> None:
-        app = guest.visit()
+        app = guest.look()
         guest.wait_until_kept()
         assert self.requests(guest) == 0
-        guest.visit(app)
+        guest.look(app)
         self.wait_until_kept(app)
         assert self.requests(guest) == 1
         self.offline(guest, app)
         assert app.run(MEDIAN)["result"] == "2.0"
 
-    def test_what_a_first_visit_did_not_use_is_told(self, guest: Guest) -> None:
+    def test_a_package_that_cannot_be_loaded_is_reported_once(self, guest: Guest) -> None:
+        app = guest.visit()
+        guest.wait_until_kept()
+        self.offline(guest, app)
+        Repl(app.page).type("import micropip\n")
+        entry = app.page.locator("#transcript .entry.failed")
+        expect(entry).to_contain_text("micropip could not be loaded from the server of this page")
+        texts = "\n".join(app.page.locator("#transcript").all_inner_texts())
+        assert texts.count("Failed to fetch") == 1
+
+    def test_parts_not_used_by_the_first_visit_are_reported(self, guest: Guest) -> None:
         app = guest.visit()
         guest.wait_until_kept()
         self.offline(guest, app)

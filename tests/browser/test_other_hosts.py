@@ -45,7 +45,7 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def run(browser: Browser, address: str, code: str) -> Any:
-    """The value of `code` after the library is installed, as text."""
+    """Return the value of `code` after the library is installed, as text."""
     (wheel,) = (SITE / "wheels").glob("py_tensor-*.whl")
     page = browser.new_page()
     try:

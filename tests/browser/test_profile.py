@@ -46,7 +46,7 @@ def test_times_are_those_of_a_clock(profiled: dict[str, Any]) -> None:
     assert first["begin"] < first["end"] <= second["begin"] <= second["end"] < 60e9
 
 
-def test_the_table_and_the_trace_tell_the_same(profiled: dict[str, Any]) -> None:
+def test_the_table_and_the_trace_agree(profiled: dict[str, Any]) -> None:
     lines = profiled["table"].splitlines()
     assert lines[0].split()[:3] == ["kernel", "calls", "time"]
     assert {line.split()[0] for line in lines[1:3]} == {"matmul", "exp_add_divide"}
@@ -58,7 +58,7 @@ def test_the_table_and_the_trace_tell_the_same(profiled: dict[str, Any]) -> None
     assert events[0]["dur"] == pytest.approx((longest["end"] - longest["begin"]) / 1000)
 
 
-def test_what_is_compiled_is_timed(app: AppPage) -> None:
+def test_compilation_is_timed(app: AppPage) -> None:
     code = """
 x = pt.rand(64, 64).realize()
 def work():
@@ -72,7 +72,7 @@ def work():
     )
 
 
-def test_work_goes_on_afterwards_without_the_clock(app: AppPage) -> None:
+def test_work_continues_afterwards_without_the_clock(app: AppPage) -> None:
     error = app.run("with pt.profile() as p:\n    (pt.ones(3) + 1).realize()\n    1 / 0")["error"]
     assert error.splitlines()[-1].startswith("ZeroDivisionError")
     assert app.run("len(p.dispatches), (pt.ones(3) + 1).tolist()")["result"] == (

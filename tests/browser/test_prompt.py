@@ -71,11 +71,11 @@ class TestEditing:
         expect(keys).to_be_visible()
         repl.input.tap()
         repl.page.keyboard.type("total = 12\n")
-        long = "words = '" + "and " * 30 + "'"  # which wraps
+        long = "words = '" + "and " * 30 + "'"  # it wraps
         repl.page.keyboard.type(f"{long}\n")
         app.page.evaluate("() => { pyTensor.run('import time; time.sleep(60)'); }")
         interrupt = repl.page.get_by_role("button", name="Interrupt")
-        expect(interrupt).to_be_in_viewport(ratio=1)  # beside all of them
+        expect(interrupt).to_be_in_viewport(ratio=1)  # next to all of them
         foot = keys.get_by_role("button").first.bounding_box()
         box = interrupt.bounding_box()
         assert foot
@@ -97,13 +97,23 @@ class TestEditing:
         keys.get_by_role("button", name="New line").tap()
         repl.expect_text("total\n")
 
+    def test_a_screens_keyboard_has_no_escape_key(self, fresh_page: OpenPage) -> None:
+        touched = {"has_touch": True, "is_mobile": True, "viewport": {"width": 400, "height": 800}}
+        repl = Repl(fresh_page(first_visit=True, **touched).page)
+        repl.input.tap()
+        repl.page.keyboard.type("pt.sum?\n")
+        note = "Help on pt.sum is open in the console, where Close closes it."
+        expect(repl.last(".note")).to_have_text(note)
+        repl.page.get_by_role("button", name="Close").tap()
+        expect(repl.page.get_by_role("region", name="Help on pt.sum")).to_be_hidden()
+
     def test_hands_on_a_keyboard_have_hints(self, repl: Repl) -> None:
         expect(repl.page.get_by_text("Enter run", exact=True)).to_be_visible()
         expect(repl.page.locator("#touch-keys")).to_be_hidden()
 
     def test_undo_and_redo(self, repl: Repl) -> None:
         repl.page.keyboard.type("abc")
-        repl.page.wait_for_timeout(600)  # what is typed in one go is undone in one
+        repl.page.wait_for_timeout(600)  # text typed in one go is undone in one step
         repl.page.keyboard.type(" + d")
         repl.press("Control+z")
         repl.expect_text("abc")
@@ -168,7 +178,7 @@ class TestEditing:
 
 
 def hold(page: Page, route: Any) -> None:
-    """Type into the plain field, and only then let the editor's script through."""
+    """Type into the plain field, and only then let the editor's script load."""
     page.locator("#input textarea").focus()
     page.keyboard.type("1 + early")
     route.continue_()
@@ -207,7 +217,7 @@ class TestHistory:
         repl.expect_text("'one'")
 
     def test_a_search_from_elsewhere(self, repl: Repl) -> None:
-        """Ctrl-R reloads a page that does not take it."""
+        """Ctrl-R reloads a page that does not handle it."""
         repl.type("'found from afar'")
         field = repl.page.get_by_label("Search the history")
         for focus in ("#clear", "#status"):
@@ -325,7 +335,7 @@ class TestCompletion:
 
     def test_tab_goes_as_far_as_all_agree_and_then_through_the_list(self, repl: Repl) -> None:
         repl.type("alphabet_a, alphabet_b = 'one', 'two'")
-        expect(repl.entries.last).to_have_class("entry done")  # while it runs nobody is asked
+        expect(repl.entries.last).to_have_class("entry done")  # no requests while it runs
         repl.page.keyboard.type("alp")
         repl.press("Tab")
         repl.expect_text("alphabet_")
@@ -426,6 +436,23 @@ class TestHelp:
         repl.press("ArrowUp")
         repl.expect_text("help(pt.softmax)")
 
+    def test_escape_closes_it_from_anywhere(self, repl: Repl) -> None:
+        panel = repl.page.locator(".help")
+        for focused in ("#transcript .entry", "#editor-button", ".help", "#clear"):
+            repl.type("pt.softmax?")
+            expect(panel).to_be_visible()
+            repl.page.locator(focused).last.focus()
+            repl.press("Escape")
+            expect(panel).to_be_hidden()
+            expect(repl.input).to_be_focused()
+        repl.type("pt.softmax?")
+        repl.page.locator("#sessions-button").click()
+        repl.press("Escape")  # closes the menu
+        expect(repl.page.locator("#sessions-panel")).to_be_hidden()
+        expect(panel).to_be_visible()
+        repl.press("Escape")
+        expect(panel).to_be_hidden()
+
     def test_sections_and_the_source(self, repl: Repl, run: Run) -> None:
         run(
             "def scaled(x, factor=2):\n"
@@ -461,7 +488,9 @@ class TestHelp:
         paste(repl, ">>> a = 1\n>>> a?\n>>> a = 'changed'\n>>> help(nope)\n>>> a\n")
         repl.press("Enter")
         expect(repl.last(".result")).to_have_text("'changed'")
-        expect(repl.entries.nth(1).locator(".note")).to_contain_text("Help on a is shown")
+        expect(repl.entries.nth(1).locator(".note")).to_contain_text(
+            "Help on a is open in the console"
+        )
         expect(repl.page.locator(".help-facts")).to_contain_text("1")
         expect(repl.page.locator(".help-facts")).not_to_contain_text("changed")
         expect(repl.entries.nth(3).locator(".error")).to_contain_text("NameError")
@@ -535,7 +564,7 @@ class TestMagics:
         expect(repl.last(".printed")).to_have_text(LOOPS, timeout=60_000)
 
     def test_timeit_waits_for_the_gpu(self, run: Run) -> None:
-        """A loop of a thousand times the work takes longer, though as much Python."""
+        """A loop with a thousand times the work takes longer, with the same Python work."""
         run("small, large = pt.ones((8, 8)), pt.ones((512, 512))")
         found = {}
         for name in ("small", "large"):

@@ -44,6 +44,16 @@ def test_everything_public_is_there() -> None:
     assert methods <= shown
 
 
+def test_a_phone_shows_whole_names(fresh_page: Callable[..., AppPage]) -> None:
+    page = fresh_page(path="#reference", viewport={"width": 390, "height": 800}).page
+    names = page.locator("#panel-reference .index a")
+    names.first.wait_for()
+    expect(page.get_by_role("heading", name="Reference", exact=True)).to_be_in_viewport()
+    cut = "(all) => all.filter((a) => a.scrollWidth > a.clientWidth).map((a) => a.textContent)"
+    assert names.evaluate_all(cut) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_the_page_has_what_the_build_wrote(server: str) -> None:
     with urllib.request.urlopen(server + "reference.json") as response:
         assert {entry["name"] for entry in json.load(response)["entries"]} == set(ENTRIES)
@@ -51,9 +61,9 @@ def test_the_page_has_what_the_build_wrote(server: str) -> None:
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_an_example(app: AppPage, name: str) -> None:
-    """What every input shows is what stands there; results in floating point within 4 ulp.
+    """Every input's output is the documented one; floating-point results within 4 ulp.
 
-    Of pictures only that they are made: what one sees of them is tested in test_display.py.
+    For pictures, only that they are made: their contents are tested in test_display.py.
     """
     assert ENTRIES[name]["example"], f"{name}: there is no example; see web/build/examples.txt"
     forget_others(app)
@@ -63,7 +73,7 @@ def test_an_example(app: AppPage, name: str) -> None:
         done = app.run(code)
         assert done["ok"], done["error"]
         results.append("\n".join(filter(None, [done["stdout"].rstrip("\n"), done["result"]])))
-    if ENTRIES[name]["section"] in ("Charts and pictures", "Controls"):  # one sees no text of these
+    if ENTRIES[name]["section"] in ("Charts and pictures", "Controls"):  # these show no text
         return
     for shown, (_, expected) in zip(results, parts, strict=True):
         assert_same(shown, expected)
@@ -85,7 +95,7 @@ del dataclasses, secrets, DEFAULT_OPTIONS
 
 
 def forget_others(app: AppPage) -> None:
-    """Let the next example find what a new session has: `pt` alone, and everything by default."""
+    """Reset to a new session for the next example: only `pt`, and the defaults."""
     done = app.run(FORGET.replace("DEVICE", app.info["backend"]))
     assert done["ok"], done["error"]
 
@@ -111,7 +121,7 @@ def session(text: str) -> list[tuple[str, str]]:
 
 
 def assert_same(shown: str, expected: str) -> None:
-    """Equal; but a number with a point may differ by 4 ulp, and then in the width it takes."""
+    """Assert equality, except that a number with a point may differ by 4 ulp and in its width."""
     if shown == expected:
         return
     assert "." in expected
@@ -154,8 +164,24 @@ class TestPage:
             expect(page.locator(".entry-page p").first).to_contain_text(
                 ": automatic differentiation is not supported yet."
             )
+        search.fill("grad")
+        expect(page.locator(".entry-page p").filter(has_text="There is no")).to_have_text(
+            ["There is no x.grad or pt.grad: automatic differentiation is not supported yet."]
+        )
 
-    def test_a_search_in_vain_leaves_no_entry(self, fresh_page: Callable[..., AppPage]) -> None:
+    def test_exact_names_are_first(self, fresh_page: Callable[..., AppPage]) -> None:
+        page = fresh_page(path="#reference").page
+        links = page.locator(".index a")
+        for words, first in {"T": "Tensor.T", "t": "Tensor.T", "norm": "linalg.norm"}.items():
+            page.get_by_role("searchbox").fill(words)
+            expect(links.first).to_have_text(first)
+        page.get_by_role("searchbox").fill("T")
+        last_parts = [name.split(".")[-1].lower() for name in links.all_inner_texts()]
+        assert last_parts[1].startswith("t")
+
+    def test_a_search_without_matches_shows_no_entry(
+        self, fresh_page: Callable[..., AppPage]
+    ) -> None:
         page = fresh_page(path="#reference/softmax").page
         heading, search = page.locator(".entry-page h2"), page.get_by_role("searchbox")
         search.fill("exp")
@@ -180,7 +206,12 @@ class TestPage:
         facts = dict(ENTRIES["exp"]["facts"])
         assert facts["accuracy"] == "within 4 ulp in float32"
         assert facts["derivative"] == "defined"
-        assert "int32 → float32" in facts["dtypes"]
+        integers = "bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64"
+        assert facts["dtypes"] == f"float16, complex64; {integers}, float32 → float32"
+        assert dict(ENTRIES["sum"]["facts"])["dtypes"] == (
+            "int64, uint64, float16, float32, complex64; bool, int8, int16, int32 → int32;"
+            " uint8, uint16, uint32 → uint32"
+        )
         assert dict(ENTRIES["floor"]["facts"])["accuracy"].startswith("exact")
         assert dict(ENTRIES["argmax"]["facts"])["derivative"] == "none"
         assert ENTRIES["add"]["aliases"][0] == "x + y"

@@ -1,4 +1,4 @@
-"""The console, driven as a user does."""
+"""The console, operated like a user."""
 
 from __future__ import annotations
 
@@ -149,7 +149,8 @@ class TestConsole:
         repl.press("Control+c")
         expect(repl.entries.nth(0).locator(".error")).to_contain_text("KeyboardInterrupt")
         reason = "Not run: the input before it was interrupted."
-        expect(repl.entries.nth(1).locator(".error")).to_have_text(reason)
+        expect(repl.entries.nth(1).locator(".note")).to_have_text(reason)
+        expect(repl.entries.nth(1)).to_have_class("entry dropped")
 
     def test_control_c_empties_the_prompt(self, repl: Repl) -> None:
         repl.input.fill("half an inp")
@@ -276,10 +277,17 @@ class TestConsole:
             expect(repl.input).not_to_be_focused()
             repl.expect_text(text)
 
+    def test_the_foot_says_what_tab_does(self, repl: Repl) -> None:
+        hint = repl.page.locator("#keys > span").filter(has_text="Tab").first
+        for text, words in (("", "leave"), ("x", "complete"), ("", "leave")):
+            repl.input.fill(text)
+            shown = [each for each in hint.locator(".either > *").all() if each.is_visible()]
+            assert [each.inner_text() for each in shown] == [words]
+
     def test_no_key_after_the_prompt_clears(self, repl: Repl) -> None:
         repl.type("'kept'")
         expect(repl.last(".result")).to_be_visible()
-        for key in ("Tab", "Enter", "Tab", "Enter", "Escape"):  # the last closes what is open
+        for key in ("Tab", "Enter", "Tab", "Enter", "Escape"):  # the last one closes what is open
             repl.press(key)
         expect(repl.page.get_by_role("dialog")).to_have_count(0)
         expect(repl.entries).to_have_count(1)
@@ -326,8 +334,31 @@ class TestConsole:
         repl.type("for i in range(200_000): print(i)\n")
         expect(repl.last(".printed")).to_contain_text("199999", timeout=30_000)
         assert len(repl.last(".printed").inner_text()) < 500_000
+        words, first, again, old = repl.last(".printed").evaluate(CUT)
+        assert 150_000 < first < 199_999
+        assert f"… {first:,} earlier lines not kept" in words  # the first line left is a number
+        assert again == words
+        assert "… earlier output not kept" in old
         repl.type("'after'")
         expect(repl.last(".result")).to_have_text("'after'")
+
+
+CUT = """async (pre) => {
+  const { partsOf, partAgain } = await import("./sources/page/sessions/record.js");
+  const wordsOf = (element) => {
+    pre.after(element);
+    const { content } = getComputedStyle(element.firstElementChild, "::before");
+    element.remove();
+    return content;
+  };
+  const [part] = await partsOf({ element: pre, draw() {} }, null);
+  const { lost, ...old } = structuredClone(part);
+  const again = [part, old].map((each) => wordsOf(partAgain(each, null)));
+  const first = Number(pre.firstElementChild.textContent.split("\\n")[0]);
+  return [wordsOf(pre.cloneNode(true)), first, ...again];
+}"""
+"""What is said above printed text, its first line, and what is said if it is shown again, from a
+record with the number of lines and from one without it."""
 
 
 class TestZeroDelay:
@@ -353,7 +384,7 @@ class TestShare:
             Object.defineProperty(navigator, "clipboard", clipboard);
         }""")
         repl.type("first = 1")
-        item = repl.page.locator("#share .menu button").first
+        item = repl.page.locator("#share .menu-items button").first
         repl.page.locator("#share summary").click()
         expect(item).to_have_text("Copy a link to the last input that ran")
         repl.page.locator("#share summary").click()

@@ -16,7 +16,10 @@ from playwright.sync_api import BrowserContext, Frame, Page, Route, expect
 from playwright.sync_api import Error as PlaywrightError
 
 from tests.browser.app import AppPage, AppSession
+from tests.browser.editor import Editor
+from tests.browser.repl import Repl
 from tests.browser.static_host import StaticHost, static_host
+from tests.browser.test_sessions import enter, note
 from web.build.serve import CONTENT_SECURITY_POLICY, MIME_TYPES
 
 COMPUTE = "(pt.arange(16) * 2).sum().item()"
@@ -44,13 +47,7 @@ MARKS = {
     "page/vendor/codemirror.js": "document.documentElement.dataset.editor = 'NAME';\n",
     "worker/worker.js": "self.mark = 'NAME';\n",
 }
-"""Lines of a build that show in the page, and in its worker."""
-
-MARKS_FOUND = """
-import js
-[getattr(js, "mark", None)]
-"""
-
+"""Lines added to a build that are visible in the page, and in its worker."""
 
 EVAL = """() => new Promise((resolve) => setTimeout(() => {
   try {
@@ -59,13 +56,13 @@ EVAL = """() => new Promise((resolve) => setTimeout(() => {
     resolve(error.name);
   }
 }))"""
-"""Not at once: what Playwright itself evaluates is free of the policy."""
+"""Delayed, because code that Playwright evaluates directly is exempt from the policy."""
 
 OWN_FILE = """() => {
   const { src } = document.querySelector('script[src$="app.js"]');
   return fetch(src).then((response) => response.text());
 }"""
-"""A file of the build that the page is of."""
+"""A file of the page's own build."""
 
 
 class Guest:
@@ -78,15 +75,32 @@ class Guest:
         self._blank = first.page
 
     def open(self) -> AppPage:
-        """A new page that is blank yet."""
+        """Return a new page, still blank."""
         return AppPage(self.context.new_page())
 
     def visit(self, app: AppPage | None = None) -> AppPage:
-        """The page, booted, however often it has reloaded itself before."""
+        """Return the booted page, after any reloads of its own."""
         app = app or self.open()
         app.page.goto(self.host.url, wait_until="commit")
         app.info = until_ready(app.page)
         return app
+
+    def look(self, app: AppPage | None = None) -> AppPage:
+        """The page after any reloads of its own, while Python starts."""
+        app = app or self.open()
+        app.page.goto(self.host.url, wait_until="commit")
+        until_started(app.page)
+        return app
+
+    def beside(self) -> Page:
+        """A page that is served by the service worker, without the app."""
+        page = self.context.new_page()
+        page.goto(self.host.url + "build.json")
+        return page
+
+    def go_offline(self) -> None:
+        self.host.stop()
+        self.context.set_offline(True)
 
     def leave(self) -> None:
         for page in self.context.pages:
@@ -94,7 +108,7 @@ class Guest:
                 page.close()
 
     def wait_until_kept(self, build: str | None = None) -> str:
-        """Wait for a build (this one) to be kept, with both records undamaged; which it is."""
+        """Wait until a build (default: this one) is cached, with both records intact; return it."""
         deadline = time.monotonic() + KEPT_SECONDS
         page = next(page for page in self.context.pages if page is not self._blank)
         while True:
@@ -124,8 +138,16 @@ class Guest:
             page.wait_for_timeout(100)
 
 
+def until_started(page: Page) -> None:
+    """Wait until the page has its files and has heard from its worker."""
+    milliseconds = KEPT_SECONDS * 1000
+    expect(page.locator("#input .cm-content")).to_be_attached(timeout=milliseconds)
+    said = page.locator("#status-text")
+    expect(said).not_to_have_text("Loading the page", timeout=milliseconds)
+
+
 def until_ready(page: Page) -> dict[str, Any]:
-    """What `pyTensor.ready` gives in a page that may reload itself meanwhile."""
+    """Return the result of `pyTensor.ready` in a page that may reload itself in the meantime."""
     deadline = time.monotonic() + KEPT_SECONDS
     while True:
         try:
@@ -137,13 +159,11 @@ def until_ready(page: Page) -> dict[str, Any]:
 
 
 def marks(app: AppPage) -> set[str | None]:
-    """The builds of which something is in this page."""
-    in_python = app.run(MARKS_FOUND)
-    assert in_python["error"] is None
+    """Return the builds from which this page has files."""
     in_page = app.page.evaluate(
         "() => ['app', 'editor'].map((name) => document.documentElement.dataset[name] ?? null)"
     )
-    return {*in_page, *eval(in_python["result"])}
+    return {*in_page, app.page.workers[0].evaluate("self.mark ?? null")}
 
 
 def marked(name: str) -> dict[str, str]:
@@ -168,8 +188,30 @@ def guest(session: AppSession, host: StaticHost) -> Iterator[Guest]:
     guest.context.close()
 
 
+@pytest.fixture(scope="module")
+def lasting(session: AppSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
+    with static_host(tmp_path_factory.mktemp("host")) as host:
+        guest = Guest(session, host)
+        app = guest.visit()
+        guest.wait_until_kept()
+        assert guest.visit(app).run(NUMPY) == TEN
+        yield guest
+        guest.context.close()
+
+
+@pytest.fixture
+def kept(lasting: Guest) -> Iterator[Guest]:
+    """A guest whose build is cached, with all files that later visits may use."""
+    lasting.leave()
+    yield lasting
+    lasting.leave()
+    lasting.host.stop()
+    lasting.host.start()
+    lasting.context.set_offline(False)
+
+
 def loads(page: Page) -> list[str]:
-    """A list that grows with each document that the page goes to."""
+    """Return a list to which each document loaded by the page is added."""
     found: list[str] = []
 
     def add(frame: Frame) -> None:
@@ -190,7 +232,7 @@ class TestStaticHost:
         assert app.run(COMPUTE)["result"] == "240"
         assert problems(app) == []
 
-        # The next one needs no reload; and the policy holds on a host that sends none.
+        # The next one needs no reload; and the policy applies on a host that sends none.
         app = guest.open()
         loaded = loads(app.page)
         guest.visit(app)
@@ -200,8 +242,8 @@ class TestStaticHost:
         assert app.page.workers[0].evaluate(EVAL) == "EvalError"
         assert problems(app) == []
 
-    def test_ctrl_c_ends_a_loop_there(self, guest: Guest) -> None:
-        app = guest.visit()
+    def test_ctrl_c_ends_a_loop_there(self, kept: Guest) -> None:
+        app = kept.visit()
         done = app.page.evaluate(
             """async () => {
               const running = pyTensor.run("while True: pass");
@@ -232,7 +274,7 @@ class TestStaticHost:
         assert app.run(COMPUTE)["result"] == "240"
         assert len(loaded) == times
         expect(app.page.locator("#banner")).to_contain_text("no cross-origin isolation")
-        guest.visit(app)  # in the same tab: it does not try again
+        guest.look(app)  # in the same tab: it does not try again
         assert len(loaded) == times + 1
 
     def test_without_session_storage_there_is_no_reload(self, guest: Guest) -> None:
@@ -255,11 +297,9 @@ class TestStaticHost:
         documents = [path for path in guest.host.requested if path.endswith("/where/")]
         assert len(documents) == 1
 
-    def test_the_wheel_of_the_foot_is_whole(self, guest: Guest) -> None:
-        """In the page of the cache, too: the build has only a part of it, of the same name."""
-        app = guest.visit()
-        guest.wait_until_kept()
-        guest.visit(app)
+    def test_the_wheel_of_the_footer_is_complete(self, kept: Guest) -> None:
+        """The cached page serves it too: the build contains only a part, with the same name."""
+        app = kept.look()
         with app.page.expect_download() as download:
             app.page.get_by_role("link", name="Source (wheel)").click()
         with zipfile.ZipFile(download.value.path()) as wheel:
@@ -268,14 +308,14 @@ class TestStaticHost:
     def test_a_policy_of_the_host_does_not_replace_ours(self, guest: Guest) -> None:
         theirs = "object-src 'none'"
         guest.host.headers["Content-Security-Policy"] = theirs
-        app = guest.visit()
+        app = guest.look()
         for _ in range(2):
             document = app.page.goto(guest.host.url)
             assert document is not None
             policies = document.headers["content-security-policy"]
             assert policies.count(CONTENT_SECURITY_POLICY) == 1
-            assert policies.count(theirs) == 2  # ours has these words, too
-            until_ready(app.page)
+            assert policies.count(theirs) == 2  # ours has these words too
+            until_started(app.page)
             assert app.page.workers[0].evaluate(EVAL) == "EvalError"
             guest.wait_until_kept()
 
@@ -286,8 +326,7 @@ class TestOffline:
         assert app.run(NUMPY) == TEN
         guest.wait_until_kept()
         assert app.page.evaluate(KEPT_NUMPY) == 1
-        guest.host.stop()
-        guest.context.set_offline(True)
+        guest.go_offline()
         guest.visit(app)
         assert app.info["crossOriginIsolated"] is True
         assert app.run(COMPUTE)["result"] == "240"
@@ -297,32 +336,28 @@ class TestOffline:
         again = guest.visit()
         assert again.run(COMPUTE)["result"] == "240"
 
-    def test_what_was_not_used_is_not_fetched(self, guest: Guest) -> None:
-        app = guest.visit()
+    def test_unused_files_are_not_fetched(self, guest: Guest) -> None:
+        app = guest.visit()  # until Python has all that it fetches
         guest.wait_until_kept()
         wanted = {"numpy", "micropip"}
         assert [path for path in guest.host.requested if any(name in path for name in wanted)] == []
-        # At its first use by a page that the worker serves it is fetched, and kept.
+        # At its first use by a page that the worker serves, it is fetched and cached.
         guest.visit(app)
         assert app.run(NUMPY) == TEN
         assert sum("numpy" in path for path in guest.host.requested) == 1
-        guest.host.stop()
-        guest.context.set_offline(True)
-        guest.visit(app)
-        assert app.run(NUMPY) == TEN
+        assert app.page.evaluate(KEPT_NUMPY) == 1
 
-    def test_every_file_of_the_build_is_there(self, guest: Guest) -> None:
-        app = guest.visit()
-        guest.wait_until_kept()
-        listed = json.loads((guest.host.site / "files.json").read_text("utf-8"))
+    def test_every_file_of_the_build_is_there(self, kept: Guest) -> None:
+        page = kept.beside()
+        listed = json.loads((kept.host.site / "files.json").read_text("utf-8"))
         on_disk = {
-            path.relative_to(guest.host.files).as_posix()
-            for path in guest.host.files.rglob("*")
+            path.relative_to(kept.host.files).as_posix()
+            for path in kept.host.files.rglob("*")
             if path.is_file()
         }
         assert on_disk == set(listed["files"])
-        guest.host.stop()
-        found = app.page.evaluate(
+        kept.host.stop()
+        found = page.evaluate(
             """async ([build, files]) => Promise.all(files.map(async (file) => {
               const { status } = await fetch(`builds/${build}/${file}`);
               return status;
@@ -334,48 +369,79 @@ class TestOffline:
 
 class TestUpdate:
     def test_a_new_build_is_taken_whole(self, guest: Guest) -> None:
-        first = guest.visit()
+        first = guest.look()
         old = guest.wait_until_kept()
-        assert marks(guest.visit(first)) == {None}
+        assert marks(guest.look(first)) == {None}
 
         new = guest.host.publish(marked("new"))
-        second = guest.visit()
+        second = guest.look()
         assert len(marks(second)) == 1
         assert guest.wait_until_kept(new) != old
-        assert marks(guest.visit(second)) == {"new"}
+        assert marks(guest.look(second)) == {"new"}
 
-        # The page that is open still has its own files.
-        guest.host.stop()
-        guest.context.set_offline(True)
+        # The open page still has its own files.
+        guest.go_offline()
         again = guest.visit()
         assert marks(again) == {"new"}
         assert "dataset.app" in again.page.evaluate(OWN_FILE)
         assert "dataset.app" not in first.page.evaluate(OWN_FILE)
         assert problems(again) == []
 
-    def test_one_that_comes_back_is_kept_anew(self, guest: Guest, tmp_path: Path) -> None:
+    def test_the_session_is_there_in_the_new_build(self, guest: Guest) -> None:
         app = guest.visit()
+        guest.wait_until_kept()
+        repl = Repl(app.page)
+        inputs = [
+            "y = 5; y",
+            "pt.plot([1., 4., 9.], title='Squares')",
+            "open('kept.txt', 'w').write('of a file')",
+        ]
+        editor = Editor(app.page).open()
+        enter(repl, *inputs)
+        editor.write("print(y * 2)")
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        repl.input.fill("a draft")
+        app.page.wait_for_timeout(3000)  # stored by then
+
+        new = guest.host.publish(marked("new"))
+        guest.visit(app)
+        guest.wait_until_kept(new)
+        guest.visit(app)
+        assert marks(app) == {"new"}
+        expect(note(repl)).to_contain_text("Restored your session")
+        prompted = [f">>> {source}" for source in inputs]
+        expect(repl.entries.locator(".source")).to_have_text(prompted)
+        expect(repl.entries.nth(0).locator(".result")).to_have_text("5")
+        expect(repl.entries.nth(1).locator("figure.plotted")).to_contain_text("Squares")
+        repl.expect_text("a draft")
+        editor.expect_files("kept.txt", "main.py")
+        assert app.run("open('kept.txt').read()")["result"] == "'of a file'"
+        editor.expect_done(1)
+        assert editor.lines == ["print(y * 2)", "= 10"]
+        assert "NameError" in app.run("y")["error"]
+
+    def test_a_build_that_returns_is_cached_again(self, guest: Guest, tmp_path: Path) -> None:
+        app = guest.look()
         first = guest.wait_until_kept()
         shutil.copytree(guest.host.site, tmp_path / "first")
         for name in ("second", "third"):
             new = guest.host.publish(marked(name))
-            guest.visit(app)
+            guest.look(app)
             guest.wait_until_kept(new)
         shutil.rmtree(guest.host.site)
-        # As newly written files, or the server would say that nothing has changed.
+        # With new modification times, or the server would answer that nothing has changed.
         shutil.copytree(tmp_path / "first", guest.host.site, copy_function=shutil.copyfile)
-        guest.visit(app)
+        guest.look(app)
         guest.wait_until_kept(first)
-        guest.host.stop()
-        guest.context.set_offline(True)
+        guest.go_offline()
         assert marks(guest.visit(app)) == {None}
 
-    def test_the_servers_list_is_asked_for_once(self, guest: Guest) -> None:
-        """By a page whose build is neither kept nor what the server has now."""
-        app = guest.visit()
-        guest.wait_until_kept()
-        before = len(guest.host.requested)
-        found = app.page.evaluate(
+    def test_the_servers_list_is_requested_once(self, kept: Guest) -> None:
+        """The page has a build that is neither cached nor the server's current one."""
+        page = kept.beside()
+        before = len(kept.host.requested)
+        found = page.evaluate(
             """async () => {
               const statuses = [];
               for (const name of ["a.js", "b.js", "c.js", "d.js"]) {
@@ -385,21 +451,20 @@ class TestUpdate:
             }"""
         )
         assert found == [404] * 4
-        asked = [path for path in guest.host.requested[before:] if path.endswith("/files.json")]
+        asked = [path for path in kept.host.requested[before:] if path.endswith("/files.json")]
         assert len(asked) == 1
 
     def test_one_that_is_published_by_halves_is_not_taken(self, guest: Guest) -> None:
-        app = guest.visit()
+        app = guest.look()
         old = guest.wait_until_kept()
         guest.host.publish(marked("new"), wrongly=True)
         before = len(guest.host.requested)
         for _ in range(2):
-            assert marks(guest.visit(app)) == {None}
+            assert marks(guest.look(app)) == {None}
         while not any("files.json" in path for path in guest.host.requested[before:]):
             app.page.wait_for_timeout(100)
         app.page.wait_for_timeout(1000)
-        guest.host.stop()
-        guest.context.set_offline(True)
+        guest.go_offline()
         assert marks(guest.visit(app)) == {None}
         assert guest.wait_until_kept() == old
 
@@ -438,17 +503,10 @@ FETCHED = """async ([build, path]) => {
 
 
 class TestDamage:
-    """What a browser has damaged of its caches is fetched again."""
+    """Damaged cache entries are fetched again. The last test leaves another site."""
 
-    def kept(self, guest: Guest) -> AppPage:
-        """A page whose build is kept, with all that a visit may use later."""
-        app = guest.visit()
-        guest.wait_until_kept()
-        assert guest.visit(app).run(NUMPY) == TEN
-        return app
-
-    def damage(self, app: AppPage, part: str = "", kinds: Sequence[str] = KINDS) -> None:
-        """Damage the entries whose address ends so, while the service worker does not run."""
+    def damage(self, page: Page, part: str = "", kinds: Sequence[str] = KINDS) -> None:
+        """Damage the entries whose URL ends like this, while the service worker is not running."""
         seed = random.randrange(10**6)
         print(f"seed {seed}")
         draw = random.Random(seed)
@@ -460,21 +518,32 @@ class TestDamage:
                 "at": draw.random(),
                 "bit": draw.randrange(8),
             }
-            for cache, url in app.page.evaluate(ENTRIES)
+            for cache, url in page.evaluate(ENTRIES)
             if url.endswith(part)
         ]
         assert damages
-        app.page.evaluate(DAMAGE, damages)
-        devtools = app.page.context.new_cdp_session(app.page)
+        page.evaluate(DAMAGE, damages)
+        devtools = page.context.new_cdp_session(page)
         devtools.send("ServiceWorker.enable")
         devtools.send("ServiceWorker.stopAllWorkers")
         devtools.detach()
 
-    def test_each_file_in_turn(self, guest: Guest) -> None:
-        app = self.kept(guest)
-        listed = json.loads((guest.host.site / "files.json").read_text("utf-8"))
-        entries = app.page.evaluate(ENTRIES)
-        root = guest.host.url
+    @pytest.mark.parametrize("record", ["/kept", "/files.json"])
+    def test_a_record(self, kept: Guest, record: str) -> None:
+        self.damage(kept.beside(), record, ["truncate", "empty", "flip"])
+        app = kept.visit()
+        assert app.run(COMPUTE)["result"] == "240"
+        assert problems(app) == []
+        # It is written again, and the build is available without the server.
+        kept.wait_until_kept()
+        kept.go_offline()
+        assert kept.visit().run(COMPUTE)["result"] == "240"
+
+    def test_each_file_in_turn(self, kept: Guest) -> None:
+        page = kept.beside()
+        listed = json.loads((kept.host.site / "files.json").read_text("utf-8"))
+        entries = page.evaluate(ENTRIES)
+        root = kept.host.url
         found = {url.removeprefix(root) for _, url in entries} - {"kept", "files.json"}
         assert found <= set(listed["files"])
         assert len(found) > 20
@@ -484,55 +553,41 @@ class TestDamage:
             kind = draw.choice(KINDS)
             (cache,) = [name for name, url in entries if url == root + path]
             one = {"cache": cache, "url": root + path, "kind": kind}
-            app.page.evaluate(DAMAGE, [{**one, "at": draw.random(), "bit": draw.randrange(8)}])
-            status, content_type, digest = app.page.evaluate(FETCHED, [listed["build"], path])
+            page.evaluate(DAMAGE, [{**one, "at": draw.random(), "bit": draw.randrange(8)}])
+            status, content_type, digest = page.evaluate(FETCHED, [listed["build"], path])
             said = f"{path}, {kind}, seed {seed}"
             assert (status, digest) == (200, listed["files"][path]), said
             assert content_type == MIME_TYPES[Path(path).suffix], said
-        # What was fetched is kept in their place.
-        guest.host.stop()
-        guest.context.set_offline(True)
-        assert guest.visit(app).run(NUMPY) == TEN
+        # The fetched files replace them in the cache.
+        kept.go_offline()
+        assert kept.visit().run(NUMPY) == TEN
 
-    def test_all_entries_at_once(self, guest: Guest) -> None:
-        app = self.kept(guest)
-        self.damage(app)
-        guest.visit(app)
+    def test_all_entries_at_once(self, kept: Guest) -> None:
+        self.damage(kept.beside())
+        app = kept.visit()
         assert app.info["crossOriginIsolated"] is True
         assert app.run(NUMPY) == TEN
         assert problems(app) == []
 
-    @pytest.mark.parametrize("record", ["/kept", "/files.json"])
-    def test_a_record(self, guest: Guest, record: str) -> None:
-        app = self.kept(guest)
-        self.damage(app, record, ["truncate", "empty", "flip"])
-        guest.visit(app)
-        assert app.run(COMPUTE)["result"] == "240"
-        assert problems(app) == []
-        # It is written anew, and the build is there without the server.
+    def test_files_that_the_server_lacks_come_from_its_new_build(self, guest: Guest) -> None:
+        app = guest.visit()
         guest.wait_until_kept()
-        guest.host.stop()
-        guest.context.set_offline(True)
-        assert guest.visit(app).run(COMPUTE)["result"] == "240"
-
-    def test_what_the_server_has_no_more_comes_of_its_new_build(self, guest: Guest) -> None:
-        app = self.kept(guest)
         new = guest.host.publish(marked("new"))
-        self.damage(app, ".js", ["truncate"])
+        self.damage(app.page, ".js", ["truncate"])
         guest.visit(app)
         assert len(marks(app)) == 1
         guest.wait_until_kept(new)
-        assert marks(guest.visit(app)) == {"new"}
+        assert marks(guest.look(app)) == {"new"}
 
-    def test_caches_that_cannot_be_read_at_all(self, guest: Guest) -> None:
-        app = self.kept(guest)
-        sw = guest.host.site / "sw.js"
+    def test_caches_that_cannot_be_read_at_all(self, kept: Guest) -> None:
+        sw = kept.host.site / "sw.js"
         lines = """for (const name of ["match", "open", "keys", "delete"]) {
           CacheStorage.prototype[name] = () => Promise.reject(new DOMException("", "UnknownError"));
         }"""
         sw.write_text(f"{lines}\n{sw.read_text('utf-8')}", "utf-8")
+        app = kept.open()
         for _ in range(2):
-            guest.visit(app)
+            kept.visit(app)
             assert app.run(NUMPY) == TEN
         assert problems(app) == []
 
@@ -551,7 +606,7 @@ LEARN = """() => {
 
 
 class TestDeploymentUnderAVisit:
-    """What an open page loads after the server has another build."""
+    """Files that an open page loads after the server has another build."""
 
     @pytest.fixture
     def served(self, session: AppSession, host: StaticHost) -> Iterator[AppPage]:
@@ -572,7 +627,7 @@ class TestDeploymentUnderAVisit:
         ],
         ids=["a view", "NumPy", "a part of the library", "a new Python"],
     )
-    def test_what_is_gone_is_told_with_a_reload(
+    def test_missing_files_are_reported_with_a_reload(
         self, served: AppPage, host: StaticHost, load: str
     ) -> None:
         banner = served.page.locator("#banner")
@@ -586,7 +641,7 @@ class TestDeploymentUnderAVisit:
             assert "numpy could not be loaded from the server of this page" in error
         banner.get_by_role("button", name="Reload").click()
         expect(served.page.locator("html")).to_have_attribute("data-editor", "new")
-        until_ready(served.page)
+        until_started(served.page)
         assert marks(served) == {"new"}
         expect(banner).not_to_contain_text("newer version")
 
@@ -602,27 +657,27 @@ class TestDeploymentUnderAVisit:
         served.page.wait_for_timeout(500)
         expect(served.page.locator("#banner")).not_to_contain_text("newer version")
 
-    def test_what_is_kept_goes_on(self, guest: Guest) -> None:
-        """Of the page of a first visit, too."""
+    def test_cached_files_stay_usable(self, guest: Guest) -> None:
+        """They stay usable for the page of a first visit too."""
         app = guest.visit()
         guest.wait_until_kept()
         guest.host.publish(marked("new"))
         assert "newer version" not in app.page.evaluate(LEARN)
-        assert app.run(NUMPY) == TEN  # from the new build, which has the same
+        assert app.run(NUMPY) == TEN  # from the new build, which has the same file
         app.page.evaluate("document.getElementById('restart').click()")
         assert until_ready(app.page)["boot"] in ("plain", "snapshot")
         assert marks(app) == {None}
         assert problems(app) == []
 
     def test_a_visit_takes_only_what_has_changed(self, guest: Guest) -> None:
-        first = guest.visit()
+        first = guest.look()
         guest.wait_until_kept()
         new = guest.host.publish(marked("new"))
         before = len(guest.host.requested)
         assert marks(guest.visit(first)) == {"new"}
         of_build = f"/builds/{new}/"
         asked = {path.partition(of_build)[2] for path in guest.host.requested[before:]} - {""}
-        # The last two have to be of their build.
+        # The last two must belong to their build.
         assert {*MARKS} <= asked <= {*MARKS, "build.json", "index.html"}
 
 
@@ -661,7 +716,7 @@ class TestFailure:
         banner = page.locator("#banner")
         expect(banner).to_contain_text("lock.json could not be loaded (404", timeout=60_000)
 
-    def test_one_that_is_over_is_not_told(self, page: Page, host: StaticHost) -> None:
+    def test_a_failure_that_is_over_is_not_reported(self, page: Page, host: StaticHost) -> None:
         held: list[Route] = []
         page.route("**/lock.json", lambda route: route.fulfill(status=404))
         page.route("**/where/build.json", lambda route: held.append(route))

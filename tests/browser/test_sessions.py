@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.browser.app import GPU_FLAGS, SOFTWARE_FLAGS, AppPage, AppSession
-from tests.browser.repl import Repl
+from tests.browser.app import GPU_FLAGS, LATE_TIER_UP_FLAG, SOFTWARE_FLAGS, AppPage, AppSession
+from tests.browser.repl import Repl, paste
 from tests.browser.test_accessibility import AUDIT, AXE, SIZES
 from tests.browser.visitor import Regular
 from tests.environment import find_chromium
@@ -49,11 +49,11 @@ Kept = list[list[Any]]
 
 
 class Visits:
-    """One person's tabs, whose storage a page beside them sees."""
+    """One user's tabs, and a separate page that accesses their storage."""
 
     def __init__(self, regular: Regular) -> None:
         self._regular = regular
-        regular.open_page(boot=False).page.close()  # which leaves nothing kept
+        regular.open_page(boot=False).page.close()  # it leaves nothing stored
         self._beside = regular.open().page
         self._beside.goto(regular.url + "blank")
 
@@ -79,11 +79,11 @@ class Visits:
         return self._beside.evaluate(IN_STORE, [work, argument])
 
     def evaluate(self, work: str) -> Any:
-        """JavaScript in a page of the same origin that nothing forbids."""
+        """Evaluate JavaScript in a page of the same origin without a policy."""
         return self._beside.evaluate(work)
 
     def wait_until(self, is_kept: Callable[[Kept], bool]) -> None:
-        """Until what is kept of the inputs, [source, state, parts], is as it should be."""
+        """Wait until the stored inputs, [source, state, parts], are as expected."""
         kept: Kept = []
         for _ in range(WRITE_MS // 50):
             kept = self.in_store(STATES)
@@ -93,7 +93,7 @@ class Visits:
         pytest.fail(f"kept are {kept}")
 
     def wait_until_ended(self, *sources: str) -> None:
-        """Until these inputs and their ends are kept."""
+        """Wait until these inputs and their outcomes are stored."""
         self.wait_until(
             lambda kept: (
                 [source for source, state, _ in kept if state not in ("waiting", "running")]
@@ -102,11 +102,34 @@ class Visits:
         )
 
 
-@pytest.fixture
-def visits(regular: Callable[[bool], Regular]) -> Iterator[Visits]:
-    visitor = regular(False)
-    yield Visits(visitor)
-    visitor.leave()
+OLDER = "older entries are not shown. Links and saved files of the session contain their inputs."
+
+
+def test_many_entries(visits: Visits) -> None:
+    """The oldest are not shown, which a note says. They are cleared with the others."""
+    app = visits.open()
+    repl = Repl(app.page)
+    note = app.page.locator("#screen > .note")
+    sources = [f"n = {i}" for i in range(303)]
+    repl.input.focus()
+    paste(repl, "".join(f">>> {source}\n" for source in sources[:301]))
+    repl.press("Enter")
+    expect(app.page.locator("#transcript .entry.done")).to_have_count(300, timeout=60_000)
+    expect(note).to_have_text(re.compile(r"^1 older entry is not shown\..* its input\.$"))
+    enter(repl, *sources[301:])
+    expect(note).to_have_text(f"3 {OLDER}")
+    visits.wait_until_ended(*sources)
+    repl = visits.reload(app)
+    expect(note).to_have_text(f"5 {OLDER}")  # notes take the place of two
+    app.page.locator("#clear").click()
+    expect(note).to_be_hidden()
+    app.page.locator("#share summary").click()
+    expect(app.page.get_by_role("checkbox", name="Include 303 cleared inputs")).to_be_visible()
+    app.page.keyboard.press("Escape")
+    app.page.get_by_role("button", name="Undo").click()
+    expect(note).to_have_text(f"5 {OLDER}")
+    app.page.locator("#share summary").click()
+    expect(app.page.locator("#share label")).to_be_hidden()
 
 
 def enter(repl: Repl, *sources: str) -> None:
@@ -117,7 +140,7 @@ def enter(repl: Repl, *sources: str) -> None:
 
 
 def note(repl: Repl) -> Locator:
-    """What says that this session was restored, or is another tab's."""
+    """Return the note that this session was restored, or is open in another tab."""
     return repl.page.locator("#transcript .kept-note")
 
 
@@ -174,9 +197,9 @@ class TestRestoring:
         assert len({*colours}) > 2
 
         repl = visits.reload(app)
-        expect(note(repl)).to_contain_text("Variables are not kept.")
+        expect(note(repl)).to_contain_text("Variables were not saved.")
         again = repl.page.locator("#transcript .entry").all_inner_texts()
-        # Of tensors that are gone; a picture's own stay.
+        # The buttons of tensors that no longer exist are gone; those of pictures stay.
         buttons = re.compile(r"\n(Table|Plot|Heat map|Histogram|Image|Save(?=$))\b")
         assert again == [buttons.sub("", text) if "tensor(" in text else text for text in shown]
         expect(repl.page.locator(".entry.restored")).to_have_count(len(inputs))
@@ -254,11 +277,11 @@ class TestRestoring:
         visits.wait_until_ended("'before'")
         app.page.close()
         repl = Repl(visits.open().page)
-        expect(note(repl)).to_contain_text("Restored from")
+        expect(note(repl)).to_contain_text("Restored your session of")
         expect(repl.entries.first.locator(".result")).to_have_text("'before'")
 
     def test_a_crash_of_the_page(self, session: AppSession) -> None:
-        app = session.open_page()  # in a process of its own
+        app = session.open_page()  # in its own process
         repl = Repl(app.page)
         enter(repl, "'before'")
         repl.page.wait_for_timeout(1000)
@@ -268,7 +291,7 @@ class TestRestoring:
         after.boot(session.url)
         repl = Repl(after.page)
         expect(repl.entries.first.locator(".result")).to_have_text("'before'")
-        expect(note(repl)).to_contain_text("Restored from")
+        expect(note(repl)).to_contain_text("Restored your session of")
         app.close()
 
     def test_what_was_cleared_is_kept_and_not_shown(self, visits: Visits) -> None:
@@ -283,7 +306,10 @@ class TestRestoring:
         expect(note(repl)).to_contain_text("1 cleared input is not shown.")
         assert sources(repl) == ["y + 1"]
         note(repl).get_by_role("button", name="Run all again").click()
-        expect(repl.entries.last.locator(".result")).to_have_text("6", timeout=30_000)
+        expect(repl.page.locator("#transcript .note").last).to_have_text(
+            "Stopped at an error in y + 1."
+        )
+        expect(repl.entries.last).to_contain_text("NameError")  # the cleared input did not run
 
     def test_nothing_that_is_stored_runs(self, visits: Visits) -> None:
         app = visits.open()
@@ -342,15 +368,16 @@ class TestRunAgain:
         app = visits.open()
         repl = Repl(app.page)
         app.run("given = 1")
-        inputs = ["a = 1", "given", "'behind'"]
+        inputs = ["a = 1", "given", "print('behind\\n' * 60)"]
         enter(repl, *inputs)
         visits.wait_until_ended(*inputs)
         repl = visits.reload(app)
         repl.page.get_by_role("button", name="Run all again").click()
-        expect(repl.page.locator("#transcript .note").last).to_contain_text(
-            "2 inputs ran again. 1 input after the failure did not run."
+        expect(repl.page.locator("#transcript .note").last).to_have_text(
+            "Stopped at an error in given. 1 later input did not run."
         )
-        expect(repl.entries.nth(1)).to_contain_text("NameError")
+        expect(repl.entries.nth(1).locator(".error")).to_contain_text("NameError")
+        expect(repl.entries.nth(1).locator(".error")).to_be_in_viewport()
         expect(repl.entries.nth(2)).to_have_class(re.compile("restored"))
         visits.wait_until(
             lambda kept: [state for _, state, _ in kept] == ["done", "failed", "done"]
@@ -388,7 +415,7 @@ class TestStorage:
         expect(menu(Repl(app.page)).locator(".sessions-problem")).to_have_count(1)
 
     def test_without_an_answer(self, visits: Visits) -> None:
-        """A database that is being removed, which a page keeps open, does not open again."""
+        """A database that is being deleted while a page keeps it open cannot be opened again."""
         visits.evaluate(
             """async () => {
               const request = indexedDB.open("py_tensor sessions", 1);
@@ -403,15 +430,15 @@ class TestStorage:
         visits.evaluate("() => window.open_.close()")
 
     def test_full(self, session: AppSession, tmp_path: Path) -> None:
-        """In a profile on the disk: what a private window keeps has no limit that could be set."""
+        """The profile is on disk, because the quota of a private window cannot be set."""
         context = session.browser().browser_type.launch_persistent_context(
             tmp_path,
             executable_path=find_chromium(),
             headless=False,
-            args=GPU_FLAGS or SOFTWARE_FLAGS,
+            args=GPU_FLAGS or [*SOFTWARE_FLAGS, LATE_TIER_UP_FLAG],
         )
         app = AppPage(context.new_page())
-        # Before the browser has asked once how much room there is, which it remembers.
+        # Before the browser first determines the free space, which it caches.
         quota = {"origin": session.url.rstrip("/"), "quotaSize": 1}
         devtools = context.new_cdp_session(app.page)
         devtools.send("Storage.overrideQuotaForOrigin", quota)
@@ -426,7 +453,7 @@ class TestStorage:
         repl.press("Escape")
         del quota["quotaSize"]
         devtools.send("Storage.overrideQuotaForOrigin", quota)
-        enter(repl, "'again'")  # with which goes what could not be written
+        enter(repl, "'again'")  # and with it the data that could not be written
         app.page.wait_for_timeout(2000)
         menu(repl)
         expect(problem).to_have_count(0)
@@ -445,12 +472,12 @@ class TestStorage:
         )
         app = visits.open()
         self.expect_working(app, self.DAMAGED)
-        visits.wait_until_ended("20 + 2")  # it is kept again
+        visits.wait_until_ended("20 + 2")  # it is stored again
         Repl(app.page).press("Escape")
         expect(menu(Repl(app.page)).locator(".sessions-problem")).to_have_count(0)
 
     def test_of_a_newer_page(self, visits: Visits) -> None:
-        """Which is not to be removed."""
+        """A session of a newer page must not be deleted."""
         visits.evaluate(
             """() => new Promise((resolve) => {
               const request = indexedDB.open("py_tensor sessions", 7);
@@ -463,7 +490,7 @@ class TestStorage:
         assert {"name": "py_tensor sessions", "version": 7} in databases
 
     def test_damaged_records(self, visits: Visits) -> None:
-        """Each costs its own input alone."""
+        """Each affects only its own input."""
         damages = [
             "() => 7",
             "() => null",
@@ -512,7 +539,7 @@ class TestStorage:
         app = visits.open()
         repl = Repl(app.page)
         expect(repl.page.locator("canvas.picture")).to_be_visible()
-        expect(menu(repl).locator("li")).to_have_count(0)
+        expect(menu(repl)).to_contain_text("None.")
         assert [line for line in app.logged if line.kind == "pageerror"] == []
 
     def test_outputs_are_bounded_and_inputs_stay(self, visits: Visits) -> None:
@@ -536,6 +563,42 @@ class TestStorage:
         assert sources(repl) == [*large, "'9' * 5_000_000"]
         expect(repl.entries.first.locator(".note")).to_contain_text("Output removed")
         expect(repl.entries.nth(1).locator(".result")).to_be_visible()
+
+
+CHANGES_AT_ONCE = """async () => {
+  const { KeptSession } = await import("./sources/page/sessions/kept.js");
+  const numbers = { created: 0, changed: 0, inputs: 0, bytes: 0, files: 0, fileBytes: 0 };
+  const about = { format: 1, id: "of a test", name: "of a test", ...numbers };
+  const session = new KeptSession(about, { updated: Promise.resolve() }, () => {});
+  const order = [];
+  session.attempt = async (work) => {
+    order.push("begins");
+    await work;
+    order.push("ends");
+  };
+  const entries = ["a", "b"].map((source) => {
+    const entry = { element: document.createElement("article"), draw: () => {} };
+    session.enter(entry, source, { path: "main.py", line: 1 });
+    return entry;
+  });
+  session.start();
+  await session.write();
+  session.isStored = true;
+  order.length = 0;
+  session.clear([entries[0].element], true);
+  session.drop(entries[1]);
+  session.keepAbout();
+  session.enter({ element: document.createElement("article"), draw: () => {} }, "c", null);
+  await session.write(); // a change of session waits for this
+  session.removeCells("main.py");
+  await session.write();
+  return order;
+}"""
+
+
+def test_changes_of_the_store_follow_one_another(app: AppPage) -> None:
+    """All changes have ended when a session is left."""
+    assert app.page.evaluate(CHANGES_AT_ONCE) == ["begins", "ends"] * 5
 
 
 class TestTabs:
@@ -605,7 +668,7 @@ class TestNamed:
         repl.expect_text("first draft")
         repl.input.fill("")
 
-        repl = visits.reload(app)  # the tab goes on with what it had open
+        repl = visits.reload(app)  # the tab continues with the session it had open
         assert sources(repl) == ["u = 1", "'of the first'"]
         panel = menu(repl)
         expect(panel.get_by_role("listitem")).to_contain_text("Session 1")
@@ -645,7 +708,7 @@ class TestNamed:
             }"""
         )
         expect(repl.page.locator("#sessions-button")).to_contain_text(re.compile("Session [13]"))
-        app.page.wait_for_timeout(2000)  # until the second is over, too
+        app.page.wait_for_timeout(2000)  # also until the second one has ended
         held, own = app.page.evaluate(
             """async () => [
               (await navigator.locks.query()).held.map(({ name }) => name.split(" ").at(-1)),
@@ -656,8 +719,29 @@ class TestNamed:
         enter(repl, "3")
         visits.wait_until(lambda kept: sorted(source for source, *_ in kept) == ["1", "2", "3"])
 
+    def test_cleared_and_another_one_at_once(self, visits: Visits) -> None:
+        app = visits.open()
+        repl = Repl(app.page)
+        enter(repl, "1")
+        menu(repl).get_by_role("textbox").fill("Mine")
+        menu(repl).get_by_role("textbox").press("Enter")
+        menu(repl)
+        app.page.evaluate(
+            """() => {
+              const buttons = [...document.querySelectorAll("#sessions-panel button")];
+              const named = (name) => buttons.find(({ textContent }) => textContent === name);
+              const clear = named("Clear");
+              clear.click();
+              clear.click(); // it asks for confirmation
+              named("New session").click();
+            }"""
+        )
+        expect(repl.page.locator("#sessions-button")).to_contain_text("Session 1")
+        expect(menu(repl).locator(".session-title")).to_have_text(["Mine"])
+        visits.wait_until(lambda kept: not kept)
+
     def test_a_new_one_stays_new(self, visits: Visits) -> None:
-        """Though nothing of it is kept before there is something in it."""
+        """Although nothing of it is stored before it has content."""
         app = visits.open()
         repl = Repl(app.page)
         enter(repl, "1")
@@ -752,7 +836,7 @@ class TestFiles:
 
 
 def words(text: str) -> list[str]:
-    """Those of a repr, sorted."""
+    """Return the words of a repr, sorted."""
     return sorted(re.findall(r"[\w.]+", text))
 
 
@@ -779,7 +863,7 @@ class TestLeaving:
                 break
             app.page.wait_for_timeout(50)
         assert asked == ["beforeunload"]
-        expect(repl.page.locator("#interrupt")).to_be_visible()  # the page is still there
+        expect(repl.page.locator("#interrupt")).to_be_visible()  # the page still exists
         repl.page.locator("#interrupt").click()
         expect(repl.last(".error")).to_contain_text("KeyboardInterrupt")
         app.page.close(run_before_unload=True)
@@ -787,9 +871,9 @@ class TestLeaving:
 
 
 @pytest.fixture(scope="module")
-def restored(session: AppSession) -> Iterator[Page]:
+def restored(regular: Callable[[bool], Regular]) -> Iterator[Page]:
     """A restored session, and a second session."""
-    app = session.open_page()
+    app = regular(False).open_page()
     repl = Repl(app.page)
     enter(repl, "1 + 1")
     menu(repl).get_by_role("button", name="New session").click()
@@ -800,7 +884,17 @@ def restored(session: AppSession) -> Iterator[Page]:
     app.page.evaluate("pyTensor.ready.then(() => null)")
     expect(note(repl)).to_be_visible()
     yield app.page
-    app.close()
+    app.page.close()
+
+
+LATE_ANSWER = """() => {
+  navigator.locks.query = async () => {
+    delete navigator.locks.query;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return await navigator.locks.query();
+  };
+}"""
+"""The list of the sessions that are open comes late, once."""
 
 
 class TestForEveryone:
@@ -826,10 +920,10 @@ class TestForEveryone:
     def test_the_menu_by_the_keyboard(self, restored: Page) -> None:
         page = restored
         page.set_viewport_size({"width": 1280, "height": 800})
+        page.evaluate(LATE_ANSWER)
         page.locator("#sessions-button").focus()
         page.keyboard.press("Enter")
         panel = page.get_by_role("dialog", name="Sessions")
-        expect(panel.get_by_role("textbox")).to_be_visible()
         names = [
             "Run all again",
             "Clear",
@@ -841,6 +935,8 @@ class TestForEveryone:
         page.keyboard.press("Tab")
         expect(panel.get_by_role("textbox")).to_be_focused()
         for name in names:
+            if name == "Session 1 ":
+                expect(panel.get_by_role("listitem")).to_have_count(1)
             page.keyboard.press("Tab")
             expect(panel.get_by_role("button", name=re.compile(f"^{name}"))).to_be_focused()
         page.keyboard.press("Escape")

@@ -66,7 +66,7 @@ SPECIALS = {
 
 
 def bits(rng: np.random.Generator, n: int) -> Array:
-    """Every f32 is equally likely: log-uniform, with subnormals and NaN of all payloads."""
+    """Draw f32 by random bits: log-uniform, with subnormals and NaN of all payloads."""
     return rng.integers(0, 2**32, n, dtype=np.uint32).view(np.float32)
 
 
@@ -75,7 +75,7 @@ def between(low: float, high: float) -> Sampler:
 
 
 def spread(low: float, high: float) -> Sampler:
-    """Log-uniform magnitudes, either sign."""
+    """Draw log-uniform magnitudes of either sign."""
     a, b = math.log(low), math.log(high)
     return lambda rng, n: (np.exp(rng.uniform(a, b, n)) * rng.choice([-1.0, 1.0], n)).astype(
         np.float32
@@ -101,7 +101,7 @@ def words(rng: np.random.Generator, n: int) -> Array:
 def draw(
     rng: np.random.Generator, types: tuple[str, ...], domains: list[tuple[Sampler, ...]]
 ) -> list[Array]:
-    """Samples from each domain in turn, then all combinations of special values.
+    """Draw samples from each domain in turn, then all combinations of special values.
 
     From three arguments on, random combinations of them.
     """
@@ -130,13 +130,13 @@ def flushed(x: Array) -> Array:
 
 
 def errors(got: Array, want: Array) -> Array:
-    """The error of each f32 in ulp of the wanted value.
+    """Return the error of each f32 in ulp of the expected value.
 
     It is inf where NaN, infinity, or the sign of a zero is wrong.
 
-    Where the wanted value is subnormal, a zero of its sign is right.
+    If the expected value is subnormal, a zero of its sign is right.
     """
-    with np.errstate(all="ignore"):  # a signalling NaN warns even when it is only converted
+    with np.errstate(all="ignore"):  # a signalling NaN warns even on conversion
         g = got.astype(np.float64)
         w = want.astype(np.float64)
         # Beyond the largest f32, infinity stands for 2^128.
@@ -156,17 +156,18 @@ def errors(got: Array, want: Array) -> Array:
 
 
 def mismatches(got: Array, want: Array) -> Array:
-    """The error of each integer: 0 where equal, inf elsewhere."""
+    """Return the error of each integer: 0 where equal, inf elsewhere."""
     return np.where(got.astype(np.int64) == want.astype(np.int64), 0.0, np.inf)
 
 
 @dataclass(frozen=True)
 class Case:
-    """What one function promises.
+    """The guarantees of one function.
 
-    `reference` takes the arguments (float64 copies of f32 ones, unless `native`) and gives the
-    wanted values; `ulp` is the largest error allowed, EXACT for none, and one over 4 needs a
-    `reason`; `subnormal_ulp` is that of a subnormal result, in units of 2^-149, where it is larger.
+    `reference` takes the arguments (float64 copies of f32 ones, unless `native`) and returns the
+    expected values; `ulp` is the largest allowed error, EXACT for none, and one above 4 needs a
+    `reason`; `subnormal_ulp` is the error of a subnormal result, in units of 2^-149, if it is
+    larger.
     """
 
     reference: Callable[..., Array]
@@ -210,7 +211,7 @@ def exponents(rng: np.random.Generator, n: int) -> Array:
 
 
 def first_of_equal(f: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    """NumPy leaves open which of -0 and +0 is the maximum; ours is the first."""
+    """NumPy does not define which of -0 and +0 is the maximum; ours is the first."""
     return lambda x, y: np.where(x == y, x, f(x, y))
 
 
@@ -233,7 +234,7 @@ def truncate_i32(x: Array) -> Array:
 
 
 def half_bits(x: Array) -> Array:
-    """The bits of the nearest halves; of NaN one of each sign."""
+    """Return the bits of the nearest halves; one NaN of each sign."""
     found = x.astype(np.float16).view(np.uint16).astype(np.int64)
     return np.where(np.isnan(x), found & 0x8000 | 0x7E00, found)
 
@@ -244,7 +245,7 @@ def truncate_u32(x: Array) -> Array:
 
 
 def threefry(counter0: Array, counter1: Array, key0: Array, key1: Array) -> tuple[Array, Array]:
-    """Threefry-2x32-20 as the paper has it: a loop, a rotation table, a key schedule."""
+    """Threefry-2x32-20 as in the paper: a loop, a rotation table, a key schedule."""
     rotations = (13, 15, 26, 6, 17, 29, 16, 24)
     schedule = (key0, key1, np.uint32(0x1BD11BDA) ^ key0 ^ key1)
     x0, x1 = counter0 + key0, counter1 + key1
@@ -280,7 +281,7 @@ def randint(bits: Array, low: Array, span: Array) -> Array:
     return (low.astype(np.int64) + mulhi(bits, span).astype(np.int64) + 2**31) % 2**32 - 2**31
 
 
-# ---------------------------------------------------------------- the table of promises
+# ---------------------------------------------------------------- the table of guarantees
 
 NEAR_ONE = (between(0.5, 2),)
 ANGLES: list[tuple[Sampler, ...]] = [
@@ -355,7 +356,7 @@ CASES: dict[str, Case] = {
         domains=[(bits,), (between(0, 4),), (integers(0, 2**24),), (spread(1e-45, 1e-38),)],
     ),
     "subtract_f32": Case(np.subtract, native=True, domains=PAIRS),
-    # A subnormal quotient is rounded twice: to 24 bits, then to what its exponent leaves.
+    # A subnormal quotient is rounded twice: to 24 bits, then to those that its exponent leaves.
     "divide_f32": Case(np.divide, native=True, domains=PAIRS, subnormal_ulp=1),
     "reciprocal_f32": Case(
         np.reciprocal,
@@ -491,7 +492,7 @@ def rng_for(name: str) -> np.random.Generator:
 
 
 def evaluate(gpu: Gpu, name: str, inputs: list[Array], wrap: str = "{}") -> tuple[Array, float]:
-    """The function `name` on the device, element by element, and the compile time in ms."""
+    """Return the function `name` on the device, element by element, and the compile time in ms."""
     types, result = ITEMS[name].signature
     call = f"{name}({', '.join(f'x{i}' for i in range(len(types)))})"
     raw, ms = gpu.run(lib.source(ITEMS, name), wrap.format(call), types, result, inputs)
@@ -580,7 +581,7 @@ def test_threefry(gpu: Gpu) -> None:
     ("name", "estimate"), [("sqrt_f32", "= sqrt("), ("divide_f32", "= 1.0 / f32(")]
 )
 def test_a_poor_estimate_is_corrected(gpu: Gpu, name: str, estimate: str, factor: str) -> None:
-    """Devices may be off by some ulp where SwiftShader is exact."""
+    """Devices may have an error of some ulp where SwiftShader is exact."""
     source = lib.source(ITEMS, name)
     assert estimate in source
     poor = source.replace(estimate, estimate.replace("= ", f"= {factor} * "))

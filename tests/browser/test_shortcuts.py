@@ -1,4 +1,4 @@
-"""What the page shows about itself: shortcuts, help, running and waiting inputs."""
+"""Information in the page: shortcuts, help, running and waiting inputs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TestSheet:
         sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
         opener.click()
         expect(sheet).to_contain_text("Search the history")
-        page.keyboard.type("11\n")  # reaches no prompt; Enter presses the button that closes it
+        page.keyboard.type("11\n")  # not sent to the prompt; Enter presses the Close button
         expect(sheet).to_be_hidden()
         expect(opener).to_be_focused()
         assert Repl(page).text == ""
@@ -99,7 +99,7 @@ class TestHelp:
     def test_what_is_not_of_the_library_has_neither(self, page: Page, repl: Repl) -> None:
         repl.type("pt.sum?")
         links = page.locator(".help").get_by_role("link")
-        expect(links).to_have_count(1, timeout=WAIT_MS)  # the reference is there from now on
+        expect(links).to_have_count(1, timeout=WAIT_MS)  # the reference is loaded from now on
         repl.type("def sum(x): return x\n\nsum?")
         expect(page.locator(".help")).to_have_attribute("aria-label", "Help on sum")
         page.evaluate("() => new Promise((resolve) => setTimeout(resolve))")

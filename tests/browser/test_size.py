@@ -1,4 +1,4 @@
-"""What a first visit transfers."""
+"""The bytes that a first visit transfers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ ARCHIVES = {".whl", ".bin", ".png"}  # compressed already
 
 
 def transferred(path: Path) -> int:
-    """Bytes of a file on the way, from a host that compresses."""
+    """Transferred bytes of a file, from a host that compresses."""
     content = path.read_bytes()
     return len(content) if path.suffix in ARCHIVES else len(gzip.compress(content, 9))
 
 
 def test_a_first_visit(session: AppSession, tmp_path: Path) -> None:
-    """All that is asked for until the page is kept for visits without a network, by any worker.
+    """All requests until the page is cached for offline visits, by any worker.
 
-    A file counts once: what the browser has it only asks about.
+    A file counts once: the browser only revalidates files that it has.
     """
     with static_host(tmp_path) as host:
         guest = Guest(session, host)

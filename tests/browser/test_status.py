@@ -23,7 +23,7 @@ RESTART = """async () => {
 }"""
 
 SPARE_MS = 90_000
-"""It begins after ten seconds of quiet, and after the snapshot is left."""
+"""It begins after ten idle seconds, and after the snapshot is stored."""
 
 
 def open_panel(page: Page) -> None:
@@ -54,7 +54,7 @@ def lost(session: AppSession) -> Iterator[AppPage]:
 
 
 class TestNoOtherDevice:
-    """After the GPU's process was killed twice, Chromium offers no adapter."""
+    """After its GPU process was killed twice, Chromium offers no adapter."""
 
     def test_errors_and_device_info_tell_what_is(self, lost: AppPage) -> None:
         failed = lost.run("pt.arange(3)")["error"].splitlines()[-1]
@@ -79,7 +79,7 @@ class TestNoOtherDevice:
         assert lost.run("pt.arange(4).sum().item(), pt.default_device().name")["result"] == (
             "(6, 'cpu')"
         )
-        assert "no WebGPU" in lost.run("pt.device_info()")["result"]
+        assert "no GPU" in lost.run("pt.device_info()")["result"]
 
 
 def until_lost(app: AppPage) -> None:
@@ -108,7 +108,7 @@ class TestBar:
         page.locator("#tab-console").click()
 
     def test_a_run_is_not_asked(self, page: Page, run: Run) -> None:
-        """Nobody looks at Python while it waits: it would meet what is half done."""
+        """Python is not queried while it waits, because its state may be inconsistent."""
         done = run(
             "import asyncio\n"
             "calls, memory_info = [], pt.memory_info\n"
@@ -141,6 +141,23 @@ class TestPanel:
         for words in ("buffers in a kernel", "JSPI", app.info["python"], "in use"):
             expect(panel).to_contain_text(words)
 
+    def test_another_default_device_is_described(self, fresh_page: OpenPage) -> None:
+        app = fresh_page()
+        open_panel(app.page)
+        title = app.page.locator("#status-panel .device-title")
+        expect(title).to_contain_text("webgpu")
+        app.run("pt.set_default_device('cpu')")
+        expect(title).to_have_text("cpu")
+        rows = app.page.locator("#status-panel > dl").last
+        expect(rows).to_contain_text("loaded for the first tensor on this device")
+        expect(app.page.locator("#status-panel")).not_to_contain_text("buffers in a kernel")
+        app.run("pt.ones(3) + 1")
+        app.page.keyboard.press("Escape")
+        open_panel(app.page)
+        expect(rows).to_contain_text("self-test")
+        app.run("pt.set_default_device('webgpu')")
+        expect(title).to_contain_text("webgpu")
+
     def test_before_the_device_is_known_nothing_stands_for_it(self, fresh_page: OpenPage) -> None:
         page = fresh_page().page
         page.evaluate("() => { window.ended = pyTensor.run('while True: pass'); }")
@@ -152,6 +169,24 @@ class TestPanel:
         open_panel(page)
         # The self-test compiles kernels.
         expect(page.locator("#status-panel .device-title")).to_be_visible(timeout=30_000)
+
+    def test_the_progress_of_the_start_is_beside_its_words(self, page: Page) -> None:
+        """Measured at once, as the status may change at any time."""
+        bar, words = page.evaluate("""() => {
+            const bar = document.getElementById("boot-progress");
+            const words = document.getElementById("status-text");
+            const before = words.textContent;
+            bar.hidden = false;
+            words.textContent = "Starting Python";
+            const middles = [bar, words].map((element) => {
+                const { top, height } = element.getBoundingClientRect();
+                return top + height / 2;
+            });
+            bar.hidden = true;
+            words.textContent = before;
+            return middles;
+        }""")
+        assert bar == pytest.approx(words, abs=1)
 
     def test_the_keyboard_opens_and_closes_it(self, page: Page) -> None:
         page.locator("#status-button").press("Enter")
@@ -203,7 +238,7 @@ while True: count[0] += 1
     }
     return changed - start;
 }"""
-"""For how many ms the old Python goes on after a restart."""
+"""For how many ms the old Python continues to run after a restart."""
 
 
 KEEPS_ITS_DEVICE = """
@@ -216,7 +251,7 @@ GETS_NO_ADAPTER = "GPU.prototype.requestAdapter = async () => null;"
 
 
 def spare_with(lines: str) -> Callable[[Route], None]:
-    """Serves the worker's script with lines that run first, if it is a spare's."""
+    """Serve the worker's script with lines that run first, if it is a spare's."""
 
     def serve(route: Route) -> None:
         response = route.fetch()
@@ -226,12 +261,18 @@ def spare_with(lines: str) -> Callable[[Route], None]:
     return serve
 
 
+RENAMED = """
+Object.defineProperty(GPUAdapterInfo.prototype, "vendor", { value: "Renamed" });
+Object.defineProperty(GPUAdapterInfo.prototype, "architecture", { value: "" });
+"""
+
+
 class TestBanner:
     def test_what_was_hidden_stays_hidden(self, fresh_page: OpenPage) -> None:
         page = fresh_page().page
         banner = page.locator("#banner")
         if not page.evaluate("pyTensor.ready.then((info) => info.isFallbackAdapter)"):
-            expect(banner).to_be_hidden()  # there is a GPU, and nothing to warn of
+            expect(banner).to_be_hidden()  # there is a GPU, and no warning
             return
         expect(banner).to_contain_text("graphics acceleration")
         banner.get_by_role("button", name="Hide").click()
@@ -239,6 +280,54 @@ class TestBanner:
         open_panel(page)
         assert page.evaluate(RESTART)["result"] == "240"
         expect(banner).to_be_hidden()
+
+    def test_what_was_hidden_stays_hidden_after_a_reload(self, session: AppSession) -> None:
+        def serve(route: Route) -> None:
+            response = route.fetch()
+            route.fulfill(response=response, body=RENAMED + response.text())
+
+        app = session.open_page()
+        try:
+            hide = app.page.locator("#banner").get_by_role("button", name="Hide")
+            if not app.info["isFallbackAdapter"]:
+                expect(hide).to_be_hidden()
+                return
+            hide.click()
+            app.boot(session.url)
+            expect(app.page.locator("#status-text")).to_contain_text("software adapter")
+            expect(hide).to_be_hidden()
+            app.page.context.route("**/worker.js", serve)
+            app.boot(session.url)
+            expect(app.page.locator("#banner")).to_contain_text("Renamed runs on the CPU.")
+            expect(app.page.locator(".tagline")).to_contain_text("a software adapter (Renamed)")
+            app.page.context.unroute("**/worker.js")
+            app.boot(session.url)
+            expect(hide).to_be_visible()  # what was hidden was another warning meanwhile
+        finally:
+            app.close()
+
+    def test_hiding_works_without_storage(self, session: AppSession) -> None:
+        app = session.open_page(boot=False)
+        try:
+            refuse = "Storage.prototype.getItem = Storage.prototype.setItem = () => { throw 0; };"
+            app.page.add_init_script(refuse)
+            app.boot(session.url)
+            hide = app.page.locator("#banner").get_by_role("button", name="Hide")
+            if app.info["isFallbackAdapter"]:
+                hide.click()
+            expect(hide).to_be_hidden()
+            assert app.page.evaluate(RESTART)["result"] == "240"
+            expect(hide).to_be_hidden()
+        finally:
+            app.close()
+
+    def test_the_headline_names_a_software_adapter(self, app: AppPage) -> None:
+        tagline = app.page.locator(".tagline")
+        if app.info["isFallbackAdapter"]:
+            expect(tagline).to_contain_text("a software adapter (Google SwiftShader) on the CPU")
+            expect(tagline).not_to_contain_text("your GPU")
+        else:
+            expect(tagline).to_contain_text("computed on your GPU")
 
     def test_on_a_phone_it_is_one_line_until_it_is_opened(self, fresh_page: OpenPage) -> None:
         page = fresh_page(viewport={"width": 390, "height": 800}).page
@@ -253,22 +342,34 @@ class TestBanner:
         expect(banner.get_by_text("graphics acceleration")).to_be_visible()
 
 
+NO_FIGURES = "Object.defineProperty(document, 'hidden', { value: true, configurable: true });"
+"""The status is not asked for while the page is hidden."""
+
+
 class TestRestart:
-    def test_a_click_is_heard_while_the_panel_is_drawn_anew(self, fresh_page: OpenPage) -> None:
-        app = fresh_page()
+    def test_a_click_is_heard_while_the_panel_is_drawn_anew(
+        self, fresh_page: OpenPage, server: str
+    ) -> None:
+        app = fresh_page(boot=False)
+        app.page.add_init_script(NO_FIGURES)
+        app.boot(server)
         app.run("gone = 1")
         open_panel(app.page)
-        button = app.page.locator("#restart-now")
-        button.hover()
+        figures = app.page.locator("#status-figures")
+        expect(figures).to_be_empty()
+        app.page.locator("#restart-now").hover()
+        app.page.evaluate("() => { delete document.hidden; }")
+        expect(figures).to_contain_text("Python")
         app.page.mouse.down()
-        app.run("pt.ones(1000).realize()")  # busy, idle, other figures
+        app.run("kept = pt.ones(1000).realize()")
+        expect(figures).to_contain_text(re.compile("GPU [1-9]"))
         app.page.mouse.up()
         expect(app.page.locator("#transcript .note").last).to_contain_text("All variables are lost")
         assert "NameError" in app.run("gone")["error"]
 
     @pytest.mark.alone
     def test_what_runs_ends_at_once(self, fresh_page: OpenPage) -> None:
-        """A worker that is terminated while it is busy may go on for two seconds."""
+        """A worker that is terminated while it is busy may run for two more seconds."""
         app = fresh_page()
         open_panel(app.page)
         assert app.page.evaluate(BUSY_UNTIL) < 1000
@@ -276,13 +377,13 @@ class TestRestart:
 
     @pytest.mark.alone
     def test_a_spare_python_takes_over(self, fresh_page: OpenPage) -> None:
-        """Compared with a boot on this machine, as loaded as it is."""
+        """Compared with a boot on this machine under the same load."""
         app = fresh_page(first_visit=True)
         repl = Repl(app.page)
         repl.type("kept = 'on the screen'; kept")
         expect(repl.last(".result")).to_be_visible()
         open_panel(app.page)
-        anew = app.page.evaluate(RESTART)  # no spare was booted so soon
+        anew = app.page.evaluate(RESTART)  # no spare was booted that soon
         assert anew["result"] == "240"
         open_panel(app.page)
         panel = app.page.locator("#status-panel")
@@ -312,7 +413,7 @@ class TestRestart:
         spare = app.page.workers[-1]
         with spare.expect_event("close"):
             app.page.evaluate("new BroadcastChannel('py_tensor choices').postMessage('an adapter')")
-        expect(panel).to_contain_text("boots Python again")
+        expect(panel).to_contain_text("no standby Python is ready")
         expect(panel).to_contain_text("instant (a standby Python is ready)", timeout=SPARE_MS)
         assert app.page.evaluate(RESTART)["result"] == "240"
         assert app.run("pt.device_info()['generation']")["result"] == "1"
@@ -342,7 +443,7 @@ class TestRestart:
             deadline -= 100
             app.page.wait_for_timeout(100)
         open_panel(app.page)
-        expect(app.page.locator("#status-panel")).to_contain_text("boots Python again")
+        expect(app.page.locator("#status-panel")).to_contain_text("no standby Python is ready")
         assert app.page.evaluate(RESTART)["result"] == "240"
         assert app.run("pt.default_device().name")["result"] == "'webgpu'"
 

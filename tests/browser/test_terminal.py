@@ -9,7 +9,7 @@ from tests.browser.repl import Repl
 
 
 def printed(repl: Repl, *chunks: str) -> str:
-    """What stands in the console after these writes, each of which reaches the page by itself."""
+    """Return the console's text after these writes, each of which reaches the page separately."""
     steps = [f"sys.stdout.write({chunk!r}); sys.stdout.flush()" for chunk in chunks]
     repl.type("import sys, asyncio")
     repl.input.fill("; await asyncio.sleep(0.02); ".join(steps) + "; 'end'")
@@ -19,7 +19,7 @@ def printed(repl: Repl, *chunks: str) -> str:
 
 
 NUMBERED = "\n".join("X8" if n == 18 else str(n) for n in range(50))
-"""The last 32 of these lines can be gone back to."""
+"""The cursor can move back to the last 32 of these lines."""
 
 INNER = ["\n\rinner   0%|  |\x1b[A", "\n\rinner  50%|# |\x1b[A", "\n\rinner 100%|##|\x1b[A"]
 NESTED = [
@@ -27,9 +27,9 @@ NESTED = [
     *("\router  50%|# |", *INNER, "\n\r              \x1b[A"),
     *("\router 100%|##|", "\router 100%|##|\n"),
 ]
-"""What tqdm 4.70 writes for one bar in another with `leave=False`."""
+"""The output of tqdm 4.70 for nested bars, the inner one with `leave=False`."""
 KEPT = ["\router   0%|  |", *INNER, "\rinner 100%|##|\n", "\router 100%|##|", "\router 100%|##|\n"]
-"""The same where the inner one is kept."""
+"""The same if the inner bar is kept."""
 
 
 WATCH = """() => {
@@ -45,7 +45,7 @@ WATCH = """() => {
         ];
     } };
 }"""
-"""Keeps what is put into printed text, and what is taken out."""
+"""Records insertions into printed text, and removals."""
 
 
 class TestTerminal:
@@ -88,14 +88,14 @@ class TestTerminal:
         expect(spans.nth(1)).to_have_class("stdout colour-1")
         expect(spans.nth(2)).to_have_class("stdout")
 
-    def test_what_a_repr_says(self, repl: Repl) -> None:
+    def test_text_of_a_repr(self, repl: Repl) -> None:
         repl.input.fill("type('R', (), {'__repr__': lambda _: '\\x1b[32mgreen\\x1b[0m'})()")
         repl.press("Enter")
         expect(repl.last(".result")).to_have_text("green")
         expect(repl.last(".result .colour-2")).to_have_text("green")
 
-    def test_what_stands_there_is_not_put_there_again(self, repl: Repl) -> None:
-        """A screen reader reads all that is put into a log, were it what stood there before."""
+    def test_unchanged_text_is_not_inserted_again(self, repl: Repl) -> None:
+        """A screen reader reads everything inserted into a log, even unchanged text."""
         repl.type("import asyncio, sys; print('begun')")
         expect(repl.last(".printed")).to_have_text("begun")
         repl.page.evaluate(WATCH)
@@ -110,7 +110,7 @@ class TestTerminal:
         assert [line for line in "".join(added).split("\n") if line.startswith("line")] == lines
         assert all(text.startswith("bar") for text in removed), removed
 
-    def test_what_is_printed_between_inputs(self, repl: Repl) -> None:
+    def test_output_between_inputs(self, repl: Repl) -> None:
         repl.input.fill(
             "async def later():\n"
             "    for i in range(3):\n"

@@ -44,7 +44,7 @@ def wrong(gpu: Gpu) -> list[int]:
 
 
 def test_every_function_finds_a_cheaper_form_here(wrong: list[int]) -> None:
-    """True of SwiftShader and of an H200; an adapter that has none still is right, and slower."""
+    """True for SwiftShader and an H200; an adapter without any is still right, but slower."""
     assert set(dict(trial.passed(wrong))) == {c.function for c in trial.CANDIDATES}
 
 
@@ -52,9 +52,9 @@ def test_every_function_finds_a_cheaper_form_here(wrong: list[int]) -> None:
 def test_a_form_that_passes_keeps_the_promise(
     gpu: Gpu, wrong: list[int], candidate: trial.Trial
 ) -> None:
-    """In the kernels' own words: what a kernel with that implementation gets of the library.
+    """Tested with the text that a kernel with that implementation gets from the library.
 
-    One that fails must be wrong by the measure of the function's promise too.
+    One that fails must also violate the function's documented error.
     """
     name = candidate.function
     text = library.used_by(name, ((name, candidate.implementation),))
@@ -96,13 +96,13 @@ def test_a_trial_that_does_not_run_trusts_nothing(gpu: Gpu) -> None:
     assert trial.passed([]) == ()
 
 
-def test_the_device_tells_which_implementations_it_got(app: AppPage, wrong: list[int]) -> None:
+def test_the_device_reports_its_implementations(app: AppPage, wrong: list[int]) -> None:
     answer = app.run('pt.device_info()["arithmetic"]')
     assert answer["result"] == repr(dict(trial.described(trial.passed(wrong))))
 
 
 def test_kernels_get_the_implementations(app: AppPage, wrong: list[int]) -> None:
-    """The text of a program holds the implementation that the device passed with."""
+    """The text of a program contains the implementation that passed on the device."""
     code = """
 from py_tensor.backend.device import GPU_DEVICE
 (pt.rand(8) / pt.rand(8)).realize()
@@ -115,8 +115,8 @@ from py_tensor.backend.device import GPU_DEVICE
     assert wanted in app.run(code)["result"]
 
 
-def test_portable_functions_stand_in_the_library() -> None:
-    """It replaces a function of the same signature, and may call the portable algorithm."""
+def test_portable_functions_are_in_the_library() -> None:
+    """Each replaces a function of the same signature, and may call the portable one."""
     for candidate in trial.CANDIDATES:
         replaced = library.items(((candidate.function, candidate.implementation),))[
             candidate.function

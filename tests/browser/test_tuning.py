@@ -14,7 +14,7 @@ from tests.browser.app import AppPage, AppSession
 
 pytestmark = pytest.mark.alone
 
-SECONDS = 2  # for all parameters; what has begun then is finished
+SECONDS = 2  # for all parameters; measurements already started are completed
 TUNE = f"""
 import json, time
 begin = time.perf_counter()
@@ -23,7 +23,7 @@ print(json.dumps([time.perf_counter() - begin, json.loads(found.to_json())]))
 found.table(80)
 """
 
-# Exact in float32, so right in every bit or wrong.
+# Exact in float32, so every bit is right or the result is wrong.
 RESULTS = """
 x, y = pt.arange(3 * 70.0).reshape(3, 70) % 7, pt.arange(70 * 5.0).reshape(70, 5) % 11
 [x.sum().item(), x.sum(0).sum().item(), (x @ y).sum().item(), (x * 2 + 1).max().item()]
@@ -82,7 +82,7 @@ def test_an_interrupt_changes_nothing(app: AppPage) -> None:
 
 def test_it_ends_and_results_stay_right(visited: Any) -> None:
     app, seconds, record, table = visited
-    assert seconds < SECONDS + 12  # a compile that has begun is waited for, on a busy machine
+    assert seconds < SECONDS + 12  # it waits for a compilation in progress, on a busy machine
     for attempts in record["attempts"].values():
         verdicts = {attempt["verdict"] for attempt in attempts}
         assert len(verdicts & {"default", "chosen"}) == (verdicts != {OUT_OF_TIME})
@@ -127,7 +127,7 @@ def blank(session: AppSession) -> Iterator[Page]:
         ("(good) => ({ ...good, browser: 'another one' })", None),
     ],
 )
-def test_what_the_browser_keeps(blank: Page, change: str, found: str | None) -> None:
+def test_the_record_in_the_browser(blank: Page, change: str, found: str | None) -> None:
     assert blank.evaluate(IN_STORE, [change]) == ["text", found, None, None]
 
 

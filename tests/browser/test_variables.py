@@ -28,10 +28,10 @@ def test_it_is_updated_after_each_input_and_remembered(fresh_page: OpenPage) -> 
     expect(page.locator("#variables tbody tr")).to_have_count(2)
     device = app.run("str(pt.default_device())")["result"].strip("'")
     assert rows(page)[0][:2] == ["n", "42"]
-    assert rows(page)[1] == ["x", "3 × 4", "float32 tensor", device, "48 bytes"]
+    assert rows(page)[1] == ["x", "(3, 4)", "float32 tensor", device, "48 bytes"]
     repl.type("import numpy as np; a = np.ones(5)")
     expect(page.locator("#variables tbody tr")).to_have_count(3, timeout=30_000)
-    assert rows(page)[0] == ["a", "5", "float64 array", "NumPy", "40 bytes"]
+    assert rows(page)[0] == ["a", "(5,)", "float64 array", "NumPy", "40 bytes"]
     repl.type("del a, x")
     expect(page.locator("#variables tbody tr")).to_have_count(1)
     repl.type("x = pt.zeros(5)")
@@ -44,6 +44,28 @@ def test_it_is_updated_after_each_input_and_remembered(fresh_page: OpenPage) -> 
     page.locator("#variables summary").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#variables table")).to_be_hidden()
+
+
+def test_what_was_printed_is_computed_and_the_prompt_stays_in_view(fresh_page: OpenPage) -> None:
+    page = fresh_page(viewport={"width": 1280, "height": 640}).page
+    repl = Repl(page)
+    for i, x in enumerate(
+        ("pt.arange(40)", "pt.linspace(0, 1, 40)", "pt.rand(40) * 2", "pt.eye(4)")
+    ):
+        repl.type(f"x{i} = {x}; print(x{i})")
+    expect(repl.entries.nth(3)).to_have_class(re.compile("done"))
+    expect(repl.input).to_be_in_viewport()
+    page.locator("#variables summary").click()
+    expect(page.locator("#variables tbody tr")).to_have_count(4)
+    assert {memory for *_, memory in rows(page)} == {"160 bytes", "64 bytes"}
+    expect(repl.input).to_be_in_viewport(ratio=1)
+    page.set_viewport_size({"width": 390, "height": 700})
+    expect(repl.input).to_be_in_viewport(ratio=1)
+    page.locator("#variables summary").click()
+    page.locator("#screen").evaluate("(screen) => { screen.scrollTop = 0; }")
+    page.locator("#variables summary").click()
+    page.wait_for_timeout(300)
+    assert page.locator("#screen").evaluate("(screen) => screen.scrollTop") == 0  # unchanged
 
 
 def test_they_go_when_python_restarts(fresh_page: OpenPage) -> None:

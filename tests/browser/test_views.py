@@ -8,11 +8,13 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app import AppPage
+from tests.browser.visitor import Regular
 
 OpenPage = Callable[..., AppPage]
 WAIT_MS = 60_000
@@ -27,8 +29,22 @@ def tab(page: Page, name: str) -> None:
 
 
 class TestViews:
-    def test_back_and_forward(self, fresh_page: OpenPage) -> None:
-        page = fresh_page().page
+    """They share a page."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def opened(cls, regular: Callable[[bool], Regular]) -> Iterator[Page]:
+        page = regular(False).open_page().page
+        yield page
+        page.close()
+
+    @pytest.fixture
+    def page(self, opened: Page) -> Page:
+        opened.get_by_role("tab", name="Console").click()
+        tab(opened, "Console")
+        return opened
+
+    def test_back_and_forward(self, page: Page) -> None:
         page.get_by_role("tab", name="Gallery").click()
         page.get_by_role("link", name="The Game of Life").click()
         expect(page.get_by_role("heading", name="The Game of Life")).to_be_focused()
@@ -44,16 +60,16 @@ class TestViews:
         page.go_forward()
         tab(page, "Gallery")
 
-    def test_a_view_is_found_as_it_was_left(self, fresh_page: OpenPage) -> None:
-        page = fresh_page(path="#gallery/nbody").page
+    def test_a_view_is_found_as_it_was_left(self, page: Page) -> None:
+        page.goto("#gallery/nbody")
+        tab(page, "Gallery")
         page.get_by_role("tab", name="Console").click()
         page.get_by_role("tab", name="Gallery").click()
         expect(page).to_have_url(re.compile("#gallery/nbody$"))
         page.get_by_role("tab", name="Gallery").click()
         expect(page).to_have_url(re.compile("#gallery$"))
 
-    def test_keys(self, fresh_page: OpenPage) -> None:
-        page = fresh_page().page
+    def test_keys(self, page: Page) -> None:
         page.get_by_role("tab", name="Console").focus()
         for key, name in [
             ("ArrowRight", "Gallery"),
@@ -66,8 +82,8 @@ class TestViews:
             tab(page, name)
             expect(page.get_by_role("tab", name=name)).to_be_focused()
 
-    def test_headings_are_alike(self, fresh_page: OpenPage) -> None:
-        page = fresh_page(path="#gallery").page
+    def test_headings_are_alike(self, page: Page) -> None:
+        page.goto("#gallery")
         looks: set[tuple[str, ...]] = set()
         for name in ("Gallery", "How it works", "Reference", "Benchmarks"):
             page.get_by_role("tab", name=name).click()
@@ -82,8 +98,7 @@ class TestViews:
             looks.add(tuple(heading.evaluate(look)))
         assert len(looks) == 1
 
-    def test_links_of_the_foot(self, fresh_page: OpenPage, server: str) -> None:
-        page = fresh_page().page
+    def test_links_of_the_foot(self, page: Page, server: str) -> None:
         links = page.locator(".colophon a")
         expect(links).to_have_text(
             ["Readme (install)", "Source (wheel)", "Documentation", "Licences"]
@@ -100,8 +115,7 @@ class TestViews:
         assert "py_tensor/__init__.py" in wheel.namelist()
         assert "pip install" in page.request.get(server + address_of(links, 0)).text()
 
-    def test_what_was_typed_stays(self, fresh_page: OpenPage) -> None:
-        page = fresh_page().page
+    def test_what_was_typed_stays(self, page: Page) -> None:
         page.locator("#screen").click()
         page.keyboard.type("6 * 7")
         page.get_by_role("tab", name="How it works").click()
@@ -153,7 +167,9 @@ class TestSharing:
         assert script.split("\n\n") == [
             "import py_tensor as pt", "x = 6\nx * 7", "print('hello')", "pt.ones(2)\n",
         ]  # fmt: skip
-        expect(page.locator(".said")).to_contain_text("One input that did not finish is left out.")
+        expect(page.locator(".said")).to_contain_text(
+            "One input that failed or did not finish is left out."
+        )
         page.locator("#share summary").click()
         with page.expect_download() as download:
             page.get_by_role("button", name="Save as a notebook").click()
@@ -172,6 +188,62 @@ class TestSharing:
         assert outputs[3][0]["ename"] == "ZeroDivisionError"
         assert outputs[4][0]["data"]["text/plain"][0].startswith("tensor([1., 1.])")
 
+    @pytest.mark.parametrize("width", [1280, 390])
+    def test_cleared_inputs(self, fresh_page: OpenPage, width: int) -> None:
+        """They are in links and files only with a note, and by choice not at all."""
+        page = fresh_page(permissions=["clipboard-read", "clipboard-write"]).page
+        page.set_viewport_size({"width": width, "height": 800})
+        summary = page.locator("#share summary")
+        choice = page.get_by_role("checkbox", name="Include 1 cleared input")
+        said = page.locator(".said")
+
+        def enter(code: str) -> None:
+            page.locator("#screen").click()
+            page.keyboard.insert_text(code)
+            page.keyboard.press("Enter")
+            expect(page.locator("#transcript .entry.done")).to_have_count(1)
+
+        def script() -> str:
+            summary.click()
+            with page.expect_download() as download:
+                page.get_by_role("button", name="Save as a script").click()
+            return download.value.path().read_text("utf-8")
+
+        def linked(item: str) -> str:
+            summary.click()
+            page.get_by_role("button", name=item).click()
+            expect(said).to_contain_text("Link copied")
+            packed = page.evaluate("navigator.clipboard.readText()").split("#code=")[1]
+            return zlib.decompress(base64.urlsafe_b64decode(packed + "=="), -15).decode()
+
+        enter("secret = 'my password'")
+        summary.click()
+        expect(page.locator("#share label")).to_be_hidden()
+        page.keyboard.press("Escape")
+        page.locator("#clear").click()
+        summary.click()
+        page.get_by_role("button", name="Copy a link to the last input that ran").click()
+        expect(said).to_have_text("No inputs yet.")
+        enter("1 + 1")
+        assert "secret" in script()
+        expect(said).to_have_text("Script saved: 2 inputs, 1 of them cleared.")
+        assert "secret" in linked("Copy a link to the session")
+        expect(said).to_contain_text("characters): 2 inputs, 1 of them cleared.")
+        overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(overflow) <= 0
+        summary.click()
+        choice.uncheck()
+        expect(choice).to_be_visible()  # the menu stays open
+        summary.click()
+        assert script() == "import py_tensor as pt\n\n1 + 1\n"
+        expect(said).to_have_text("Script saved: 1 input.")
+        assert linked("Copy a link to the session") == ">>> 1 + 1"
+        summary.click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as a notebook").click()
+        assert "secret" not in download.value.path().read_text("utf-8")
+        expect(said).to_have_text("Notebook saved, with its outputs: 1 input.")
+
     def test_a_link_to_the_session_parts_its_inputs(self, fresh_page: OpenPage) -> None:
         page = fresh_page(permissions=["clipboard-read", "clipboard-write"]).page
         for code in ("x = 6\nx * 7", "y", "%who", "x", "1 / 0"):
@@ -186,7 +258,9 @@ class TestSharing:
         packed = base64.urlsafe_b64decode(link.split("#code=")[1] + "==")
         shown = zlib.decompress(packed, -15).decode()
         assert shown == ">>> x = 6\n... x * 7\n>>> %who\n>>> x"
-        expect(page.locator(".said")).to_contain_text("2 inputs that did not finish are left out.")
+        expect(page.locator(".said")).to_contain_text(
+            "2 inputs that failed or did not finish are left out."
+        )
         page.locator("#share summary").click()
         page.get_by_role("button", name="Copy a link to the last input that ran").click()
         expect(page.locator(".said")).to_have_text(
@@ -215,7 +289,7 @@ class TestSharing:
     def test_escape_closes_the_menu(self, fresh_page: OpenPage) -> None:
         page = fresh_page().page
         page.locator("#share summary").click()
-        expect(page.locator("#share .menu")).to_be_visible()
+        expect(page.locator("#share .menu-items")).to_be_visible()
         page.keyboard.press("Escape")
-        expect(page.locator("#share .menu")).to_be_hidden()
+        expect(page.locator("#share .menu-items")).to_be_hidden()
         expect(page.locator("#share summary")).to_be_focused()

@@ -45,7 +45,7 @@ _FORGET = """async () => {
 class Visitor:
     """One profile of the shared browser.
 
-    Its records of snapshots are seen from a blank page of the same origin, which holds a good one
+    Its snapshot records are accessed from a blank page of the same origin, which stores a good one
     for `put_back` in `window.good`.
     """
 
@@ -53,7 +53,7 @@ class Visitor:
         self.url = session.url
         first = session.open_page(canvas=canvas, boot=False)
         self._context: BrowserContext = first.page.context
-        # Served without the policy, so that what the tests look for in the store can be said there.
+        # Served without the policy, so that tests can evaluate code there to access the store.
         self._context.route("**/blank", lambda route: route.fulfill(body=""))
         self._replaced: list[str] = []
         self._blank = first.page
@@ -63,33 +63,33 @@ class Visitor:
         self._context.close()
 
     def open(self, routes: Routes | None = None) -> AppPage:
-        """A new page that boots nothing yet."""
+        """Return a new page that has not booted."""
         for pattern, handler in (routes or {}).items():
             self._context.route(pattern, handler)
             self._replaced.append(pattern)
         return AppPage(self._context.new_page())
 
     def visit(self, routes: Routes | None = None) -> AppPage:
-        """A new page, booted."""
+        """Return a new page, booted."""
         app = self.open(routes)
         app.boot(self.url)
         return app
 
     def leave(self) -> None:
-        """Close every page of the app, and forget what replaced the server's files."""
+        """Close every page of the app, and remove the routes that replace files."""
         for page in self._context.pages:
             if page is not self._blank:
                 page.close()
         self.unroute()
 
     def unroute(self) -> None:
-        """Forget what replaced the server's files."""
+        """Remove the routes that replace files."""
         for pattern in self._replaced:
             self._context.unroute(pattern)
         self._replaced.clear()
 
     def kept(self) -> list[dict[str, Any]]:
-        """Of each record its key, whether it is a snapshot, and why it cannot be one."""
+        """Return the key of each record, whether it is a snapshot, and otherwise the reason."""
         return self._store(
             "readonly",
             """async (store, of) => {
@@ -108,7 +108,7 @@ class Visitor:
         return self.kept()
 
     def remember(self) -> None:
-        """Hold what is kept for `put_back`."""
+        """Remember the stored snapshot for `put_back`."""
         self._store(
             "readonly",
             """async (store, of) => {
@@ -119,7 +119,7 @@ class Visitor:
         )
 
     def put_back(self, change: str = "(record) => record") -> None:
-        """Keep the good snapshot and nothing else, after a change (JavaScript, may be async)."""
+        """Store only the good snapshot, after a change (JavaScript, may be async)."""
         self._blank.evaluate(
             f"async () => {{ window.changed = await ({change})(window.good.record); }}"
         )
@@ -132,7 +132,7 @@ class Visitor:
         )
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Delete all records."""
         self._store("readwrite", "async (store, of) => { await of(store.clear()); }")
 
     def _store(self, mode: str, work: str) -> Any:
@@ -140,9 +140,9 @@ class Visitor:
 
 
 class Regular(Visitor):
-    """Somebody who was here before: the snapshot is kept, so that Python starts in no time.
+    """A returning visitor: the snapshot is stored, so that Python starts quickly.
 
-    Each page begins with nothing else kept, unless another is open.
+    Each page starts with nothing else stored, unless another is open.
     """
 
     def __init__(self, session: AppSession, *, canvas: bool = False) -> None:
@@ -160,7 +160,7 @@ class Regular(Visitor):
         path: str = "",
         boot: bool = True,
     ) -> AppPage:
-        """As `AppSession.open_page`; whoever opened it may close the page."""
+        """Like `AppSession.open_page`; the caller may close the page."""
         if self._context.pages == [self._blank]:
             self._context.clear_permissions()
             self._blank.evaluate(_FORGET)

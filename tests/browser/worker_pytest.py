@@ -31,13 +31,13 @@ from tests.browser.app import AppPage
 from tests.browser.sharing import app_session, shared_app
 from tests.environment import ROOT
 
-# pytest and what it needs, all pure Python: the worker gets the host's own copies, so that no
-# network is asked and both sides agree on the form of a report.
+# pytest and its dependencies, all pure Python: the worker gets the host's copies, so that no
+# network is needed and both sides use the same report format.
 DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
-LEXERS = {"__init__.py", "_mapping.py", "python.py", "diff.py"}  # of 250, what pytest uses
-HOST_ONLY = {"unit", "perf", "typings"}  # folders of tests/ not sent there
+LEXERS = {"__init__.py", "_mapping.py", "python.py", "diff.py"}  # used by pytest, of 250
+HOST_ONLY = {"unit", "perf", "typings"}  # folders of tests/ that are not sent
 WORKER_ROOT = "/py_tensor_tests"
-MOST_RESTARTS = 3  # then the worker is not hanging in a test, but broken
+MOST_RESTARTS = 3  # then the worker is broken, not hanging in a test
 PULL_MS = 1000
 INTERRUPT_SECONDS = 5
 
@@ -80,11 +80,11 @@ class WorkerRunner:
     Parameters
     ----------
     folder, arguments
-        Which tests, and what the worker's pytest is told.
+        The folder of the tests, and arguments for the worker's pytest.
     sent
-        Folders that the worker gets as well, by their names there.
+        Additional folders for the worker, by their names there.
     root
-        Below which of these the tests lie, if they are not this project's.
+        The one of these that contains the tests, if they are not this project's.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class WorkerRunner:
         return True
 
     def _reports_of(self, item: pytest.Item) -> list[pytest.TestReport]:
-        """The reports of setup, call and teardown, waited for."""
+        """Wait for the reports of setup, call and teardown."""
         if self._results is None:
             ours = (i for i in item.session.items if i.path.is_relative_to(self._folder))
             self._results = self._run_all([i.nodeid for i in ours])
@@ -130,12 +130,12 @@ class WorkerRunner:
     def _report(self, item: pytest.Item, data: dict[str, Any]) -> pytest.TestReport:
         if "failure" in data:
             return _failure(item, data["failure"])
-        if isinstance(data["longrepr"], list):  # of a skipped test: a tuple, before JSON
+        if isinstance(data["longrepr"], list):  # of a skipped test: a tuple in Python
             data["longrepr"] = tuple(data["longrepr"])
         return self._config.hook.pytest_report_from_serializable(config=self._config, data=data)
 
     def _run_all(self, nodeids: list[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        """Yields (node id, serialized reports), over as many workers as it takes."""
+        """Yield (node id, serialized reports), over as many workers as needed."""
         left = dict.fromkeys(nodeids)
         for attempt in range(MOST_RESTARTS + 1):
             if attempt:
@@ -147,7 +147,7 @@ class WorkerRunner:
                 yield nodeid, reports
             if run.failure is None:
                 return
-            if run.current is None:  # no test's fault: it would meet every worker
+            if run.current is None:  # not the fault of a test: it would occur in every worker
                 pytest.exit(run.failure, returncode=pytest.ExitCode.INTERNAL_ERROR)
             left.pop(run.current, None)
             yield run.current, [{"failure": run.failure}]
@@ -163,7 +163,7 @@ class _WorkerRun:
     current
         The test that has started and not finished, if any.
     failure
-        Once `results` is exhausted: None, or why the run came to an early end.
+        Once `results` is exhausted: None, or why the run ended early.
     """
 
     def __init__(self, app: AppPage, root: str, arguments: list[str], nodeids: list[str]) -> None:
@@ -175,7 +175,7 @@ class _WorkerRun:
         self.failure: str | None = None
 
     def results(self, archive: bytes, timeout: float) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        """Runs the tests; yields each one's reports as they come."""
+        """Run the tests; yield each one's reports as they arrive."""
         try:
             self._start(archive)
             yield from self._follow(timeout)
@@ -186,7 +186,7 @@ class _WorkerRun:
             self.failure += f"\nthe page's last lines in the console:\n{log}"
 
     def _start(self, archive: bytes) -> None:
-        """Unpacks the tests in the worker and starts pytest there, without waiting for it."""
+        """Unpack the tests in the worker and start pytest there, without waiting for it."""
         page = self._app.page
         page.route("**/__tests__/bundle.zip", lambda route: route.fulfill(body=archive))
         prepared = self._app.run(_PREPARE)
@@ -200,7 +200,7 @@ class _WorkerRun:
         page.evaluate("code => { pyTensorTests.start(code) }", code)
 
     def _follow(self, timeout: float) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        """Pulls messages until the run ends or has been silent for too long."""
+        """Poll messages until the run ends or has been silent for too long."""
         messages: deque[dict[str, Any]] = deque()
         heard = time.monotonic()
         while True:
@@ -222,13 +222,13 @@ class _WorkerRun:
                         yield message["nodeid"], message["reports"]
                     case "trouble":
                         self.failure = message["text"]
-                    case _:  # "ended", with what pyTensor.run gave
+                    case _:  # "ended", with the result of pyTensor.run
                         if not message["ok"]:
                             self.failure = f"the worker died: {message['error']}"
                         return
 
     def _interrupt(self) -> str:
-        """Interrupts a hanging run, so that pytest says on which line that was."""
+        """Interrupt a hanging run, so that pytest reports the line."""
         page = self._app.page
         page.evaluate("() => { pyTensor.interrupt() }")
         deadline = time.monotonic() + INTERRUPT_SECONDS
@@ -241,25 +241,25 @@ class _WorkerRun:
 
 
 def _failure(item: pytest.Item, message: str) -> pytest.TestReport:
-    """A failed report that the host makes where the worker could not."""
+    """Return a failure report by the host, if the worker could not make one."""
     return pytest.TestReport(
         item.nodeid, item.location, dict.fromkeys(item.keywords, 1), "failed", message, "call"
     )
 
 
 def _shown(config: pytest.Config) -> list[str]:
-    """The options that shape a failure's text, which the worker writes, and --worker-args."""
+    """The options that affect a failure's text, which the worker writes, and --worker-args."""
     shown = [f"--tb={config.option.tbstyle}", *(["-v"] * config.option.verbose)]
     if config.option.showlocals:
         shown.append("--showlocals")
     return [*shown, *shlex.split(config.option.worker_args)]
 
 
-# What the worker is sent --------------------------------------------------------------------
+# Files for the worker -----------------------------------------------------------------------
 
 
 def bundle(sent: Mapping[Path, str]) -> bytes:
-    """A zip of pytest (below site/), tests/ and pyproject.toml, whose options hold there too.
+    """A zip of pytest (below site/), tests/ and pyproject.toml, whose options apply there too.
 
     `sent` are further folders, by their names in the zip.
     """
@@ -278,7 +278,7 @@ def bundle(sent: Mapping[Path, str]) -> bytes:
 
 
 def _installed_files() -> Iterator[tuple[Path, Path]]:
-    """The files of pytest and its needs: (where one lies, its name within site-packages)."""
+    """Yield the files of pytest and its dependencies: (path, name within site-packages)."""
     for name in DISTRIBUTIONS:
         for file in importlib.metadata.files(name) or ():
             outside = ".." in file.parts  # such as ../../../bin/pytest
@@ -288,7 +288,7 @@ def _installed_files() -> Iterator[tuple[Path, Path]]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Every file below a folder but compiled and hidden ones, in a fixed order."""
+    """Return every file below a folder except compiled and hidden ones, in a fixed order."""
     for path in sorted(folder.rglob("*")):
         within = path.relative_to(folder).parts
         hidden = any(part == "__pycache__" or part.startswith(".") for part in within)

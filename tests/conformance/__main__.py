@@ -6,7 +6,7 @@ usage: python3 -m tests.conformance --suite PATH [--device cpu|native|webgpu] [-
     npm run conformance -- --suite PATH                            on the CPU device
     npm run conformance -- --suite PATH --device native            on WebGPU, without a browser
     npm run conformance -- --suite PATH --device webgpu            inside the page's worker
-    npm run conformance -- --suite PATH --max-examples=8 -k tanh   fewer values, and some tests
+    npm run conformance -- --suite PATH --max-examples=8 -k tanh   fewer values, only some tests
 
 PATH is a checkout of the suite with its submodule; it is not part of this repository. The tests'
 further dependencies are installed below `.cache`, in pure Python, so that the worker uses the same.
@@ -30,8 +30,8 @@ from tests.environment import ROOT
 
 PACKAGES = ROOT / ".cache" / "conformance"
 NEEDS = [
-    "hypothesis==6.155.7",  # later ones have no wheel in pure Python
-    "ndindex==1.8",  # of those in pure Python, the latest
+    "hypothesis==6.155.7",  # later versions have no pure-Python wheel
+    "ndindex==1.8",  # the latest in pure Python
     "pytest-json-report==1.5.0",
     "pytest-metadata==3.1.1",
     "sortedcontainers==2.4.0",
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Our own options, and the rest, which is pytest's."""
+    """Return our own options, and the rest, which pytest gets."""
     assert __doc__ is not None
     usage, _, description = __doc__.partition("\n\n")[2].partition("\n\n")
     parser = argparse.ArgumentParser(
@@ -68,7 +68,7 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def set_up(device: str) -> Path:
-    """Install what the device's run needs, and build the page; give the Python that runs pytest."""
+    """Install requirements and build the page if needed; return the Python that runs pytest."""
     python = environment.ensure_venv()
     environment.ensure_pure(PACKAGES, NEEDS)
     if device == "native":

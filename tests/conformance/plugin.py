@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _indent_docstrings() -> None:
-    """As before Python 3.13: by the indent the suite finds the first case of a function."""
+    """Indent docstrings as before Python 3.13: the suite finds a function's first case by that."""
     from array_api_tests import stubs  # pyright: ignore[reportMissingImports]
 
     for function in stubs.category_to_funcs["elementwise"]:

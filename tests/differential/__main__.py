@@ -17,7 +17,7 @@ from tests.unit import simulate
 
 
 def _other(name: str) -> AbstractContextManager[NumPyArrays | Tensors]:
-    """What NumPy is compared with."""
+    """Return the module that is compared with NumPy."""
     if name == "numpy":
         return nullcontext(NumPyArrays())
     return tensors_on(simulate.device(10) if name == "simulated" else name)

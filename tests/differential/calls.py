@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 Choose = Callable[[Sequence[Any]], Any]
-"""One of several values: `random.Random.choice`, or a draw of hypothesis."""
+"""Chooses one of several values: `random.Random.choice`, or a draw of Hypothesis."""
 
 FLOATS = [0.0, -0.0, 0.25, 0.5, -0.5, 1.0, -1.0, 1.5, 2.0, -2.5, 3.0, -4.0]
 SPECIAL = [*FLOATS, float("nan"), float("inf"), float("-inf")]
@@ -30,12 +30,12 @@ MOST_AXES = 3
 
 
 class Holes:
-    """What stands for a hole; those that follow an array fit it.
+    """Fills placeholders; those after an array fit it.
 
     Attributes
     ----------
     shape : tuple of int
-        That of the array made last by `{x}` or its like.
+        The shape of the array made last by `{x}` or a similar placeholder.
     """
 
     def __init__(self, choose: Choose) -> None:
@@ -46,13 +46,13 @@ class Holes:
         return getattr(self, f"_{name}")()
 
     def often(self, likely: T, *others: T) -> T:
-        """The first, mostly."""
+        """Return an option, usually the first one."""
         return self.choose([likely] * 4 + list(others))
 
     # Arrays -----------------------------------------------------------------------------------
 
     def literal(self, shape: tuple[int, ...], dtype: str, numbers: Sequence[Any] = ()) -> str:
-        """An array, which is a view of another at times."""
+        """Return an array, sometimes a view of another."""
         layout = self.often("", "T", "flip", "step") if shape and 0 not in shape else ""
         made = shape[::-1] if layout == "T" else shape
         if layout == "step":
@@ -75,7 +75,7 @@ class Holes:
         return self.array([0, 1, 1, 2, 2, 3], ["float32"])
 
     def _s(self) -> str:
-        """With NaN and infinities."""
+        """Return an array with NaN and infinities."""
         return self.array([0, 1, 2], ["float32"], SPECIAL)
 
     def _i(self) -> str:
@@ -92,7 +92,7 @@ class Holes:
         return self.literal(self.shape, "float32")
 
     def _vectors(self) -> str:
-        """In space; NumPy 2.5 has no product of those in a plane."""
+        """Return vectors of three elements; NumPy 2.5 has no cross product of two."""
         self.shape = (*self.choose([(), (1,), (2,), (3, 1)]), self.often(3, 4))
         return self.literal(self.shape, "float32")
 
@@ -120,14 +120,14 @@ class Holes:
         return f"np.asarray({[start + k * step for k in range(n)]}, dtype=np.float32)"
 
     def _same(self) -> str:
-        """Of the shape of the last one."""
+        """Return an array of the last one's shape."""
         return self.literal(self.shape, self.choose(["float32", "int32"]))
 
     def _mask(self) -> str:
         return self.literal(self.shape, "bool")
 
     def _beside(self) -> str:
-        """What broadcasts with the last one, or a number; at times what does not."""
+        """An array that broadcasts with the last one, or a number; sometimes one that does not."""
         kind = self.choose(["array", "array", "array", "int", "float", "wrong"])
         if kind in ("int", "float"):
             return repr(self.choose([0, 1, 2, 3]) if kind == "int" else self.choose(FLOATS))
@@ -138,32 +138,32 @@ class Holes:
         return self.literal(tuple(shape), self.choose(DTYPES))
 
     def _square(self) -> str:
-        """Matrices that have an inverse."""
+        """Invertible matrices."""
         n, batch = self.choose([1, 2, 3]), self.choose([(), (), (2,)])
         self.shape = (*batch, n, n)
         whole = self.literal(self.shape, "float32", [-0.5, -0.25, 0.0, 0.25, 0.5])
         return f"({whole} + 3 * np.eye({n}, dtype=np.float32))"
 
     def _square2(self) -> str:
-        """One such matrix."""
+        """Return one such matrix."""
         n = self.choose([1, 2, 3])
         self.shape = (n, n)
         whole = self.literal(self.shape, "float32", [-0.5, -0.25, 0.0, 0.25, 0.5])
         return f"({whole} + 3 * np.eye({n}, dtype=np.float32))"
 
     def _positive(self) -> str:
-        """A symmetric matrix with positive eigenvalues, all apart."""
+        """Return a symmetric matrix with distinct positive eigenvalues."""
         n = self.choose([1, 2, 3])
         self.shape = (n, n)
         rows = [[float((k + 1) * 2) if k == j else 0.5 for j in range(n)] for k in range(n)]
         return f"np.asarray({rows}, dtype=np.float32)"
 
     def _rows(self) -> str:
-        """As many rows as the last one has, or one more axis."""
+        """Return an array with as many rows as the last one, or one more axis."""
         return self.literal((self.shape[-1], self.choose([1, 2])), "float32")
 
     def _right(self) -> str:
-        """A right operand of a product."""
+        """Return a right operand of a product."""
         inner = self.shape[-1] if self.shape else 2
         inner = self.often(inner, inner + 1)
         return self.literal(self.choose([(inner,), (inner, 2), (2, inner, 1)]), "float32")
@@ -204,17 +204,17 @@ class Holes:
         return repr(self.choose([0, 1, -2, 0.5, 3]))
 
     def _dtype(self) -> str:
-        """None that is unsigned: what becomes of a negative float is left to the processor."""
+        """A dtype, but not unsigned: converting a negative float depends on the processor."""
         return "np." + self.choose(["float32", "int32", "int16", "bool"])
 
     def _target(self) -> str:
-        """A shape of as many elements, mostly."""
+        """Return a shape, usually of as many elements."""
         size = math.prod(self.shape)
         choices = [(size,), (1, size), (-1,), (size, 1, 1), self.shape[::-1], (2, -1), (size + 1,)]
         return str(self.choose(choices))
 
     def _wider(self) -> str:
-        """A shape that the last array broadcasts to, mostly."""
+        """Return a shape, usually one to which the last array broadcasts."""
         shape = tuple(self.choose([2, 3]) if n == 1 else n for n in self.shape)
         return str(self.choose([shape, (2, *shape), (*shape, 2)]))
 
@@ -222,7 +222,7 @@ class Holes:
         return str(tuple(self.choose([0, 1, 2, 3]) for _ in range(self.choose([0, 1, 2]))))
 
     def _places(self) -> str:
-        """Indices along the first axis of the last array; at times one that is out of range."""
+        """Return indices along the first axis of the last array; sometimes one is out of range."""
         n = self.shape[0] if self.shape else 1
         known = [*range(-n, n)]
         values = [self.choose(known * 8 + [n]) for _ in range(self.choose([1, 2, 3]))]
@@ -255,7 +255,7 @@ class Holes:
         return repr(self.choose(["full", "same", "valid"]))
 
     def _index(self) -> str:
-        """A basic index, or one by an array or a mask."""
+        """Return a basic index, or one by an array or a mask."""
         items = [
             self.choose([":", "::-1", "1:", ":2", "::2", "...", "None", "0", "-1", "[0, -1]"])
             for _ in range(self.choose([1, 1, 2, 3]))
@@ -264,7 +264,7 @@ class Holes:
 
 
 def _each(names: str, *forms: str) -> dict[str, list[str]]:
-    """The same forms for several functions, by `@`."""
+    """Return the same forms for several functions, with `@` for the name."""
     return {name: [form.replace("@(", f"np.{name}(") for form in forms] for name in names.split()}
 
 
@@ -278,7 +278,7 @@ FORMS = [
         "@({s})",
         "@({x})",
     ),
-    _each("frexp", "@(np.nan_to_num({s}))", "@({i})"),  # C leaves other exponents open
+    _each("frexp", "@(np.nan_to_num({s}))", "@({i})"),  # C leaves other exponents unspecified
     _each("square conj conjugate", "@({s})", "@({i})"),
     _each("reciprocal", "@({s})"),
     _each("i0", "@({f})"),
@@ -342,7 +342,12 @@ FORMS = [
     _each("partition", "@({nonempty}, 0)[..., 0]", "@({nonempty}, 0, axis=None)[0]"),
     _each("lexsort", "@(({m}, {same}))", "@(({m}, {same}), axis=0)"),
     _each(
-        "unique", "@({x})", "@({i}, return_index=True, return_counts=True)", "@({x}, axis={axis})"
+        "unique",
+        "@({x})",
+        "@({i}, return_index=True, return_counts=True)",
+        "@({x}, axis={axis})",
+        "@({s}, return_inverse=True, return_counts=True)",
+        "@({s}, axis={axis}, return_counts=True, equal_nan={flag})",
     ),
     _each("unique_counts unique_inverse unique_all", "tuple(@({x}))"),
     _each("unique_values", "np.sort(@({x}))"),
@@ -497,6 +502,54 @@ FORMS = [
     _each("fft.fftn fft.ifftn fft.rfftn fft.irfftn", "@({m})", "@({m}, axes=(0, {axis}))"),
     _each("fft.fftfreq fft.rfftfreq", "@({k})", "@({k}, 0.5)"),
     _each("fft.fftshift fft.ifftshift", "@({m})", "@({x}, axes={axis})"),
+    _each("copyto", "[x := {x}, @(x, {beside}, where={mask}), x][2]"),
+    _each("put", "[x := {x}, @(x, {places}, {same}), x][2]", "[x := {x}, @(x, {n}, {k}), x][2]"),
+    _each(
+        "put_along_axis",
+        "[x := {f}, @(x, np.argsort({same}, axis={axis}, kind='stable'), {beside}, {axis}), x][2]",
+    ),
+    _each("putmask", "[x := {x}, @(x, {mask}, {same}.astype(x.dtype)), x][2]"),
+    _each("place", "[x := {x}, @(x, {mask}, {v}.astype(x.dtype)), x][2]"),
+    _each("fill_diagonal", "[x := {m}, @(x, {number}, wrap={flag}), x][2]"),
+    _each(
+        "shares_memory may_share_memory",
+        "[x := {x}, @(x[{index}], x[{index}])][1]",
+        "[x := {x}, @(x, x.reshape({target}))][1]",
+    ),
+    _each("array_str array2string", "@({x})", "@({s})"),
+    _each("base_repr", "@({n}, {k})", "@(100 * {n} - 3, 7, padding={k})"),
+    _each("binary_repr", "@({n})", "@(30 * {n} + 1, width={k})", "@({n}, 9)"),
+    _each(
+        "format_float_positional format_float_scientific",
+        "@({number} / 7, precision={k})",
+        "@({number} * 1e5, precision={k}, unique={flag}, trim='-')",
+    ),
+    _each(
+        "emath.sqrt emath.log emath.log2 emath.log10 emath.arccos emath.arcsin emath.arctanh",
+        "@({f})",
+    ),
+    _each("emath.power", "@({f}, {k})", "@({f}, 0.5)"),
+    _each("emath.logn", "@({k} + 2, {f})"),
+    {
+        f"polynomial.{module}.{short}{form}": [
+            call.replace("@(", f"np.polynomial.{module}.{short}{form}(") for call in calls
+        ]
+        for module, short in (
+            *(("polynomial", "poly"), ("chebyshev", "cheb"), ("legendre", "leg")),
+            *(("hermite", "herm"), ("hermite_e", "herme"), ("laguerre", "lag")),
+        )
+        for form, calls in {
+            "val": ["@({v}, {coefficients})", "@({f}, {coefficients})"],
+            "val2d": ["@({v}, {same}, {square2})"],
+            "add": ["@({coefficients}, {coefficients})"],
+            "sub": ["@({coefficients}, {coefficients})"],
+            "mul": ["@({coefficients}, {coefficients})"],
+            "der": ["@({coefficients}, {k})"],
+            "int": ["@({coefficients} + 5, {k})"],  # NumPy gives one coefficient for [0]
+            "vander": ["@({v}, {k})"],
+            "line": ["@({number}, {k})"],
+        }.items()
+    },
     {
         "an index": ["{x}[{index}]"],
         "operators": [
@@ -518,11 +571,54 @@ FORMS = [
             "{f}.round({n})",
             "{x}.flatten()",
             "{x}.tolist()",
+            "{x}.mean({axes}, keepdims={flag})",
+            "{x}.prod({axes})",
+            "{x}.any({axes}), {same}.all({axes})",
+            "{x}.argmax({axis}), {same}.argmin({axis})",
+            "{f}.var({axes}, ddof={ddof}), {same}.std({axes})",
+            "{x}.argsort({axis}, kind='stable')",
+            "{x}.nonzero()",
+            "{x}.take({places}, {axis_or_none})",
+            "{x}.compress({mask}.ravel(), {axis_or_none})",
+            "{rising}.searchsorted({x}, {side})",
+            "{m}.diagonal({n}), {same}.trace({n})",
+            "{x}.swapaxes({axis}, {axis})",
+            "{x}.squeeze(), {same}.T, {same}.transpose({order})",
+            "{x}.dot({right})",
+            "{f}.real, {same}.imag, {same}.conj()",
+            "{x}.item({n})",
+            "{x}.choose([{beside}, {same}])",
+            "{x}.flat[{n}], {same}.flat[::2]",
+            "{x}.byteswap().byteswap()",
+            "{f}.view(np.int32), {same}.astype(np.float32).tobytes().hex()",
+            "{x}.itemsize, {same}.size, {same}.ndim",
+        ],
+        "methods that write": [
+            "[x := {x}, x.fill({k}), x][2]",
+            "[x := {x}, x.sort({axis}), x][2]",
+            "[x := {x}, x.put({places}, {k}, mode='wrap'), x][2]",
+            "[x := {f}, x.flat.__setitem__({n}, {number}), x][2]",
+            "[x := {x}, x.__setitem__({n}, {k}), x][2]",
+            "[x := {x}, x.__setitem__(..., {beside}), x][2]",
+            "[x := {f}, x.__iadd__({beside}), x][2]",
+            "[x := {i}, x.__imul__({k}), x][2]",
+            "[x := {i}, x.__ifloordiv__({beside}), x][2]",
+            "[x := {x}, x.byteswap(True).byteswap(True), x][2]",
+            "[x := {x}, x[::2].fill({k}), x.T[..., :1].fill({k}), x][3]",
         ],
         "ufunc methods": [
             "np.add.reduce({x}, axis={axes})",
             "np.maximum.accumulate({f}, axis={axis})",
             "np.multiply.outer({f}, {same})",
+            "np.add.reduceat({v}, [0, {k}, 1])",
+            "np.minimum.reduce({f}, axis={axis}, keepdims={flag}, initial={k})",
+            "np.add.reduce({x}, axis={axes}, where={mask})",
+            "np.multiply.accumulate({i})",
+            "[x := {f}, np.add.at(x, {places}, {beside}), x][2]",
+            "[x := {i}, np.maximum.at(x, {places}, {k}), x][2]",
+            "np.divmod(x := {f}, {k}, out=(np.zeros_like(x), np.zeros_like(x)))",
+            "np.modf(x := {f}, out=(np.zeros_like(x), None), where={mask})[0]",
+            "np.subtract({f}, {beside}, where={mask}, out=np.zeros({sizes}, dtype=np.float32))",
         ],
     },
 ]
@@ -533,15 +629,13 @@ for _forms in FORMS:
 
 
 ELSEWHERE = {
-    "writes, and gives nothing": "copyto fill_diagonal place put put_along_axis putmask",
-    "about memory or dtypes, not values": "may_share_memory shares_memory as_strided common_type"
-    " issubdtype min_scalar_type mintypecode promote_types result_type typename from_dlpack",
+    "about dtypes, not values": "as_strided common_type issubdtype min_scalar_type mintypecode"
+    " promote_types result_type typename from_dlpack",
     "no function of NumPy's main modules": "crop div erf expand flatten fused_multiply_add ge gt le"
     " lt eq ne mul sub layer_norm log_softmax softmax sigmoid relu permute unsqueeze tensor trapz"
     " sliding_window_view",
     "files and text": "frombuffer fromfile fromstring genfromtxt load loadtxt save savetxt savez"
-    " savez_compressed array2string array_repr array_str base_repr binary_repr"
-    " format_float_positional format_float_scientific",
+    " savez_compressed array_repr",
     "no tensor, or NumPy's no longer": "einsum_path row_stack",
     "random": "rand randn randint manual_seed",
     "the coefficients of a fit": "polyfit",
@@ -552,9 +646,9 @@ ELSEWHERE = {
     " set_printoptions get_printoptions printoptions getbufsize setbufsize geterrcall seterrcall"
     " seterr synchronize synchronize_async tune tuning",
 }
-"""Functions that no call here is of: other tests have them."""
+"""Functions without calls here, which have other tests."""
 
 
 def call(name: str, choose: Choose) -> str:
-    """A random call of a function, as text."""
+    """Return a random call of a function, as text."""
     return choose(CALLS[name]).format_map(Holes(choose))

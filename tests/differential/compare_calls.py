@@ -14,13 +14,13 @@ from tests.differential.evaluating import CATEGORIES
 ERRORS = (*CATEGORIES, ArithmeticError, RuntimeError, NotImplementedError)
 INTEGERS = {"int64": "int32", "uint64": "uint32"}
 NARROW = {**INTEGERS, "complex128": "complex64", "float64": "float32", "float16": "float32"}
-"""What a dtype of NumPy's is taken for; it may have fewer bits here."""
+"""The dtype here that corresponds to one of NumPy's; it may have fewer bits."""
 WIDE = {**INTEGERS, "float32": "float64", "float16": "float64"}
-"""The same where the default dtype is float64: small integers give no smaller floats."""
+"""The same if the default dtype is float64: small integers do not give smaller floats."""
 
 
 def evaluate(text: str, module: Any) -> Any:
-    """What an expression gives, as NumPy's arrays; or the error."""
+    """Return the result of an expression, as NumPy arrays; or the error."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -42,14 +42,14 @@ def difference(
     tolerance: float = 2e-5,
     ours: Mapping[str, str] = NARROW,
 ) -> str:
-    """How a result differs from NumPy's; "" where it does not.
+    """Return how a result differs from NumPy's; "" if it does not.
 
     Parameters
     ----------
     names, ours
-        For what a dtype of NumPy's and one of the other side are taken.
+        The corresponding dtypes for NumPy's and the other module's.
     tolerance
-        Of floats and complex numbers, relative to the largest; float16 has 4e-3 at least.
+        For floats and complex numbers, relative to the largest; at least 4e-3 for float16.
     """
     if isinstance(expected, Exception) or isinstance(got, Exception):
         alike = isinstance(expected, Exception) and isinstance(got, Exception)
@@ -59,6 +59,8 @@ def difference(
             return f"{got!r}; NumPy: {expected!r}"
         pairs = zip(got, expected, strict=True)
         return next(filter(None, (difference(*pair, names, tolerance, ours) for pair in pairs)), "")
+    if isinstance(expected, str):
+        return "" if got == expected else f"{got!r}; NumPy: {expected!r}"
     x, y = np.asarray(got), np.asarray(expected)
     first, second = ours.get(x.dtype.name, x.dtype.name), names.get(y.dtype.name, y.dtype.name)
     if x.shape != y.shape or first != second:
@@ -79,7 +81,7 @@ def check(text: str, module: Any) -> None:
     Raises
     ------
     AssertionError
-        When a result is not NumPy's, or only one of the two raises.
+        If a result is not NumPy's, or only one of the two raises.
     """
     found = difference(evaluate(text, module), evaluate(text, np))
     if found:

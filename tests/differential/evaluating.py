@@ -11,11 +11,11 @@ import numpy as np
 Names = dict[str, Any]
 """The variables of a program."""
 CATEGORIES = (IndexError, ValueError, TypeError, OverflowError)
-"""What statements raise: errors are alike if they are of the same ones."""
+"""Exceptions of statements: errors are equivalent if they are instances of the same ones."""
 
 
 def execute(statement: str | CodeType, names: Names) -> Exception | None:
-    """Execute a statement; what it raised, if anything."""
+    """Execute a statement; return its exception, if any."""
     try:
         exec(statement, names)
     except Exception as error:
@@ -26,13 +26,13 @@ def execute(statement: str | CodeType, names: Names) -> Exception | None:
 def execute_numpy(statement: str | CodeType, names: Names) -> Exception | None:
     """Execute a statement under NumPy, with results in C order.
 
-    NumPy chooses the order of a result by that of the operands, on which depends whether a later
-    reshape is a view. Results are always C-ordered in py_tensor, so they are made so here; views
-    of older arrays stay what they are.
+    NumPy chooses the memory order of a result by those of the operands, which determines whether a
+    later reshape is a view. Results are always C-ordered in py_tensor, so they are converted here;
+    views of older arrays, and slices of new ones in C order, are unchanged.
     """
     older = [value for value in names.values() if isinstance(value, np.ndarray)]
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        # NumPy before 2.4 only warns of such an index where nothing is selected.
+        # NumPy before 2.4 only warns of such an index if nothing is selected.
         warnings.filterwarnings("error", "Out of bound index found", DeprecationWarning)
         error = execute(statement, names)
     if isinstance(error, DeprecationWarning):
@@ -40,6 +40,12 @@ def execute_numpy(statement: str | CodeType, names: Names) -> Exception | None:
     for name, value in names.items():
         if not isinstance(value, np.ndarray) or value.flags.c_contiguous:
             continue
-        if not any(value is old or np.may_share_memory(value, old) for old in older):
+        if any(value is old or np.may_share_memory(value, old) for old in older):
+            continue
+        owner = value
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        steps = [abs(step) for step in value.strides]
+        if not owner.flags.c_contiguous or steps != sorted(steps, reverse=True):
             names[name] = np.array(value, order="C", subok=True)
     return error

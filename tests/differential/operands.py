@@ -12,15 +12,15 @@ import numpy as np
 from tests.differential.evaluating import CATEGORIES, Names
 
 ARRAYS = "abcdef"
-INDEX = "k"  # a result of argmax: int64 in NumPy, so it is used as an index alone
+INDEX = "k"  # a result of argmax: int64 in NumPy, so it is only used as an index
 DTYPES = {"float32": 5, "int32": 4, "bool": 2.5, "uint32": 1.5, "uint8": 1.5, "int8": 1}
 UNSIGNED = ("uint8", "uint32")
 SIZES = [0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7]
 LARGEST, MOST_AXES = 500, 4
-ERRORS = 0.02  # of each choice that can be wrong
+ERRORS = 0.02  # probability of each invalid choice
 
-# Dtype -> those of the operands that in-place operators take, and those that assignment takes.
-# int32 with uint32 is left out, which gives int64, and what C does not define.
+# Dtype -> dtypes of operands allowed for in-place operators, and for assignment.
+# Without int32 with uint32, which gives int64, and without conversions undefined in C.
 OPERANDS = {
     "float32": ("float32", "int32", "bool", "uint8", "int8"),
     "int32": ("int32", "bool", "uint8", "int8"),
@@ -36,7 +36,7 @@ SOURCES = {
     "uint8": ("uint8", "bool", "int32", "int8"),
     "int8": ("int8", "bool", "int32", "float32", "uint32"),
 }
-# Those that a comparison takes, and those that give the first dtype with it.
+# Dtypes of operands allowed in a comparison, and those whose result has the first dtype.
 COMPARED = {
     "float32": ("float32", "int32", "bool", "uint32", "uint8"),
     "int32": ("int32", "float32", "bool", "int8"),
@@ -63,7 +63,7 @@ class _Key:
 
 
 class Operands:
-    """Expressions over the arrays that the program has so far, whose values are known."""
+    """Expressions over the arrays of the program so far, whose values are known."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -72,7 +72,7 @@ class Operands:
     # Reading the program's state ------------------------------------------------------------
 
     def value(self, text: str) -> Any:
-        """What an expression gives; None where it raises."""
+        """Return the value of an expression; None if it raises."""
         try:
             with np.errstate(all="ignore"):
                 return eval(text, self.names)
@@ -80,7 +80,7 @@ class Operands:
             return None
 
     def array(self, dtypes: tuple[str, ...] = tuple(DTYPES), axes: int = 0) -> str:
-        """A name of an array of one of these dtypes and at least so many axes; `a` if none is."""
+        """A name of an array of one of these dtypes with enough axes; `a` if there is none."""
         known = {name: self.names[name] for name in ARRAYS}
         fits = [n for n, x in known.items() if x.dtype.name in dtypes and x.ndim >= axes]
         full = [n for n in fits if known[n].size > 0]
@@ -88,7 +88,7 @@ class Operands:
 
     @staticmethod
     def root(text: str) -> str:
-        """The name of which an expression is a view."""
+        """Return the name of the array of which an expression is a view."""
         name = re.search(rf"\b[{ARRAYS}]\b", text)
         assert name is not None, text
         return name.group()
@@ -111,7 +111,7 @@ class Operands:
         return f"{number}.0" if dtype == "float32" and self.chance(0.2) else str(number)
 
     def numbers(self, shape: Shape, dtype: str) -> Any:
-        """Nested lists."""
+        """Return nested lists of numbers."""
         if shape:
             return [self.numbers(shape[1:], dtype) for _ in range(shape[0])]
         if dtype == "bool":
@@ -124,7 +124,7 @@ class Operands:
         return f"np.asarray({self.numbers(shape, dtype)}, dtype=np.{dtype})"
 
     def larger(self, dtype: str) -> str:
-        """An array for which kernels have other forms than for a few elements."""
+        """Return an array large enough for other kernels than those for a few elements."""
         shape = self.rng.choice(
             [(64,), (130,), (16, 16), (8, 33), (3, 128), (4, 4, 16), (20, 5, 4)]
         )
@@ -154,7 +154,7 @@ class Operands:
         return f"{start}:{stop}" + (f":{step}" if step != 1 else "")
 
     def index(self, shape: Shape) -> str:
-        """A basic index, without its brackets."""
+        """Return a basic index, without its brackets."""
         items: list[str] = []
         for size in shape:
             if self.chance(0.12):
@@ -169,7 +169,7 @@ class Operands:
         return ", ".join(items) or "..."
 
     def view(self, text: str, most: int = 2) -> str:
-        """A chain of movements of an array."""
+        """Return a chain of movements of an array."""
         for _ in range(self.rng.randint(1, most)):
             x = self.value(text)
             if not isinstance(x, np.ndarray):
@@ -180,7 +180,7 @@ class Operands:
                 break
             text = moved
             if ".ravel(" in text or ".reshape(" in text:
-                break  # it may be a copy, and views of it alone are not views of an older array
+                break  # it may be a copy, whose views are not views of an older array
         return text
 
     def movement(self, text: str, x: Any) -> str:
@@ -211,7 +211,7 @@ class Operands:
             f"{text}.ravel(order='F')": 0.3,
         }
         by_columns = f"{text}.reshape({self.new_shape(x.size)}, order='F')"
-        y = self.value(by_columns)  # a copy is made in C order beside NumPy, but not in py_tensor
+        y = self.value(by_columns)  # NumPy copies here to get C order, but py_tensor does not
         if y is not None and np.may_share_memory(x, y):
             choices[by_columns] = 1
         return self.pick(choices)
@@ -229,14 +229,14 @@ class Operands:
         return ", ".join(map(str, sizes))
 
     def base(self, dtypes: tuple[str, ...] = tuple(DTYPES), axes: int = 0) -> str:
-        """A name, or a view of it that is an array."""
+        """Return a name, or a view of it that is an array."""
         name = self.array(dtypes, axes)
         view = self.view(name) if self.chance(0.3) else name
         x = self.value(view)
         return view if isinstance(x, np.ndarray) and x.ndim >= axes else name
 
     def place(self) -> tuple[str, Any]:
-        """What can stand left of `=` or of an in-place operator, and its value."""
+        """Return a target of `=` or of an in-place operator, and its value."""
         base = self.base()
         text = base
         if "(" in base or "[" in base or base.endswith("T") or self.chance(0.6):
@@ -244,7 +244,7 @@ class Operands:
         return text, self.value(text)
 
     def fancy(self, shape: Shape) -> str:
-        """An index with at least one integer array or list, among slices, integers and None."""
+        """An index with at least one integer array or list, and slices, integers and None."""
         chosen = self.rng.sample(range(len(shape)), self.rng.choice([1, 1, min(2, len(shape))]))
         count = self.rng.randint(1, 4)
         items = []
@@ -256,7 +256,7 @@ class Operands:
             if size == 0:
                 items.append("[]")
                 continue
-            known = {n: self.names[n] for n in ARRAYS}  # not 0-d: NumPy's index is a scalar then
+            known = {n: self.names[n] for n in ARRAYS}  # not 0-d, where NumPy's index is a scalar
             counters = [n for n, x in known.items() if x.dtype == np.int32 and x.ndim]
             if counters and len(chosen) == 1 and self.chance(0.15):
                 name = self.rng.choice(counters)
@@ -271,7 +271,7 @@ class Operands:
             if len(chosen) == 1 and len(places) == count == 4 and self.chance(0.5):
                 wanted = [places[:2], places[2:]]
             if len(chosen) == 1 and len(items) > 0 and places[-1] != size and self.chance(0.1):
-                wanted = places[0]  # 0-d, for which an int stands
+                wanted = places[0]  # 0-d, written as an int
             error = size in places  # a list is checked at once on every device, a tensor is not
             listed = error or self.chance(0.6)
             items.append(str(wanted) if listed else f"np.asarray({wanted}, dtype=np.int32)")
@@ -284,23 +284,23 @@ class Operands:
         return ", ".join(items)
 
     def parts(self, key: str) -> tuple[Any, ...]:
-        """The values of the parts of an index."""
+        """Return the values of the parts of an index."""
         return eval(f"index[{key}]", {**self.names, "index": _Key()})
 
     def repeats(self, key: str, shape: Shape) -> bool:
-        """Whether an index names a place twice; of several values the last one is kept then."""
+        """Return whether an index has a place twice; then the last of several values is kept."""
         places = self.value_of(np.arange(math.prod(shape)).reshape(shape), key)
         return np.unique(places).size < np.size(places)
 
     def value_of(self, x: np.ndarray, key: str) -> Any:
-        """What an index selects from an array; nothing where it raises."""
+        """Return the elements that an index selects from an array; empty if it raises."""
         try:
             return x[self.parts(key)]
         except IndexError:
             return []
 
     def mask(self, text: str) -> str:
-        """An index with a boolean array that covers all axes of the array, or some."""
+        """Return an index with a boolean array that covers all axes of the array, or some."""
         x = self.value(text)
         shape = x.shape
         number = self.rng.randint(-2, 5)
@@ -326,7 +326,7 @@ class Operands:
         return self.pick(choices)
 
     def mask_beside(self, shape: Shape) -> str:
-        """A mask of one axis among other parts of an index, for a shape of several axes."""
+        """Return a mask of one axis with other parts of an index, for a shape of several axes."""
         first, second = (self.literal((n,), "bool") for n in shape[:2])
         at = [self.integer(n) if n else ":" for n in shape[:2]]
         choices = {
@@ -347,7 +347,7 @@ class Operands:
     # Values ---------------------------------------------------------------------------------
 
     def fit(self, name: str, shape: Shape) -> str | None:
-        """A view of an array that can be broadcast to a shape; None where none is simple."""
+        """A view of an array that can be broadcast to a shape; None if there is no simple one."""
         x = self.names[name]
         if x.ndim > 1 and self.chance(0.3) and x.shape[::-1] == shape:
             return f"{name}.T"
@@ -373,14 +373,14 @@ class Operands:
         return name if all(item == ":" for item in items) else f"{name}[{', '.join(items)}]"
 
     def operand(self, shape: Shape, dtypes: tuple[str, ...], near: str = "") -> str:
-        """A value that can be broadcast to a shape; rarely one that can not.
+        """Return a value that can be broadcast to a shape; rarely one that cannot.
 
         Parameters
         ----------
         shape, dtypes
-            What is wanted; the first dtype is that of what the value goes to.
+            The required shape and dtypes; the first dtype is that of the target.
         near
-            A name that is often part of the value, so that memory overlaps.
+            A name that is often used in the value, so that memory overlaps.
         """
         if self.chance(ERRORS):
             return self.literal((*shape[:-1], (shape[-1] if shape else 0) + 2), dtypes[0])
@@ -401,10 +401,10 @@ class Operands:
         return "s" if kind < 0.8 and dtypes[0] in ("int32", "float32") else self.scalar(dtypes[0])
 
     def apart(self, source: str, x: np.ndarray, near: str, masked: bool = False) -> str:
-        """The source, or a copy where NumPy would read what it has written.
+        """Return the source, or a copy if NumPy would read elements after writing them.
 
-        It does so through a mask, and along one axis where memory overlaps with another stride. It
-        promises otherwise, and so does py_tensor.
+        It does so with a mask, and along one axis if memory overlaps with another stride. Its
+        documentation says otherwise, as does py_tensor's.
         """
         y = self.value(source)
         if not isinstance(y, np.ndarray) or not np.may_share_memory(self.names[near], y):

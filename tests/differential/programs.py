@@ -23,9 +23,9 @@ from tests.differential.operands import (
 )
 
 STATEMENTS = 30
-BOUND = 1000  # of magnitudes: products of two are exact in float32
+BOUND = 1000  # largest magnitude: products of two are exact in float32
 
-# Kind -> how often, relative to the others.
+# Kind -> relative frequency.
 KINDS = {
     "take_view": 6,
     "alias": 1,
@@ -58,7 +58,7 @@ IN_PLACE = {
     "uint8": ["+=", "-=", "*=", "&=", "|=", "^=", "//= 2", "%= 5", "**= 2", "<<= 5", ">>= 3"],
     "int8": ["+=", "-=", "*=", "&=", "|=", "^=", "//= 3", "%= 4", "**= 2", "<<= 2", ">>= 1"],
 }
-# What NumPy refuses: a result that the array's dtype cannot take, or an op that is not defined.
+# Invalid in NumPy: a result that the array's dtype cannot hold, or an undefined op.
 REFUSED = {
     "float32": ["&= 1", "|= True"],
     "int32": ["+= 1.5", "/= 2"],
@@ -94,11 +94,11 @@ class Program:
     Attributes
     ----------
     seed
-        What it was made from.
+        The seed of the program.
     statements
-        Of one line or of several; those that make the first arrays come first.
+        Each of one or several lines; those that make the initial arrays come first.
     interval
-        After how many statements arrays are compared: rarely, so that writes stay pending.
+        The number of statements between comparisons: large, so that writes stay pending.
     """
 
     seed: int
@@ -110,7 +110,7 @@ class Program:
 
 
 def make(seed: int) -> Program:
-    """The program of a seed."""
+    """Return the program of a seed."""
     maker = Maker(seed)
     for name in ARRAYS:
         dtype = maker.pick(DTYPES)
@@ -131,9 +131,9 @@ def make(seed: int) -> Program:
 
 
 class Maker(Operands):
-    """Executes under NumPy what it has made: so the next statement fits what there is.
+    """Executes its statements with NumPy, so that the next one fits the state.
 
-    A method of a kind gives a statement, or None if there is none that fits.
+    The method of each kind returns a statement, or None if none fits.
     """
 
     def __init__(self, seed: int) -> None:
@@ -149,7 +149,7 @@ class Maker(Operands):
         self.statements.append(statement)
 
     def bound(self) -> None:
-        """Keep numbers so small that the next results are exact."""
+        """Keep numbers small, so that the next results are exact."""
         for name in ARRAYS:
             x = self.names[name]
             if x.dtype != bool and x.size and np.abs(x.astype(np.float64)).max() > BOUND:
@@ -161,13 +161,13 @@ class Maker(Operands):
                 self.add(f"{name} = 3")
 
     def binding(self, expression: str) -> str | None:
-        """The expression bound to a name, if its value is one that a program can go on with."""
+        """Return the expression bound to a name, if the program can use its value."""
         x = self.value(expression)
         if isinstance(x, np.ndarray | np.generic) and (
             x.dtype.name not in DTYPES or x.size > LARGEST or x.ndim > MOST_AXES
         ):
             return None
-        is_array = x is None or isinstance(x, np.ndarray)  # NumPy has scalars besides 0-d arrays
+        is_array = x is None or isinstance(x, np.ndarray)  # NumPy has scalars as well as 0-d arrays
         return f"{self.rng.choice(ARRAYS) if is_array else 't'} = {expression}"
 
     # Views and names ------------------------------------------------------------------------
@@ -192,13 +192,13 @@ class Maker(Operands):
         """The right-hand side of an assignment to `x`, which is a part of the array `near`."""
         dtype = x.dtype.name
         if self.chance(0.1) and dtype == "int32":
-            return self.rng.choice(["1.5", "-2.75"])  # which are truncated
+            return self.rng.choice(["1.5", "-2.75"])  # floats are truncated
         if self.chance(0.1) and dtype not in UNSIGNED and x.size:
             return str(self.numbers(x.shape, dtype))
         return self.apart(self.operand(x.shape, SOURCES[dtype], near), x, near, masked)
 
     def change(self, target: str, shape: tuple[int, ...], dtype: str, near: str) -> str:
-        """An in-place operator with its operand."""
+        """Return an in-place operator with its operand."""
         if self.chance(2 * ERRORS):
             return f"{target} {self.rng.choice(REFUSED[dtype])}"
         operator = self.rng.choice(IN_PLACE[dtype])
@@ -207,7 +207,7 @@ class Maker(Operands):
         return f"{target} {operator}"
 
     def write(self, target: str, in_place: float, masked: bool = False) -> str:
-        """An assignment to a target, or an in-place operator on it, with such a probability."""
+        """Return an assignment to a target, or with this probability an in-place operator on it."""
         x = self.value(target)
         if x is None:  # the target raises
             return f"{target} = 1"
@@ -247,7 +247,7 @@ class Maker(Operands):
         if np.size(self.value(target)) > LARGEST:
             return None
         statement = self.write(target, 0.35)
-        if self.repeats(key, x.shape):  # NumPy goes through the values as they lie in memory
+        if self.repeats(key, x.shape):  # NumPy iterates over the values in memory order
             value = self.value(statement.split("= ", 1)[1])
             arrays = [part for part in (value, *self.parts(key)) if isinstance(part, np.ndarray)]
             if not all(part.flags.c_contiguous for part in arrays):
@@ -266,7 +266,7 @@ class Maker(Operands):
         found = self.value_of(x, key)
         if np.size(found) > LARGEST:
             return None
-        # NumPy reads past the end of values that broadcast, and writes to what is read-only.
+        # NumPy reads past the end of values that broadcast, and writes to read-only arrays.
         if not x.flags.writeable:
             return None
         dtype = x.dtype.name
@@ -284,7 +284,7 @@ class Maker(Operands):
         values = self.literal((self.rng.randint(1, 5),), dtype)
         places = self.rng.sample(range(-n, 0), self.rng.randint(1, min(n, 4)))
         if self.chance(ERRORS):
-            places.insert(0, n)  # NumPy has written the values before it
+            places.insert(0, n)  # NumPy writes the values before it
         choices = {
             f"np.put({target}, {places}, {values})": 1.0,
             f"{target}.put({places}, {self.scalar(dtype)})": 1,
@@ -308,7 +308,7 @@ class Maker(Operands):
         return self.pick(choices)
 
     def combine_names(self) -> str | None:
-        """Names that change places, or stand for one array."""
+        """Return names that are swapped, or refer to the same array."""
         one, two = self.rng.sample(ARRAYS, 2)
         x = self.names[one]
         return self.pick(
@@ -370,7 +370,7 @@ class Maker(Operands):
         axis = self.rng.randrange(-x.ndim, x.ndim) if x.ndim else 0
         near = self.root(target)
         where = self.apart(self.condition(target, x), x, near, masked=True)
-        # A read-only array to itself is no error in NumPy.
+        # Assigning a read-only array to itself is not an error in NumPy.
         source = self.operand(x.shape, OPERANDS[dtype], near) if x.flags.writeable else "1"
         choices = {
             f"{target}.fill({self.scalar(dtype)})": 1.0,
@@ -384,7 +384,7 @@ class Maker(Operands):
         return self.pick(choices)
 
     def condition(self, text: str, x: np.ndarray) -> str:
-        """A boolean array that can be broadcast to the shape of `x`."""
+        """Return a boolean array that can be broadcast to the shape of `x`."""
         broadcastable = self.fit(self.array(("bool",)), x.shape)
         if broadcastable and self.chance(0.4) and self.value(broadcastable).dtype == bool:
             return broadcastable
@@ -399,7 +399,7 @@ class Maker(Operands):
             return None
         dtype = x.dtype.name
         if self.chance(0.4):
-            # Writing no elements to what is read-only is an error of some of NumPy's functions.
+            # Writing no elements to a read-only array is an error in some NumPy functions.
             return self.fold_with_out(target, x) if x.size or x.flags.writeable else None
         if dtype == "bool":
             function = self.rng.choice(["less", "equal", "greater_equal", "not_equal"])
@@ -407,7 +407,7 @@ class Maker(Operands):
         else:
             function = self.rng.choice(["add", "multiply", "maximum", "minimum"])
             of = dtype
-        # The first is an array, lest NumPy computes with two Python integers in 64 bits.
+        # The first is an array, because NumPy computes with two Python integers in 64 bits.
         first = self.fit(self.array((of,)), x.shape)
         if first is None or self.value(first).dtype.name != of:
             first = self.literal(x.shape, of)
@@ -418,7 +418,7 @@ class Maker(Operands):
         return f"{self.rng.choice(ARRAYS)} = {call})" if self.chance(0.2) else f"{call})"
 
     def fold_with_out(self, target: str, x: np.ndarray) -> str:
-        """A function of one operand, with `out`."""
+        """Return a function of one operand, with `out`."""
         dtype = x.dtype.name
         y = self.fit(self.array((dtype,)), x.shape)
         if y is None or not isinstance(z := self.value(y), np.ndarray) or z.dtype != x.dtype:

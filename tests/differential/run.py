@@ -20,15 +20,15 @@ from tests.differential.programs import Program, make
 
 
 class InvalidProgramError(Exception):
-    """A statement fails for no reason that has to do with arrays: a name is missing."""
+    """A statement fails for a reason unrelated to arrays, such as a missing name."""
 
 
 class DifferenceError(AssertionError):
-    """A program that differs, and how."""
+    """A program with different results, and the difference."""
 
 
 class NumPyArrays:
-    """NumPy, or a module whose arrays are of a subclass of NumPy's."""
+    """NumPy, or a module with a subclass of its arrays."""
 
     def __init__(self, module: Any = np) -> None:
         self.module = module
@@ -68,12 +68,12 @@ def tensors_on(device: str | Device) -> Iterator[Tensors]:
 
 @dataclass(frozen=True)
 class Difference:
-    """What NumPy and the other module disagree in, first noticed after a statement.
+    """A difference between NumPy and the other module, detected after a statement.
 
     Attributes
     ----------
     kind
-        The same for what is probably the same: "values", "memory", or what raises which error.
+        Equal for probably equal causes: "values", "memory", or which side raises which error.
     """
 
     statement: str
@@ -87,7 +87,7 @@ def difference(program: Program, other: Arrays) -> Difference | None:
     Raises
     ------
     InvalidProgramError
-        When NumPy itself cannot run the program.
+        If NumPy itself cannot run the program.
     """
     numpy = NumPyArrays()
     expected: Names = {"np": np}
@@ -131,7 +131,7 @@ def difference(program: Program, other: Arrays) -> Difference | None:
 def _of_errors(
     expected: Exception | None, got: Exception | None, statement: str, names: Names
 ) -> str | None:
-    """What is wrong with what a statement raised: NumPy's categories are wanted, or more.
+    """Compare the errors of a statement: ours must be in NumPy's categories, or more.
 
     `names` are NumPy's variables, which a statement that raises leaves as they were.
     """
@@ -154,10 +154,10 @@ class _Key:
 
 
 def _other_error(error: Exception, statement: str, names: Names) -> Exception | None:
-    """The other error of an assignment by integers with two: an index, and the value, do not fit.
+    """Return the other error of an assignment whose integer index and value are both invalid.
 
-    Which one NumPy meets first depends on how it goes through the elements. The statement is
-    executed again without what is wrong in the error that NumPy raised.
+    Which one NumPy detects first depends on its order of iteration. The statement is executed again
+    without the fault that NumPy reported.
     """
     tree = ast.parse(statement).body[0]
     if isinstance(tree, ast.Assign) and len(tree.targets) == 1:
@@ -181,7 +181,7 @@ def _other_error(error: Exception, statement: str, names: Names) -> Exception | 
 
 
 def _in_range(key: Any) -> Any:
-    """A key whose lists and arrays of integers all are 0."""
+    """Return a key with zeros in all lists and arrays of integers."""
     if isinstance(key, tuple):
         return tuple(_in_range(part) for part in key)
     integers = isinstance(key, list | np.ndarray) and np.asarray(key).dtype.kind in "iu"
@@ -189,7 +189,7 @@ def _in_range(key: Any) -> Any:
 
 
 def _of_values(expected: Names, got: Names, other: Arrays) -> str | None:
-    """The first name whose value is not NumPy's."""
+    """Return the first name whose value is not NumPy's."""
     for name, value in expected.items():
         if name in ("np", INDEX) or name.startswith("__") or callable(value):
             continue
@@ -215,7 +215,7 @@ def _array(x: np.ndarray) -> str:
 
 
 def shrink(program: Program, other: Arrays, kind: str) -> Program:
-    """Delete statements as long as the rest still differs in this kind."""
+    """Delete statements while the rest still has a difference of this kind."""
 
     def differs(statements: tuple[str, ...]) -> bool:
         try:
@@ -243,7 +243,7 @@ def check(seed: int, other: Arrays) -> None:
     Raises
     ------
     DifferenceError
-        When the two sides differ; with the smallest program found that does.
+        If the two sides differ; with the smallest such program found.
     """
     program = make(seed)
     found = difference(program, other)

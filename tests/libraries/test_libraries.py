@@ -49,9 +49,9 @@ ONLY_CPU = {
     "extra.cov",
     "metrics.matthews_corrcoef",
 }
-"""What asks for float64 by name, which a GPU does not have: it says so."""
+"""Calls that request float64 by name, which raise on a GPU."""
 
-SCIPY: dict[str, Call] = {  # of a matrix (30, 4) and a vector of 64
+SCIPY: dict[str, Call] = {  # takes a matrix (30, 4) and a vector of 64
     "special.logsumexp": lambda a, b: special.logsumexp(a, axis=1),
     "special.softmax": lambda a, b: special.softmax(a, axis=1),
     "special.expit": lambda a, b: special.expit(a),
@@ -124,7 +124,7 @@ OTHERS: dict[str, Call] = {
     "extra.at of a mask": lambda a, b: extra.at(b, b > 0).add(1.0, copy=True),
     "extra.apply_where": lambda a, b: extra.apply_where(b > 0, b, lambda t: t * 2, lambda t: -t),
 }
-SKLEARN: dict[str, Call] = {  # of a matrix (60, 4) and what depends on it linearly
+SKLEARN: dict[str, Call] = {  # takes a matrix (60, 4) and a vector that depends on it linearly
     "Ridge": lambda x, y: _fitted(linear_model.Ridge(solver="svd"), x, y),
     "LinearRegression": lambda x, y: _fitted(linear_model.LinearRegression(), x, y),
     "PCA": lambda x, y: _components(decomposition.PCA(2, svd_solver="full"), x),
@@ -153,7 +153,7 @@ SKLEARN: dict[str, Call] = {  # of a matrix (60, 4) and what depends on it linea
         )
     },
 }
-NUMBERS: dict[str, Call] = {  # which are Python's
+NUMBERS: dict[str, Call] = {  # Python numbers
     **{
         f"metrics.{name}": lambda x, y, name=name: getattr(metrics, name)(
             _classes(y), _classes(x[:, 0])
@@ -190,7 +190,7 @@ def _components(model: Any, x: Any) -> list[Any]:
 
 
 def compare(call: Call, arrays: tuple[Any, Any], *, rtol: float, kind: type) -> None:
-    """What a library gives for tensors is of one kind, and has the values that it gives NumPy's."""
+    """A library's results on tensors have the expected type, and the values of those on arrays."""
     found = call(*(pt.asarray(a) for a in arrays))
     expected = call(*arrays)
     many = isinstance(found, list | tuple)
@@ -228,8 +228,8 @@ def test_scikit_learn(name: str, device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("name", ["signal.windows.hann", "signal.get_window"])
-def test_what_makes_arrays(name: str, device: str) -> None:
-    """Of a namespace; SciPy asks for float64."""
+def test_functions_that_create_arrays(name: str, device: str) -> None:
+    """Functions of a namespace that create arrays; SciPy requests float64."""
     function, args = (
         (signal.windows.hann, (16,)) if "hann" in name else (signal.get_window, ("hamming", 16))
     )
@@ -253,8 +253,8 @@ def test_the_namespace(device: str) -> None:
     assert str(compat.to_device(x, "cpu").device) == "cpu"
 
 
-def test_what_takes_copies(device: str) -> None:
-    """SciPy's linalg takes arrays of NumPy's alone, and gives them."""
+def test_functions_that_work_on_copies(device: str) -> None:
+    """SciPy's linalg accepts and returns only NumPy arrays."""
     a = np.array([[2.0, 1.0], [1.0, 3.0]], np.float32)
     got = scipy_linalg.inv(pt.asarray(a))
     assert type(got) is np.ndarray
@@ -264,7 +264,7 @@ def test_what_takes_copies(device: str) -> None:
 @pytest.mark.parametrize(
     "expression", ["x / s", "s * x", "s**2 * x.tocsr() / s", "-x / t[1]", "t.sum() * x.tocsc()"]
 )
-def test_a_scalar_beside_a_sparse_matrix_is_a_number(
+def test_a_scalar_times_a_sparse_matrix_is_a_number(
     expression: str, device: str, rng: np.random.Generator
 ) -> None:
     x = sparse.diags([[-2.0] * 4, [1.0] * 3], [0, 1])

@@ -14,7 +14,7 @@ from tests.environment import ROOT
 
 
 def acquired() -> tuple[NativeBridge, str | None]:
-    """A bridge of a new session, and the choices that it found."""
+    """Return a bridge of a new session, and the choices that it found."""
     bridge = NativeBridge()
     return bridge, json.loads(bridge.acquire("", 0).wait())["choices"]
 
@@ -38,7 +38,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     assert "file" in bridge.keepChoices("text").wait()
 
 
-def test_a_process_goes_on_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_process_uses_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     bridge, _ = acquired()
     program = """
@@ -53,7 +53,7 @@ print(float(pt.ones(3).sum()), pt.device_info()["choices"]["unroll"])
 
     default = printed()
     other = "2" if default.endswith("1") else "1"
-    for kept in ("nonsense", "[]"):  # what cannot be read counts as nothing
+    for kept in ("nonsense", "[]"):  # an unreadable file counts as empty
         assert bridge.keepChoices(kept).wait() == ""
         assert printed() == default
     assert bridge.keepChoices(json.dumps({"choices": {"unroll": other}})).wait() == ""

@@ -32,7 +32,7 @@ MESSAGES = {
 
 
 class Faults:
-    """Faults that the next calls of a device meet, in turn."""
+    """Faults of the next calls of a device, in turn."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.struck = 0
@@ -41,7 +41,7 @@ class Faults:
             patch.setattr(Device, call, self._failing(call, getattr(Device, call)))
 
     def arm(self, kind: str, call: str, after: int = 0) -> None:
-        """Have a call fail, after as many of its kind that do not."""
+        """Make a call fail, after a number of calls of its kind that do not."""
         self._armed.append((kind, call, after))
 
     def _failing(self, call: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,7 +87,7 @@ def kept() -> Iterator[pt.Tensor]:
 
 @pytest.fixture
 def _unsuspecting() -> None:
-    """Restores the state before memory first ran out, after which every new buffer is checked."""
+    """Restore the state before memory first ran out, after which every new buffer is checked."""
     backend().checked_allocation = CHECKED_ALLOCATION
     pt.empty_cache()
 
@@ -109,7 +109,7 @@ def test_a_validation_error_names_the_op_and_stays_with_its_results(
     faults: Faults, kept: pt.Tensor, call: str, op: Callable[[pt.Tensor], pt.Tensor]
 ) -> None:
     faults.arm("validation", call)
-    if call == "create_pipeline":  # compiling ahead is the first try, whose error is dropped
+    if call == "create_pipeline":  # compiling ahead is the first attempt, whose error is ignored
         faults.arm("validation", call)
     bad = op(pt.rand(7))
     bad.realize()
@@ -152,12 +152,12 @@ def test_out_of_memory_twice_raises_and_nothing_is_lost(faults: Faults, kept: pt
     big = pt.rand(19 * 2**20)
     with pytest.raises(MemoryError, match="MiB"):
         big.realize()
-    assert 0 <= float(big[5]) < 1  # it is still pending, and there is room now
+    assert 0 <= float(big[5]) < 1  # it is still pending, and now there is memory
 
 
 @pytest.mark.usefixtures("_unsuspecting")
 def test_out_of_memory_in_a_small_flush(faults: Faults, kept: pt.Tensor) -> None:
-    """It comes to light later; nothing is left of it when the user tries again."""
+    """It is reported later, and has no effect when the user tries again."""
     faults.arm("out-of-memory", "create_buffer")
     bad = pt.tan(pt.linspace(0, 1, 301))
     bad.realize()
@@ -186,7 +186,7 @@ def test_a_throw_in_the_middle_of_a_flush_leaves_it_pending(
     assert y.tolist() == [0, 6, 12, 18, 24]
 
 
-def test_an_index_out_of_range_is_told_of_once(kept: pt.Tensor) -> None:
+def test_an_index_out_of_range_is_reported_once(kept: pt.Tensor) -> None:
     where = pt.tensor([1, 7]) + 0
     found = kept[where].realize()
     with pytest.raises(IndexError, match="7"):
@@ -217,7 +217,7 @@ def test_a_lost_device_is_replaced(faults: Faults, how: str) -> None:
 
 @pytest.mark.parametrize("made", ["uploaded", "computed", "computed from lost ones"])
 def test_a_lost_device_is_replaced_for_a_large_tensor(made: str) -> None:
-    """Of a size at which memory is checked before the flush."""
+    """A tensor so large that memory is checked before the flush."""
     old = pt.arange(4)
     old.realize()
     generation = pt.device_info()["generation"]
@@ -234,6 +234,16 @@ def test_a_lost_device_is_replaced_for_a_large_tensor(made: str) -> None:
     assert pt.device_info()["generation"] == generation + 1
     del new
     pt.empty_cache()
+
+
+def test_a_timer_of_a_lost_device_has_no_times() -> None:
+    pt.ones(3).realize()
+    bridge = backend().bridge
+    assert bridge.startTimer()
+    (pt.arange(5) * 3).realize()
+    times: Any = bridge.stopTimer()
+    lose()
+    assert times.wait() == "[]"
 
 
 @pytest.mark.parametrize("other", ["read", "synchronize"])
@@ -302,7 +312,7 @@ def large_allocations() -> None:
 
 @pytest.mark.parametrize("loop", [flushes_and_reads, uploads, large_allocations])
 def test_interrupts_at_random_points(loop: Callable[[], None]) -> None:
-    """Each of many interrupts ends the loop, and what comes next is right."""
+    """Each of many interrupts ends the loop, and later results are right."""
     for number in range(12):
         timer = threading.Timer(0.04 + 0.023 * number, signal.raise_signal, [signal.SIGINT])
         timer.start()
@@ -317,7 +327,7 @@ def test_interrupts_at_random_points(loop: Callable[[], None]) -> None:
 
 
 def test_programs_of_users_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library's own are trusted."""
+    """The library's own programs are not checked."""
     trusted: dict[str, bool] = {}
     real = Device.create_pipeline
 

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 Array = Any
-SMALLEST = 2.0**-126  # of the normal float32; below it, devices may flush to zero
+SMALLEST = 2.0**-126  # smallest normal float32; devices may flush smaller numbers to zero
 
 
 def element(where: Array) -> tuple[int, ...]:
-    """The index of the first true element."""
+    """Return the index of the first true element."""
     return tuple(int(n) for n in np.argwhere(where)[0])
 
 
 def same(tensor: Any, expected: Array, what: str) -> None:
-    """The tensor's shape, dtype and every bit of its values are those expected; NaNs are alike."""
+    """Check shape, dtype and every bit of the values; all NaNs count as equal."""
     got = tensor.numpy()
     expected = np.asarray(expected)
     assert got.shape == expected.shape == tensor.shape, (
@@ -52,10 +52,10 @@ def ulp_of(reference: Array, dtype: str) -> Array:
 
 
 def ulps_off(got: Array, reference: Array, dtype: str, *, zero_sign: bool = True) -> Array:
-    """How far each element is off, in ulp; infinite where NaN, infinity or the sign of zero differ.
+    """The error of each element in ulp; infinite where NaN, infinity or the sign of zero differ.
 
-    What overflows the dtype must be infinite, but for half an ulp at the border; a subnormal may
-    have been flushed to zero.
+    Values that overflow the dtype must be infinite, except within half an ulp of the limit; a
+    subnormal may have been flushed to zero.
     """
     wide = np.float64 if dtype == "float32" else np.longdouble
     reference = np.asarray(reference, wide)

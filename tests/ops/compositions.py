@@ -1,8 +1,8 @@
 """Calls of the functions composed of other ops, with NumPy or the library as `np`.
 
 Each takes the module and an operand of shape (3, 4), and uses only the function under whose name it
-is listed. `test_compositions.py` compares the results, `test_views.py` which of them are views, and
-`test_numpy_functions.py` the results of NumPy's own functions on tensors.
+is listed. `test_compositions.py` compares the results, `test_views.py` compares which of them are
+views, and `test_numpy_functions.py` calls NumPy's own functions on tensors.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ NAN = float("nan")
 
 
 def _along(name: str, *more: Call) -> list[Call]:
-    """Calls of a function of one operand along each axis, and those that are given."""
+    """Return calls of a function of one operand along each axis, and the given calls."""
     given: list[dict[str, Any]] = [{}, {"axis": 0}, {"axis": -1}]
     return [*(lambda np, a, o=o: getattr(np, name)(a, **o) for o in given), *more]
 
 
 def _folds(name: str, *more: Call) -> list[Call]:
-    """Those of a reduction."""
+    """Return calls of a reduction."""
     return _along(name, lambda np, a: getattr(np, name)(a, axis=1, keepdims=True), *more)
 
 
@@ -67,6 +67,10 @@ JOINED: dict[str, list[Call]] = {
         lambda np, a: np.delete(a, [0, -1, 0], axis=1),
         lambda np, a: np.delete(a, slice(None, None, 2), 1),
         lambda np, a: np.delete(a, [1, 3]),
+        lambda np, a: np.delete(a, [*range(1, 11), 1]),
+        lambda np, a: np.delete(a, slice(2, 0, -1), 1),
+        lambda np, a: np.delete(a, slice(3, 1), 1),
+        lambda np, a: np.delete(a, slice(None), 0),
         lambda np, a: np.delete(a, [True, False, True, False], 1),
         lambda np, a: np.delete(a, [], 0),
     ],
@@ -82,6 +86,7 @@ JOINED: dict[str, list[Call]] = {
         lambda np, a: np.insert(a, 1, 7, axis=0),
         lambda np, a: np.insert(a, 1, a[0], axis=0),
         lambda np, a: np.insert(a, -1, a[:, 0], axis=1),
+        lambda np, a: np.insert(a, 0, [1, 2, 3]),
         lambda np, a: np.insert(a, [1], a[:, :2], axis=1),
         lambda np, a: np.insert(a, [0, 2, 2], a[:, :3], axis=1),
         lambda np, a: np.insert(a, [3, 0], [5, 6]),
@@ -259,7 +264,7 @@ SETS: dict[str, list[Call]] = {
     "unique_all": [lambda np, a: tuple(np.unique_all(a))],
     "unique_counts": [lambda np, a: tuple(np.unique_counts(a))],
     "unique_inverse": [lambda np, a: tuple(np.unique_inverse(a))],
-    "unique_values": [lambda np, a: np.unique_values(a[:1, :1])],  # NumPy leaves the order open
+    "unique_values": [lambda np, a: np.unique_values(a[:1, :1])],  # NumPy does not define the order
     "unique": [
         lambda np, a: np.unique(a),
         lambda np, a: np.unique(a[:0]),
@@ -294,7 +299,8 @@ STATISTICS: dict[str, list[Call]] = {
         lambda np, a: np.cov(a, aweights=[0.5, 1, 2, 0.25]),
     ],
     "histogram": [
-        # An odd number: of one element the bins' middle is an edge otherwise, to a rounding.
+        # An odd number: otherwise, for one element, the centre of the bins is an edge, up to
+        # rounding.
         lambda np, a: np.histogram(a, 7),
         lambda np, a: np.histogram(a, bins=4, range=(0, 2)),
         lambda np, a: np.histogram(a, EDGES),
@@ -400,4 +406,4 @@ CALLS: dict[str, list[Call]] = {
 READING = {
     *SETS, "delete", "ix_", "tril_indices_from", "triu_indices_from", "polyval",
 }  # fmt: skip
-"""Those that read something, and wait."""
+"""Calls that read something, and therefore wait."""

@@ -11,7 +11,7 @@ import os
 import random
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ import pytest
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from tests.ops.operands import Few
 
 IN_WORKER = sys.platform == "emscripten"
 HERE = Path(__file__).parent
@@ -56,6 +58,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how many calls of each function test_calls.py makes (default: by the device)",
     )
     group.addoption("--shard", metavar="I/N", help="runs the I-th of N parts, counted from 1")
+    group.addoption(
+        "--few",
+        action="store_true",
+        help="runs some cases of the tests that have many kernels (in the page: with --shard)",
+    )
     group.addoption("--worker-args", default="", help="more arguments for the worker's pytest")
     group.addoption(
         "--worker-timeout",
@@ -82,6 +89,8 @@ def pytest_configure(config: pytest.Config) -> None:
         options = config.option
         arguments = ["--device=webgpu", f"--seed={options.seed}", f"--programs={options.programs}"]
         arguments.append(f"--examples={options.examples}")
+        if options.shard is not None:  # where time is short
+            arguments.append("--few")
         runner = WorkerRunner(config, HERE, arguments)
         config.pluginmanager.register(runner, "py_tensor-worker")
 
@@ -91,7 +100,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps one shard of these tests. A test's shard depends only on its name."""
+    """Keep one shard of these tests. A test's shard depends only on its name."""
     for item in items:
         if config.option.device == "native" and item.name in NOT_NATIVE:
             item.add_marker(pytest.mark.skip(reason=NOT_NATIVE[item.name]))
@@ -111,7 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Adds to each failure how to repeat its random data."""
+    """Add to each failure how to repeat its random data."""
     report: pytest.TestReport = yield
     if report.failed:
         report.sections.append(("random data", f"--seed={item.config.option.seed} repeats it"))
@@ -120,7 +129,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
-    """Fails a passing test that is marked `computes` if it dispatched nothing to the GPU.
+    """Fail a passing test that is marked `computes` if it dispatched nothing to the GPU.
 
     During such a test, reading part of a small tensor runs a kernel instead of using the host's
     copy. This is a hook, not a fixture, so that the failure is the test's own, and occurs only if
@@ -148,7 +157,7 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _poisoned_buffers(device: str) -> Iterator[None]:
-    """Fills new buffers with garbage, because no kernel may rely on zeros."""
+    """Fill new buffers with garbage, because no kernel may rely on zeros."""
     if device != "webgpu":
         yield
         return
@@ -161,7 +170,7 @@ def _poisoned_buffers(device: str) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _lines_of_75_columns() -> None:
-    """Sets the default line width of NumPy and the library; a page sets that of its window."""
+    """Set the default line width of NumPy and the library; a page sets that of its window."""
     import py_tensor as pt
 
     pt.set_printoptions(linewidth=75)
@@ -169,7 +178,7 @@ def _lines_of_75_columns() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _every_op() -> None:
-    """Imports modules that load on first use, because the tests' tables cover all ops."""
+    """Import modules that load on first use, because the tests' tables cover all ops."""
     import py_tensor as pt
 
     for name in dir(pt):
@@ -178,11 +187,34 @@ def _every_op() -> None:
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random data that differ between runs and between tests; --seed repeats them."""
+    """Return random data that differ between runs and between tests; --seed repeats them."""
     import numpy as np
 
     name = zlib.crc32(request.node.nodeid.encode())
     return np.random.default_rng([request.config.option.seed, name])
+
+
+@pytest.fixture
+def default_device(device: str) -> Iterator[None]:
+    """Make the tested device the default one."""
+    import py_tensor as pt
+
+    before = pt.default_device()
+    pt.set_default_device(device)
+    yield
+    pt.set_default_device(before)
+
+
+@pytest.fixture
+def few(request: pytest.FixtureRequest, rng: np.random.Generator) -> Few:
+    """Take cases that each need kernels of their own; with --few gives so many at random."""
+
+    def draw(cases: Sequence[Any], count: int) -> Sequence[Any]:
+        if not request.config.option.few:
+            return cases
+        return [cases[i] for i in sorted(rng.choice(len(cases), count, replace=False))]
+
+    return draw
 
 
 def _chosen_for(software: bool, device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -214,6 +246,6 @@ def software_kernels(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 @pytest.fixture(params=["software", "gpu"])
 def kernels(request: pytest.FixtureRequest) -> str:
-    """Runs a test with the kernels for a software adapter, and with those for a GPU."""
+    """Run a test with the kernels for a software adapter, and with those for a GPU."""
     request.getfixturevalue(f"{request.param}_kernels")
     return request.param

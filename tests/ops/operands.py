@@ -1,14 +1,13 @@
 """Operands of the generated tests: values that break ops, and layouts that break kernels.
 
 A layout makes a tensor from a flat pool of values, together with the NumPy array that it must
-equal. The tensor is a view wherever the library can express one, so that kernels read it by
-strides.
+equal. The tensor is a view wherever the library can express one, so that kernels use its strides.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,20 +15,21 @@ import numpy as np
 import py_tensor as pt
 
 Array = Any
-Made = tuple[Any, Array]  # a tensor, and what it holds
+Made = tuple[Any, Array]  # a tensor and its expected values
+Few = Callable[[Sequence[Any], int], Sequence[Any]]  # see the fixture `few`
 
 
 def raised_to(name: str, dtype: str, device: str, powers: Array) -> Array:
-    """Second operands of an op: of `power` of integers without negative ones, on the cpu device.
+    """Second operands of an op, without negative ones for integer `power` on the cpu device.
 
-    Those raise there, as NumPy's do.
+    Those raise there, as in NumPy.
     """
     if name != "power" or device != "cpu" or not dtype.startswith("int"):
         return powers
     return np.where(powers < 0, ~powers, powers)
 
 
-LONG = 1031  # past a workgroup, odd, and no multiple of 4
+LONG = 1031  # more than a workgroup, odd, and not a multiple of 4
 
 SPECIAL: dict[str, list[Any]] = {
     "bool": [False, True],
@@ -123,7 +123,7 @@ SPECIAL["float64"] = [*SPECIAL["float32"], 1e300, -1e-300, 5e-324, 1.79769313486
 
 
 def pool(dtype: str, rng: np.random.Generator, count: int = LONG) -> Array:
-    """Special values first, then small ones, then any bits at all."""
+    """Special values first, then small ones, then arbitrary bits."""
     if dtype == "complex64":
         found = np.empty(count, dtype)
         found.real = rng.permutation(pool("float32", rng, count))
@@ -145,7 +145,7 @@ def pool(dtype: str, rng: np.random.Generator, count: int = LONG) -> Array:
 
 
 def _take(values: Array, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """That many values: specials and all others alike."""
+    """Draw values at random, special and others alike."""
     return rng.choice(values, shape)
 
 
@@ -155,7 +155,7 @@ Layout = Callable[[Array, np.random.Generator, str], Made]
 def _of(
     shape: tuple[int, ...], view: Callable[[Any], Any] = lambda x: x, numpy: Any = None
 ) -> Layout:
-    """Values of a shape, seen through `view`, and `numpy` where the two libraries differ."""
+    """Return values of a shape, moved by `view`; NumPy's by `numpy` if the two libraries differ."""
 
     def layout(values: Array, rng: np.random.Generator, device: str) -> Made:
         array = np.asarray(_take(values, shape, rng))
@@ -193,7 +193,7 @@ LAYOUTS: dict[str, Layout] = {
     ),
 }
 
-# Layouts for two operands: name -> (of the first, of the second), whose shapes broadcast.
+# Layouts for two operands: name -> (first, second), whose shapes broadcast.
 PAIRS: dict[str, tuple[Layout, Layout]] = {
     "contiguous, contiguous": (_of((5, 8)), _of((5, 8))),
     "contiguous, transposed": (_of((5, 7)), _of((7, 5), lambda x: x.T)),
@@ -220,7 +220,7 @@ PAIRS: dict[str, tuple[Layout, Layout]] = {
 
 
 def all_pairs(a: Array, b: Array, dtype_a: str, dtype_b: str) -> tuple[Array, Array]:
-    """Every special value with every other, then the rest of both pools side by side."""
+    """Return every pair of special values, then the rest of both pools in order."""
     first, second = (np.array(SPECIAL[d], d) for d in (dtype_a, dtype_b))
     x, y = np.meshgrid(first, second)
     n = min(len(a), len(b))

@@ -1,6 +1,6 @@
 """The reference for every op: its NumPy function in float64, its dtypes and its error bound.
 
-It is written independently of the ops' own records, so that the tests fail where those are wrong.
+It is written independently of the ops' own records, so that the tests fail if those are wrong.
 An op in the registry without an entry here fails `test_registry.py`. An error bound over 4 ulp
 needs a reason here, and the op's definition cannot loosen it.
 """
@@ -17,8 +17,8 @@ import numpy as np
 Array = Any
 
 DTYPES = ("bool", "int32", "uint32", "int64", "uint64", "float32")  # on every device
-ANY_DTYPES = (*DTYPES, "complex64")  # whose functions test_complex has
-WIDE_DTYPES = ("float64",)  # on the cpu alone; test_complex has complex128
+ANY_DTYPES = (*DTYPES, "complex64")  # tested in test_complex
+WIDE_DTYPES = ("float64",)  # only on the cpu; test_complex tests complex128
 
 SMALL_DTYPES = (
     "int8",
@@ -27,25 +27,25 @@ SMALL_DTYPES = (
     "uint16",
 )  # on every device; tested in test_small_integers
 
-# -- Promotion: NumPy's, but what widens to float64 is float32 ----------------------------------
+# -- Promotion: NumPy's, but with float32 instead of float64 ------------------------------------
 
 _ORDER = (*DTYPES, *SMALL_DTYPES, *WIDE_DTYPES)
 
 
 def common_dtype(a: str, b: str) -> str:
-    """That of operands of two dtypes."""
+    """Return the common dtype of operands of two dtypes."""
     found = np.promote_types(a, b).name
     return "float32" if found == "float64" and found not in (a, b) else found
 
 
-# A Python scalar is weak: it widens the kind (bool < int < float) and nothing else.
+# A Python scalar is weak: it only widens the kind (bool < int < float).
 WITH_SCALAR: dict[tuple[str, str], str] = {
     **{(d, "bool"): d for d in _ORDER},
     **{(d, "int"): "int32" if d == "bool" else d for d in _ORDER},
     **{(d, "float"): d if d.startswith("float") else "float32" for d in _ORDER},
 }
 
-# -- Which dtypes an op takes, and what it gives ------------------------------------------------
+# -- Dtypes of operands and results --------------------------------------------------------------
 
 SAME = {d: d for d in _ORDER}
 NUMBERS = {d: d for d in _ORDER if d != "bool"}
@@ -67,19 +67,19 @@ class Entry:
     Attributes
     ----------
     reference
-        On arrays of the wide type (float64, of float64 long double; int64, uint64; bool).
+        Takes arrays of the wide type (float64; long double for float64; int64, uint64; bool).
     dtypes
-        (Promoted) dtype of the operands -> dtype of the result; what is not there must raise.
+        (Promoted) dtype of the operands -> dtype of the result; dtypes that are missing must raise.
     compute
-        Dtype of the operands -> dtype that they are converted to first.
+        Dtype of the operands -> dtype to which they are converted first.
     ulp
         The largest error in float32 and float64.
     reason
-        Why, where that is over 4.
+        The reason for an error above 4.
     float64_ulp
-        The largest error in float64, where NumPy's is larger.
+        The largest error in float64, if NumPy's is larger.
     zero_sign
-        False: the sign of a zero result is not promised (NumPy does not define it either).
+        False: the sign of a zero result is unspecified (as in NumPy).
     """
 
     reference: Callable[..., Array]
@@ -92,7 +92,7 @@ class Entry:
 
 
 def wide(a: Array, dtype: str) -> Array:
-    """An operand in the type in which references compute."""
+    """Return an operand in the type used by the references."""
     others = {"bool": np.bool_, "uint64": np.uint64}
     to = {"float32": np.float64, "float64": np.longdouble, **others}.get(dtype, np.int64)
     return np.asarray(a).astype(to)
@@ -116,23 +116,23 @@ def _sigmoid(x: Array) -> Array:
 
 
 def _nextafter(x: Array, y: Array) -> Array:
-    """In the type whose numbers the operands are."""
+    """In the operands' own type."""
     own = np.float32 if x.dtype == np.float64 else np.float64
     return np.nextafter(x.astype(own), y.astype(own))
 
 
 def _acosh(x: Array) -> Array:
-    """NaN below 1, where Pyodide's library of C has a number."""
+    """NaN below 1, where Pyodide's C library returns a number."""
     return np.where(x < 1, np.nan, np.arccosh(np.where(x < 1, 1, x)))
 
 
 def _spacing(x: Array) -> Array:
-    """In the type whose numbers the operands are."""
+    """In the operands' own type."""
     return np.spacing(x.astype(np.float32 if x.dtype == np.float64 else np.float64))
 
 
 def _of_magnitudes(numpy: Callable[..., Array], x: Array, y: Array) -> Array:
-    """Of integers in an unsigned type, which holds the magnitude of each."""
+    """Computed on the magnitudes of integers, in an unsigned type."""
     a, b = (np.abs(v).astype(np.uint64) for v in (x, y))
     return numpy(a, b).astype(x.dtype)
 
@@ -188,10 +188,10 @@ def _fmod(x: Array, y: Array) -> Array:
 
 
 def _power(x: Array, y: Array) -> Array:
-    """Of integers: modulo 2**64 by squaring; a negative exponent gives the truncated quotient.
+    """Raise integers by squaring modulo 2**64; a negative exponent gives the truncated quotient.
 
-    Of floats as C99 and the array API have it: NumPy 2.3 and later take the root of -inf, which is
-    NaN, and of -0, which is -0, where a row has the one exponent 0.5.
+    For floats as in C99 and the array API. NumPy 2.3 and later compute a square root if a row has
+    the single exponent 0.5, which gives NaN for -inf and -0 for -0.
     """
     if _kind(x) == "f":
         rooted = ((x == -np.inf) | (x == 0)) & (y == 0.5)
@@ -209,8 +209,8 @@ def _power(x: Array, y: Array) -> Array:
 
 
 def _left_shift(x: Array, y: Array) -> Array:
-    """0 for a count that is negative, or the width or more."""
-    inside = (y >= 0) & (y < 64)  # NumPy takes a count modulo 2**32 where addresses have 32 bits
+    """0 if the count is negative, or at least the width."""
+    inside = (y >= 0) & (y < 64)  # NumPy uses the count modulo 2**32 on 32-bit systems
     return np.where(inside, np.left_shift(x, np.where(inside, y, y.dtype.type(0))), 0)
 
 
@@ -311,9 +311,9 @@ BINARY: dict[str, Entry] = {
 }
 NO_METHODS = {"signbit", "fabs", "rint", "fix", "radians", "degrees", "cbrt", "i0", "spacing"}
 NO_METHODS |= {"isneginf", "isposinf", "bitwise_count"}
-"""Ops of one operand that are no methods, with us as in NumPy."""
+"""Ops of one operand that are not methods, here and in NumPy."""
 NEARLY = {"logaddexp", "logaddexp2"}
-"""Elementwise ops without a bound in ulp, since what is left of a difference may be small."""
+"""Elementwise ops without a bound in ulp, because of cancellation in a difference."""
 
 # op -> Python's operator, on tensors of every dtype the op takes.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -342,7 +342,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Fold:
-    """One reduction: NumPy's function, the dtypes, what no elements give ("raises", or a value)."""
+    """One reduction: NumPy's function, the dtypes, and the empty result ("raises", or a value)."""
 
     numpy: Callable[..., Array]
     dtypes: Mapping[str, str]
@@ -364,7 +364,7 @@ REDUCTIONS: dict[str, Fold] = {
     "std": Fold(np.std, FLOATING, float("nan")),
 }
 
-# -- The rest: op -> the module of tests that holds its reference -------------------------------
+# -- Other ops: op -> the test module with its reference ---------------------------------------
 
 ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(

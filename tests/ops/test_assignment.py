@@ -22,7 +22,7 @@ SHAPE = (4, 5, 6)
 
 
 class Mask:
-    """A key that is made of the operand's own shape: a mask over some of its axes, or integers."""
+    """A key made from the operand's own shape: a mask over some of its axes, or integers."""
 
     def __init__(self, make: Callable[[np.random.Generator], Array]) -> None:
         self.make = make
@@ -103,14 +103,14 @@ def made(key: Any, rng: np.random.Generator) -> Any:
 
 
 def given(key: Any, device: str, as_tensors: bool) -> Any:
-    """The key for a tensor: arrays in it become tensors, or stay."""
+    """Return the key for a tensor: arrays in it become tensors, or stay arrays."""
     if isinstance(key, tuple):
         return tuple(given(k, device, as_tensors) for k in key)
     return pt.tensor(key, device=device) if as_tensors and isinstance(key, np.ndarray) else key
 
 
 def values_for(array: Array, key: Any, rng: np.random.Generator) -> dict[str, Any]:
-    """What may be assigned there: numbers, lists, arrays, what broadcasts, other dtypes."""
+    """Values that can be assigned: numbers, lists, arrays, broadcast shapes, other dtypes."""
     shape = array[key].shape
     kind = array.dtype.kind
     numbers: dict[str, Any] = {"an int": 1, "a bool": True}
@@ -136,7 +136,7 @@ def values_for(array: Array, key: Any, rng: np.random.Generator) -> dict[str, An
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", ref.ANY_DTYPES)
 def test_each_key(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """What is read by a key, and what every kind of value that is assigned to it leaves."""
+    """Each key is read, and every kind of value is assigned to it."""
     for n, (name, pattern) in enumerate(KEYS.items()):
         key = made(pattern, rng)
         array = rng.choice(pool(dtype, rng), SHAPE)
@@ -144,7 +144,7 @@ def test_each_key(dtype: str, device: str, rng: np.random.Generator) -> None:
         x = pt.tensor(array, dtype=array.dtype, device=device)
         same(x[ours], array[key], f"x[{name}] of {dtype}")
         options = list(values_for(array, key, rng).items())
-        # On a GPU every key with a few kinds of values, and in the end every kind.
+        # On a GPU, every key with a few kinds of values, so that every kind occurs.
         chosen = options if device == "cpu" else [options[(n + i) % len(options)] for i in range(3)]
         for kind, value in chosen:
             x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
@@ -202,7 +202,7 @@ def test_each_layout(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_repeated_integers(device: str, rng: np.random.Generator) -> None:
-    """The last of several values for a place counts; in-place operators count once."""
+    """The last of several values for one place wins; in-place operators apply once."""
     at = np.array([1, 3, 1, 1, -1], np.int32)
     for indices in (at.tolist(), at, pt.tensor(at, device=device)):
         x, a = pt.zeros(5, pt.int32, device=device), np.zeros(5, np.int32)
@@ -220,7 +220,7 @@ def test_repeated_integers(device: str, rng: np.random.Generator) -> None:
     same(x, a, "many")
 
 
-# name -> the key that is written to, and the value, out of the same memory
+# name -> the key that is written to, and the value, from the same memory
 OVERLAPS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "up": (slice(1, None), lambda x: x[:-1]),
     "down": (slice(None, -1), lambda x: x[1:]),
@@ -237,7 +237,7 @@ OVERLAPS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
 
 @pytest.mark.computes
 def test_overlapping_operands(device: str, rng: np.random.Generator) -> None:
-    """As if the value were copied first; NumPy 2.4 does so in most cases."""
+    """The result is as if the value were copied first; NumPy 2.4 does so in most cases."""
     for name, (key, value_of) in OVERLAPS.items():
         for n in (41, 3000):
             array = rng.permutation(n).astype(np.int32)
@@ -282,7 +282,7 @@ def test_chained_reads_and_writes(device: str) -> None:
 
 @pytest.mark.computes
 def test_refused_writes_change_nothing(device: str) -> None:
-    """NumPy's category of error, and the same elements as before."""
+    """They raise the same category of error as in NumPy, and change no elements."""
     array = np.arange(12, dtype=np.int32).reshape(3, 4)
     x = pt.tensor(array, dtype=array.dtype, device=device)
     floats = pt.ones((3, 4), device=device)
@@ -358,14 +358,14 @@ def test_refused_writes_change_nothing(device: str) -> None:
         if n % 6 == 0:
             same(x, array, f"after a refused write, {n}")
     same(x, array, "after all refused writes")
-    x[0] = 2.9  # what is assigned is converted, as in NumPy
+    x[0] = 2.9  # the assigned value is converted, as in NumPy
     array[0] = 2
     same(x, array, "a float assigned to an integer")
 
 
 @pytest.mark.computes
 def test_results_of_no_axes(device: str) -> None:
-    """They are arrays once they are written to, and scalars until then, as in the standard."""
+    """They are scalars until they are written to, and then arrays, as in the standard."""
     x = pt.arange(4, device=device)
     for total in (x.sum(), x.max(), x[0] + 6, pt.asarray(6, device=device)):
         assert total == 6 or total == 3
@@ -381,7 +381,7 @@ def test_results_of_no_axes(device: str) -> None:
 
 @pytest.mark.computes
 def test_an_index_out_of_range_in_a_tensor(device: str) -> None:
-    """Raised with the next read; nothing is written there, and the session goes on."""
+    """It is raised by the next read; nothing is written there, and the session continues."""
     x = pt.zeros((3, 4), pt.int32, device=device)
     x[pt.tensor([1, 3], device=device)] = 5
     with pytest.raises(
@@ -494,7 +494,7 @@ KINDS = "buif"
 @pytest.mark.computes
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_in_place(name: str, device: str) -> None:
-    """Each is its op, stored: the same object and memory, or an error where kinds do not fit."""
+    """Each op is stored in the same object and memory, or raises if the kinds do not fit."""
     apply, op = IN_PLACE[name]
     for dtype in ref.DTYPES:
         for other in ref.DTYPES:
@@ -556,8 +556,8 @@ def test_in_place_against_numpy(device: str, rng: np.random.Generator) -> None:
 # -- out, where, initial, dtype -----------------------------------------------------------------
 
 
-def test_who_takes_out() -> None:
-    """The functions below are all that take `out`, `where` or `initial`."""
+def test_functions_that_take_out() -> None:
+    """The functions below are all those that take `out`, `where` or `initial`."""
     import inspect
 
     from py_tensor.ops.define import REGISTRY
@@ -576,7 +576,7 @@ def test_who_takes_out() -> None:
     assert takes["initial"] == {"sum", "prod", "max", "min"} | extreme | added
 
 
-OF_TWO_RESULTS = {"divmod", "frexp", "modf"}  # whose `out` is in test_parts
+OF_TWO_RESULTS = {"divmod", "frexp", "modf"}  # their `out` is tested in test_parts
 OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "choose": lambda f, x, out: f(x > 1.5, [x, 0], out),
     "ldexp": lambda f, x, out: f(x, 2, out),
@@ -616,9 +616,9 @@ OTHERS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 @pytest.mark.computes
 def test_out(device: str, rng: np.random.Generator) -> None:
-    """The result is `out`, which holds what the function gives without it; also through views.
+    """The result is `out`, with the values of a call without it; also for views.
 
-    Of values whose sums are exact: in another kernel they may be added in another order.
+    The values have exact sums, because another kernel may add them in another order.
     """
     array = (rng.integers(4, 9, (4, 4)) / 4).astype(np.float32)
     x = pt.tensor(array, dtype=array.dtype, device=device)
@@ -647,7 +647,7 @@ def test_out(device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_out_of_another_dtype(device: str, rng: np.random.Generator) -> None:
-    """What is no function of single elements converts its result, as NumPy does."""
+    """Functions that are not elementwise convert the result, as in NumPy."""
     array = (rng.integers(-20, 20, (4, 5)) / 4).astype(np.float32)
     x = pt.tensor(array, dtype=array.dtype, device=device)
     calls: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -697,7 +697,7 @@ def test_out_is_an_operand(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_where_of_elementwise(device: str, rng: np.random.Generator) -> None:
-    """Where the condition is false, `out` stays as it was."""
+    """Where the condition is false, `out` is unchanged."""
     array = rng.uniform(1, 2, (3, 4)).astype(np.float32)
     x = pt.tensor(array, dtype=array.dtype, device=device)
     conditions: dict[str, Any] = {
@@ -724,7 +724,7 @@ def test_where_of_elementwise(device: str, rng: np.random.Generator) -> None:
 
 
 def wrapped(expected: Any) -> Any:
-    """NumPy's sums and products of int32 are int64, ours int32."""
+    """NumPy's sums and products of int32 are int64; ours are int32."""
     return expected.astype(np.int32) if expected.dtype == np.int64 else expected
 
 
@@ -773,7 +773,7 @@ def check_written(
     device: str,
     views: tuple[Callable[[Any], Any], ...],
 ) -> None:
-    """What a function leaves of a base, where it writes to a view of it."""
+    """The state of a base after a function has written to a view of it."""
     for n, make in enumerate(views):
         x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
         assert write(pt, make(x)) is None
@@ -782,7 +782,7 @@ def check_written(
 
 
 def partitioned(a: Any, result: None) -> None:
-    """Sort what lies on either side of the element 1, which may be in any order."""
+    """Sort the elements on either side of element 1, which may be in any order."""
     assert result is None
     a[:, :1].sort()
     a[:, 2:].sort()
@@ -812,6 +812,9 @@ def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
         "put along": lambda np, a: np.put_along_axis(
             a, np.argsort(a, axis=1, stable=True)[:, :2], 50, 1
         ),
+        "put along, with a leading axis": lambda np, a: np.put_along_axis(
+            a, np.argsort(a, axis=1, stable=True), a[None] * 2, axis=1
+        ),
         "put along 0": lambda np, a: np.put_along_axis(a, np.argmax(a, axis=0)[None], 50, axis=0),
         "copyto": lambda np, a: np.copyto(a, a[0]),
         "copyto of itself": lambda np, a: np.copyto(a, a[::-1] + 0),
@@ -827,7 +830,7 @@ def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
     }
     for name, write in writes.items():
         check_written(name, write, array, device, VIEWS)
-    for make in VIEWS:  # NumPy's writes to a copy, or not at all, where elements lie apart
+    for make in VIEWS:  # NumPy writes to a copy, or not at all, if elements are not contiguous
         x, a = pt.tensor(array, dtype=array.dtype, device=device), array.copy()
         pt.put_along_axis(make(x), [3, -1, 7], [1, 2, 3], None)
         make(a).flat[[3, -1, 7]] = [1, 2, 3]
@@ -839,7 +842,7 @@ def test_functions_that_write(device: str, rng: np.random.Generator) -> None:
     pt.copyto(x, [1.9, -1.9], casting="unsafe")
     np.copyto(a, [1.9, -1.9], casting="unsafe")
     same(x, a, "copyto, unsafe")
-    large = [16777217, 16777219]  # no float32
+    large = [16777217, 16777219]  # not a float32
     x, a = pt.tensor(large, device=device), np.array(large, np.int32)
     pt.copyto(x, 2.5, casting="unsafe", where=[True, False])
     np.copyto(a, 2.5, casting="unsafe", where=[True, False])
@@ -866,7 +869,7 @@ def test_an_ellipsis_of_no_axes_parts_indices(device: str, rng: np.random.Genera
         same(x, a, f"written at {key}")
 
 
-def test_numbers_are_of_the_target_s_dtype(device: str) -> None:
+def test_numbers_get_the_dtype_of_the_target(device: str) -> None:
     for dtype, number in (("uint32", 3_000_000_000), ("float32", 2**31), ("float32", 3e9)):
         x = pt.zeros(4, dtype=dtype, device=device)
         x[[0, 1]] = number
@@ -884,6 +887,51 @@ def test_numbers_are_of_the_target_s_dtype(device: str) -> None:
     same(x, np.zeros(3, np.int32), "after refusals")
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+def test_scalars_out_of_range(dtype: str, device: str) -> None:
+    """The cpu device raises errors, as NumPy does; on the GPU the values of a scalar wrap."""
+
+    def outcome(module: Any, make: Callable[[], Any], write: Callable[[Any, Any], None]) -> Any:
+        x = module.zeros((2, 3), dtype=dtype)
+        x = x.to(device) if module is pt else x
+        try:
+            write(x, make())
+        except (OverflowError, ValueError) as error:
+            return type(error)
+        return x
+
+    writes: tuple[Callable[[Any, Any], None], ...] = (
+        lambda x, v: x.__setitem__((0, 1), v),
+        lambda x, v: x[1].__setitem__(slice(1, None), v),
+        lambda x, v: x.T.__setitem__(..., v),
+        lambda x, v: x.fill(v),
+        lambda x, v: x.__setitem__([0], v),
+        lambda x, v: x.__setitem__(x == 0, v),
+    )
+    others = [d for d in ("int16", "uint32", "int32", "float32") if d != dtype]
+    for other, number in itertools.product(others, (300, -1, 70000, 3.0, 2.0**40, math.nan)):
+        if other != "float32" and not pt.iinfo(other).min <= number <= pt.iinfo(other).max:
+            continue
+        a = np.array([0, number], other)
+        t = pt.tensor(a, dtype=other, device=device)
+        for n, write in enumerate(writes):
+            expected = outcome(np, lambda a=a: a[1], write)
+            got = outcome(pt, lambda t=t: t[1], write)
+            what = f"{number} of {other} in {dtype}, way {n}"
+            if isinstance(expected, type) and device == "cpu":
+                assert got is expected, what
+            elif isinstance(expected, type):
+                assert isinstance(got, pt.Tensor), what
+            elif other != "float32" or number == 3:  # casts of floats out of range differ
+                same(got, expected, what)
+    largest = pt.iinfo(dtype).max
+    for write in writes[:3]:
+        for value in (range(largest + 1, largest + 2), [largest + 1]):
+            with pytest.raises(OverflowError):
+                write(pt.zeros((2, 3), dtype=dtype, device=device), value)
+
+
 def test_no_place_is_written_twice(device: str) -> None:
     windows = pt.lib.stride_tricks.sliding_window_view(pt.arange(6, device=device), 3)
     for make_writeable in (
@@ -897,7 +945,7 @@ def test_no_place_is_written_twice(device: str) -> None:
     same(x, np.array([1, 0, 1, 0, 1, 0, 0, 0], "f4"), "every second")
 
 
-def test_a_shape_of_no_axes_is_an_array_s(device: str) -> None:
+def test_a_shape_without_axes_makes_an_array(device: str) -> None:
     x = pt.zeros(1, device=device)
     y = x
     x.shape = ()
@@ -921,10 +969,10 @@ def test_an_interrupt_while_a_view_is_made_leaves_it_right(device: str) -> None:
 
 
 @pytest.mark.parametrize("written", ["the base", "a view"])
-def test_what_another_task_writes_meanwhile_stays(
+def test_writes_by_another_task_in_between_are_kept(
     written: str, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To record a node may wait for room, and another task may run."""
+    """Recording a node may wait for memory, so that another task runs."""
     x = pt.zeros(4, device=device)
     target = x if written == "the base" else x[:2]
     record = type(x.device).record
@@ -940,7 +988,7 @@ def test_what_another_task_writes_meanwhile_stays(
 
 
 def test_casting_of_copyto(device: str) -> None:
-    """Each rule allows and refuses what it does in NumPy."""
+    """Each rule allows and rejects the same casts as in NumPy."""
     dtypes = ("bool", "uint8", "int16", "int32", "float16", "float32", "complex64")
     for casting in ("no", "equiv", "safe", "same_kind", "unsafe"):
         for source, target in itertools.product(dtypes, repeat=2):
@@ -978,7 +1026,7 @@ WRITTEN: tuple[Callable[[Any], Any], ...] = (
     "dtype", ["float32", "float16", "int32", "uint8", "int64", "bool", "complex64"]
 )
 def test_single_elements(dtype: str, device: str) -> None:
-    """The cpu device writes and reads them without recording; so they stay what NumPy's are."""
+    """The cpu device writes and reads them without recording an op, with NumPy's results."""
     for value in VALUES:
         for make in WRITTEN[: None if device == "cpu" else 1]:
             a = np.arange(6).astype(dtype)
@@ -1019,6 +1067,10 @@ def test_single_elements_of_tensors(device: str) -> None:
     x[1], x[3] = 3, 2
     with pytest.raises(TypeError, match="scalar is read-only"):
         scalar[()] = 1
+    product = view @ view
+    product[()] = 5
+    product += 1
+    same(product, np.float32(6), "a result of a product")
     x.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         x[0] = 1

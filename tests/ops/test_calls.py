@@ -1,7 +1,8 @@
 """Random calls of every public function, compared with NumPy, including calls that raise.
 
-`--examples` sets the number of calls of each function. Hypothesis makes them, and minimizes those
-that differ; inside the page, which has no Hypothesis, they depend only on `--seed`. A long run:
+`--examples` sets the number of calls of each function. Hypothesis generates them, and minimizes
+those that differ; inside the page, which has no Hypothesis, they depend only on `--seed`. A long
+run:
 
     python3 -m pytest tests/ops/test_calls.py --device native --examples 1000
 """
@@ -19,13 +20,11 @@ from tests.differential.calls import CALLS, call
 from tests.differential.compare_calls import check
 
 EXAMPLES = {"cpu": 10, "native": 4, "webgpu": 2}
-"""What takes a minute on two cores."""
+"""A number that takes one minute on two cores."""
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_calls_give_what_numpys_give(
-    name: str, device: str, request: pytest.FixtureRequest
-) -> None:
+def test_calls_match_numpys(name: str, device: str, request: pytest.FixtureRequest) -> None:
     options = request.config.option
     examples: int = options.examples or EXAMPLES[options.device]
     seed = options.seed + zlib.crc32(name.encode())

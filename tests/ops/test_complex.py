@@ -21,7 +21,7 @@ LARGEST, SMALLEST = 1e38, 2.0**-126
 ORDINARY = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 100.0, 1e30, -1e30]
 ENDS = [np.inf, -np.inf, np.nan]
 
-# Functions of one number: NumPy's, and the bound of the error in eps of the absolute value.
+# Functions of one number: NumPy's function, and the error bound in eps of the absolute value.
 FUNCTIONS: dict[str, tuple[Callable[[Array], Array], float]] = {
     "exp": (np.exp, 4),
     "expm1": (np.expm1, 4),
@@ -68,7 +68,7 @@ REAL_ONLY_PAIRS = ("floor_divide", "remainder", "arctan2", "hypot", "bitwise_and
 
 
 def numbers(rng: np.random.Generator, each: int = 200) -> Array:
-    """Of all sizes and angles, near the unit circle, on the axes, beside poles and cuts."""
+    """Return numbers of all sizes and angles, near the unit circle, axes, poles and cuts."""
     size, angle = np.exp(rng.uniform(-20, 20, each)), rng.uniform(-np.pi, np.pi, each)
     zero = np.array([0.0, -0.0])[rng.integers(0, 2, (2, each))]
     near = np.empty((2, each), C128)
@@ -87,9 +87,9 @@ def numbers(rng: np.random.Generator, each: int = 200) -> Array:
 
 
 def close(got: Any, expected: Array, bound: float, what: str, size: Any = None) -> None:
-    """Every element within `bound` eps of `size`, the absolute value of what is expected.
+    """Check that errors are within `bound` eps of `size`, the expected absolute value.
 
-    What is too large for float32 is not looked at.
+    Values too large for float32 are ignored.
     """
     found = got.numpy()
     kind = np.complexfloating if np.iscomplexobj(expected) else np.floating
@@ -110,7 +110,7 @@ def close(got: Any, expected: Array, bound: float, what: str, size: Any = None) 
 
 
 def grid(*values: float) -> Array:
-    """Every pair of these as a number."""
+    """Return every pair of numbers as a complex number."""
     made = np.empty((len(values), len(values)), C64)
     made.real, made.imag = np.array(values)[:, None], values
     return made.reshape(-1)
@@ -129,9 +129,9 @@ def test_functions(name: str, device: str, rng: np.random.Generator) -> None:
 
 
 def agree(got: Array, expected: Array, operand: Array, what: str) -> None:
-    """Parts that are infinite, NaN or 0 are so alike, but for signs that C99 leaves open.
+    """Parts are infinite, NaN or 0 in the same places, except for signs that C99 leaves open.
 
-    Where the operand has a NaN, so has the result; libraries of C differ in which part of it.
+    If the operand has a NaN, so has the result; C libraries differ in which part.
     """
     wrong = np.isnan(got) != np.isnan(expected)
     given = np.isnan(operand)
@@ -148,17 +148,17 @@ def agree(got: Array, expected: Array, operand: Array, what: str) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("abs", "angle")])
 def test_special_values(name: str, device: str) -> None:
-    """At zeros of both signs, infinities and NaN, as NumPy has it."""
+    """Zeros of both signs, infinities and NaN, as in NumPy."""
     x = grid(*ORDINARY, *ENDS)
-    if name == "expm1":  # whose own in NumPy is exp(x) - 1 by parts, NaN where exp has a value
+    if name == "expm1":  # NumPy computes exp(x) - 1 by parts, which is NaN where exp has a value
         x = x[np.isfinite(x) & (np.abs(x) < 50)]
-    if name == "square":  # inf - inf is left open by a multiplication that is fused with the sum
+    if name == "square":  # with a fused multiply-add, inf - inf is unspecified
         x = x[~np.isfinite(x) | (np.abs(x) < 1e20)]
         x = x[~(np.isinf(x.imag) & (np.abs(x.real) > 1e20))]
     with np.errstate(all="ignore"):
         expected = FUNCTIONS[name][0](x)
     if name == "expm1":
-        expected.real[x == 0] = 0  # as the standard has it; NumPy keeps the sign
+        expected.real[x == 0] = 0  # as in the standard; NumPy keeps the sign
     got = getattr(pt, name)(pt.tensor(x, device=device)).numpy()
     agree(parts_of(got), parts_of(expected), x, name)
     with np.errstate(all="ignore"):
@@ -170,7 +170,7 @@ def test_special_values(name: str, device: str) -> None:
 
 @pytest.mark.computes
 def test_the_hyperbolic_tangent_of_an_infinity(device: str) -> None:
-    """The imaginary part has the sign of the operand's, as the standard has it."""
+    """The imaginary part has the sign of the operand's, as in the standard."""
     x = grid(np.inf, -np.inf, 1.0, 2.0, -2.0, 30.0)
     x = x[np.isinf(x.real) & np.isfinite(x.imag)]
     found = pt.tanh(pt.tensor(x, device=device)).numpy()
@@ -180,7 +180,7 @@ def test_the_hyperbolic_tangent_of_an_infinity(device: str) -> None:
 
 @pytest.mark.computes
 def test_the_sides_of_cuts(device: str) -> None:
-    """The sign of a zero says on which side of a cut a number is."""
+    """The sign of a zero determines on which side of a branch cut a number is."""
     cuts: dict[str, tuple[Callable[[Array], Array], bool]] = {
         "sqrt": (np.sqrt, False),
         "log": (np.log, False),
@@ -240,7 +240,7 @@ def test_functions_of_real_numbers(device: str) -> None:
 
 
 def _power(x: Array, y: Array) -> tuple[Array, Array]:
-    """With the size by which its error is measured: it grows with that of the exponent of e."""
+    """The power, and the size to which its error is relative: it grows with the exponent of e."""
     with np.errstate(all="ignore"):
         exponent = np.abs(y * np.log(x))
         return np.power(x, y), np.abs(np.power(x, y)) * np.maximum(1, exponent)
@@ -258,7 +258,7 @@ PAIRWISE: dict[str, Callable[[Array, Array], tuple[Array, Array]]] = {
 @pytest.mark.computes
 @pytest.mark.parametrize("name", PAIRWISE)
 def test_arithmetic(name: str, device: str, rng: np.random.Generator) -> None:
-    """On all layouts; beside real numbers, integers and Python's complex numbers."""
+    """Operands have all layouts, and are also real, integer, or Python complex numbers."""
     op = getattr(pt, name)
     a, b = numbers(rng, 60), rng.permutation(numbers(rng, 60))
     if name == "power":
@@ -286,7 +286,7 @@ SPECIAL = [0.0, -0.0, 1.0, -2.0, 3e38, *ENDS]
 
 @pytest.mark.computes
 def test_special_operands(device: str) -> None:
-    """Infinities, NaN and zeros of both signs, beside complex, real and whole numbers."""
+    """Infinities, NaN and zeros of both signs, with complex, real and integer operands."""
     numbers_, reals = grid(*SPECIAL), np.array(SPECIAL, np.float32)
     a, b = (v.reshape(-1) for v in np.meshgrid(numbers_, numbers_))
     c, d = (v.reshape(-1) for v in np.meshgrid(numbers_, reals))
@@ -315,7 +315,7 @@ def test_special_operands(device: str) -> None:
 
 @pytest.mark.computes
 def test_powers_by_integers(device: str, rng: np.random.Generator) -> None:
-    """Small ones are products, whose error does not grow with the logarithm."""
+    """Small powers are products, whose error does not grow with the logarithm."""
     a = (rng.standard_normal(500) + 1j * rng.standard_normal(500)).astype(C64)
     x = pt.tensor(a, device=device)
     for n in (0, 1, 2, 3, 5, 10, -1, -2, -7):
@@ -333,7 +333,7 @@ def test_powers_by_integers(device: str, rng: np.random.Generator) -> None:
 def test_powers_of_two_and_sinc(device: str, rng: np.random.Generator) -> None:
     """The error of an angle grows with the imaginary part."""
     a = (rng.uniform(-100, 100, 500) + 1j * rng.uniform(-4, 4, 500)).astype(C64)
-    bound = 64 if device == "cpu" else 8  # NumPy's is e to the power of a rounded product
+    bound = 64 if device == "cpu" else 8  # NumPy computes e to the power of a rounded product
     close(pt.exp2(pt.tensor(a, device=device)), np.exp2(a.astype(C128)), bound, "exp2")
     a = numbers(rng)[200:400]
     exact = np.sinc(a.astype(C128))
@@ -361,7 +361,7 @@ def test_in_place(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_a_loop(device: str) -> None:
-    """A Mandelbrot set by complex numbers; a loop of many passes is one kernel."""
+    """A Mandelbrot set in complex numbers; a loop of many passes is one kernel."""
     height, width, steps = 24, 36, 60
 
     def escape(np: Any, c: Any) -> tuple[Any, Any]:
@@ -377,7 +377,7 @@ def test_a_loop(device: str) -> None:
     z, counts = escape(pt, pt.tensor(c, device=device))
     ends, expected = escape(np, c)
     assert np.mean(counts.numpy() != expected) < 0.01
-    calm = expected == expected.max()  # what stays near does so within the rounding
+    calm = expected == expected.max()  # points that stay bounded agree up to rounding
     assert np.max(np.abs(z.numpy()[calm] - ends[calm])) < 1e-2
 
 
@@ -413,7 +413,7 @@ def test_comparisons(device: str) -> None:
 
 
 def same_parts(got: Array, expected: Array, what: str) -> None:
-    """Equal but for signs of zero, of which one or the other may be chosen."""
+    """Assert that parts are equal, except for the sign of zero."""
     a, b = parts_of(got), parts_of(expected)
     wrong = ~((a == b) | (np.isnan(a) & np.isnan(b)))
     assert not wrong.any(), f"{what}: {got[wrong.any(-1)][:3]}, not {expected[wrong.any(-1)][:3]}"
@@ -422,7 +422,7 @@ def same_parts(got: Array, expected: Array, what: str) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("size", [5, 300, 5000])
 def test_sorting(size: int, device: str, rng: np.random.Generator) -> None:
-    """Lexicographic, NaN last, by the rule that `numpy.sort` states."""
+    """The order is lexicographic with NaN last, as documented for `numpy.sort`."""
     a = rng.choice(np.concatenate([ORDERED, rng.choice(3, 20) + 1j * rng.choice(3, 20)]), size)
     a = a.astype(C64)
     x = pt.tensor(a, device=device)
@@ -445,7 +445,7 @@ def test_extremes(shape: tuple[int, ...], device: str, rng: np.random.Generator)
             for name in ("max", "min"):
                 expected = getattr(np, name)(a, axis)
                 got = getattr(pt, name)(x, axis).numpy()
-                if with_nan:  # which of several NaN is found is left open
+                if with_nan:  # which of several NaN is found is unspecified
                     assert np.array_equal(np.isnan(got), np.isnan(expected)), name
                 else:
                     same_parts(np.asarray(got).reshape(-1), np.asarray(expected).reshape(-1), name)
@@ -559,7 +559,7 @@ def test_other_products(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_parts_are_views(device: str, rng: np.random.Generator) -> None:
-    """What is written to a part is written to the numbers, whatever views lie between."""
+    """Writing to a part changes the complex numbers, through any views in between."""
     a = numbers(rng, 5)[:24].reshape(4, 6)
     x, b = pt.tensor(a, device=device), a.copy()
     for z in (x, b):
@@ -619,7 +619,7 @@ def test_parts_of_real_numbers(device: str) -> None:
 
 @pytest.mark.computes
 def test_conversions(device: str) -> None:
-    """From every dtype, and to it, which drops the imaginary part and warns."""
+    """Every dtype is converted to complex and back, which drops the imaginary part and warns."""
     values = [0, 1, 2, 100]
     z = pt.tensor([0j, 1 + 5j, 2 - 1j, 100], device=device)
     for dtype in (*ref.DTYPES, *ref.SMALL_DTYPES, "float16"):
@@ -641,7 +641,7 @@ def test_conversions(device: str) -> None:
 
 @pytest.mark.computes
 def test_host(device: str, rng: np.random.Generator) -> None:
-    """What goes in comes out, as bytes, as Python's numbers, by NumPy and by pickles."""
+    """Round trips through bytes, Python numbers, NumPy and pickles."""
     a = pool("complex64", rng, 300)
     for given in (
         a,
@@ -685,8 +685,8 @@ def test_host(device: str, rng: np.random.Generator) -> None:
     assert pt.finfo("complex64").eps == np.finfo(C64).eps
 
 
-def test_what_a_gpu_lacks(device: str) -> None:
-    """complex128 is on the cpu device alone."""
+def test_missing_on_a_gpu(device: str) -> None:
+    """complex128 exists only on the cpu device."""
     if device == "webgpu":
         with pytest.raises(pt.DTypeError, match="complex128"):
             pt.zeros(3, "complex128", device=device)
@@ -705,7 +705,7 @@ def test_what_a_gpu_lacks(device: str) -> None:
 
 @pytest.mark.computes
 def test_plans_find_their_constants(device: str) -> None:
-    """The same expression with other numbers, which one plan serves."""
+    """The same expression with other numbers reuses one plan."""
     x = pt.ones(5, "complex64", device=device)
     for number in (1j, -1j, 2 + 3j, complex(-0.0, 0.0), complex(0.0, -0.0), complex("nan")):
         expected = np.ones(5, C64) * C64(number) + C64(number)
@@ -745,7 +745,7 @@ def test_movement(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_combining_at_indices(device: str, rng: np.random.Generator) -> None:
-    """The same from run to run: values are taken in their order."""
+    """Results are reproducible: values are combined in order."""
     values = (rng.standard_normal(500) + 1j * rng.standard_normal(500)).astype(C64)
     places = rng.integers(0, 20, 500)
     at, given = pt.tensor(places, device=device), pt.tensor(values, device=device)
@@ -767,7 +767,7 @@ def test_combining_at_indices(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_masks_and_products_of_two_words(device: str, rng: np.random.Generator) -> None:
-    """Kernels that load elements of two words, and store vectors of others; and the reverse."""
+    """Kernels that load two-word elements and store vectors of other dtypes; and the reverse."""
     for shape in ((1000,), (37, 64), (5, 7, 12)):
         a = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(C64)
         whole = rng.integers(-(2**40), 2**40, shape)

@@ -16,17 +16,19 @@ Array = np.ndarray[Any, Any]
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32"}
 OF_NUMBERS = {*("convolve", "correlate", "cross", "diff", "ediff1d", "einsum", "inner", "kron")}
 OF_NUMBERS |= {"matvec", "tensordot", "vdot", "vecdot", "vecmat", "nan_to_num"}
-"""Functions that take no bools with us."""
+"""Functions that do not accept bools here."""
 OF_INTEGERS = ("ix_", "ravel_multi_index", "unravel_index")
-"""Functions of integers, which NaN and infinities are not."""
+"""Functions of integers, so not tested with NaN and infinities."""
 SKIPPED = {
     *((name, "bool") for name in (*OF_NUMBERS, "logaddexp", "logaddexp2")),
     *((name, "uint32") for name in ("vander", "diff")),
     *((name, kind) for name in OF_INTEGERS for kind in ("NaN and infinities", "a row of NaN")),
     *((name, "nothing") for name in ("nanpercentile", "nanquantile")),
 }
-"""What gives another dtype, or raises: NumPy widens uint32 to int64, and has 8 and 16 bits for
-bools. Of nothing its quantiles lack the axes of the shares.
+"""Calls for which NumPy has another dtype or shape, or raises.
+
+NumPy widens uint32 to int64, and has 8 and 16 bits for bools. Its quantiles of empty arrays lack
+the axes of the shares.
 """
 SINGLE = {"nan_to_num"}
 """Functions whose result depends on the precision of the operand."""
@@ -61,13 +63,13 @@ def compare(mine: Any, numpys: Any, what: str) -> None:
     assert mine.shape == expected.shape, f"{what}: shape {mine.shape}, not {expected.shape}"
     dtype = expected.dtype.name
     if dtype != "int64" or str(mine.dtype) not in ("uint32", "int64"):
-        # Of uint32 with a number, which is weak with us, and with int32.
+        # For uint32 with a number, which is weak here, and with int32.
         assert str(mine.dtype) == NARROW.get(dtype, dtype), f"{what}: {mine.dtype}, not {dtype}"
     np.testing.assert_allclose(mine.numpy(), expected, 2e-5, 2e-5, err_msg=what)
 
 
 def widened(array: Array) -> Array:
-    """In the precision of the reference, and laid out as the operand is."""
+    """Converted to the precision of the reference, with the same layout."""
     wide = {"f": np.float64, "i": np.int64}.get(array.dtype.kind, array.dtype)
     return array.astype(wide, order="K")
 
@@ -75,7 +77,7 @@ def widened(array: Array) -> Array:
 @pytest.mark.computes
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CALLS)
-def test_beside_numpy(name: str, device: str, rng: np.random.Generator) -> None:
+def test_against_numpy(name: str, device: str, rng: np.random.Generator) -> None:
     ran = 0
     for kind, array in operands(rng).items():
         x = pt.tensor(array, device=device)
@@ -95,7 +97,7 @@ def test_beside_numpy(name: str, device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_quantiles_at_whole_places(device: str) -> None:
-    """Each is an element, and the same one as NumPy's, wherever a share falls."""
+    """Each is an element, the same one as in NumPy."""
     shares = [k / 20 for k in range(21)]
     for n in (1, 2, 3, 6, 59):
         array = np.arange(n, dtype=np.float32)
@@ -111,7 +113,7 @@ def test_quantiles_at_whole_places(device: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 def test_quantiles_of_infinities(name: str, device: str, rng: np.random.Generator) -> None:
-    """Shares that are integers name elements; beside an infinity others may be NaN."""
+    """The shares 0 and 1 as integers give elements; with infinities, others may give NaN."""
     methods = ("linear", "lower", "nearest", "midpoint", "weibull", "hazen", "median_unbiased")
     for n in (1, 2, 5):
         array = rng.choice([-np.inf, np.inf, 1, 2], (6, n)).astype(np.float32)
@@ -137,7 +139,7 @@ def test_places_of_quantiles_among_many(device: str, rng: np.random.Generator) -
 
 @pytest.mark.computes
 def test_long_convolutions(device: str, rng: np.random.Generator) -> None:
-    """Of more products than are made at a time; infinities stay where they are."""
+    """More products than are computed at a time; infinities stay in place."""
     array, other = (rng.standard_normal(n).astype(np.float32) for n in (5000, 2000))
     array[[0, 4000]], other[[0, 1999]] = np.inf, -np.inf
     x, v = pt.tensor(array, device=device), pt.tensor(other, device=device)
@@ -151,7 +153,7 @@ def test_long_convolutions(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_einsum_takes_the_smallest_product_next(device: str, rng: np.random.Generator) -> None:
-    """From the left the first would have n**4 elements."""
+    """From left to right the first product would have n**4 elements."""
     arrays = rng.standard_normal((3, 300, 300)).astype(np.float32)
     operands = [pt.tensor(a, device=device) for a in arrays]
     text = "ij,kl,jk->il"
@@ -163,7 +165,7 @@ def test_einsum_takes_the_smallest_product_next(device: str, rng: np.random.Gene
 
 @pytest.mark.computes
 def test_places_to_insert_and_delete(device: str, rng: np.random.Generator) -> None:
-    """In arrays, lists, tensors and masks, several alike among them."""
+    """Places in arrays, lists, tensors and masks, with duplicates."""
     for _ in range(20):
         n, k = (int(i) for i in rng.integers(1, 6, 2))
         array = rng.standard_normal((2, n)).astype(np.float32)
@@ -268,7 +270,7 @@ def test_options_and_edges(device: str, rng: np.random.Generator) -> None:
         pt.set_default_device(before)
 
 
-def test_what_numpy_refuses_too(device: str) -> None:
+def test_calls_that_numpy_rejects_too(device: str) -> None:
     x = pt.arange(3, device=device)
     choices = pt.tensor([[1, 2], [3, 4]], device=device)
     add: Any = pt.add
@@ -302,7 +304,7 @@ def test_what_numpy_refuses_too(device: str) -> None:
             call()
 
 
-def test_an_iterable_keeps_what_is_behind_the_count() -> None:
+def test_an_iterable_is_not_read_beyond_the_count() -> None:
     numbers = iter(range(9))
     assert pt.fromiter(numbers, int, 3, device="cpu").tolist() == [0, 1, 2]
     assert next(numbers) == 3

@@ -86,7 +86,7 @@ def test_full_of_a_tensor(device: str) -> None:
 
 @pytest.mark.computes
 def test_full_of_an_array(device: str) -> None:
-    """Lists and NumPy's arrays are broadcast to the shape; by default they give the dtype."""
+    """Lists and NumPy arrays are broadcast to the shape; by default they determine the dtype."""
     for value, dtype in (
         ([1, 2, 3], "int32"),
         ((0.5, 1, 2), "float32"),
@@ -243,7 +243,7 @@ def test_arange(device: str) -> None:
 
 @pytest.mark.computes
 def test_arange_of_floats_in_an_integer_dtype(device: str) -> None:
-    """The first two numbers, without their fractions, say where it begins and by what it steps."""
+    """The first two numbers, truncated, determine the start and the step."""
     signed, unsigned = ("int8", "int32"), ("uint8", "uint32")
     for args, dtypes in (
         ((0, 5, 0.5), signed),
@@ -310,9 +310,33 @@ def test_linspace(device: str) -> None:
         pt.linspace(0, 1, -1, device=device)
 
 
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, 14), (9, -5), (-3, 2**24 + 3), (0, 2**31 - 1), (2**40, 2**40 + 99)]
+)
+def test_linspace_between_ints_is_exact(start: int, stop: int, endpoint: bool, device: str) -> None:
+    dtype = "int64" if stop >= 2**31 else "int32"
+    for num in (0, 1, 2, 3, 47, 1000):
+        gaps = max(num - 1 if endpoint else num, 1)
+        expected = [start + i * (stop - start) // gaps for i in range(num)]
+        got = pt.linspace(start, stop, num, endpoint, dtype=dtype, device=device)
+        assert got.dtype == dtype
+        assert got.tolist() == expected
+
+
+def test_column_major_results(device: str) -> None:
+    def layouts(lib: Any, **options: Any) -> list[tuple[bool, bool]]:
+        shape = 3, 4
+        made = [lib.zeros(shape, "float32", "F", **options), lib.eye(*shape, order="F", **options)]
+        made += [lib.full(shape, 2, order="F", **options), lib.full_like(made[0], 3, order="F")]
+        return [(x.flags.f_contiguous, x.flags.c_contiguous) for x in made]
+
+    assert layouts(pt, device=device) == layouts(np) == [(True, False)] * 4
+
+
 @pytest.mark.computes
 def test_a_dtype_by_position(device: str) -> None:
-    """As in NumPy; sizes one by one, as elsewhere, get a hint."""
+    """The dtype follows the shape, as in NumPy; separate sizes raise an error with a hint."""
     x = pt.ones(2, device=device)
     same(pt.zeros((2, 3), "int32", device=device), np.zeros((2, 3), "int32"), "zeros")
     same(pt.ones(3, int, device=device), np.ones(3, "int32"), "ones")
@@ -350,9 +374,9 @@ TOO_LARGE: dict[str, Callable[[str], Any]] = {
 
 
 @pytest.mark.computes
-def test_what_is_too_large_says_what_it_is(device: str) -> None:
-    """Storing it raises; an expression of it need not."""
-    if device == "cpu":  # whose only limit is memory
+def test_errors_about_size_name_the_function(device: str) -> None:
+    """Storing it raises; an expression that uses it need not."""
+    if device == "cpu":  # its only limit is memory
         pt.ones(2, device=device).realize()
         return
     limit = pt.device_info()["limits"]["maxBufferSize"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import py_tensor as pt
+from tests.ops.operands import Few
 
 Array = Any
 EPS = 2.0**-23
@@ -26,13 +28,13 @@ def adjoint(a: Array) -> Array:
 
 
 def wide(x: Any) -> Array:
-    """A result in 64 bits."""
+    """Return a result in 64 bits."""
     found = x.numpy()
     return found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
 
 
 def close(got: Any, expected: Array, what: str, size: float = 1.0) -> None:
-    """Within 10 n eps of the largest element, `size` times."""
+    """Assert an error of at most 10 n eps, `size` times, relative to the largest element."""
     found = wide(got) if isinstance(got, pt.Tensor) else got
     assert found.shape == np.shape(expected), f"{what}: shape {found.shape}"
     n = max(found.shape[-2:], default=1)
@@ -42,7 +44,7 @@ def close(got: Any, expected: Array, what: str, size: float = 1.0) -> None:
 
 
 def each_close(found: Array, expected: Array, what: str, sizes: Array) -> None:
-    """`close` of each matrix, or each number, along the first axis."""
+    """`close` for each matrix, or each number, along the first axis."""
     axes = tuple(range(1, found.ndim))
     n = max(found.shape[1:], default=1)
     scale = np.maximum(np.max(np.abs(expected), axis=axes), 1)
@@ -88,7 +90,7 @@ def test_equations(dtype: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [64, 65, 100, 129])
 def test_cholesky_by_panels(dtype: str, n: int, device: str, rng: np.random.Generator) -> None:
-    """Of matrices with more rows below the diagonal's block than one workgroup has."""
+    """Matrices with more rows below the diagonal block than a workgroup has invocations."""
     a = matrices(rng, dtype, 2, n, n)
     a = (a @ adjoint(a) + n * np.eye(n)).astype(dtype)
     low = wide(pt.linalg.cholesky(pt.tensor(a, device=device)))
@@ -181,7 +183,7 @@ def test_ranks_and_least_squares(device: str, rng: np.random.Generator) -> None:
     close(a[:3] @ v, v * wide(values)[None, :], "eig", 9)
 
 
-def test_what_does_not_fit(device: str) -> None:
+def test_invalid_operands(device: str) -> None:
     x = pt.ones((2, 3), device=device)
     for name in ("inv", "det", "slogdet", "cholesky", "eigh", "eig"):
         with pytest.raises(pt.linalg.LinAlgError, match=rf"^{name}: takes square matrices"):
@@ -191,8 +193,17 @@ def test_what_does_not_fit(device: str) -> None:
             pt.linalg.LinAlgError, match=rf"^{name}: takes matrices, not shape \(3,\)"
         ):
             getattr(pt.linalg, name)(x[0])
-    with pytest.raises(pt.ShapeError, match=r"^solve: b of shape"):
-        pt.linalg.solve(pt.ones((2, 2), device=device), x.T)
+    for a_shape, b_shape in (
+        ((2, 2), (3, 2)),
+        ((4, 4), (5,)),
+        ((2, 4, 4), (3,)),
+        ((4, 4), ()),
+        ((2, 4, 4), (3, 4, 1)),
+    ):
+        a, b = (pt.ones(shape, device=device) for shape in (a_shape, b_shape))
+        words = re.escape(f"solve: b of shape {b_shape} does not match a of shape {a_shape}")
+        with pytest.raises(pt.ShapeError, match=f"^{words}$"):
+            pt.linalg.solve(a, b)
     a = np.asarray([[1, 2], [3, 4], [5, 7]], np.float32)
     for mine, theirs in zip(
         pt.linalg.qr(pt.tensor(a, device=device), "raw"), np.linalg.qr(a, "raw"), strict=True
@@ -208,9 +219,9 @@ def test_what_does_not_fit(device: str) -> None:
 
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_many_small_matrices(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Of sizes around those that a workgroup holds whole, with few and with many right sides."""
-    for n in (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33):
+def test_many_small_matrices(dtype: str, device: str, rng: np.random.Generator, few: Few) -> None:
+    """Sizes around the largest that fit a workgroup, with few and many right-hand sides."""
+    for n in few((1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33), 4):
         count = 67
         a = matrices(rng, dtype, count, n, n)
         a[1] = a[0][::-1]  # pivots elsewhere

@@ -1,4 +1,4 @@
-"""`pt.set_default_dtype`: with float64 the cpu device computes as NumPy does."""
+"""`pt.set_default_dtype`: with float64 the cpu device computes like NumPy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def doubles() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("doubles")
-def test_calls_give_what_numpys_give(request: pytest.FixtureRequest) -> None:
+def test_calls_match_numpys(request: pytest.FixtureRequest) -> None:
     for name in CALLS:
         source = random.Random(request.config.option.seed + zlib.crc32(name.encode()))
         for _ in range(2):
@@ -35,7 +35,7 @@ def test_calls_give_what_numpys_give(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.usefixtures("doubles")
-def test_what_is_float64(rng: np.random.Generator) -> None:
+def test_results_in_float64(rng: np.random.Generator) -> None:
     a = rng.standard_normal(5)
     n = pt.arange(1, 6)
     for x in (
@@ -60,7 +60,7 @@ def test_what_is_float64(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.usefixtures("doubles")
-def test_what_keeps_its_dtype() -> None:
+def test_results_that_keep_their_dtype() -> None:
     single = pt.ones(3, pt.float32)
     for x in (single * 0.1, single.mean(), pt.asarray(np.ones(2, "f4")), pt.cov(single, single)):
         assert x.dtype is pt.float32
@@ -70,8 +70,8 @@ def test_what_keeps_its_dtype() -> None:
     assert repr(single) == "tensor([1., 1., 1.], dtype=float32)"
 
 
-def test_what_was_recorded_before_follows() -> None:
-    """Recipes of calls that were made with the other default are dropped."""
+def test_calls_recorded_before_follow_the_default() -> None:
+    """Cached recipes of calls made with the other default are dropped."""
     before = pt.default_device()
     n, results = pt.arange(4, device="cpu"), list[pt.DType]()
     try:

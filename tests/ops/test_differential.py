@@ -1,7 +1,7 @@
 """Random programs that change arrays through views, masks and indices, compared with NumPy.
 
-`--programs` sets their number, `--seed` the first one's seed; `python -m tests.differential` runs
-many.
+`--programs` sets their number, `--seed` the seed of the first one; `python -m tests.differential`
+runs many.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("start", range(0, count, BATCH))
 
 
-def test_programs_do_what_they_do_under_numpy(
-    start: int, device: str, request: pytest.FixtureRequest
-) -> None:
+def test_programs_match_numpy(start: int, device: str, request: pytest.FixtureRequest) -> None:
     options = request.config.option
     with tensors_on(device) as tensors:
         for number in range(start, min(start + BATCH, options.programs)):

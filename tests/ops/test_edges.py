@@ -20,7 +20,7 @@ from tests.ops.compare import same, ulps_off
 
 Array = Any
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32"}
-ULP = 5  # 4 of ours, and NumPy's own
+ULP = 5  # 4 of ours, plus NumPy's own
 
 TABLE = {
     "NaN": """
@@ -485,12 +485,14 @@ RULES = """
     I(2147483647) == F(2147483648) -> np.asarray([True])
     np.frexp(F(inf, -inf, nan))[1] -> I(0, 0, 0)
 """
-"""Where NumPy raises, leaves the result to the processor, or has 64 bits: expressions, and others
-that they equal, bit for bit."""
+"""Expressions for which NumPy raises, depends on the processor, or uses 64 bits.
+
+Each is compared, bit for bit, with the expression after the arrow.
+"""
 
 
 def names_of(module: Any) -> dict[str, Any]:
-    """What expressions name."""
+    """Return the names that expressions may use."""
 
     def maker(dtype: str) -> Any:
         return lambda *numbers: module.asarray(list(numbers), dtype=getattr(module, dtype))
@@ -508,7 +510,7 @@ def names_of(module: Any) -> dict[str, Any]:
 
 
 def evaluated(expression: str, names: dict[str, Any]) -> Any:
-    """What it gives, read; or the error."""
+    """Return the result, as read; or the error."""
     try:
         return _read(eval(expression, names))
     except CATEGORIES as error:
@@ -522,7 +524,7 @@ def _read(found: Any) -> Any:
 
 
 def difference(got: Any, expected: Any) -> str:
-    """How they differ; "" where they do not."""
+    """Return the difference; "" if there is none."""
     if isinstance(got, Exception) or isinstance(expected, Exception):
         wanted = [c for c in CATEGORIES if isinstance(expected, c)]
         alike = isinstance(expected, Exception) and all(isinstance(got, c) for c in wanted)
@@ -542,7 +544,7 @@ def difference(got: Any, expected: Any) -> str:
 
 @pytest.mark.computes
 @pytest.mark.parametrize("group", TABLE)
-def test_beside_numpy(group: str, device: str) -> None:
+def test_against_numpy(group: str, device: str) -> None:
     numpys, ours = names_of(np), names_of(pt)
     wrong: list[str] = []
     for line in filter(None, map(str.strip, TABLE[group].splitlines())):
@@ -576,7 +578,7 @@ SUBNORMAL = (
 
 @pytest.mark.computes
 def test_subnormals(device: str) -> None:
-    """Arithmetic keeps them, or takes them for 0, as the device says."""
+    """Arithmetic keeps them or flushes them to 0, as stated for the device."""
     is_kept = pt.device_info(device)["subnormals"] == "kept"
     answers = {"x": [1e-40, 1e-38], "y": [-3e-41, 1.2e-38]}
     for text in SUBNORMAL:
@@ -612,7 +614,7 @@ def test_numbers_in_place_of_nan_may_be_an_array(device: str) -> None:
 
 @pytest.mark.computes
 def test_edges_of_digitize_that_are_nan(device: str) -> None:
-    """NaN is the largest: it ends edges that rise, and begins those that fall."""
+    """NaN is the largest value: the last of increasing edges, the first of decreasing ones."""
     nan = float("nan")
     array = np.array([0, 1, 2, 3, 8, 9, np.inf, nan], np.float32)
     x = pt.tensor(array, device=device)

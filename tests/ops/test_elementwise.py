@@ -23,14 +23,14 @@ WORST: dict[tuple[str, str], float] = {}  # (op, dtype) -> the largest error see
 
 
 def _flushed(a: Array, dtype: str) -> Array:
-    """Subnormal numbers as the zeros that a GPU may take them for."""
+    """Replace subnormal numbers by zeros, as a GPU may."""
     if dtype != "float32":
         return a
     return np.where(np.abs(a) < SMALLEST, np.copysign(0, a), a)
 
 
 def _reference(entry: ref.Entry, arrays: list[Array], dtype: str) -> list[Array]:
-    """What operands of `dtype` must give; a second answer where subnormal ones may be flushed."""
+    """Return the expected results; a second set if subnormal numbers may be flushed."""
     compute = entry.compute.get(dtype, dtype)
     given = [ref.wide(a.astype(dtype).astype(compute), compute) for a in arrays]
     flushed = [_flushed(a, compute) for a in given]
@@ -43,7 +43,7 @@ def _reference(entry: ref.Entry, arrays: list[Array], dtype: str) -> list[Array]
 def check(
     name: str, entry: ref.Entry, got: Any, arrays: list[Array], dtype: str, what: str
 ) -> None:
-    """A result against the reference; a failure names the worst element."""
+    """Compare a result with the reference; a failure names the worst element."""
     result = entry.dtypes[dtype]
     with np.errstate(all="ignore"):
         answers = _reference(entry, arrays, dtype)
@@ -148,7 +148,7 @@ def with_exponents(exponents: Array, rng: np.random.Generator) -> Array:
 @pytest.mark.computes
 @pytest.mark.parametrize("name", OF_FLOATS)
 def test_every_exponent(name: str, device: str, rng: np.random.Generator) -> None:
-    """The error that an op states, over all exponents of float32, or all pairs of them."""
+    """The stated error of an op, over all exponents of float32, or all pairs of them."""
     entry, op = (ref.UNARY.get(name) or ref.BINARY[name]), getattr(pt, name)
     every = np.arange(256)
     if name in ref.UNARY:
@@ -162,7 +162,7 @@ def test_every_exponent(name: str, device: str, rng: np.random.Generator) -> Non
 @pytest.mark.computes
 @pytest.mark.parametrize("exponent", [0.5, 1.5, 2.0, -0.5])
 def test_powers_of_minus_infinity(exponent: float, device: str) -> None:
-    """By a number, a tensor of one element and one of as many: all are the same."""
+    """The exponent is a number, a one-element tensor or a full tensor: all agree."""
     x = pt.tensor([-np.inf, 4.0, -np.inf], device=device)
     expected = [np.inf if exponent > 0 else 0.0, 4.0**exponent, np.inf if exponent > 0 else 0.0]
     for y in (exponent, pt.tensor(exponent, device=device), pt.full(3, exponent, device=device)):
@@ -210,7 +210,7 @@ SCALARS: tuple[Any, ...] = (True, 0, 3, -2, 0.5, -2.0, math.inf, math.nan)
 @pytest.mark.computes
 @pytest.mark.parametrize("name", ref.OPERATORS)
 def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator) -> None:
-    """A tensor with a Python scalar on either side: the scalar is weak."""
+    """A tensor with a Python scalar on either side; the scalar is weak."""
     entry, operator = ref.BINARY[name], ref.OPERATORS[name]
     for dtype in ref.DTYPES:
         every = np.concatenate([np.array(SPECIAL[dtype], dtype), pool(dtype, rng, 40)])
@@ -232,14 +232,14 @@ def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator
                 continue
             if name in COMPARISONS and type(scalar) is float and dtype != "float32":
                 expected = operator(scalar, array) if flip else operator(array, scalar)
-                same(given(), expected, what)  # exactly: none of these numbers is rounded
+                same(given(), expected, what)  # exact: none of these numbers is rounded
                 continue
             outside = kind in ("uint32", "uint64") and type(scalar) is int and scalar < 0
             if outside and entry.dtypes == ref.TRUTH:
                 value = operator(scalar, 0) if flip else operator(0, scalar)
                 same(given(), np.full(array.shape, value), what)
                 continue
-            if outside and entry.compute.get(kind) == "float32":  # which holds the scalar
+            if outside and entry.compute.get(kind) == "float32":  # which can represent the scalar
                 kind, outside = "float32", False
             if outside:
                 with pytest.raises(OverflowError, match=rf"-2.*{kind}"):
@@ -257,7 +257,7 @@ def test_operators_with_scalars(name: str, device: str, rng: np.random.Generator
 @pytest.mark.computes
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons_with_integers_out_of_range(name: str, device: str) -> None:
-    """As NumPy: exact, whatever the integer."""
+    """Exact for any integer, as in NumPy."""
     operator, function = ref.OPERATORS[name], getattr(pt, name)
     for dtype in ("bool", "int32", "uint32"):
         array = np.array(SPECIAL[dtype], dtype)
@@ -279,7 +279,7 @@ def test_comparisons_with_integers_out_of_range(name: str, device: str) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_integers_are_compared_exactly_with_floats(name: str, device: str) -> None:
-    """By Python's own comparison, which rounds neither side."""
+    """Results are those of Python's own comparison, which rounds neither side."""
     operator = ref.OPERATORS[name]
     edges = (2.0**24, 2.0**31, 2.0**32, 2.0**53, 2.0**63, 2.0**64, 0.5, 1.5, 1e30)
     floats = (0.0, -0.0, *edges, *(-x for x in edges), math.inf, -math.inf, math.nan)
@@ -341,6 +341,27 @@ def test_round_to_places(device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
+def test_sinc(device: str, rng: np.random.Generator) -> None:
+    """Over the whole exponent range, and near its zeros."""
+    zeros = np.arange(-300, 300, dtype=np.float32)
+    bits = rng.integers(0, 2**32, 20_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    array = np.concatenate([
+        *(bits[np.isfinite(bits)], zeros, np.nextafter(zeros, np.float32(999)), zeros / 64),
+        rng.uniform(-9, 9, 20_000).astype(np.float32),
+        np.array([-0.0, 1e-45, 1e-39, 1e38], np.float32),
+    ])  # fmt: skip
+    wide = array.astype(np.float64)
+    near = wide - np.round(wide)
+    sign = np.where(np.round(wide) % 2 == 0, 1, -1)
+    expected = sign * np.sin(np.pi * near) / np.where(wide == 0, 1, np.pi * wide)
+    expected = np.where(wide == 0, 1, expected)
+    off = ulps_off(pt.sinc(pt.tensor(array, device=device)).numpy(), expected, "float32")
+    off = np.where(near == 0, 0, off)  # zeros, whose sign is unspecified
+    assert off.max() <= 4, f"{off.max()} ulp at {array[off.argmax()]!r}"
+    assert not pt.sinc(pt.tensor(zeros[zeros != 0], device=device)).any()
+
+
+@pytest.mark.computes
 def test_divmod(device: str, rng: np.random.Generator) -> None:
     for dtype in ("int32", "float32"):
         a, b = rng.integers(-20, 20, 50).astype(dtype), rng.integers(1, 7, 50).astype(dtype)
@@ -348,6 +369,7 @@ def test_divmod(device: str, rng: np.random.Generator) -> None:
         for got, expected in (
             (divmod(x, y), np.divmod(a, b)),
             (pt.divmod(x, 3), np.divmod(a, 3)),
+            (pt.divmod(x, y, out=(x.copy(), y.copy())), np.divmod(a, b)),
             (divmod(17, y), np.divmod(17, b)),
             (divmod(x, b), np.divmod(a, b)),
         ):
@@ -382,7 +404,7 @@ def test_mixed_dtypes(name: str, device: str, rng: np.random.Generator) -> None:
                 pairs = zip(a.tolist(), b.tolist(), strict=True)
                 expected = [ref.OPERATORS[name](p, q) for p, q in pairs]
                 same(op(x, y), np.array(expected), f"{name}, {first} with {second}")
-                continue  # uint64 and a signed integer: exactly
+                continue  # uint64 and a signed integer: exact
             with np.errstate(all="ignore"):
                 a, b = a.astype(common), b.astype(common)
             check(name, entry, op(x, y), [a, b], common, f"{first} with {second}")
@@ -532,7 +554,7 @@ def test_clip(device: str) -> None:
 
 
 def _cast(a: Array, target: str) -> Array:
-    """A float out of an integer's range: signed ones get their least value, others wrap.
+    """Floats out of an integer's range: signed dtypes get their smallest value, others wrap.
 
     uint32 wraps through int64, and so does uint64 below 2**63; from 2**64 on it is 0.
     """
@@ -607,12 +629,12 @@ def test_isclose(device: str) -> None:
 
 @pytest.mark.computes
 def test_parts_of_floats(device: str, rng: np.random.Generator) -> None:
-    """`frexp`, `modf` and `ldexp` are exact; also into `out`, where a mask is true."""
+    """`frexp`, `modf` and `ldexp` are exact; also with `out` and `where`."""
     values = pool("float32", rng)
     values = values[(values == 0) | ~(np.abs(values) < SMALLEST)]
     x, mask = pt.tensor(values, device=device), rng.random(values.shape) < 0.5
     for function, expected in ((pt.frexp, np.frexp(values)), (pt.modf, np.modf(values))):
-        if function is pt.frexp:  # C leaves the exponent of infinities and NaN open
+        if function is pt.frexp:  # C leaves the exponent of infinities and NaN unspecified
             expected = expected[0], np.where(np.isfinite(values), expected[1], 0)
         for got, want in zip(function(x), expected, strict=True):
             same(got, want, function.__name__)
@@ -633,7 +655,7 @@ def test_parts_of_floats(device: str, rng: np.random.Generator) -> None:
 
 
 def test_the_worst_errors() -> None:
-    """Shows what was measured: ``-rP`` prints it."""
+    """Prints the measured errors; ``-rP`` shows them."""
     for (name, dtype), worst in sorted(WORST.items()):
         if worst:
             print(f"{name:14} {dtype:8} {worst:8.3f} ulp")
@@ -641,7 +663,7 @@ def test_the_worst_errors() -> None:
 
 def test_logical_ops_take_a_float_as_its_truth(device: str) -> None:
     x = pt.tensor([0.0, 1.0, 2.0], device=device)
-    for _ in range(2):  # what is kept for such operands as well
+    for _ in range(2):  # the same from the cached recipe
         assert pt.logical_and(x, 0.5).tolist() == [False, True, True]
         assert pt.logical_or(float("nan"), x).tolist() == [True, True, True]
         assert pt.logical_xor(x, float("inf")).tolist() == [True, False, False]

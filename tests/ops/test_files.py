@@ -39,7 +39,7 @@ def file_of(array: Any) -> io.BytesIO:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", EVERYWHERE)
 def test_npy(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Our file is NumPy's, byte by byte, and each reads the other's."""
+    """Our file equals NumPy's byte for byte, and each library reads the other's."""
     for shape in SHAPES:
         a = of(rng, shape, dtype)
         for make in (lambda v: v, lambda v: v.T, lambda v: v[::-1] if v.ndim else v):
@@ -60,7 +60,7 @@ def test_npy(dtype: str, device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_64_bits(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """The cpu device keeps them; a GPU has halves of them."""
+    """The cpu device keeps them; a GPU converts them to 32 bits."""
     a = of(rng, (3, 4), dtype)
     kept = a if device == "cpu" else a.astype("float32" if dtype == "float64" else "complex64")
     same(pt.load(file_of(a), device=device), kept, "load")
@@ -79,7 +79,7 @@ def test_big_endian(dtype: str, device: str, rng: np.random.Generator) -> None:
 
 
 def test_names(tmp_path: Path, device: str) -> None:
-    """A suffix is added; a path is a name; what is open stays open."""
+    """A suffix is added; paths work like names; open files stay open."""
     x = pt.arange(5, device=device)
     pt.save(str(tmp_path / "a"), x)
     pt.save(tmp_path / "b.npy", x)
@@ -355,10 +355,10 @@ def test_loadtxt_of_other_texts(tmp_path: Path, device: str) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        ("1 2\n3", {}, "1 columns in row 1, but 2 before"),
+        ("1 2\n3", {}, "row 1 has 1 columns, but earlier ones have 2"),
         ("1 b", {}, "'b' in row 0, column 1, is not float32"),
         ("1 2", {"usecols": 2}, "row 0 has 2 columns and no column 2"),
-        ("1 2", {"ndmin": 3}, "ndmin"),
+        ("1 2", {"ndmin": 3}, "^loadtxt: ndmin"),
         ("1 2", {"quotechar": '"'}, "quotechar"),
         ("1 2", {"comments": ""}, "comment"),
     ],
@@ -427,6 +427,8 @@ def test_bad_genfromtxt() -> None:
         ({"dtype": None}, pt.DTypeError),
         ({"loose": False}, ValueError),
         ({"skip_footer": 1, "max_rows": 1}, ValueError),
+        ({"comments": ""}, ValueError),
+        ({"ndmin": 3}, ValueError),
     ):
         with pytest.raises(error, match=r"^genfromtxt: "):
             pt.genfromtxt(io.StringIO("1 2\n3 b"), device="cpu", **options)

@@ -11,14 +11,14 @@ import py_tensor as pt
 from tests.ops.compare import same
 
 Array = Any
-ALL = np.arange(65536, dtype=np.uint16).view(np.float16)  # every half there is
+ALL = np.arange(65536, dtype=np.uint16).view(np.float16)  # every float16
 DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32")
 ROUNDED = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "fmod", "copysign")
 UNARY = ("exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "floor", "negative", "square")
 
 
 def near(found: pt.Tensor, expected: Array, what: str, ulp: int = 1) -> None:
-    """Equal but for so many units of the last place; NaN where NumPy has NaN."""
+    """Assert equality up to `ulp` units in the last place; NaN where NumPy has NaN."""
     got = found.numpy()
     assert got.dtype == np.float16 == expected.dtype, what
     assert got.shape == expected.shape, what
@@ -54,14 +54,14 @@ def test_every_half(device: str) -> None:
 
 @pytest.mark.computes
 def test_rounding(device: str, rng: np.random.Generator) -> None:
-    """From float32: to the nearest, ties to even, to subnormals, zeros and infinities."""
+    """float32 rounds to nearest, ties to even, also to subnormals, zeros and infinities."""
     bits = rng.integers(0, 2**32, 20000, np.uint32).view(np.float32)
     halves = rng.choice(ALL[np.isfinite(ALL)], 5000).astype(np.float32)
     ties = (halves + np.nextafter(halves.astype(np.float16), np.float16(np.inf))) / 2
     edges = np.array(
         [65504, 65519.996, 65520, 1e30, 2.0**-25, 2.0**-24 * 1.5, -0.0, np.inf, np.nan]
     )
-    far = np.where(np.abs(bits) < 1.2e-38, 0, bits)  # subnormals of float32 may be 0 on a device
+    far = np.where(np.abs(bits) < 1.2e-38, 0, bits)  # a device may flush float32 subnormals to 0
     for values in (far, ties, -ties, np.nextafter(ties, np.float32(0)), edges.astype(np.float32)):
         with np.errstate(all="ignore"):
             near(
@@ -136,7 +136,7 @@ def test_folds(device: str, rng: np.random.Generator) -> None:
 
 
 def test_promotion(device: str) -> None:
-    """NumPy's, with float32 where it has float64."""
+    """Promotion is NumPy's, with float32 instead of float64."""
     half = pt.ones(3, dtype=pt.float16, device=device)
     for dtype in DTYPES:
         expected = np.result_type("float16", dtype)
@@ -167,7 +167,7 @@ def test_on_the_host(device: str) -> None:
 
 @pytest.mark.computes
 def test_constants_are_rounded(device: str) -> None:
-    """A Python float beside halves is a half, as in NumPy: 3 * 0.1 differs otherwise."""
+    """A Python float with float16 operands is a float16, as in NumPy: otherwise 3 * 0.1 differs."""
     halves = np.array([1, 2, 3, 7, 300], np.float16)
     x = pt.tensor(halves, device=device)
     for number in (0.1, 1 / 3, 1e-7, 2049.0):
@@ -177,7 +177,7 @@ def test_constants_are_rounded(device: str) -> None:
 
 @pytest.mark.computes
 def test_means_of_large_sums(device: str) -> None:
-    """The sum is past the largest half, its mean is not."""
+    """The sum exceeds the largest float16, but the mean does not."""
     for array in (np.full(2, 60000), np.full((3, 4000), 20), np.ones(100_000)):
         halves = array.astype(np.float16)
         x = pt.tensor(halves, device=device)

@@ -30,7 +30,7 @@ def test_pending_results_without_elements_flush_with_others(device: str) -> None
     empty = pt.zeros((0, 4), dtype=pt.int32, device=device)
     results = [pt.arctan2(empty, empty), pt.sqrt(empty)[:, :2]]
     x = pt.ones(3, device=device)
-    for _ in range(2000):  # past what may be pending
+    for _ in range(2000):  # more than may be pending
         x = x + 1
     assert [r.shape for r in results] == [(0, 4), (0, 2)]
     assert x.tolist() == [2001.0] * 3

@@ -92,7 +92,7 @@ MADE: dict[str, list[Call]] = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_beside_numpy(name: str, device: str) -> None:
+def test_against_numpy(name: str, device: str) -> None:
     before = pt.default_device()
     pt.set_default_device(device)
     try:
@@ -143,10 +143,11 @@ def test_windows(device: str, rng: np.random.Generator) -> None:
             call()
 
 
-def test_what_is_refused(device: str) -> None:
+def test_invalid_calls(device: str) -> None:
     x = pt.arange(6, device=device).reshape(2, 3)
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
         (lambda: pt.geomspace(0, 1), ValueError, "^geomspace: .*must not be 0"),
+        (lambda: pt.geomspace(1, 2, -3), ValueError, "^geomspace: num must be .* 0, not -3"),
         (lambda: pt.fromiter([1], int, 2), ValueError, "^fromiter: .*1 elements"),
         (lambda: pt.vectorize(abs)(pt.zeros(0)), ValueError, "^vectorize: .*otypes"),
         (lambda: pt.vectorize(abs, signature="n->n"), ValueError, "^vectorize: .* 'n->n'"),
@@ -163,6 +164,9 @@ def test_what_is_refused(device: str) -> None:
         (lambda: pt.unravel_index(x, (2, 3), order="A"), ValueError, "^unravel_index: order"),
         (lambda: pt.ravel_multi_index((x,), (2, 3)), pt.ShapeError, "^ravel_multi_index: 1 ind"),
         (lambda: pt.vander(x), pt.ShapeError, r"^vander: .*\(2, 3\)"),
+        (lambda: pt.vander(x[0], -1), ValueError, "^vander: N must be at least 0, not -1"),
+        (lambda: pt.identity(cast("Any", 2.5)), TypeError, r"^identity: n .*2\.5"),
+        (lambda: pt.split(x, [0.5]), TypeError, r"^split: indices .*0\.5"),
         (lambda: pt.unravel_index(x * 1.5, (9,)), pt.DTypeError, "^unravel_index: .*float32"),
         (lambda: pt.ravel_multi_index((x * 1.5,), 9), TypeError, "^ravel_multi_index: .*float32"),
         (lambda: pt.ix_(x), pt.ShapeError, r"^ix_: .*\(2, 3\)"),
@@ -195,7 +199,10 @@ def test_what_is_refused(device: str) -> None:
         (lambda: pt.partition(x, 3), ValueError, "^partition: kth 3"),
         (lambda: pt.diff(x, -1), ValueError, "^diff: n .*-1"),
         (lambda: pt.gradient(x[:1]), pt.ShapeError, "^gradient: axis 0"),
-        (lambda: pt.select([], []), ValueError, "^select: 0 conditions"),
+        (lambda: pt.block([[], []]), ValueError, "^block: lists must not be empty"),
+        (lambda: pt.lexsort([]), TypeError, "^lexsort: needs at least one"),
+        (lambda: pt.hsplit(1, 1), pt.ShapeError, "^hsplit: needs at least 1 axis,"),
+        (lambda: pt.select([], []), ValueError, "^select: needs at least one condition"),
         (lambda: cast("Any", pt.add).reduceat(x, [2, 0]), IndexError, r"^add\.reduceat: index 2"),
     ]
     for call, error, match in refused:
@@ -205,7 +212,7 @@ def test_what_is_refused(device: str) -> None:
 
 @pytest.mark.computes
 def test_methods_of_elementwise_functions(device: str, rng: np.random.Generator) -> None:
-    """`reduce`, `accumulate`, `reduceat` and `outer`, also of NumPy's functions of tensors."""
+    """`reduce`, `accumulate`, `reduceat` and `outer`, also of NumPy's functions on tensors."""
     array = rng.standard_normal((3, 4)).astype(np.float32)
     x = pt.tensor(array, device=device)
     calls: list[Callable[[Any, Any], Any]] = [
@@ -233,7 +240,7 @@ def test_methods_of_elementwise_functions(device: str, rng: np.random.Generator)
 
 @pytest.mark.computes
 def test_dtypes_of_vander(device: str) -> None:
-    """The common one with int32: powers of small numbers are no small numbers."""
+    """The dtype is promoted with int32, because powers of small integers may be large."""
     for dtype, result in (
         *(("bool", "int32"), ("int8", "int32"), ("uint8", "int32"), ("int32", "int32")),
         *(("uint32", "int64"), ("float16", "float32"), ("float32", "float32")),

@@ -13,7 +13,7 @@ import py_tensor as pt
 from py_tensor.ops.histograms import RULES
 
 Array = numpy.ndarray[Any, Any]
-np: Any = numpy  # whose annotations take no str for any rule
+np: Any = numpy  # its annotations do not accept a str for a rule
 
 
 def samples(rng: numpy.random.Generator, n: int) -> list[Array]:
@@ -80,7 +80,7 @@ def test_edges(device: str) -> None:
             np.testing.assert_allclose(mine.numpy(), theirs, 1e-6, err_msg=f"call {number}")
 
 
-def test_what_is_refused(device: str) -> None:
+def test_invalid_calls(device: str) -> None:
     x = pt.tensor([1.0, 2.0], device=device)
     nan = pt.tensor([1.0, float("nan")], device=device)
     wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
@@ -98,3 +98,70 @@ def test_what_is_refused(device: str) -> None:
     for call, error, match in wrong:
         with pytest.raises(error, match=f"^{match}"):
             call()
+
+
+@pytest.mark.computes
+def test_elements_at_the_edges_of_bins_of_one_width(
+    device: str, rng: numpy.random.Generator
+) -> None:
+    """They are in the bins found by a search of the edges, although positions are rounded."""
+    for count in (1, 3, 10, 1000, 20_000):
+        for limits in (None, (-1.5, 2.25), (0.0, 1.0), (-1e-3, 7e4), (-3e20, 1e20)):
+            low, high = limits or (-0.7, 0.9)
+            drawn = rng.uniform(low, high, 500).astype(np.float32)
+            edges = pt.histogram_bin_edges(pt.tensor(drawn, device=device), count, limits).numpy()
+            beside = [np.nextafter(edges, np.float32(v)) for v in (-np.inf, np.inf)]
+            array = np.concatenate([drawn, edges, *beside, drawn[:3] * 3])
+            if limits is None:  # the range stays that of `drawn`
+                array = np.clip(array, drawn.min(), drawn.max())
+            counts, found = pt.histogram(pt.tensor(array, device=device), count, limits)
+            np.testing.assert_array_equal(found.numpy(), edges)
+            inside = array[(array >= edges[0]) & (array <= edges[-1])]
+            place = np.minimum(np.searchsorted(edges, inside, "right") - 1, count - 1)
+            expected = np.bincount(place, minlength=count)
+            np.testing.assert_array_equal(counts.numpy(), expected, f"{count} bins of {limits}")
+
+
+def test_too_many_bins(device: str) -> None:
+    """The cpu device raises an error, as NumPy does; on the GPU, edges are equal."""
+    array = np.array([1e6, 1e6 + 1], np.float32)
+    x = pt.tensor(array, device=device)
+    assert pt.histogram(x, 4)[0].tolist() == np.histogram(array, 4)[0].tolist() == [1, 0, 0, 1]
+    with pytest.raises(ValueError, match="Too many bins"):
+        np.histogram(array, 1000)
+    for limits in (None, (1e6, 1e6 + 1)):
+        if device == "cpu":
+            with pytest.raises(ValueError, match=r"^histogram: .* too few float32 .* 1000 bins"):
+                pt.histogram(x, 1000, limits)
+        else:
+            assert int(pt.histogram(x, 1000, limits)[0].sum()) == 2
+
+
+@pytest.mark.computes
+def test_counts_agree_with_the_edges_returned(device: str, rng: numpy.random.Generator) -> None:
+    """Ranges are narrow too, dtypes include float16, and there are too many bins for positions."""
+    single = np.float32
+    cases: list[tuple[Array, int]] = [
+        (np.linspace(-1e-30, 1e-30, 41, dtype=single), 7),
+        (np.linspace(-1e38, 1e38, 41, dtype=single), 9),
+        (np.array([4.875] * 3 + [4.8789] * 2, np.float16), 5),
+        (rng.uniform(-3, 4, 300).astype(np.float16), 11),
+        (rng.uniform(0, 1, 100).astype(single), (1 << 20) + 3),
+    ]
+    if device == "cpu":  # GPUs may flush widths that are subnormal
+        cases.append((np.linspace(0, 1e-36, 50, dtype=single), 1000))
+    for array, bins in cases:
+        counts, edges = pt.histogram(pt.tensor(array, dtype=array.dtype, device=device), bins)
+        ends = edges.numpy()
+        expected = np.searchsorted(ends, array.astype(single), "right") - 1
+        expected[array.astype(single) == ends[-1]] = bins - 1
+        found = np.bincount(expected, minlength=bins)
+        np.testing.assert_array_equal(counts.numpy(), found, str((array[:3], bins)))
+
+
+def test_a_range_wider_than_float32(device: str) -> None:
+    if device == "cpu":
+        with pytest.raises(ValueError, match=r"^histogram: the range .* is wider than float32"):
+            pt.histogram(pt.ones(3, device=device), 4, (-3.1e38, 3.1e38))
+    else:
+        pt.histogram(pt.ones(3, device=device), 4, (-3.1e38, 3.1e38))

@@ -11,7 +11,7 @@ import pytest
 
 import py_tensor as pt
 from tests.ops.compare import same
-from tests.ops.operands import pool
+from tests.ops.operands import Few, pool
 
 Array = Any
 DTYPES = ("int64", "uint64")
@@ -52,7 +52,7 @@ COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_e
 
 
 def edges(dtype: str, rng: np.random.Generator, count: int) -> list[int]:
-    """Numbers near powers of two, small ones, and any."""
+    """Return numbers near powers of two, small numbers, and random numbers."""
     near = [s * x for x in EDGES for s in (1, -1)]
     anywhere = rng.integers(0, 2**64, count, np.uint64, endpoint=False).tolist()
     found = rng.permutation(np.array([*near, *range(-70, 70), *anywhere], object)).tolist()
@@ -65,7 +65,7 @@ def test_ten_thousand_operations(dtype: str, device: str, rng: np.random.Generat
     each = 10_000 // (len(OPERATIONS) + len(COMPARISONS)) + 1
     for name, exact in OPERATIONS.items():
         a, b = edges(dtype, rng, each), edges(dtype, rng, each)
-        if name == "power" and device == "cpu":  # where negative ones raise
+        if name == "power" and device == "cpu":  # negative exponents raise there
             b = [abs(q) % 2**63 for q in b]
         x, y = (pt.tensor(v, dtype=dtype, device=device) for v in (a, b))
         expected = [wrapped(exact(p, q), dtype) for p, q in zip(a, b, strict=True)]
@@ -90,7 +90,7 @@ def _short(name: str) -> str:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_conversions(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """To every dtype and from it."""
+    """64-bit integers are converted to every dtype and from it."""
     numbers = np.array(edges(dtype, rng, 500), dtype)
     x = pt.tensor(numbers, dtype=dtype, device=device)
     for other in OTHERS:
@@ -107,7 +107,7 @@ def test_conversions(dtype: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_host(dtype: str, device: str) -> None:
-    """What goes in comes out, as bytes, as Python's integers and as text."""
+    """Round trips through bytes, Python integers and text."""
     info = np.iinfo(dtype)
     numbers = [int(info.min), int(info.max), 0, 2**53 + 1]
     x = pt.tensor(numbers, dtype=dtype, device=device)
@@ -157,13 +157,18 @@ def test_promotion(device: str) -> None:
     ],
 )
 def test_folds(
-    dtype: str, shape: tuple[int, ...], device: str, kernels: str, rng: np.random.Generator
+    dtype: str,
+    shape: tuple[int, ...],
+    device: str,
+    kernels: str,
+    rng: np.random.Generator,
+    few: Few,
 ) -> None:
-    """Over any axes, of rows in one piece and in slices; fused with what comes before and after."""
+    """Over any axes, with whole and split rows; fused with ops before and after."""
     a = np.array(edges(dtype, rng, 2000), dtype)
     a = rng.choice(a, shape)
     x = pt.tensor(a, dtype=dtype, device=device)
-    for axis in (None, *range(len(shape))):
+    for axis in few((None, *range(len(shape))), 1):
         what = f"{shape} over {axis}"
         for name in ("sum", "prod", "max", "min"):
             function = getattr(np, name)
@@ -189,8 +194,8 @@ def test_folds(
 
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_folds_beside_others(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Sums of 32 and of 64 bits, and what rows are compared with, in one kernel."""
+def test_folds_with_others(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """Sums of 32 and 64 bits, and comparisons of rows with them, in one kernel."""
     a = rng.integers(0, 1000, (40, 64)).astype(np.int32)
     x = pt.tensor(a, device=device)
     wide = a.astype(dtype)
@@ -226,7 +231,7 @@ def test_order(shape: tuple[int, ...], dtype: str, device: str, rng: np.random.G
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_index(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Elements by views, masks and indices; indices that are themselves of 64 bits."""
+    """Elements by views, masks and indices; also 64-bit indices."""
     a = np.array(edges(dtype, rng, 60), dtype).reshape(5, 12)
     x = pt.tensor(a, dtype=dtype, device=device)
     rows = np.array([3, 0, 4, 3])
@@ -286,7 +291,7 @@ def test_products(dtype: str, device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_constants_of_a_loop(device: str) -> None:
-    """Those that differ from pass to pass, past what a float64 holds."""
+    """Constants that differ between passes, too large for a float64."""
     x = pt.zeros(5, dtype="int64", device=device)
     expected = 0
     for n in range(40):
@@ -300,7 +305,7 @@ def test_constants_of_a_loop(device: str) -> None:
 
 @pytest.mark.computes
 def test_random_generators_by_hand(device: str) -> None:
-    """splitmix64 and a hash of text (FNV-1a), as programs write them."""
+    """splitmix64 and a hash of text (FNV-1a), as typically written."""
     state = pt.arange(100, dtype="uint64", device=device)
     z = state * 0x9E3779B97F4A7C15
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
@@ -320,8 +325,8 @@ def test_random_generators_by_hand(device: str) -> None:
 
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_division_beside_multiples(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Of numbers of any length, at and around multiples of the divisor."""
+def test_division_near_multiples(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """Numbers of any length, at and around multiples of the divisor."""
     count = 20_000
 
     def drawn() -> list[int]:
@@ -346,7 +351,7 @@ def test_division_beside_multiples(dtype: str, device: str, rng: np.random.Gener
 
 @pytest.mark.computes
 def test_long_chains_and_rows(device: str) -> None:
-    """More passes of loops in one kernel than drivers on CPUs allow an invocation."""
+    """More loop iterations in one kernel than CPU drivers allow per invocation."""
     x, n = pt.arange(1, 301, dtype="uint64", device=device), np.arange(1, 301, dtype=np.uint64)
     for _ in range(20):
         x = x * 48271 % 2147483647
@@ -363,8 +368,8 @@ def test_long_chains_and_rows(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_lists_beside(device: str) -> None:
-    """Python's integers in lists have as many bits as a tensor of 64 bits beside them."""
+def test_lists_as_the_other_operand(device: str) -> None:
+    """Lists of Python integers have 64 bits if the other operand has."""
     x = pt.arange(6, dtype="int64", device=device)
     far = [2**40, 0, 1, -(2**40), 5, 2**62]
     same(x + far, np.arange(6) + np.array(far), "added")
@@ -384,10 +389,10 @@ def test_lists_beside(device: str) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("name", COMPARISONS)
 @pytest.mark.parametrize("other", ["int8", "int32", "int64"])
-def test_uint64_beside_signed_integers(
+def test_uint64_with_signed_integers(
     name: str, other: str, device: str, rng: np.random.Generator
 ) -> None:
-    """Compared exactly, though no dtype holds both."""
+    """Compared exactly, although no dtype represents both."""
     exact = getattr(operator, {"equal": "eq", "not_equal": "ne"}.get(name, _short(name)))
     a = edges("uint64", rng, 400)
     info = np.iinfo(other)

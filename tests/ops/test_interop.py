@@ -1,7 +1,7 @@
 """Conversion from and to lists, scalars, buffers and NumPy arrays; attributes of tensors."""
 
 # pyright: reportArgumentType=false
-# What it calls with is often what the types do not admit.
+# Many calls deliberately violate the type annotations.
 from __future__ import annotations
 
 import array
@@ -82,7 +82,7 @@ def test_nested_lists(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_lists_that_hold_tensors(device: str) -> None:
+def test_lists_of_tensors(device: str) -> None:
     x = pt.tensor([1.0, 2.0], device=device) + 1
     same(
         pt.tensor([x, x], device=device),
@@ -120,7 +120,7 @@ def test_lists_that_hold_tensors(device: str) -> None:
             pt.tensor([x, pt.ones(2, device="cpu")])
 
 
-def test_lists_that_hold_arrays(device: str) -> None:
+def test_lists_of_arrays(device: str) -> None:
     a = np.arange(6, dtype=np.float32).reshape(2, 3)
     i, narrow = np.array([1, 2, 3], np.int32), np.array([1, 2, 3], np.int8)
     cases: tuple[tuple[Any, Array], ...] = (
@@ -151,7 +151,7 @@ def test_lists_that_hold_arrays(device: str) -> None:
 def test_lists_of_one_shape(
     kind: str, shape: tuple[int, ...], device: str, rng: np.random.Generator
 ) -> None:
-    """Lists, tuples and ranges in each other, of scalars of one type or several."""
+    """Nested lists, tuples and ranges of scalars of one or several types."""
     whole = rng.integers(-99, 99, shape)
     made = {
         "ints": whole,
@@ -182,7 +182,7 @@ def _mapped(function: Any, data: Any) -> Any:
 
 
 def _seen(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that lists show: nothing is in an axis without elements."""
+    """Return the shape visible in lists: an empty axis hides the axes after it."""
     return shape[: shape.index(0) + 1] if 0 in shape else shape
 
 
@@ -195,7 +195,7 @@ HOST = {
 
 @pytest.mark.parametrize("dtype", HOST)
 def test_default_precision(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """At 32 bits at most: NumPy's arrays, scalars, lists, buffers, and beside tensors."""
+    """NumPy arrays, scalars, lists and buffers get at most 32 bits, also with tensors."""
     to = HOST[dtype]
     a = (rng.integers(0, 100, (3, 4)) if to != "bool" else rng.random((3, 4)) > 0.5).astype(dtype)
     if to[0] == "f":
@@ -208,7 +208,7 @@ def test_default_precision(dtype: str, device: str, rng: np.random.Generator) ->
         ("lists of scalars", [list(row) for row in a]),
     ):
         same(pt.asarray(data, device=device), expected, f"{dtype}: {what}")
-    if dtype != "longdouble":  # whose buffers Python cannot read
+    if dtype != "longdouble":  # Python cannot read its buffers
         same(pt.asarray(memoryview(a), device=device), expected, f"{dtype}: a buffer")
         same(pt.asarray(memoryview(a[:, ::2]), device=device), expected[:, ::2], f"{dtype}: steps")
         swapped = memoryview(a.astype(a.dtype.newbyteorder(">")))
@@ -224,7 +224,7 @@ def test_default_precision(dtype: str, device: str, rng: np.random.Generator) ->
 
 @pytest.mark.parametrize("scalar", [np.float64, np.float32, np.float16, np.longdouble])
 def test_numpy_scalars_are_weak(scalar: Any, device: str) -> None:
-    """Beside tensors NumPy's scalars are what Python's are."""
+    """Combined with tensors, NumPy scalars behave like Python's."""
     one, half = scalar(1), scalar(0.5)
     x, i = pt.tensor([0.25, -2.0], device=device), pt.tensor([1, -2], device=device)
     u = pt.tensor([1, 2], dtype="uint32", device=device)
@@ -298,7 +298,7 @@ def test_64_bits_by_name(device: str) -> None:
     same(pt.tensor(a, dtype="f8") + np.float64(0.1), a + 0.1, "a scalar beside float64")
 
 
-def test_what_does_not_fit(device: str) -> None:
+def test_values_out_of_range(device: str) -> None:
     for make, match in (
         (lambda: pt.array([[1, 2], [3, 2**31]]), r"^array: integer 2147483648 at index \(1, 1\)"),
         (lambda: pt.asarray(np.array([1, -(2**31) - 1])), r"^asarray: .* -2147483649 at index"),
@@ -345,8 +345,8 @@ def test_copies(device: str) -> None:
     same(copied, np.ones(3, np.float32), "an array changed afterwards")
 
 
-def test_what_gives_an_array(device: str) -> None:
-    """``__array__`` suffices, as of a column of a table."""
+def test_objects_with_an_array_method(device: str) -> None:
+    """``__array__`` suffices, for example for a column of a table."""
 
     class Column:
         def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
@@ -356,8 +356,8 @@ def test_what_gives_an_array(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_what_has_a_tensor(device: str) -> None:
-    """An `__array__` that gives a tensor: taken as that, and copied where an array would be."""
+def test_an_array_method_that_returns_a_tensor(device: str) -> None:
+    """An `__array__` that returns a tensor, which is used, and copied where an array would be."""
 
     class Wrapped:
         def __init__(self, data: Any) -> None:
@@ -386,7 +386,7 @@ def test_bad_data(device: str) -> None:
         (
             lambda: pt.tensor([[1, 2], [3]], device=device),
             pt.ShapeError,
-            r"ragged.*sequence of 1.*2",
+            r"ragged: expected a sequence of length 2, got length 1",
         ),
         (lambda: pt.tensor([[1, 2], 3], device=device), pt.ShapeError, r"ragged.*scalar"),
         (lambda: pt.tensor([1, [2]], device=device), pt.ShapeError, r"ragged"),
@@ -429,7 +429,7 @@ def test_bad_data(device: str) -> None:
         (
             lambda: pt.tensor([np.ones(2), np.ones(3)], dtype="float32", device=device),
             pt.ShapeError,
-            r"^tensor: .*ragged.*3.*2",
+            r"^tensor: .*ragged: expected shape \(2,\), got shape \(3,\)",
         ),
         (lambda: pt.tensor([pt.ones(2), pt.ones(3)]), pt.ShapeError, r"^tensor: .*ragged"),
         (lambda: pt.tensor([pt.ones(2), [1]]), pt.ShapeError, r"^tensor: .*ragged"),
@@ -542,7 +542,7 @@ def test_buffers(device: str) -> None:
 
 @pytest.mark.computes
 def test_out_again(device: str) -> None:
-    """tolist, item, numpy and __array__ of results, in every dtype and some shapes."""
+    """tolist, item, numpy and __array__ of results, for every dtype and several shapes."""
     for dtype in ref.ANY_DTYPES:
         for shape in ((), (1,), (5,), (2, 3), (2, 1, 3), (0,), (2, 0), (0, 2), (2, 0, 3)):
             a = np.resize(np.array(SPECIAL[dtype][-6:], dtype), shape)
@@ -576,7 +576,7 @@ def test_out_again(device: str) -> None:
 
 @pytest.mark.computes
 def test_bytes(device: str) -> None:
-    """In each order, of views that lie in memory in different ways."""
+    """The bytes are right in each order, for views with different memory layouts."""
     for dtype in ("int32", "uint8", "float32"):
         a = np.arange(24, dtype=dtype).reshape(2, 3, 4)
         x = pt.tensor(a, device=device)
@@ -635,7 +635,7 @@ def test_scalars(device: str) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("values", [[0, 3, -7], [0.5, -0.0, 3.0, math.inf, 0.1], [True, False]])
 def test_scalars_are_keys_by_value(values: list[Any], device: str) -> None:
-    """As NumPy's are: equal to the number of Python, to each other, and in tuples."""
+    """Scalars equal the Python number and each other, also in tuples, as in NumPy."""
     a = np.array(values)
     a = a.astype({"f": np.float32, "i": np.int32}.get(a.dtype.kind, a.dtype))
     x = pt.asarray(a, device=device)
@@ -646,8 +646,8 @@ def test_scalars_are_keys_by_value(values: list[Any], device: str) -> None:
     assert hash(x.max()) == hash(a.max())
 
 
-def test_what_is_no_key(device: str) -> None:
-    """Arrays, which change; NaN, which equals nothing, is found as the object that it is."""
+def test_unhashable_tensors_and_nan(device: str) -> None:
+    """Arrays are not keys because they can change; a NaN is found only by identity."""
     nan = pt.tensor([math.nan], device=device)[0]
     assert {nan: 1}[nan] == 1
     squared: Any = functools.cache(lambda v: v * v)
@@ -661,7 +661,7 @@ def test_what_is_no_key(device: str) -> None:
 
 @pytest.mark.computes
 def test_scalars_are_numbers_of_python(device: str) -> None:
-    """What NumPy's have, and arrays have not."""
+    """Attributes that NumPy scalars have and arrays do not."""
     x: Any = pt.tensor([2.5, -3.0, math.inf], device=device)
     i: Any = pt.tensor([6, -7], device=device)
     assert [v.is_integer() for v in x] == [False, True, False]
@@ -685,7 +685,7 @@ def test_scalars_are_numbers_of_python(device: str) -> None:
 
 @pytest.mark.computes
 def test_sequences_times_scalars(device: str) -> None:
-    """An integer repeats them, as NumPy's scalar does; an array multiplies."""
+    """An integer scalar repeats them, as in NumPy; an array multiplies."""
     x, a = pt.asarray([2, -1], device=device), np.array([2, -1])
     for values in ([1, 2], (0.5,), [[1], [2]]):
         for n in (0, 1):
@@ -703,7 +703,7 @@ def test_sequences_times_scalars(device: str) -> None:
 
 @pytest.mark.computes
 def test_integer_scalars_are_sizes(device: str) -> None:
-    """A range of them is one of integers; they count parts."""
+    """They work as bounds of ranges and as counts."""
     x, a = pt.asarray([1, 2, 5], device=device), np.array([1, 2, 5], np.int32)
     cases: tuple[Callable[[Any, Any], Any], ...] = (
         lambda np, v: np.arange(v[2]),
@@ -735,7 +735,7 @@ def test_integer_scalars_are_sizes(device: str) -> None:
 
 @pytest.mark.computes
 def test_tensors_in_a_part_of_an_index(device: str) -> None:
-    """They are stacked: what `where(condition)` gives may stand beside other indices."""
+    """They are stacked: the result of `where(condition)` may be combined with other indices."""
     x, a = pt.asarray([[0, 1, 2], [3, 4, 5], [6, 7, 8]], device=device), np.arange(9).reshape(3, 3)
     cases: tuple[Callable[[Any, Any], Any], ...] = (
         lambda np, v: v[np.where(v[:, 0] > 2), 0],
@@ -758,7 +758,7 @@ def test_tensors_in_a_part_of_an_index(device: str) -> None:
 
 @pytest.mark.computes
 def test_round_of_scalars(device: str) -> None:
-    """Python's `round` gives an int of a scalar, as of NumPy's; an array, and places, round."""
+    """Python's `round` of a scalar is an int, as in NumPy; of an array, or to places, a tensor."""
     x = pt.asarray([0.5, 1.5, -2.7, 7.0], device=device)
     assert [10, 20, 30][round(x[1])] == 30
     for v in x:
@@ -847,7 +847,7 @@ def test_numpy_and_tensors_together(device: str) -> None:
 
 @pytest.mark.computes
 def test_numpys_functions_of_tensors(device: str) -> None:
-    """They are our functions; what those cannot do raises, and names what can."""
+    """They call our functions; unsupported calls raise and name alternatives."""
     x, a = pt.tensor([0.25, 4.0], device=device), np.array([[1], [2]], np.float32)
     for got, expected in (
         (np.sqrt(x), np.sqrt(x.numpy())),

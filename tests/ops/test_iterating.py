@@ -106,7 +106,7 @@ def test_walking(array: Array, device: str) -> None:
 
 
 def test_axes_of_operands(device: str) -> None:
-    """`op_axes` and `itershape`, beside NumPy's."""
+    """`op_axes` and `itershape` agree with NumPy."""
     a, b, c = np.arange(6).reshape(2, 3), np.arange(3) * 10, np.arange(2) * 100
     forms: list[tuple[list[Any], dict[str, Any]]] = [
         ([b, c], {"op_axes": [[0, -1], [-1, 0]]}),
@@ -156,7 +156,7 @@ def test_axes_of_operands(device: str) -> None:
         (lambda x: pt.nditer([x, x], op_flags=[["readonly"]]), ValueError, "1 lists .* 2"),
         (lambda x: pt.nditer([x, x], op_dtypes=["int32"]), ValueError, "1 dtypes .* 2"),
         (lambda x: pt.nditer([None]), ValueError, "not None"),
-        (lambda x: pt.nditer([x, pt.ones((2, 2))]), ValueError, r"\(2, 2\)"),
+        (lambda x: pt.nditer([x, pt.ones((2, 2))]), ValueError, r"^nditer: .*\(2, 2\)"),
         (
             lambda x: pt.nditer([x, pt.ones((4, 3))], op_flags=[["readwrite"], ["readonly"]]),
             ValueError,
@@ -169,7 +169,7 @@ def test_axes_of_operands(device: str) -> None:
         (lambda x: vars(pt)["__getattr__"]("nested_iters"), AttributeError, "ndindex"),
     ],
 )
-def test_what_is_refused(call: Any, error: type[Exception], words: str) -> None:
+def test_invalid_calls(call: Any, error: type[Exception], words: str) -> None:
     before = pt.default_device()
     pt.set_default_device("cpu")
     try:
@@ -199,9 +199,12 @@ def test_flat(array: Array, device: str) -> None:
     assert (ours.index, ours.coords) == (theirs.index, theirs.coords)
     assert [*ours] == []
     assert [v.item() for v in x.flat] == array.reshape(-1).tolist()
+    np.testing.assert_array_equal(pt.array(x.T.flat).numpy(), np.array(array.T.flat))
+    np.testing.assert_array_equal(pt.bincount(x.T.flat).numpy(), np.bincount(array.T.flat))
+    np.testing.assert_array_equal(pt.concatenate([x.flat, x.flat]).numpy(), [*array.flat] * 2)
 
 
-def test_what_is_accepted() -> None:
+def test_valid_calls() -> None:
     def handler(*args: object) -> None: ...
 
     assert pt.seterrcall(handler) is None

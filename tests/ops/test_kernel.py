@@ -76,7 +76,7 @@ def test_steps(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_between_other_ops(device: str, rng: np.random.Generator) -> None:
-    """What is computed before is stored, views in order; what follows reads the result."""
+    """Pending operands are stored, views made contiguous; later ops read the result."""
     array = rng.integers(0, 99, (20, 30)).astype(np.uint32)
     x = pt.tensor(array, device=device)
     got = (steps_of((x + 1).T) * 2 + steps_of(x).T).sum(0)
@@ -92,7 +92,7 @@ def test_between_other_ops(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_several_tensors_and_another_count(device: str, rng: np.random.Generator) -> None:
-    """Row sums and row maxima of two inputs' difference: one index for each row."""
+    """Row sums and row maxima of two inputs' difference: one invocation for each row."""
     both = pt.kernel(
         "row_sums",
         """
@@ -152,7 +152,7 @@ def test_errors(device: str) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16", "float16"])
 def test_small_dtypes(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """A body sees words; results are brought into the dtype."""
+    """The body works on words; results are converted to the dtype."""
     kind = {"bool": "u32", "float16": "f32"}.get(dtype, "i32")
     moved = pt.kernel(
         "moved",
@@ -177,7 +177,7 @@ def test_dtypes_by_any_name(device: str) -> None:
 
 
 def test_arrays_of_others_stay() -> None:
-    """What a function of NumPy's writes to is nobody's."""
+    """NumPy functions never write to an array of the caller."""
     added = pt.kernel(
         "added", "y[index] = x[index] + 1.0;", inputs=("x",), outputs={"y": "x"},
         numpy=lambda np, x: np.add(x, 1, out=x),

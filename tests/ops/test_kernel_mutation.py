@@ -1,4 +1,4 @@
-"""Tests of scans, sorts, gathers and scatters can fail: slightly wrong kernels do not pass.
+"""Checks that tests of scans, sorts, gathers and scatters fail for slightly wrong kernels.
 
 On webgpu a line of the WGSL is changed, on the cpu device the op's NumPy function.
 """
@@ -38,7 +38,7 @@ def rows(n: int) -> Check:
 
 
 def ties(n: int) -> Check:
-    """Both sorts of rows that hold many equal elements."""
+    """Return a check of both sorts on rows with many equal elements."""
 
     def check(device: str, rng: np.random.Generator) -> None:
         array = rng.integers(-300, 300, (3, n)).astype(np.float32)
@@ -49,7 +49,7 @@ def ties(n: int) -> Check:
 
 
 def put(mode: str) -> Check:
-    """Values at many equal places."""
+    """Put with many repeated indices."""
 
     def check(device: str, rng: np.random.Generator) -> None:
         array = rng.integers(-99, 99, 30).astype(np.float32)
@@ -124,7 +124,7 @@ GPUS = {
 
 
 def mutate(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Change the text of every kernel that is made of the template from now on."""
+    """Change the text of every kernel made from the template from now on."""
     original = program.fill
 
     def fill(name: str, *args: Any, **options: Any) -> str:
@@ -138,7 +138,7 @@ def mutate(mutation: Mutation, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have every kernel made again."""
+    """Clear the cached kernels, so that each is generated again."""
     backend: Any = pt.default_device().backend
     monkeypatch.setattr(backend.programs, "_known", {})
     monkeypatch.setattr(backend.programs, "lowerings", {})

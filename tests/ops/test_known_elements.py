@@ -17,8 +17,8 @@ nan, inf = float("nan"), float("inf")
 SINGULAR = [[1.0, 2.0], [2.0, 4.0]]
 INDEFINITE = [[[1.0, 2.0], [2.0, 1.0]], [[2.0, 0.0], [0.0, 2.0]]]
 
-# An expression of xp and I, F, which make arrays; and what it gives on the GPU, where nothing is
-# read for an error: a list, or None where all elements are NaN or infinite.
+# An expression of xp and of I and F, which make arrays; and its result on the GPU, where nothing is
+# read to detect an error: a list, or None if all elements are NaN or infinite.
 DATA = {
     "xp.unravel_index(I(3, 99), (3, 4))": [[0, 0], [3, 3]],
     "xp.unravel_index(I(-1), (3, 4))": [[2], [3]],
@@ -45,7 +45,7 @@ DATA = {
     "xp.average(F([1, 2], [3, 4]), axis=1, weights=F([1, 1], [0, 0]))[1:]": None,
 }
 
-# What is right next to an error, and gives NumPy's result on both devices.
+# Valid calls close to an error, with NumPy's result on both devices.
 RIGHT = """
     xp.unravel_index(I(3, 11), (3, 4))
     xp.unravel_index(I(3, 11), (3, 4), order="f")
@@ -89,7 +89,7 @@ RIGHT = """
     xp.ediff1d(I(1, 2, 4), to_begin=[7, 8], to_end=9)
 """
 
-# On both devices, by shapes and options alone.
+# Errors on both devices, from shapes and options only.
 WRONG = """
     xp.quantile(F(), 0.5)
     xp.percentile(xp.ones((0, 3)), [50, 20], axis=0)
@@ -163,7 +163,7 @@ WRONG = """
     xp.geomspace(1, 5, -3)
 """
 
-# Dtypes that are asked for and that an op does not compute in, or operands not to be converted to.
+# Requested dtypes in which an op does not compute, or to which operands cannot be converted.
 REFUSED = """
     xp.equal(F(2), F(3), dtype=xp.float32)
     xp.isnan(F(2), dtype=xp.float32)
@@ -185,7 +185,7 @@ REFUSED = """
     xp.max(F(1, 2), initial=1j)
 """
 
-# What NumPy takes, though there is a longer name.
+# Abbreviations that NumPy accepts.
 TAKEN = """
     xp.sort(I(2, 1), kind="quick")
     xp.sort(I(2, 1), kind="S")
@@ -215,7 +215,7 @@ def evaluate(text: str, xp: Any) -> Any:
 
 
 def error_of(text: str, xp: Any) -> type[Exception]:
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - which is what is asked
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - only the type is tested
         evaluate(text, xp)
     return caught.type
 
@@ -240,7 +240,7 @@ def test_elements_raise_where_the_host_has_them(device: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [*lines(RIGHT), *lines(TAKEN)])
-def test_what_is_right_gives_the_result(device: str, text: str) -> None:
+def test_valid_calls_give_the_result(device: str, text: str) -> None:
     ours, theirs = evaluate(text, pt), evaluate(text, np)
     for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (ours, theirs)), strict=True):
         np.testing.assert_allclose(np.asarray(a), b, rtol=1e-6)
@@ -249,20 +249,20 @@ def test_what_is_right_gives_the_result(device: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", lines(WRONG))
-def test_what_is_not_there_raises(device: str, text: str) -> None:
+def test_missing_options_raise(device: str, text: str) -> None:
     error = error_of(text, np)
     assert issubclass(error_of(text, pt), error if error is not TypeError else ValueError)
 
 
 @pytest.mark.parametrize("text", lines(REFUSED))
-def test_dtypes_that_do_not_do(device: str, text: str) -> None:
+def test_invalid_dtypes(device: str, text: str) -> None:
     assert issubclass(error_of(text, np), TypeError)
     name = text.split("(")[0].removeprefix("xp.")
     with pytest.raises(TypeError, match=rf"^({name}|floor_divide): "):
         evaluate(text, pt)
 
 
-def test_options_say_what_there_is(device: str) -> None:
+def test_errors_list_the_options(device: str) -> None:
     with pytest.raises(ValueError, match=r"^sort: kind must be 'quicksort', .*, not 'x'$"):
         pt.sort(pt.array([2, 1]), kind="x")
     with pytest.raises(ValueError, match=r"^zeros: order must be 'C' or 'F', not 'K'$"):
@@ -271,8 +271,8 @@ def test_options_say_what_there_is(device: str) -> None:
         pt.partition(pt.array([2, 1]), 1, kind="x")
 
 
-def test_eigenvalues_of_what_is_not_finite(device: str) -> None:
-    """They are computed on the host, which raises for either device."""
+def test_eigenvalues_of_non_finite_matrices(device: str) -> None:
+    """They are computed on the host, which raises on either device."""
     for wrong in (nan, inf):
         for function in (pt.linalg.eig, pt.linalg.eigvals):
             with pytest.raises(pt.linalg.LinAlgError, match=r"^eig: .* infinities or NaN$"):

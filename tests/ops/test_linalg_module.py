@@ -73,7 +73,7 @@ def test_powers_and_chains(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_diagonals_of_the_last_axes(device: str, rng: np.random.Generator) -> None:
-    linalg = cast("Any", np.linalg)  # which has them from NumPy 2 on
+    linalg = cast("Any", np.linalg)  # NumPy has them from version 2 on
     for shape in ((3, 4), (2, 3, 3), (2, 5, 3, 4)):
         array = rng.integers(-9, 10, shape).astype(np.float32)
         x = pt.tensor(array, device=device)
@@ -87,7 +87,7 @@ def test_diagonals_of_the_last_axes(device: str, rng: np.random.Generator) -> No
 
 @pytest.mark.computes
 def test_conditions_of_singular_matrices(device: str) -> None:
-    """Infinite, but NaN of what holds a NaN; each of a stack by itself."""
+    """Infinite, but NaN if the matrix contains NaN; for each matrix of a stack separately."""
     stack = np.array(
         [[[1, 2], [3, 4]], [[1, 1], [1, 1]], [[0, 0], [0, 0]], [[np.nan, 1], [2, 3]]], np.float32
     )
@@ -103,7 +103,7 @@ def test_conditions_of_singular_matrices(device: str) -> None:
             assert (got[1:3] > 1e6).all(), (p, got)
 
 
-def test_matrices_that_are_none(device: str) -> None:
+def test_operands_that_are_not_matrices(device: str) -> None:
     x, refuses = pt.ones((2, 3), device=device), pt.linalg.LinAlgError
     for call, words in (
         (lambda: pt.linalg.cond(x[:, :0]), r"^cond: .*\(2, 0\)"),

@@ -1,4 +1,4 @@
-"""Users' loops over elements, which become loops within a kernel (`graph/reroll.py`)."""
+"""Users' loops over elements that become loops within a kernel (`graph/reroll.py`)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def spring(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
 
 
 def swapped(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
-    """Each pass looks two passes back."""
+    """Each pass uses the result of two passes before."""
     for _ in range(passes):
         x, v = v, x * 0.5 + v * 0.4
     return [x, v]
 
 
 def series(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
-    """Constants of its own in each pass."""
+    """Different constants in each pass."""
     total, term = x * 0, x * 0 + 1
     for n in range(1, passes):
         term = term * x * (1 / n)
@@ -57,7 +57,7 @@ def escaping(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
 
 
 def minimized(xp: Any, x: Any, v: Any, passes: int) -> list[Any]:
-    """A sum behind the loop, which is cut off from it."""
+    """Return a sum after the loop, which is split off from it."""
     for _ in range(passes):
         x = xp.minimum(x - 0.05 * (xp.sin(x) + 2 * v), 3)
     return [x.sum(-1)]
@@ -82,7 +82,7 @@ def test_loops(
             expected = program(np, *wide, passes)
         for got, right in zip(program(pt, *given, passes), expected, strict=True):
             if program is escaping:
-                # A pass earlier or later is right where a little rounding decides.
+                # One pass more or less is correct if it depends on rounding.
                 near = [
                     program(np, wide[0] * (1 + a), wide[1] * (1 + b), passes)[0]
                     for size in (3e-6, 1e-5, 1e-4)
@@ -96,7 +96,7 @@ def test_loops(
 
 @pytest.mark.computes
 def test_constants_that_were_equal_may_differ(device: str, rng: np.random.Generator) -> None:
-    """The plan of a loop whose passes have the same constants is none of one whose have not."""
+    """The plan of a loop with equal constants is not reused for different constants."""
 
     def program(xp: Any, x: Any, factors: list[float]) -> Any:
         for factor in factors:
@@ -121,7 +121,7 @@ def test_constants_that_were_equal_may_differ(device: str, rng: np.random.Genera
 
 
 @pytest.mark.computes
-def test_what_is_kept_within_a_loop(device: str, rng: np.random.Generator) -> None:
+def test_values_that_a_loop_keeps(device: str, rng: np.random.Generator) -> None:
     a = rng.uniform(-1, 1, 50).astype(np.float32)
     x, right = pt.tensor(a, device=device), a.astype(np.float64)
     kept: list[tuple[pt.Tensor, Array]] = []
@@ -151,7 +151,7 @@ def test_conversions_within_a_loop(dtype: str, device: str, rng: np.random.Gener
 
 
 @pytest.mark.computes
-def test_an_early_value_is_used_behind_the_loop(device: str, rng: np.random.Generator) -> None:
+def test_an_early_value_is_used_after_the_loop(device: str, rng: np.random.Generator) -> None:
     a = rng.uniform(-1, 1, 50).astype(np.float32)
     for early in (0, 80, 297, 298):
         x, right = pt.tensor(a, device=device), a.astype(np.float64)
@@ -169,8 +169,8 @@ def test_an_early_value_is_used_behind_the_loop(device: str, rng: np.random.Gene
 def test_loops_in_kernels_that_fold(
     device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Short ones, which are written out, are loops here; they look their constants up."""
-    monkeypatch.setattr("py_tensor.graph.reroll.SHORTEST", 12)
+    """Short loops, which are otherwise unrolled, are loops here; constants come from a table."""
+    monkeypatch.setattr("py_tensor.graph.reroll.MIN_REROLLED", 12)
     a = rng.uniform(-0.5, 0.5, (9, 70)).astype(np.float32)
 
     def program(xp: Any, x: Any) -> Any:

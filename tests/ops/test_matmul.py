@@ -16,7 +16,7 @@ from tests.ops.compare import element, same
 
 Array = Any
 SIZES = (0, 1, 3, 4, 5, 15, 16, 17, 63, 64, 65, 127, 128, 129)
-SAMPLE = 48  # triples out of the cube of sizes, at random
+SAMPLE = 48  # random triples of sizes
 FIXED = (
     (1, 1, 1),
     (0, 3, 4),
@@ -40,7 +40,7 @@ EPS = 2.0**-24
 
 
 def products(a: Array, b: Array) -> tuple[Array, Array]:
-    """The product in float64, and how far off a float32 one may be: (K + 2) eps |a| @ |b|."""
+    """Return the product in float64, and the error bound in float32: (K + 2) eps |a| @ |b|."""
     a, b = a.astype(np.float64), b.astype(np.float64)
     return a @ b, (a.shape[-1] + 2) * EPS * (np.abs(a) @ np.abs(b)) + 1e-37
 
@@ -67,7 +67,7 @@ def random(rng: np.random.Generator, *shape: int) -> Array:
 @pytest.mark.computes
 @pytest.mark.parametrize("form", ["a @ b", "a.T @ b", "a @ b.T", "a.T @ b.T"])
 def test_sizes(form: str, device: str, rng: np.random.Generator) -> None:
-    """Fixed nasty sizes and a random sample of the cube, in each form of transposition."""
+    """Fixed difficult sizes and random ones, with every combination of transposition."""
     cube = list(itertools.product(SIZES, repeat=3))
     chosen = [*FIXED, *(cube[i] for i in rng.choice(len(cube), SAMPLE // 4, replace=False))]
     left, _, right = form.partition(" @ ")
@@ -88,14 +88,14 @@ def test_sizes(form: str, device: str, rng: np.random.Generator) -> None:
 
 
 def operand(values: Array, transposed: bool, device: str) -> pt.Tensor:
-    """A tensor of these values that lies in memory as they are, or as their transpose."""
+    """Return a tensor of these values, stored in this order or transposed."""
     if transposed:
         return pt.tensor(np.ascontiguousarray(values.T), device=device).T
     return pt.tensor(values, device=device)
 
 
 def force(monkeypatch: pytest.MonkeyPatch, tile: Tile, parts: int = 1) -> None:
-    """Have every product that is made from now on computed so."""
+    """Use this implementation for all products from now on."""
     monkeypatch.setattr(AdapterProfile, "product", lambda *_: (tile, parts))
     if GPU_DEVICE.is_ready:
         backend: Any = GPU_DEVICE.backend
@@ -108,7 +108,7 @@ def force(monkeypatch: pytest.MonkeyPatch, tile: Tile, parts: int = 1) -> None:
 def test_tiles(
     tile: Tile, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sizes beyond each tile, in whole vectors and not, with operands in any layout."""
+    """Sizes beyond each tile, multiples of a vector or not, with operands in any layout."""
     whole = (tile.bm + 4, 2 * tile.bk + 4, tile.bn + 4)
     odd = (int(rng.integers(2, 2 * tile.bm)), int(rng.integers(5, 3 * tile.bk)), tile.bn - 1)
     for m, k, n in (whole, odd):
@@ -123,7 +123,7 @@ def test_tiles(
 @pytest.mark.computes
 @pytest.mark.usefixtures("gpu_kernels")
 @pytest.mark.parametrize(("tile", "parts"), [(SMALL, 3), (FLAT, 1)], ids=str)
-def test_what_tiles_meet(
+def test_operands_of_tiles(
     tile: Tile, parts: int, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Batches, strides, fused ops after the product, and NaN outside the operands."""
@@ -170,7 +170,7 @@ def test_short_products(k: int, device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_short_products_within_other_kernels(device: str, rng: np.random.Generator) -> None:
-    """Few terms and few columns: arithmetic of what follows."""
+    """Few terms and few columns become part of the following elementwise kernel."""
     for m, k, n in ((300, 8, 16), (301, 3, 5), (4, 16, 77), (9, 2, 2)):
         a, b = random(rng, m, k), random(rng, k, n)
         x, y = pt.tensor(a, device=device), pt.tensor(np.ascontiguousarray(b.T), device=device).T
@@ -211,12 +211,12 @@ def test_vectors(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_tall_matrices_by_vectors(device: str, rng: np.random.Generator) -> None:
-    """Odd sizes, views, batches, what follows."""
+    """Odd sizes, views, batches, and following ops."""
     odd = int(rng.integers(256, 400)), int(rng.integers(1, 600))
     for m, k in ((256, 1), (264, 4), (257, 255), (300, 1031), odd):
         what = f"M, K = {m}, {k}"
         a, v, bias = random(rng, m, k), random(rng, k), random(rng, m)
-        a[-1] = np.nan  # which may not leak into other rows
+        a[-1] = np.nan  # must not leak into other rows
         for transposed in (False, True):
             x, w = operand(a, transposed, device), pt.tensor(v, device=device)
             near((x @ w)[:-1], *products(a[:-1], v), what)
@@ -295,7 +295,7 @@ def test_operands_that_are_views(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_epilogues(device: str, rng: np.random.Generator) -> None:
-    """What follows the product in the same kernel, and what uses it elsewhere."""
+    """Ops fused after the product, and other uses of it."""
     for m, k, n in ((5, 7, 3), (64, 64, 64), (33, 20, 65)):
         a, b, bias, other = random(rng, m, k), random(rng, k, n), random(rng, n), random(rng, m, n)
         x, y, v, w = (pt.tensor(t, device=device) for t in (a, b, bias, other))
@@ -341,7 +341,7 @@ def test_epilogues(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_integers(device: str, rng: np.random.Generator) -> None:
-    """Exact, and wrapping around."""
+    """Products are exact and wrap around."""
     for dtype in ("int32", "uint32"):
         for m, k, n in ((3, 4, 5), (17, 65, 33), (1, 129, 1), (64, 64, 64)):
             info = np.iinfo(dtype)
@@ -382,7 +382,7 @@ def test_special_values_pass_through(device: str) -> None:
 
 @pytest.mark.computes
 def test_no_cubic_intermediate(device: str, rng: np.random.Generator) -> None:
-    """The product by broadcasting, and by `fused_multiply_add`."""
+    """Products by broadcasting, and by `fused_multiply_add`, store no n³ intermediate."""
     a, b = random(rng, 20, 30), random(rng, 30, 17)
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
     expected, bound = products(a, b)
@@ -486,7 +486,7 @@ def test_long_sums_in_parts(
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last part is shorter, and there are no more parts than slices."""
+    """The last part may be shorter, and there are no more parts than slices."""
     force(monkeypatch, SMALL, parts)
     a = rng.standard_normal((*batch, m, k)).astype(np.float32)
     b = rng.standard_normal((*batch, k, n)).astype(np.float32)
@@ -506,7 +506,7 @@ def test_long_sums_in_parts(
 
 @pytest.mark.computes
 def test_bools(device: str, rng: np.random.Generator) -> None:
-    """Whether any pair is true, by every function that is a product."""
+    """Products of bools say whether any pair is true, in every product function."""
     for left, right in (
         *(((3, 4), (4, 5)), ((4,), (4,)), ((2, 3, 4), (4,)), ((2, 1, 3, 4), (5, 4, 2))),
         *(((0, 4), (4, 5)), ((3, 0), (0, 2)), ((70, 300), (300, 65))),
@@ -534,7 +534,7 @@ def test_bools(device: str, rng: np.random.Generator) -> None:
 def test_products_past_the_address_space(
     a: Any, b: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In Pyodide, of 32 bits, NumPy addresses no contraction of 2**29 terms."""
+    """NumPy in 32-bit Pyodide cannot contract 2**29 terms."""
     monkeypatch.setattr("py_tensor.graph.arrays.ADDRESSABLE", 4 * 700)
     for dtype in ("float32", "int32", "bool"):
         x, y = (rng.integers(0, 2, shape).astype(dtype) for shape in (a, b))

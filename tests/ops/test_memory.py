@@ -15,11 +15,16 @@ import py_tensor as pt
 from py_tensor import dtypes
 
 Array = np.ndarray[Any, Any]
+
+
+class Subclass(pt.ndarray): ...
+
+
 NAMES = [dtype.name for dtype in dtypes.ALL]
 
 
 def random_bytes(rng: np.random.Generator, *names: str) -> Array:
-    """As elements of the first dtype; no NaN in any of them, and for bools those of 0 and 1."""
+    """Return random bytes as elements of the first dtype, without NaN; only 0 and 1 for bools."""
     raw = rng.integers(0, 256, 3 * 48, dtype=np.uint8)
     if "bool" in names:
         raw %= 2
@@ -31,7 +36,7 @@ def random_bytes(rng: np.random.Generator, *names: str) -> Array:
 
 
 def same(x: pt.Tensor, expected: Array) -> bool:
-    """Bit for bit, but that a GPU does not keep all bits of a float16's NaN."""
+    """Return whether all bits are equal; a GPU does not keep all bits of a float16 NaN."""
     found = x.numpy()
     if found.dtype != expected.dtype or found.shape != expected.shape:
         return False
@@ -112,6 +117,7 @@ def test_view_of_scalars() -> None:
     [
         (lambda x: x.view(2, 3), TypeError, "reshape"),
         (lambda x: x.view(type=list), TypeError, "list"),
+        (lambda x: x.view(Subclass), TypeError, "type must be Tensor, not .*Subclass"),
         (lambda x: x[:, :1].view(pt.int64), pt.ShapeError, "1 elements of float32 .* int64"),
         (lambda x: x.T.view(pt.int64), ValueError, "contiguous"),
         (lambda x: pt.float32(1).view(pt.int8), pt.ShapeError, r"float32 of shape \(\).* int8"),
@@ -204,7 +210,7 @@ LYING: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("lying", LYING)
 @pytest.mark.parametrize("name", ORDERED)
 def test_orders_of_memory(name: str, lying: str, device: str) -> None:
-    """Elements are NumPy's for each order, and the flags are for the orders that are promised."""
+    """Elements are NumPy's for each order, and so are the flags for the documented orders."""
     array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     x = LYING[lying](pt, pt.tensor(array, device=device))
     a = LYING[lying](np, array)
@@ -227,7 +233,7 @@ def test_orders_of_memory(name: str, lying: str, device: str) -> None:
 
 
 def test_writing_by_columns(device: str) -> None:
-    """What is column-major is a view of its own, apart from what it was made of."""
+    """A column-major copy is a separate view, independent of its source."""
     x = pt.tensor([[1.0, 2, 3], [4, 5, 6]], device=device)
     y = pt.asfortranarray(x)
     y[0, 1] = 9

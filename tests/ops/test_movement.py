@@ -27,7 +27,7 @@ def test_random_chains(group: int, device: str, request: pytest.FixtureRequest) 
         programs.check(program, device)
 
 
-# name -> (on our tensor, the same on NumPy's array) of shape (2, 3, 4)
+# name -> (call on our tensor, the same on NumPy's array), both of shape (2, 3, 4)
 MOVES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "permute negative": (lambda x: x.permute((-1, 0, 1)), lambda a: a.transpose(2, 0, 1)),
     "permute as arguments": (lambda x: x.permute(2, 0, 1), lambda a: a.transpose(2, 0, 1)),
@@ -280,7 +280,7 @@ def test_many_operands(device: str, rng: np.random.Generator) -> None:
 def test_arithmetic_on_transposed_operands(
     shape: tuple[int, ...], device: str, rng: np.random.Generator
 ) -> None:
-    """Where both sides are multiples of four, blocks of four by four are computed at a time."""
+    """If both sizes are multiples of four, blocks of four by four are computed at a time."""
     a = rng.standard_normal(shape).astype(np.float32)
     b = rng.standard_normal(shape[::-1]).astype(np.float32)
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)

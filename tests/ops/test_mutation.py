@@ -1,7 +1,7 @@
-"""The generated tests can fail: a slightly wrong op does not pass its own tests.
+"""Checks that the generated tests can fail: a slightly wrong op does not pass its tests.
 
-On webgpu the op's WGSL is mutated, on the cpu device its NumPy function. Most mutations are obvious
-first versions, which are wrong only for NaN, for a sign, for a tie or in the last digits.
+On webgpu the op's WGSL is mutated, on the cpu device its NumPy function. Most mutations are
+plausible first versions that are wrong only for NaN, a sign, a tie or the last digits.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.ops.test_elementwise import binary_cases, unary_cases
 
 @dataclasses.dataclass(frozen=True)
 class Mutation:
-    """A dtype whose tests must notice, and the wrong meaning in both languages."""
+    """A dtype whose tests must fail, and the wrong definition in both languages."""
 
     dtype: str
     wgsl: str
@@ -67,7 +67,7 @@ MUTATIONS: dict[str, Mutation] = {
 
 
 def _functions(op: Any) -> Iterator[Any]:
-    """The functions whose closures record `op`: the registered one, and what it calls."""
+    """Yield the functions whose closures record `op`: the registered one, and what it calls."""
     todo: list[Any] = list(REGISTRY.values())
     seen: set[int] = set()
     while todo:
@@ -93,7 +93,7 @@ def _content(cell: Any) -> Any:
 
 @contextmanager
 def mutated(name: str, mutation: Mutation) -> Iterator[None]:
-    """The op replaced by a wrong one, wherever it is recorded, and put back."""
+    """Replace the op by a wrong one wherever it is recorded, and restore it afterwards."""
     op: Any = REGISTRY[name].op  # type: ignore[attr-defined]
     wrong = dataclasses.replace(op, wgsl={"*": mutation.wgsl}, numpy=mutation.numpy)
     functions = list(_functions(op))
@@ -104,7 +104,7 @@ def mutated(name: str, mutation: Mutation) -> Iterator[None]:
             if _content(cell) is old:
                 cell.cell_contents = new
             elif isinstance(_content(cell), dict):
-                _content(cell).clear()  # the recipes, which hold the old op's keys
+                _content(cell).clear()  # recipes that contain the old op's keys
 
     put(op, wrong)
     try:
@@ -128,7 +128,7 @@ def test_a_wrong_op_fails_its_tests(name: str, device: str, rng: np.random.Gener
 def test_a_wrong_fold_fails_its_tests(
     name: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wrong identity: what a mistake in an idle lane looks like; on the cpu, wrong values.
+    """The fault is a wrong identity on webgpu (as in an idle lane), and wrong values on the cpu.
 
     The identity is larger than every value, so that no input hides it.
     """

@@ -49,7 +49,7 @@ def check(name: str, x: pt.Tensor, array: Array, axis: Any, what: str) -> None:
 
 
 def slack(name: str, array: Array, axis: Any) -> Any:
-    """What a float32 cannot tell apart: subnormal numbers, and the last digits of a difference."""
+    """Return the tolerance for limits of float32: subnormal numbers and cancellation."""
     if name == "softmax":
         return SMALLEST
     largest = np.abs(array.astype(np.float64)).max(axis, keepdims=True)
@@ -97,7 +97,7 @@ def test_lengths(n: int, device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
-def test_values_past_what_exp_holds(device: str) -> None:
+def test_values_beyond_the_range_of_exp(device: str) -> None:
     array = np.array([[1000.0, 999.0, -1000.0], [-1e30, -1e30, 3e38]], np.float32)
     x = pt.tensor(array, dtype=array.dtype, device=device)
     np.testing.assert_allclose(pt.softmax(x).numpy(), softmax(array.astype(float)), rtol=1e-6)
@@ -107,7 +107,7 @@ def test_values_past_what_exp_holds(device: str) -> None:
 
 @pytest.mark.computes
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_not_finite_stays_in_its_row(name: str, device: str) -> None:
+def test_non_finite_values_stay_in_their_row(name: str, device: str) -> None:
     array = np.zeros((80, 9), np.float32)
     array[3, 4], array[7, 2], array[9] = np.nan, np.inf, -np.inf
     got = getattr(pt, name)(pt.tensor(array, dtype=array.dtype, device=device)).numpy()

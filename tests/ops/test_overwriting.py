@@ -1,4 +1,4 @@
-"""Results that overwrite their operands: the same values, whatever else reads the operands."""
+"""Results that overwrite their operands: values are right whatever else reads the operands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.computes
 ROUNDS = 6
 SHAPES = [(512, 512), (511, 513), (1, 262_147), (128, 2048)]
 
-# Exact in float32, which holds these integers; `a` is another operand, of the same shape.
+# Exact in float32, which represents these integers; `a` is another operand of the same shape.
 STEPS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "one operand": lambda np, x, a: x * 2 - 1,
     "two operands": lambda np, x, a: a - x,
@@ -49,7 +49,9 @@ def arrays(rng: np.random.Generator, request: pytest.FixtureRequest) -> tuple[An
 
 @pytest.mark.parametrize("arrays", SHAPES, indirect=True, ids=str)
 @pytest.mark.parametrize("step", STEPS)
-def test_a_step_over_what_nobody_holds(step: str, arrays: tuple[Any, Any], device: str) -> None:
+def test_a_step_overwrites_unreferenced_operands(
+    step: str, arrays: tuple[Any, Any], device: str
+) -> None:
     x, a = arrays
     f = STEPS[step]
     b = pt.tensor(a, device=device)
@@ -79,7 +81,7 @@ def test_a_loop_that_keeps_some_results(arrays: tuple[Any, Any], device: str) ->
 def test_random_programs(
     group: int, device: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    """With tensors of any size written over."""
+    """Tensors of any size may be overwritten."""
     for module in (order, webgpu):
         monkeypatch.setattr(module, "OVERWRITTEN_BYTES", 0)
     for n in range(12):

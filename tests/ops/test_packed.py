@@ -1,4 +1,4 @@
-"""Elements of fewer than four bytes, which share a word: each is written separately."""
+"""Elements of less than four bytes, which share a word: each is written separately."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def drawn(dtype: str, rng: np.random.Generator, shape: Any) -> Array:
 
 
 def part_of(size: int, rng: np.random.Generator) -> slice:
-    """A window of odd begin, end and step; some go backwards, some are empty."""
+    """Return a window of odd begin, end and step; some go backwards, some are empty."""
     start, stop = sorted(rng.integers(0, size + 1, 2).tolist())
     step = int(rng.integers(1, 4))
     return slice(start, stop, step) if rng.random() < 0.6 else slice(stop, start or None, -step)
@@ -31,7 +31,7 @@ def part_of(size: int, rng: np.random.Generator) -> slice:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_views(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Read as they are, and by what computes from them."""
+    """Views that are read directly, and used in computations."""
     for size in SIZES:
         a = drawn(dtype, rng, size)
         x = pt.tensor(a, device=device)
@@ -45,8 +45,8 @@ def test_views(dtype: str, device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_writes_beside_others(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """What is written keeps the elements beside it, whoever writes those."""
+def test_writes_next_to_others(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """A write keeps adjacent elements, whatever else writes to those."""
     for size in SIZES:
         a = drawn(dtype, rng, size)
         x = pt.tensor(a, device=device)
@@ -56,7 +56,7 @@ def test_writes_beside_others(dtype: str, device: str, rng: np.random.Generator)
             a[part] = values
             x[part] = pt.tensor(values, device=device)
             if rng.random() < 0.5:
-                x.realize()  # what comes next writes to stored elements
+                x.realize()  # the next write is to stored elements
             at = int(rng.integers(size))
             a[at] = values.flat[0] if values.size else 1
             x[at] = values.flat[0] if values.size else 1
@@ -69,7 +69,7 @@ def test_writes_beside_others(dtype: str, device: str, rng: np.random.Generator)
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_odd_shapes(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Rows that end within a word, transposed, repeated, joined, gathered and scattered."""
+    """Rows end within a word, and are transposed, repeated, joined, gathered and scattered."""
     for shape in ((3, 5), (7, 1), (1, 9), (5, 4), (2, 3, 5), (17, 33), (128, 66), (64, 64)):
         a = drawn(dtype, rng, shape)
         x = pt.tensor(a, device=device)
@@ -97,7 +97,7 @@ def test_odd_shapes(dtype: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_combined_at_indices(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Elements of one word that are added to, and compared with, by several values at once."""
+    """Several values at once are added to, or compared with, elements of one word."""
     ufuncs: Any = pt
     for name in ("maximum", "minimum") if dtype == "bool" else ("add", "maximum", "minimum"):
         a, values = drawn(dtype, rng, 37), drawn(dtype, rng, 500)
@@ -110,7 +110,7 @@ def test_combined_at_indices(dtype: str, device: str, rng: np.random.Generator) 
 
 
 def test_bytes_of_buffers(device: str) -> None:
-    """A tensor's bytes are those that it takes on either device."""
+    """`itemsize` and `nbytes` are the same on both devices."""
     for dtype, itemsize in (("bool", 1), ("uint8", 1), ("int16", 2), ("float32", 4)):
         x = pt.zeros(10, dtype=dtype, device=device)
         assert (x.itemsize, x.nbytes) == (itemsize, 10 * itemsize)

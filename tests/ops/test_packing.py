@@ -42,7 +42,7 @@ DTYPES = dict.fromkeys(NUMBERS, ("float32", "int32")) | dict.fromkeys(
 
 
 def operands(rng: np.random.Generator, count: int, dtype: str) -> list[Any]:
-    """Arrays of one shape, of integers that are small enough for whatever is made of them."""
+    """Arrays of one shape, of integers small enough for all results."""
     shape = SHAPES[rng.integers(len(SHAPES))]
     low, high = {"bool": (0, 2), "uint32": (0, 9)}.get(dtype, (-9, 9))
     return [rng.integers(low, high, shape).astype(dtype) for _ in range(count)]
@@ -59,8 +59,8 @@ def test_values(form: str, count: int, rng: np.random.Generator, device: str) ->
             same(got, expected, f"{form} of {count}, {dtype}{list(arrays[0].shape)}")
 
 
-def test_values_while_others_come_and_go(rng: np.random.Generator, device: str) -> None:
-    """Results that stay keep their values, whatever uses the memory of those that went."""
+def test_values_while_others_are_created_and_dropped(rng: np.random.Generator, device: str) -> None:
+    """Results that are kept retain their values, whatever reuses the memory of dropped ones."""
     live: list[tuple[str, Any, Any]] = []
     names = list(FORMS)
     for _ in range(ROUNDS):
@@ -68,7 +68,7 @@ def test_values_while_others_come_and_go(rng: np.random.Generator, device: str) 
         dtype = DTYPES[form][rng.integers(len(DTYPES[form]))]
         arrays = operands(rng, int(rng.integers(2, 41)), dtype)
         tensors = [pt.tensor(a, device=device) for a in arrays]
-        # Some operands are results of packs themselves, and read while others beside them are.
+        # Some operands are packed results themselves, read together with others of their pack.
         kind = arrays[0].shape, arrays[0].dtype
         alike = [n for n, (_, _, x) in enumerate(live) if (x.shape, x.dtype) == kind]
         for place, n in zip(rng.permutation(len(arrays)), rng.permutation(alike), strict=False):

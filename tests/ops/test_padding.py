@@ -12,7 +12,7 @@ import py_tensor as pt
 from tests.ops.compare import same
 
 Array = numpy.ndarray[Any, Any]
-np: Any = numpy  # whose annotations take no str for any mode
+np: Any = numpy  # its annotations do not accept a str for a mode
 DTYPES = ("float32", "int32", "uint8", "int8", "bool", "complex64")
 LENGTHS: list[Any] = [None, 1, 2, (1, 3), [[2, 1], [1, 2]], [[1], [3]]]
 VALUES: list[Any] = [0, 3, (1, 5), [(2, 7), (0, 1)], [[4], [6]]]
@@ -58,7 +58,7 @@ def test_forms_of_widths(device: str, rng: numpy.random.Generator) -> None:
     array = operand(rng, (2, 3), "float32")
     forms: list[Any] = [2, (1, 2), [[1, 2]], [[1], [2]], ((1, 0), (2, 3)), np.array([[1, 2]])]
     by_axis: list[Any] = [{1: (1, 2)}, {-1: 2}, {0: 1, 1: (0, 3)}, {}]
-    takes_them = NumpyVersion(numpy.__version__) >= "2.3.0"  # that of the page is older
+    takes_them = NumpyVersion(numpy.__version__) >= "2.3.0"  # the page's NumPy is older
     for widths in (*forms, *(by_axis if takes_them else ())):
         for mode in ("constant", "mean", "reflect"):
             agree(device, array, widths, mode)
@@ -111,7 +111,7 @@ def test_a_function_writes(device: str, rng: numpy.random.Generator) -> None:
         same(got, np.pad(array, widths, write, value=10), f"by {widths}")
 
 
-def test_what_is_refused(device: str) -> None:
+def test_invalid_calls(device: str) -> None:
     x = pt.ones((2, 3), device=device)
     wrong: list[tuple[Any, str, dict[str, Any], type[Exception], str]] = [
         (1, "none", {}, ValueError, "mode must be one of empty, .* not 'none'"),
@@ -122,7 +122,7 @@ def test_what_is_refused(device: str) -> None:
         (1, "mean", {"stat_length": -1}, ValueError, "mode 'mean' is undefined"),
         (1, "mean", {"stat_length": 1.5}, TypeError, "stat_length must be an int"),
         (1, "linear_ramp", {"end_values": [1, 2, 3]}, pt.ShapeError, r"end_values \[1, 2, 3\]"),
-        (1.5, "edge", {}, pt.ShapeError, "takes a pair of ints"),
+        (1.5, "edge", {}, TypeError, "takes pairs of ints"),
         (-1, "edge", {}, pt.ShapeError, "negative width"),
         ({2: 1}, "edge", {}, pt.AxisError, "axis 2"),
     ]

@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 def numbers(rng: np.random.Generator) -> Array:
-    """Floats of every exponent but those of subnormal numbers, and the edges."""
+    """Floats of every exponent except subnormal ones, and the edges."""
     bits = rng.integers(0, 2**32, 2000, dtype=np.uint64).astype(np.uint32).view(np.float32)
     edges = [0.0, -0.0, 0.5, -0.5, 1, 2.75, -2.75, 2.0**23 + 1, -3e38, 2.0**-126, np.inf, -np.inf]
     array = np.array([*edges, np.nan, *bits], np.float32)
@@ -29,7 +29,7 @@ def exactly(got: Any, expected: Array, what: str) -> None:
 
 
 def both(np: Any, name: str, x: Any) -> tuple[Any, Any]:
-    """Two results, of which C leaves the exponents of NaN and infinities open: 0 with us."""
+    """Two results; C leaves the exponents of NaN and infinities unspecified, here they are 0."""
     first, second = getattr(np, name)(x)
     return first, np.where(np.isfinite(x), second, 0) if name == "frexp" else second
 
@@ -49,7 +49,7 @@ def test_two_parts(name: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("name", ["frexp", "modf"])
 def test_out_of_two_parts(name: str, device: str) -> None:
-    """Each result has an `out` of its own, and `where` says which elements of both change."""
+    """Each result has its own `out`, and `where` selects the elements of both that change."""
     x = pt.tensor([2.75, -7.5, 0.0], device=device)
     plain = getattr(pt, name)(x)
     targets = tuple(pt.full(3, 9, part.dtype, device=device) for part in plain)

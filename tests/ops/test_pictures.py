@@ -17,7 +17,7 @@ from py_tensor.display.charts import MOST_POINTS, Chart, Series, plot_chart, sca
 from py_tensor.display.options import ImageOptions, PlotOptions, ScatterOptions
 
 Array = np.ndarray[Any, Any]
-AMBIGUOUS = 1e-3  # of a colour's width: nearer to a boundary, rounding decides
+AMBIGUOUS = 1e-3  # of a colour's width: nearer to a boundary, the result depends on rounding
 
 
 def series(chart: Chart) -> list[Series]:
@@ -38,7 +38,7 @@ def pixels(picture: pictures.Picture) -> Array:
 
 
 def places(a: Array, low: float, high: float) -> tuple[Array, Array]:
-    """Of each finite element the index of its colour, and whether that is beyond doubt."""
+    """The index of each finite element's colour, and whether it is independent of rounding."""
     at = (a.astype(np.float64) - low) / (high - low) * 255
     index = np.clip(np.floor(at + 0.5), 0, 255)
     return index.astype(int), np.abs(at + 0.5 - np.round(at + 0.5)) > AMBIGUOUS
@@ -138,7 +138,7 @@ def test_thumbnail(device: str, rng: np.random.Generator) -> None:
 
 
 def test_lightness_grows() -> None:
-    """The maps for quantities can be read in gray, too."""
+    """The sequential colour maps can also be read in grey."""
     for name in ("viridis", "magma", "inferno", "gray"):
         words = np.array(colormaps.table(name), dtype=np.uint32)
         assert (channels(words)[:, 3] == 255).all()
@@ -208,7 +208,7 @@ def test_series_of_a_chart(device: str) -> None:
 
 
 def test_arrays_of_others(rng: np.random.Generator) -> None:
-    """They come in their own precision: moments in time stay apart."""
+    """They keep their own precision, so that times stay distinct."""
     seconds = 1.7e9 + np.arange(5)
     (given,) = series(plot_chart(seconds, np.linspace(0, 1, 5), PlotOptions()))
     bundle = asyncio.run(plot_chart(seconds, [1.0, 2, 3, 4, 5], PlotOptions()).bundle(True))
@@ -250,7 +250,7 @@ def test_elements_are_counted_on_their_device(
     (counts,) = found.counts
     edges = np.array(found.edges, np.float64)
     if found.is_whole:
-        edges -= 0.5  # the last bin is open at an edge that is no element
+        edges -= 0.5  # the last bin is open at an edge that is not an element
     expected = np.histogram(np.concatenate([a, special[3:]]).astype(np.float64), edges)[0]
     assert counts.inside == expected.tolist()
     assert [counts.nan, counts.plus, counts.minus] == ([1, 1, 1] if special else [0, 0, 0])

@@ -15,11 +15,11 @@ np: Any = numpy
 SINCE_2_5: set[str] = (
     set() if hasattr(np.polynomial.polynomial, "polyvalnd") else {"polyvalnd", "valnd"}
 )
-"""Names that NumPy has from version 2.5 on, if this one is older."""
+"""Names that NumPy has from version 2.5 on, if this NumPy is older."""
 Array = numpy.ndarray[Any, Any]
 Call = Callable[..., Any]
 
-CALLS: dict[str, list[Call]] = {  # of the functions, two vectors of coefficients, and places
+CALLS: dict[str, list[Call]] = {  # of the functions, two vectors of coefficients, and points
     "polyadd": [lambda p, a, b, x: p.polyadd(a, b), lambda p, a, b, x: p.polyadd(b, [1, 2, 0, 0])],
     "polysub": [lambda p, a, b, x: p.polysub(a, b), lambda p, a, b, x: p.polysub(a, a)],
     "polymul": [lambda p, a, b, x: p.polymul(a, b), lambda p, a, b, x: p.polymul(a, 2)],
@@ -99,7 +99,7 @@ def operands(rng: numpy.random.Generator) -> tuple[Array, ...]:
     return rng.uniform(1, 2, 4), rng.uniform(1, 2, 3), places
 
 
-AT_ONCE = {"polyline"}  # which computes nothing
+AT_ONCE = {"polyline"}  # it computes nothing
 GIVEN = [
     n if n in AT_ONCE else pytest.param(n, marks=pytest.mark.computes)
     for n in CALLS
@@ -147,7 +147,7 @@ def test_coordinates_of_several_shapes(device: str) -> None:
         lambda: pt.polynomial.polynomial.polyval2d(x, x[:1], [[1.0, 2.0]]),
         lambda: pt.polynomial.chebyshev.chebval3d(x, x, x[:1], [[[1.0]]]),
     ):
-        with pytest.raises(ValueError, match=r"val.d: coordinates must have one shape"):
+        with pytest.raises(ValueError, match=r"val.d: coordinates must have the same shape"):
             call()
     with pytest.raises(ValueError, match="polyvalnd: pts must have at least one"):
         pt.polynomial.polynomial.polyvalnd((), x)
@@ -238,7 +238,7 @@ def test_text() -> None:
         assert f"{mine:ascii}" == f"{numpys:ascii}"
 
 
-def test_what_is_refused() -> None:
+def test_invalid_calls() -> None:
     module: Any = pt.polynomial
     p, f = module.Polynomial([1, 2]), module.polynomial
     refused: list[tuple[Callable[[], Any], type[Exception], str]] = [
@@ -299,7 +299,7 @@ def test_utilities(number: int, device: str) -> None:
         np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
 
 
-def test_what_utilities_refuse() -> None:
+def test_invalid_calls_of_utilities() -> None:
     p = pt.polynomial.polyutils
     for call, words in (
         (lambda: p.as_series([[True]]), "^as_series: .*bool"),
@@ -319,7 +319,7 @@ BASES = {
     "hermite_e": ("herme", "HermiteE"),
     "laguerre": ("lag", "Laguerre"),
 }
-IN_BASES: dict[str, list[Call]] = {  # of the function, two vectors of coefficients, and places
+IN_BASES: dict[str, list[Call]] = {  # of the function, two vectors of coefficients, and points
     "add": [lambda f, a, b, x: f(a, b)],
     "companion": [lambda f, a, b, x: f(a)],
     "der": [lambda f, a, b, x: f(a), lambda f, a, b, x: f(x, 1, 2, axis=1)],
@@ -360,7 +360,7 @@ IN_BASES: dict[str, list[Call]] = {  # of the function, two vectors of coefficie
     "vander3d": [lambda f, a, b, x: f(x[0], x[1], x[0], [1, 2, 1])],
     "weight": [lambda f, a, b, x: f(x / 4)],
 }
-ALONE: list[Call] = [  # what one basis has, or what is named otherwise
+ALONE: list[Call] = [  # functions of one basis only, or with another name
     lambda p, a, x: p.chebyshev.cheb2poly(a),
     lambda p, a, x: p.chebyshev.poly2cheb(a),
     lambda p, a, x: p.hermite_e.poly2herme(a),
@@ -451,7 +451,7 @@ def test_objects_of_other_bases(basis: str) -> None:
 
 
 def in_basis(mine: Any, numpys: Any, what: str) -> None:
-    """As `alike`, for objects of any basis."""
+    """Like `alike`, for objects of any basis."""
     if isinstance(numpys, tuple):
         for number, pair in enumerate(zip(mine, numpys, strict=True)):
             in_basis(*pair, f"{what}, part {number}")

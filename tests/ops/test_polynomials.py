@@ -65,7 +65,7 @@ GIVEN = [n if n in ON_THE_HOST else pytest.param(n, marks=pytest.mark.computes) 
 
 
 @pytest.mark.parametrize("name", GIVEN)
-def test_beside_numpy(name: str, device: str, rng: np.random.Generator) -> None:
+def test_against_numpy(name: str, device: str, rng: np.random.Generator) -> None:
     operands = {
         "floats": (rng.standard_normal(5), rng.uniform(1, 2, 3)),
         "zeros in front": (np.array([0.0, 0, 1.5, 0, -2]), np.array([0.0, 2, 1])),
@@ -83,7 +83,7 @@ def test_beside_numpy(name: str, device: str, rng: np.random.Generator) -> None:
 
 
 def compare_numbers(mine: Any, numpys: Any, what: str) -> None:
-    """As `compare`, where complex128 is complex64 with us."""
+    """Like `compare`, with complex64 in place of complex128."""
     narrow = {"complex128": "complex64"}
     if isinstance(numpys, np.ndarray) and numpys.dtype.name in narrow:
         numpys = numpys.astype(narrow[numpys.dtype.name])
@@ -159,7 +159,7 @@ def test_assigned_powers() -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("offset", [0, 2000])
 def test_fits(offset: int, device: str, rng: np.random.Generator) -> None:
-    """Of points far from 0 too: their values are right to a part of 1e-5 of the largest term."""
+    """Values are accurate to 1e-5 of the largest term, also for points far from 0."""
     a = np.sort(rng.uniform(-10, 10, 60)).astype(np.float32) + np.float32(offset)
     b = (0.3 * (a - offset) ** 2 - 2 * (a - offset) + rng.standard_normal(60)).astype(np.float32)
     weights = rng.uniform(0.5, 2, 60).astype(np.float32)
@@ -177,7 +177,7 @@ def test_fits(offset: int, device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
-def test_what_a_fit_gives_besides(device: str, rng: np.random.Generator) -> None:
+def test_additional_results_of_a_fit(device: str, rng: np.random.Generator) -> None:
     a = rng.uniform(-2, 2, 40).astype(np.float32)
     b = rng.standard_normal((40, 2)).astype(np.float32)
     x, y = pt.tensor(a, device=device), pt.tensor(b, device=device)
@@ -202,7 +202,7 @@ def test_what_a_fit_gives_besides(device: str, rng: np.random.Generator) -> None
 def test_fits_of_too_few_points(
     weights: Any, device: str, rng: np.random.Generator, recwarn: pytest.WarningsRecorder
 ) -> None:
-    """The shortest of all that fit as well, and on the cpu device a warning."""
+    """The shortest of all equally good fits, and on the cpu device a warning."""
     for count in (1, 2, 3):
         apart = rng.permutation([-1.7, -0.6, 0.5, 1.6])[:count]
         places = (apart + rng.uniform(-0.2, 0.2, count)).astype(np.float32)

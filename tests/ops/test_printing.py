@@ -1,4 +1,4 @@
-"""Printing large tensors: the elements at their edges, with no work for the others."""
+"""Printing large tensors computes only the elements at their edges."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 
 
 def shown(a: Any, form: str, suffix: str) -> str:
-    """The text of a large array, made from its edges."""
+    """Return the text of a large array, made from its edges."""
     kept = [edge_indices(n, 3) or range(n) for n in a.shape]
     values = a[np.ix_(*kept)].reshape(-1).tolist()
     kind = {"b": "bool", "f": "float32"}.get(a.dtype.kind, "int")
@@ -66,9 +66,9 @@ def dispatches_of(x: pt.Tensor) -> int:
 
 
 @pytest.mark.computes
-def test_printing_computes_what_is_shown(device: str) -> None:
+def test_printing_computes_the_shown_elements(device: str) -> None:
     """A tensor larger than the device can store prints; a large one is left pending."""
-    if device == "cpu":  # which computes whole tensors
+    if device == "cpu":  # it computes whole tensors
         assert repr(pt.rand(300, 300, device=device) + 1)
         return
     noise = pt.rand(20_000, 20_000)
@@ -87,9 +87,9 @@ def test_printing_computes_what_is_shown(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_printing_stores_what_is_dear(device: str) -> None:
-    """What is small, takes a reduction, or has become long is computed once."""
-    if device == "cpu":  # which stores everything
+def test_printing_stores_expensive_tensors(device: str) -> None:
+    """Small tensors, reductions and long expressions are computed once."""
+    if device == "cpu":  # it stores everything
         assert repr(pt.rand(300, 300, device=device).sum(0))
         return
     small = pt.rand(300, 300) + 1

@@ -52,7 +52,7 @@ def test_axes(name: str, device: str, rng: np.random.Generator) -> None:
             assert isinstance(mine, pt.Tensor), what
 
 
-def test_what_is_refused(device: str) -> None:
+def test_invalid_calls(device: str) -> None:
     x: Any = pt.ones((2, 2), device=device)
     matmul: Any = pt.matmul
     matvec: Any = pt.matvec

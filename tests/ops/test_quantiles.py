@@ -11,7 +11,7 @@ from numpy.lib import NumpyVersion
 
 import py_tensor as pt
 
-np: Any = numpy  # whose annotations take no str for any method
+np: Any = numpy  # its annotations do not accept a str for a method
 STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 
 
@@ -19,7 +19,7 @@ STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 @pytest.mark.parametrize("method", STEPS)
 @pytest.mark.filterwarnings("ignore")
 def test_methods_of_steps(method: str, device: str, rng: numpy.random.Generator) -> None:
-    """At places between elements, and at elements, where they differ."""
+    """Positions are between elements, and at elements, where the methods differ."""
     for n in (1, 2, 5, 10, 20):
         wide = rng.integers(0, 99, (2, n))
         special = np.where(rng.random((2, n)) < 0.2, np.nan, wide)
@@ -63,7 +63,7 @@ def test_weights(device: str, rng: numpy.random.Generator) -> None:
                     try:
                         expected = getattr(np, name)(array, q, **options)
                     except IndexError:
-                        continue  # NumPy's own for weights of one axis beside NaN
+                        continue  # NumPy's own result for weights of one axis and NaN
                     except ValueError:
                         with pytest.raises(ValueError, match=f"^{name}: weights must be"):
                             getattr(pt, name)(x, q, **options)

@@ -37,7 +37,7 @@ def threefry(counter: tuple[int, int], key: tuple[int, int]) -> tuple[int, int]:
 
 
 def words(seed: int, start: int, count: int) -> list[int]:
-    """The words that a generator draws: word 0 for the counters start, start + 1, ..."""
+    """Return the words that a generator draws: word 0 for the counters start, start + 1, ..."""
     key = (seed & MASK, seed >> 32)
     return [
         threefry((n & MASK, 0), (key[0], key[1] ^ (n >> 32)))[0]
@@ -110,7 +110,7 @@ def test_randint_draws_the_words(device: str) -> None:
 
 @pytest.mark.computes
 def test_randn_is_box_muller(device: str) -> None:
-    """Within 4 ulp of the radius, in float64, from both words of each counter."""
+    """Errors are at most 4 ulp of the radius, in float64, from both words of each counter."""
     n = 1031
     pairs = [threefry((k, 0), (5, 0)) for k in range(n)]
     u = np.array([(w + 0.5) * 2.0**-32 for w, _ in pairs], np.float32).astype(np.float64)
@@ -149,7 +149,7 @@ def test_both_devices_draw_the_same(device: str) -> None:
 
 @pytest.mark.computes
 def test_numbers_are_fixed_when_they_are_drawn(device: str) -> None:
-    """Order of reading, and reading at all, does not change them."""
+    """Neither the order of reads nor whether they are read changes them."""
     generator = pt.Generator(4)
     a, b, c = (generator.rand(50, device=device) for _ in range(3))
     drawn = uniforms(words(4, 0, 150))
@@ -186,7 +186,7 @@ def test_the_default_generator(device: str) -> None:
 
 
 def _uniform_distance(sample: Any) -> float:
-    """Kolmogorov-Smirnov's distance of a sample from the uniform distribution over [0, 1)."""
+    """The Kolmogorov-Smirnov distance of a sample from the uniform distribution over [0, 1)."""
     ordered = np.sort(sample.astype(np.float64))
     steps = np.arange(1, ordered.size + 1) / ordered.size
     return float(max(np.max(steps - ordered), np.max(ordered - steps + 1 / ordered.size)))
@@ -195,9 +195,7 @@ def _uniform_distance(sample: Any) -> float:
 @pytest.mark.computes
 def test_moments_and_distribution(device: str) -> None:
     n = 1_000_000
-    generator = pt.Generator(
-        2024
-    )  # a fixed seed: a test that fails once in a thousand runs is no test
+    generator = pt.Generator(2024)  # a fixed seed: the test must not fail at random
     limit = 1.95 / math.sqrt(n)  # KS at 0.1 %
     u = generator.rand(n, device=device).numpy()
     assert u.min() >= 0
@@ -258,7 +256,7 @@ def test_distributions(device: str) -> None:
 
 @pytest.mark.computes
 def test_binomials_have_their_probabilities(device: str) -> None:
-    """Those of few trials, and the rare ones; certain trials all fail, or all succeed."""
+    """Trials are few and events rare; with p = 0 or 1 all trials fail or succeed."""
     before = pt.default_device()
     pt.set_default_device(device)
     try:
@@ -283,8 +281,8 @@ def test_binomials_have_their_probabilities(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_what_is_never_drawn(device: str, rng: np.random.Generator) -> None:
-    """The upper end of a range, and what has the probability 0."""
+def test_values_that_are_never_drawn(device: str, rng: np.random.Generator) -> None:
+    """The upper end of a range and values of probability 0 are never drawn."""
     before = pt.default_device()
     pt.set_default_device(device)
     try:
@@ -312,7 +310,7 @@ def test_what_is_never_drawn(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_orders(device: str, rng: np.random.Generator) -> None:
-    """Permutations, shuffles and choices hold what they were drawn from, each as often."""
+    """Permutations, shuffles and choices contain each element the expected number of times."""
     before = pt.default_device()
     pt.set_default_device(device)
     try:
@@ -370,7 +368,7 @@ def test_functions_of_the_module(device: str) -> None:
 
 @pytest.mark.computes
 def test_integers_of_64_bits(device: str) -> None:
-    """Two words of the stream for each, times the span, without what lies below 2**64."""
+    """The product of two words of the stream and the span, shifted right by 64 bits."""
     for dtype, low, high in (
         ("int64", -(2**63), 2**63),
         ("int64", -(2**40), 2**40 + 7),

@@ -14,11 +14,11 @@ import pytest
 
 import py_tensor as pt
 
-OURS, NUMPYS = 100_000, 400_000  # numbers of a sample
-LEAST = 25  # of all numbers that a class of a chi-square test has
+OURS, NUMPYS = 100_000, 400_000  # size of a sample
+LEAST = 25  # numbers in each class of a chi-square test
 KS = math.sqrt(-math.log(1e-4 / 2) / 2)
-NORMAL = 3.891  # which normal numbers exceed, in absolute value, with a chance of 1e-4
-UPPER = 3.719  # which they exceed with this chance
+NORMAL = 3.891  # normal numbers exceed this, in absolute value, with a probability of 1e-4
+UPPER = 3.719  # signed ones exceed this with the same probability
 MOST = 2147483520  # of the int32 results
 
 
@@ -92,7 +92,7 @@ def name_of(case: Case) -> str:
 
 
 def flushed(x: Any) -> Any:
-    """float32 numbers as float64, and 0 for those that are subnormal, which devices may flush."""
+    """float32 numbers as float64, with 0 for subnormal ones, which devices may flush."""
     narrow = x.astype(np.float32)
     return np.where(np.abs(narrow) < np.finfo(np.float32).tiny, 0, narrow).astype(np.float64)
 
@@ -101,7 +101,7 @@ def numpys(case: Case, count: int = NUMPYS) -> Any:
     drawn = getattr(np.random.default_rng(2026), case.name)(*case.arguments, size=count)
     if drawn.dtype.kind == "f":
         return flushed(drawn)
-    if case.name == "zipf":  # of which ours draws anew what is larger
+    if case.name == "zipf":  # ours redraws larger values
         drawn = drawn[drawn <= MOST]
     return np.minimum(drawn, MOST).astype(np.float64)
 
@@ -112,7 +112,7 @@ def ours(case: Case, count: int = OURS) -> Any:
 
 
 def distance(a: Any, b: Any) -> float:
-    """Kolmogorov and Smirnov's, in units of what a right sample exceeds once in 10,000 times."""
+    """The Kolmogorov-Smirnov distance, relative to its 99.99 % quantile for a correct sample."""
     a, b = np.sort(a), np.sort(b)
     places = np.concatenate([a, b])
     shares = [np.searchsorted(x, places, "right") / x.size for x in (a, b)]
@@ -120,10 +120,10 @@ def distance(a: Any, b: Any) -> float:
 
 
 def chi_square(a: Any, b: Any) -> float:
-    """The same for chi-square over single values, by the transform of Wilson and Hilferty."""
+    """Return the same for chi-square over integer values, by the Wilson-Hilferty transform."""
     places, which = np.unique(np.concatenate([a, b]), return_inverse=True)
     counts = np.stack([np.bincount(x, minlength=places.size) for x in np.split(which, [a.size])])
-    # Neighbours go into one class until it has enough; what is left goes into the last.
+    # Neighbours are merged into one class until it is large enough; the rest joins the last.
     whole = np.cumsum(counts.sum(0))
     starts = [0]
     for place, reached in enumerate(whole):
@@ -141,7 +141,7 @@ def chi_square(a: Any, b: Any) -> float:
 
 
 def moments(a: Any, b: Any) -> float:
-    """The greater difference of means and of variances, in units as those above."""
+    """Return the larger of the differences of means and of variances, in the units above."""
     if np.ptp(a) == 0 and np.ptp(b) == 0:
         return 0.0 if a[0] == b[0] else math.inf
     center, scale = b.mean(), b.std()
@@ -191,8 +191,8 @@ def test_discrete(case: Case, device: str) -> None:
     ],
     ids=str,
 )
-def test_what_is_a_little_wrong_is_found(case: Case, wrong: Case) -> None:
-    """NumPy's own numbers, of other parameters; of `integers`, one value is too rare by a 20th."""
+def test_small_errors_are_detected(case: Case, wrong: Case) -> None:
+    """NumPy's numbers with other parameters are detected; so is one integer 5 % too rare."""
     found, expected = numpys(wrong, OURS), numpys(case)
     if case.name == "integers":
         found = np.where((found == 3) & (np.arange(OURS) % 20 == 0), 4, found)
@@ -205,7 +205,7 @@ def test_what_is_a_little_wrong_is_found(case: Case, wrong: Case) -> None:
 
 
 def each(drawn: Any, expected: Any) -> None:
-    """The distribution of each place of a vector, and of the sum of each place with the next."""
+    """The distribution of each component of a vector, and of sums of adjacent components."""
     assert drawn.shape[1:] == expected.shape[1:]
     for place in range(drawn.shape[-1]):
         for a, b in (
@@ -324,7 +324,7 @@ def test_parameters_in_arrays(case: Case, form: Callable[..., Any], device: str)
 
 @pytest.mark.parametrize("case", [*CONTINUOUS, *DISCRETE], ids=name_of)
 def test_all_devices_draw_the_same(case: Case, device: str) -> None:
-    """Up to rounding, which may decide whether a number is drawn again, or is the next integer."""
+    """Up to rounding, which may change whether a number is redrawn, or an integer by 1."""
     drawn = getattr(pt.random.default_rng(8), case.name)(*case.arguments, size=4000).numpy()
     before = pt.default_device()
     pt.set_default_device("cpu")
@@ -355,7 +355,7 @@ def test_the_flushes_do_not_matter(case: Case, device: str) -> None:
 
 @pytest.mark.computes
 def test_float64_on_the_cpu(device: str) -> None:
-    """Both words count; the webgpu device has no such dtype, and says so."""
+    """Both words are used; the webgpu device lacks the dtype and raises."""
     if device != "cpu":
         pt.rand(3).realize()
         with pytest.raises(TypeError, match=r"^random: .*float64"):
@@ -380,7 +380,7 @@ def test_float64_on_the_cpu(device: str) -> None:
 
 @pytest.mark.computes
 def test_tails(device: str) -> None:
-    """Rare numbers of 4 million are as many as they should be, and the rarest are there."""
+    """Rare values among 4 million have the right frequency, and the rarest occur."""
     n = 2**22
     generator = pt.random.default_rng(12)
     z, e = (getattr(generator, name)(n) for name in ("standard_normal", "standard_exponential"))

@@ -16,11 +16,11 @@ import pytest
 import py_tensor as pt
 from tests.ops.compare import same
 
-UPPER = 3.719  # which normal numbers exceed with a chance of 1e-4
+UPPER = 3.719  # normal numbers exceed this with a probability of 1e-4
 
 
 def chi_square(counts: Any, shares: Any = None) -> float:
-    """In units of what a right sample exceeds once in 10,000 times; see Wilson and Hilferty."""
+    """Chi-square relative to its 99.99 % quantile, by the Wilson-Hilferty transform."""
     counts = np.asarray(counts, np.float64)
     expected = counts.sum() * (1 / counts.size if shares is None else np.asarray(shares))
     k = counts.size - 1
@@ -51,7 +51,7 @@ def test_seed_sequences(entropy: Any) -> None:
 
 
 def test_known_seed_sequence() -> None:
-    """Of the paper's reference implementation, as NumPy's own tests have it."""
+    """The values are from the paper's reference implementation, as in NumPy's own tests."""
     found = pt.random.SeedSequence([3735928559, 195939070, 229505742, 305419896]).generate_state(4)
     assert found.tolist() == [3914649087, 576849849, 3593928901, 2229911004]
 
@@ -125,7 +125,7 @@ def test_states(name: str, device: str) -> None:
     assert again(copies[0]) == again(copies[1]) == again(copies[3]) == first
     assert again(copies[2]) == first
     assert again(generator) != first  # a shallow copy has the same bit generator
-    with pytest.raises(ValueError, match=f"^{name}: the state is of 'other'"):
+    with pytest.raises(ValueError, match=f"^{name}: the state belongs to 'other'"):
         generator.bit_generator.state = {"bit_generator": "other"}
     with pytest.raises(TypeError, match=f"^{name}: .*int"):
         generator.bit_generator.state = 3  # pyright: ignore[reportAttributeAccessIssue]
@@ -159,7 +159,7 @@ def test_states_of_the_module(device: str) -> None:
 
 @pytest.mark.computes
 def test_raw_words(device: str) -> None:
-    """Word n of a stream is Threefry's for the counter n, wherever one begins."""
+    """Word n of a stream is Threefry's for counter n, wherever a draw begins."""
     generator = pt.random.Threefry(0)
     assert generator.random_raw() == 0x6B200159  # Random123's known answer for zeros
     same(generator.random_raw(0), np.zeros(0, np.uint64), "no words")
@@ -173,7 +173,7 @@ def test_raw_words(device: str) -> None:
     assert np.array_equal(generator.advance(60).random_raw(40).numpy(), whole[60:])
     far = pt.random.Threefry(9).advance(2**32 - 10)
     before = far.drawn
-    far.random_raw(20)  # no draw reaches from one block of counters into the next
+    far.random_raw(20)  # no draw crosses from one block of counters into the next
     assert (before, far.drawn) == (2**32 - 10, 2**32 + 20)
     assert not np.isin(far.random_raw(2000).numpy(), whole).any()
     apart = pt.random.Philox(key=9, counter=60).random_raw(40)
@@ -186,11 +186,11 @@ def test_raw_words(device: str) -> None:
 
 @pytest.mark.computes
 def test_bits_of_the_words(device: str) -> None:
-    """Each bit is 1 as often as 0, also after each of its neighbours; each byte is as frequent."""
+    """Bits are balanced and independent of their neighbours; bytes are equally frequent."""
     n = 200_000
     words = pt.random.default_rng(123).bit_generator.random_raw(n).numpy().astype(np.uint32)
     bits = (words[:, None] >> np.arange(32, dtype=np.uint32)) & 1
-    limit = 4.6 / math.sqrt(n)  # 4.6 deviations: a chance of 1e-4 for all 32
+    limit = 4.6 / math.sqrt(n)  # 4.6 standard deviations: a probability of 1e-4 for all 32
     assert np.abs(2 * bits.mean(0) - 1).max() < limit
     signs = 2.0 * bits - 1
     assert np.abs((signs[1:] * signs[:-1]).mean(0)).max() < limit
@@ -210,12 +210,12 @@ def test_streams_are_independent(device: str) -> None:
     assert len({stream.bit_generator.key for stream in streams}) == len(streams)
     drawn = np.stack([stream.random(n).numpy() for stream in streams]).astype(np.float64)
     off = np.corrcoef(drawn) - np.eye(len(streams))
-    assert np.abs(off).max() < 4.9 / math.sqrt(n)  # 4.9 deviations, of about 100 pairs
+    assert np.abs(off).max() < 4.9 / math.sqrt(n)  # 4.9 standard deviations, for about 100 pairs
     shifted = np.corrcoef(drawn[:, 1:], drawn[:, :-1])[: len(streams), len(streams) :]
     assert np.abs(shifted).max() < 5 / math.sqrt(n)
     cells = (drawn * 4).astype(int)
     for a, b in itertools.combinations(cells, 2):
-        assert chi_square(np.bincount(a * 4 + b, minlength=16)) < 1.4  # of about 100 pairs
+        assert chi_square(np.bincount(a * 4 + b, minlength=16)) < 1.4  # for about 100 pairs
     again = pt.random.default_rng(77).spawn(6)
     assert np.array_equal(again[4].random(50).numpy(), drawn[5, :50].astype(np.float32))
     with pytest.raises(ValueError, match=r"^spawn: n_children .* -1"):
@@ -233,7 +233,7 @@ def test_all_orders_are_as_likely(device: str) -> None:
     places = {order: k for k, order in enumerate(itertools.permutations(range(4)))}
     found = [places[tuple(line)] for line in lines.tolist()]
     assert chi_square(np.bincount(found, minlength=24)) < 1
-    # Of one long permutation: where each is, and which is behind it.
+    # In one long permutation: the position of each element, and the one after it.
     long = generator.permutation(50_000).numpy()
     assert np.array_equal(np.sort(long), np.arange(50_000))
     where = np.bincount(long // 5000 * 10 + np.arange(50_000) // 5000, minlength=100)
@@ -252,7 +252,7 @@ def test_choices(device: str) -> None:
     assert counts[1] == 0
     assert chi_square(counts[p > 0], p[p > 0]) < 1
     assert chi_square(np.bincount(generator.choice(7, n).numpy(), minlength=7)) < 1
-    # Without replacement: all pairs, in order, one after the other in proportion to what is left.
+    # Without replacement: all ordered pairs, each drawn in proportion to the remaining weights.
     pairs = [(a, b) for a in range(5) for b in range(5) if a != b and p[a] * p[b]]
     shares = [p[a] * p[b] / (1 - p[a]) for a, b in pairs]
     found = [tuple(generator.choice(5, 2, replace=False, p=p).tolist()) for _ in range(1500)]
@@ -373,7 +373,7 @@ def test_sizes(name: str, device: str) -> None:
         with pytest.raises(error, match=f"^{name}: "):
             mine(*METHODS[name], size=size)
     old = pt.random.RandomState(3)
-    if name != "integers":  # which NumPy's has not
+    if name != "integers":  # NumPy's does not have it
         a, b = (getattr(x, name)(*METHODS[name], size=5) for x in (old, pt.random.default_rng(3)))
         assert a.tolist() == b.tolist()
 
@@ -471,7 +471,7 @@ multivariate_hypergeometric([1.5, 2], 2) | normal(1j) | normal([1, 2], size=3)
 
 @pytest.mark.parametrize("call", ERRORS.replace("\n", "|").strip("| ").split("|"))
 def test_errors(call: str, device: str) -> None:
-    """Of NumPy's class, and they begin with the function's name; what NumPy takes we take."""
+    """Errors have NumPy's class and begin with the function's name; valid calls pass."""
     call = call.strip()
     names = {"np": np, "inf": math.inf, "nan": math.nan}
     try:
@@ -485,7 +485,7 @@ def test_errors(call: str, device: str) -> None:
 
 
 def test_errors_of_a_covariance() -> None:
-    """Apart from the others: NumPy's Cholesky finds no error where there are no floating flags."""
+    """Separate: NumPy's Cholesky finds no error on platforms without floating-point flags."""
     generator = pt.random.default_rng(0)
     cov = [[1, 2], [2, 1]]
     with pytest.raises(pt.linalg.LinAlgError, match=r"^multivariate_normal: .* positive definite"):
@@ -508,7 +508,7 @@ class Calls:
 
 # -- Signatures ---------------------------------------------------------------------------------
 
-ONLY_NUMPYS = {"capsule", "cffi", "ctypes", "lock"}  # for C, and for locks of threads
+ONLY_NUMPYS = {"capsule", "cffi", "ctypes", "lock"}  # for C, and for thread locks
 
 
 def pairs() -> list[tuple[str, Callable[..., Any], Callable[..., Any]]]:
@@ -533,13 +533,13 @@ PAIRS = pairs()
 
 @pytest.mark.parametrize(("name", "theirs", "mine"), PAIRS, ids=[name for name, *_ in PAIRS])
 def test_signatures(name: str, theirs: Callable[..., Any], mine: Callable[..., Any]) -> None:
-    """NumPy's parameters in their order, of the same kind and default; ours may take more after."""
+    """NumPy's parameters, in order, with kind and default; ours may have more after them."""
     assert inspect.getdoc(mine)
     try:
         expected = [*inspect.signature(theirs).parameters.values()]
     except (TypeError, ValueError):  # written in C
         return
-    if name in ("ranf", "sample"):  # other names of `random_sample`, of any arguments in NumPy
+    if name in ("ranf", "sample"):  # aliases of `random_sample`, with any arguments in NumPy
         expected = [*inspect.signature(np.random.random_sample).parameters.values()]
     given = [*inspect.signature(mine).parameters.values()]
     for a, b in zip(expected, given, strict=False):
@@ -547,10 +547,10 @@ def test_signatures(name: str, theirs: Callable[..., Any], mine: Callable[..., A
         if a.kind is a.VAR_POSITIONAL:
             continue
         assert b.name == a.name
-        if a.name == "dtype":  # NumPy's are of 64 bits
+        if a.name == "dtype":  # NumPy's have 64 bits
             assert a.default in (int, float, np.int64, np.float64, np.uint32)
             assert b.default in (None, "uint32")
-        elif name != "Generator":  # which makes itself a bit generator from a seed, or without
+        elif name != "Generator":  # it creates a bit generator from a seed, or without one
             assert b.default == a.default, a.name
     assert len(given) >= len(expected)
     assert all(p.default is not p.empty for p in given[len(expected) :])

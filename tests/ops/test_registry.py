@@ -41,7 +41,7 @@ def test_a_loose_bound_has_a_reason() -> None:
 
 
 def test_every_op_states_its_error() -> None:
-    """By its docstring and its record: what the tests hold it to, where its result is float32."""
+    """The errors in docstring and record are those tested, if the result is float32."""
     for name, entry in {**ref.UNARY, **ref.BINARY}.items():
         said = re.findall(
             r"(?:within (\S+) ulp|correctly rounded)\s+in\s+float32",

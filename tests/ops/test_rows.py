@@ -48,7 +48,7 @@ def test_normalized_rows(
             a.var(-1, keepdims=True) + 1e-3
         )
     assert np.all(np.abs(expression(pt.tensor(a, device=device), pt).numpy() - exact) <= bound)
-    if device == "webgpu":  # NumPy adds up a transposed array one by one: 1e-4 off
+    if device == "webgpu":  # NumPy adds a transposed array one by one: an error of 1e-4
         x = pt.tensor(a.T.copy()).T
         assert np.all(np.abs(expression(x, pt).numpy() - exact) <= bound)
 
@@ -103,7 +103,7 @@ def test_axes(axis: int, device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
-def test_what_somebody_holds_is_stored_too(device: str, rng: np.random.Generator) -> None:
+def test_live_intermediates_are_stored_too(device: str, rng: np.random.Generator) -> None:
     a = rng.standard_normal((128, 65)).astype(np.float32)
     x = pt.tensor(a, device=device)
     low, high = x.min(1, keepdims=True), x.max(1, keepdims=True)

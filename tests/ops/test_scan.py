@@ -19,7 +19,7 @@ RUNNING = {"cumsum": np.cumsum, "cumprod": np.cumprod}
 RUNNING_FUNCTIONS = (
     "maximum", "minimum", "logical_and", "logical_or", "logical_xor", "subtract",
 )  # fmt: skip
-# Around what a lane, a vector, a chain, a tile and a workgroup hold.
+# Around the capacity of a lane, a vector, a chain, a tile and a workgroup.
 LENGTHS = (
     0,
     1,
@@ -46,7 +46,7 @@ LENGTHS = (
 
 
 def tame(name: str, dtype: str, shape: Any, rng: np.random.Generator) -> Array:
-    """Values whose running sums or products are exact in float32."""
+    """Return values whose running sums or products are exact in float32."""
     if dtype == "bool":
         return rng.random(shape) < 0.7
     if name == "cumprod":
@@ -59,7 +59,7 @@ def tame(name: str, dtype: str, shape: Any, rng: np.random.Generator) -> Array:
 
 
 def check(name: str, x: pt.Tensor, array: Array, axis: int | None, what: str) -> None:
-    """Exactly NumPy's, for what has no rounding."""
+    """Compare exactly with NumPy, for values without rounding."""
     dtype = ref.COUNTED[array.dtype.name]
     with np.errstate(all="ignore"):
         expected = RUNNING[name](array, axis=axis, dtype=dtype)
@@ -103,7 +103,7 @@ def test_layouts(name: str, device: str, rng: np.random.Generator) -> None:
     "shape", [(1, 70_001), (70_001, 1), (70_001, 2), (3, 33_000), (5, 4000, 6)]
 )
 def test_tall_and_wide(shape: tuple[int, ...], device: str, rng: np.random.Generator) -> None:
-    """Rows divided into slices, along every axis, and slices divided again."""
+    """Rows split into slices, along every axis, and slices split again."""
     array = tame("cumsum", "int32", shape, rng)
     x = pt.tensor(array, device=device)
     for axis in (None, *range(len(shape))):

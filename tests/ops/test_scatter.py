@@ -19,7 +19,7 @@ from tests.ops.operands import LAYOUTS, pool
 Array = np.ndarray[Any, Any]
 MODES = ("set", "add", "min", "max", "add_atomic")
 COMBINE = {"add": np.add, "add_atomic": np.add, "min": np.minimum, "max": np.maximum}
-# x's shape, the axes indexed, the shapes of the indices, and where their shape goes.
+# The shape of x, the indexed axes, the shapes of the indices, and the position of their axes.
 PLACES: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, ...], ...], int], ...] = (
     ((7,), (0,), ((20,),), 0),
     ((7,), (0,), ((),), 0),
@@ -71,7 +71,7 @@ def some(n: int, shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -
 
 
 def numbers(dtype: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """Values whose sums are exact in any order."""
+    """Return values whose sums are exact in any order."""
     if dtype == "bool":
         return rng.random(shape) < 0.3
     return rng.integers(0 if dtype == "uint32" else -99, 99, shape).astype(dtype)
@@ -102,7 +102,7 @@ def test_modes(mode: str, dtype: str, device: str, rng: np.random.Generator) -> 
 @pytest.mark.computes
 @pytest.mark.parametrize("mode", ["set", "min", "max"])
 def test_special_values(mode: str, device: str, rng: np.random.Generator) -> None:
-    """NaN wins wherever it meets a number; what is set keeps every bit."""
+    """NaN wins against every number; stored values keep every bit."""
     array, values = rng.choice(pool("float32", rng), 40), rng.choice(pool("float32", rng), 90)
     at = rng.integers(-40, 40, 90).astype(np.int32)
     x, v, t = (pt.tensor(a, dtype=a.dtype, device=device) for a in (array, values, at))
@@ -110,13 +110,13 @@ def test_special_values(mode: str, device: str, rng: np.random.Generator) -> Non
     expected = expected_of(array, (at,), values, mode)
     if mode == "set":
         same(got, expected, mode)
-    else:  # of -0 and 0 NumPy keeps either
+    else:  # NumPy keeps either of -0 and 0
         np.testing.assert_array_equal(got.numpy(), expected)
 
 
 @pytest.mark.computes
 def test_float_sums_are_in_order(kernels: str, device: str, rng: np.random.Generator) -> None:
-    """Up to the cut of long runs, every bit is that of one addition after the other."""
+    """Sums equal sequential addition bit for bit, except that long runs are split."""
     array = rng.standard_normal(50).astype(np.float32)
     counts = ((30, 50), (60, 3), (3000, 50), (3000, 7000), (10_000, 1), (40_000, 5), (60_000, 1))
     for n, places in counts:
@@ -134,14 +134,14 @@ def test_float_sums_are_in_order(kernels: str, device: str, rng: np.random.Gener
         np.add.at(exact, at, values)
         size = np.abs(base).astype(np.float64)
         np.add.at(size, at, np.abs(values))
-        # An addition rounds by 2**-24; pieces of long runs add few more to the longest chain.
+        # An addition rounds by 2**-24; the pieces of long runs lengthen the longest chain slightly.
         bound = 2.0**-24 * size * np.maximum(8, np.bincount(at, minlength=places))
         assert (np.abs(first - exact) <= bound).all(), (n, places)
 
 
 @pytest.mark.computes
 def test_many(device: str, rng: np.random.Generator) -> None:
-    """Past a workgroup, and past 65,535 of them."""
+    """More elements than in a workgroup, and in 65,535 workgroups."""
     for n, places in ((1000, 70), (70_001, 70_001), (17_000_000, 1000)):
         at = pt.arange(n, device=device) % places
         ones = pt.zeros(places, pt.int32, device=device)
@@ -165,7 +165,7 @@ def test_many(device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 def test_layouts(device: str, rng: np.random.Generator) -> None:
-    """Of the operand, of the values and of the indices."""
+    """Layouts of the operand, the values and the indices."""
     for layout, make in LAYOUTS.items():
         x, array = make(pool("int32", rng), rng, device)
         if not array.size or not array.ndim:
@@ -191,7 +191,7 @@ def test_layouts(device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
-def test_what_surrounds_it(kernels: str, device: str, rng: np.random.Generator) -> None:
+def test_surrounding_ops(kernels: str, device: str, rng: np.random.Generator) -> None:
     a = rng.integers(-9, 9, (40, 6)).astype(np.float32)
     at = rng.integers(-40, 40, 25).astype(np.int32)
     x, t = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(at, device=device)
@@ -231,7 +231,7 @@ def test_what_surrounds_it(kernels: str, device: str, rng: np.random.Generator) 
 
 @pytest.mark.computes
 def test_out_of_range(device: str) -> None:
-    """Nothing is written, and the error comes once; see also test_gather."""
+    """Nothing is written, and the error is raised once; see also test_gather."""
     x = pt.zeros((4, 3), pt.int32, device=device)
     t = pt.tensor([1, 4, -5, 2], device=device)
     for mode in MODES:
@@ -371,8 +371,8 @@ def test_bincount(device: str, rng: np.random.Generator) -> None:
 def test_many_values_for_few_elements(
     dtype: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workgroups combine them first; here on a software adapter, too."""
-    monkeypatch.setattr(AdapterProfile, "most_bins", 4096)
+    """Workgroups combine them first; here also on a software adapter."""
+    monkeypatch.setattr(AdapterProfile, "max_bins", 4096)
     for count, n in ((4096 * 16, 4096), (4096 * 16 + 1, 1000), (300, 3), (70001, 17)):
         base = rng.integers(0, 50, n).astype(dtype)
         values = rng.integers(-100 if dtype[0] == "i" else 0, 100, count).astype(dtype)
@@ -387,7 +387,7 @@ def test_many_values_for_few_elements(
 
 @pytest.mark.computes
 def test_dispatches(device: str, rng: np.random.Generator) -> None:
-    """What feeds it is computed in its passes; a copy only where somebody needs the operand."""
+    """Its inputs are computed in its passes; the operand is copied only if needed elsewhere."""
     x, t = pt.ones(300, device=device), pt.arange(9, device=device)
     t = (t * 7).realize()
     y = (x * 2).realize()

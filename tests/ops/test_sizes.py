@@ -20,7 +20,7 @@ MIB = 2**20
 
 
 def check_ramp(x: pt.Tensor, scale: float, *, at: tuple[int, ...]) -> None:
-    """`x` is scale * i at each flat index i; looks at some, among them the edges."""
+    """Check that `x` is scale * i at flat index i, for some indices including the edges."""
     for i in at:
         assert float(x[i]) == np.float32(scale) * np.float32(i), f"element {i}"
 
@@ -81,7 +81,7 @@ def test_twelve_operands_in_one_expression(device: str, rng: np.random.Generator
 @pytest.mark.computes
 @pytest.mark.parametrize("rank", [8, 9, 32, 48, 63, 64])
 def test_many_axes(rank: int, device: str, rng: np.random.Generator) -> None:
-    """Those of more than one element among others, in a random order."""
+    """Axes of more than one element among axes of one, in random order."""
     shape = tuple(map(int, rng.permutation([3, 3, 2, 2, 2, 2, 2, 2, *(1,) * (rank - 8)])))
     order, axes = tuple(map(int, rng.permutation(rank))), tuple(range(0, rank, 2))
     a = rng.standard_normal(shape, dtype=np.float32)
@@ -133,7 +133,7 @@ def test_a_fused_intermediate_past_2_to_the_32(device: str) -> None:
     n = 66000 if device == "webgpu" else 660
     x = pt.arange(n, device=device).reshape(n, 1)
     y = pt.arange(n, device=device).reshape(1, n)
-    wide = (x % 7) * (y % 5)  # live, and yet never stored
+    wide = (x % 7) * (y % 5)  # live but never stored
     row = wide.max(1)
     np.testing.assert_array_equal(row.numpy(), (np.arange(n) % 7) * 4)
     assert int(row.sum()) == 4 * int((np.arange(n) % 7).sum())
@@ -143,7 +143,7 @@ def test_a_fused_intermediate_past_2_to_the_32(device: str) -> None:
 def test_a_tensor_larger_than_the_device_allows(device: str) -> None:
     n = 200_000 if device == "webgpu" else 2_000
     x = pt.ones((n, n), device=device)
-    if device == "webgpu":  # memory is the cpu device's only limit
+    if device == "webgpu":  # the cpu device is only limited by memory
         with pytest.raises(
             MemoryError, match=r"exp: float32 of shape \(200000, 200000\) needs 149"
         ):
@@ -153,7 +153,7 @@ def test_a_tensor_larger_than_the_device_allows(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_a_long_loop_holds_its_memory_constant(device: str) -> None:
+def test_a_long_loop_uses_constant_memory(device: str) -> None:
     x = pt.rand(1000, device=device)
     x.realize()
 
@@ -165,7 +165,7 @@ def test_a_long_loop_holds_its_memory_constant(device: str) -> None:
         pt.synchronize()
         return pt.memory_info()["device_buffers"] if device == "webgpu" else 0
 
-    before = run(10_000)  # by now the pool holds what the loop ever needs
+    before = run(10_000)  # by now the pool has all the buffers the loop needs
     assert run(10_000) <= before
     assert float(x[0]) == pytest.approx(2.0)
 
@@ -173,7 +173,7 @@ def test_a_long_loop_holds_its_memory_constant(device: str) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("size", [1, 5, 16, 1023])
 def test_many_small_tensors(device: str, size: int, rng: np.random.Generator) -> None:
-    """Several of a kind stand in one kernel; each result is its own."""
+    """Several similar results share a kernel; each has its own values."""
     a, b = rng.standard_normal((2, 9, size), dtype=np.float32)
     xs, ys = ([pt.tensor(row, device=device) for row in rows] for rows in (a, b))
     sums = [x + y for x in xs for y in ys]
@@ -194,15 +194,15 @@ def test_ten_thousand_pending_nodes(device: str) -> None:
 
 
 @pytest.mark.computes
-def test_a_reduction_of_what_fills_a_buffer_to_the_last_byte(device: str) -> None:
-    """Computed early for its work alone, the operand may find no memory: then it is not stored."""
+def test_a_reduction_of_an_operand_that_fills_a_buffer(device: str) -> None:
+    """If there is no memory to compute the operand early, it is not stored."""
     n = 2**28 if device == "webgpu" else 2**20
     assert float(pt.ones(n, device=device).sum()) == n
 
 
 @pytest.mark.computes
 def test_a_scan_that_fills_a_buffer_to_the_last_byte(device: str) -> None:
-    """And of more elements than float32 can count."""
+    """It also has more elements than float32 can count."""
     n = 2**26 if device == "webgpu" else 2**20
     counted = pt.ones(n, pt.int32, device=device).cumsum()
     counted.realize()
@@ -226,7 +226,7 @@ def test_scans_sorts_and_gathers_in_pieces(
     rng: np.random.Generator,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Grids of several rows, and dispatches cut up, as huge tensors have them."""
+    """Grids of several rows and split dispatches, as for huge tensors."""
     if limit == "work of a dispatch":
         monkeypatch.setattr(AdapterProfile, "submit_work", property(lambda profile: 20_000))
     else:

@@ -15,12 +15,12 @@ from tests.ops.test_elementwise import check
 
 Array = Any
 DTYPES = ref.SMALL_DTYPES
-add: Any = pt.add  # type checkers do not know methods of functions
+add: Any = pt.add  # type checkers do not know the functions' methods
 maximum: Any = pt.maximum
 
 
 def drawn(dtype: str, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Elements of all the dtype's range."""
+    """Return elements from the dtype's whole range."""
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     return rng.integers(low, high, shape, dtype, endpoint=True)
 
@@ -58,12 +58,12 @@ def test_binary(name: str, device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.computes
 @pytest.mark.parametrize("first", DTYPES)
-def test_beside_other_dtypes(first: str, device: str, rng: np.random.Generator) -> None:
+def test_with_other_dtypes(first: str, device: str, rng: np.random.Generator) -> None:
     """Sums and comparisons in the common dtype, which may have more bits than both."""
     for second in (*ref.DTYPES, *DTYPES):
         a, b = pool(first, rng, 90), pool(second, rng, 90)
         if second == "float32":
-            b = np.where(np.abs(b) < SMALLEST, 0, b)  # which devices may do
+            b = np.where(np.abs(b) < SMALLEST, 0, b)  # as devices may
         x, y = (
             pt.tensor(a, dtype=a.dtype, device=device),
             pt.tensor(b, dtype=b.dtype, device=device),
@@ -82,7 +82,7 @@ def test_beside_other_dtypes(first: str, device: str, rng: np.random.Generator) 
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_astype(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """From and to every dtype: the low bits of an integer, and the whole part of a float."""
+    """Conversions keep the low bits of an integer, or the integer part of a float."""
     for other in (*ref.DTYPES, *DTYPES):
         a = pool(dtype, rng, 301)
         same(
@@ -107,7 +107,7 @@ def test_astype(dtype: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reductions(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Sums have 32 bits unless another dtype is asked for, in which they wrap around."""
+    """Sums have 32 bits, or a requested dtype, in which they wrap around."""
     a = drawn(dtype, rng, (37, 53))
     x = pt.tensor(a, dtype=a.dtype, device=device)
     wide = ref.SUMMED[dtype]
@@ -146,7 +146,7 @@ def test_reductions(dtype: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Products of matrices wrap around in their own dtype, as NumPy's."""
+    """Matrix products wrap around in their own dtype, as in NumPy."""
     a, b = drawn(dtype, rng, (19, 33)), drawn(dtype, rng, (33, 21))
     x, y = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(b, dtype=b.dtype, device=device)
     same(x @ y, a @ b, "matmul")
@@ -159,7 +159,7 @@ def test_products(dtype: str, device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_writes(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Assignments to elements and windows, by masks and indices; neighbours keep their values."""
+    """Assignments to elements and windows, by masks and indices, keep adjacent values."""
     a = drawn(dtype, rng, (9, 11))
     x = pt.tensor(a, dtype=a.dtype, device=device)
     for n in (0, 5, 7, 98):
@@ -170,7 +170,7 @@ def test_writes(dtype: str, device: str, rng: np.random.Generator) -> None:
     x[::-2, 3:] = x[::-2, :-3] * 3
     a[::-2, 3:] = a[::-2, :-3] * np.array(3, dtype)
     same(x, a, "a window that overlaps its value")
-    x[x > 90] = pt.arange(1, device=device) + 70000  # int32, of which the low bits are kept
+    x[x > 90] = pt.arange(1, device=device) + 70000  # int32, whose low bits are kept
     a[a > 90] = np.array([70000]).astype(dtype)
     same(x, a, "a mask")
     rows = rng.integers(0 if dtype[0] == "u" else -9, 9, 40).astype(dtype)
@@ -246,7 +246,7 @@ def test_to_the_host_and_back(dtype: str, device: str, rng: np.random.Generator)
 
 @pytest.mark.computes
 def test_a_picture(device: str, rng: np.random.Generator) -> None:
-    """What programs do to pixels: in range by clip, in floats, back, and by their histogram."""
+    """Typical pixel operations: clip, conversion to floats and back, histograms, tables."""
     image = rng.integers(0, 256, (33, 47, 3), np.uint8)
     x = pt.asarray(image, device=device)
     weights = np.array([0.299, 0.587, 0.114], np.float32)
@@ -271,7 +271,7 @@ def test_a_picture(device: str, rng: np.random.Generator) -> None:
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_python_integers_out_of_range(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """They matter where the result has this dtype, and nowhere else."""
+    """They raise only if the result has this dtype."""
     a = drawn(dtype, rng, (40,))
     x = pt.tensor(a, dtype=a.dtype, device=device)
     far = 100_000
@@ -309,6 +309,8 @@ def test_python_integers_out_of_range(dtype: str, device: str, rng: np.random.Ge
         lambda: x + far,
         lambda: pt.maximum(x[:0], far),
         lambda: pt.full(2, far, dtype, device=device),
+        lambda: pt.add(x, far, dtype=dtype),
+        lambda: pt.piecewise(x, [x > 3], [far, 1]),
     ):
         with pytest.raises(OverflowError, match=f"{far}.* is out of bounds for {dtype}"):
             write()
@@ -317,8 +319,8 @@ def test_python_integers_out_of_range(dtype: str, device: str, rng: np.random.Ge
 
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_what_needs_more_bits(dtype: str, device: str, rng: np.random.Generator) -> None:
-    """Places and rests of a division do not fit the dtype of what they are computed from."""
+def test_results_that_need_more_bits(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """Indices and remainders that do not fit the dtype of the operand."""
     a, b = drawn(dtype, rng, (23,)), drawn(dtype, rng, (5,))
     x, y = pt.tensor(a, dtype=a.dtype, device=device), pt.tensor(b, dtype=b.dtype, device=device)
     for mode in ("full", "same", "valid"):

@@ -1,4 +1,4 @@
-"""The shortest path through everything: upload, one fused kernel, readback, an error."""
+"""The shortest path through all layers: upload, one fused kernel, readback, an error."""
 
 from __future__ import annotations
 

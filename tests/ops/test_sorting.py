@@ -14,12 +14,12 @@ from tests.ops.compare import same
 from tests.ops.operands import LAYOUTS, SPECIAL, pool
 
 Array = np.ndarray[Any, Any]
-# Around what an invocation, a workgroup and a tile sort, in powers of two.
+# Around the sizes that an invocation, a workgroup and a tile sort, in powers of two.
 LENGTHS = (0, 1, 2, 3, 5, 8, 31, 32, 33, 63, 64, 65, 255, 257, 1023, 1024, 1025, 2047, 2049, 4097)
 
 
 def order(array: Array, axis: int, descending: bool) -> Array:
-    """Places in the order of values, NaN the largest, equal values as they were."""
+    """Return indices in the order of values: NaN is largest, equal values keep their order."""
     if not descending:
         return np.argsort(array, axis, kind="stable")
     backwards = np.argsort(np.flip(array, axis), axis, kind="stable")
@@ -27,7 +27,7 @@ def order(array: Array, axis: int, descending: bool) -> Array:
 
 
 def check(x: pt.Tensor, array: Array, axis: int | None, what: str) -> None:
-    """Both functions, in both orders: every bit, so that equal elements are where they belong."""
+    """Check both functions, in both orders, bit for bit, including the order of equal elements."""
     given, at = (array.reshape(-1), 0) if axis is None else (array, axis)
     for descending in (False, True):
         expected = order(given, at, descending)
@@ -80,7 +80,7 @@ def test_layouts(device: str, rng: np.random.Generator) -> None:
 @pytest.mark.usefixtures("gpu_kernels")
 def test_long_rows(device: str, rng: np.random.Generator) -> None:
     """Several tiles: few distinct values, and arbitrary bits."""
-    # The passes between the first and the last are those of uint32 whatever the dtype.
+    # The passes between the first and the last sort uint32, whatever the dtype.
     for dtype in ("bool", "int32", "float32"):
         array = rng.choice(pool(dtype, rng, 9000), (2, 9001))
         check(pt.tensor(array, dtype=array.dtype, device=device), array, -1, "any bits")
@@ -106,7 +106,7 @@ def test_a_hundred_thousand(device: str, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.computes
-def test_what_is_in_order_already(device: str) -> None:
+def test_sorted_input(device: str) -> None:
     for n in (7, 100, 3000):
         for array in (
             np.arange(n, dtype=np.int32),
@@ -161,6 +161,36 @@ def test_errors(device: str) -> None:
     same(x.sum(), np.float32(6), "the session afterwards")
 
 
+@pytest.mark.computes
+@pytest.mark.parametrize("dtype", ["float32", "int32", "complex64"])
+def test_views(dtype: str, device: str, rng: np.random.Generator) -> None:
+    array = rng.integers(-3, 3, (5, 6)).astype(dtype)
+    array = array * np.array(1 + 1j if dtype == "complex64" else 1, dtype)
+    x = pt.tensor(array, device=device)
+    pairs = (
+        (x.T, array.T),
+        (x[:, ::-1], array[:, ::-1]),
+        (x[::2, 1:], array[::2, 1:]),
+        (pt.broadcast_to(x[:, :1], (5, 4)), np.broadcast_to(array[:, :1], (5, 4))),
+    )
+    for ours, numpys in pairs:
+        for axis in (0, 1):
+            same(pt.sort(ours, axis), np.sort(numpys, axis), f"sort of a view of {dtype}")
+            positions = np.argsort(numpys, axis, kind="stable").astype(np.int32)
+            same(pt.argsort(ours, axis), positions, f"argsort of a view of {dtype}")
+
+
+@pytest.mark.computes
+def test_unique_rows_of_complex_numbers(device: str, rng: np.random.Generator) -> None:
+    """NaN is the last real part and the last imaginary part."""
+    parts = rng.choice([0.0, -1.0, 2.0, np.nan], (40, 3, 2)).astype(np.float32)
+    given = np.concatenate([parts, parts[::2]]).view(np.complex64)[..., 0]
+    x = pt.tensor(given, device=device)
+    expected = np.unique(given, True, axis=0)
+    for ours, numpys in zip(pt.unique(x, True, axis=0), expected, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), numpys)
+
+
 @pytest.mark.parametrize(
     ("dtype", "start", "span"),
     [
@@ -181,7 +211,7 @@ def test_errors(device: str) -> None:
 def test_unique_of_many_integers(
     device: str, rng: np.random.Generator, dtype: str, start: int, span: int
 ) -> None:
-    """They are counted where that takes less than a sort."""
+    """They are counted if that costs less than a sort."""
     for shape in [(LEAST_COUNTED,), (5, 7, 700)]:
         offsets = rng.integers(0, span, shape, dtype=np.uint64)
         given = (offsets + np.uint64(start % 2**64)).astype(dtype)

@@ -62,7 +62,7 @@ def test_the_namespace(device: str) -> None:
 
 @pytest.mark.computes
 def test_dlpack(device: str) -> None:
-    """To NumPy and from it, in the host's memory."""
+    """Tensors are exported to NumPy and imported from it, in host memory."""
     for dtype in ("float32", "int64", "uint8", "complex64"):
         a = np.arange(6).astype(dtype).reshape(2, 3)
         x = pt.tensor(a, dtype=dtype, device=device)
@@ -72,7 +72,7 @@ def test_dlpack(device: str) -> None:
     assert x.__dlpack_device__() == (1, 0)
     given: Any = np.ones(2)
     for refused in (
-        lambda: x.__dlpack__(copy=False),  # DLPack before 1.0 knows no memory that is read-only
+        lambda: x.__dlpack__(copy=False),  # DLPack before 1.0 has no read-only memory
         lambda: x[:, 1:].__dlpack__(copy=False, max_version=(1, 0)),
         lambda: x.__dlpack__(dl_device=(2, 0)),
         lambda: pt.from_dlpack(given, copy=False),
@@ -81,8 +81,37 @@ def test_dlpack(device: str) -> None:
             refused()
 
 
+class OnGPU:
+    """An object in the memory of a GPU, which may be able to copy to the host."""
+
+    def __init__(self, copies: bool) -> None:
+        self.copies = copies
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 1
+
+    def __dlpack__(
+        self,
+        *,
+        dl_device: Any = None,
+        max_version: Any = None,
+        copy: Any = None,
+        stream: Any = None,
+    ) -> Any:
+        if dl_device != (1, 0) or not self.copies:
+            raise BufferError("no access")
+        return np.arange(3, dtype=np.float32).__dlpack__(max_version=max_version)
+
+
+def test_dlpack_of_another_device(device: str) -> None:
+    same(pt.from_dlpack(OnGPU(True), device=device), np.arange(3, dtype=np.float32), "a copy")
+    told = r"^from_dlpack: .*\(2, 1\), not on the host \(no access\); copy"
+    with pytest.raises(BufferError, match=told):
+        pt.from_dlpack(OnGPU(False), device=device)
+
+
 def test_dlpack_without_a_copy(device: str) -> None:
-    """On the cpu device NumPy sees the tensor's memory, and no later write to it."""
+    """On the cpu device NumPy shares the tensor's memory, but does not see later writes."""
     x = pt.arange(6, device=device) * 2
     if device != "cpu":
         with pytest.raises(BufferError, match="copy"):
@@ -109,10 +138,12 @@ def test_signatures_of_the_standard(device: str) -> None:
     assert type(pt.meshgrid(x, x)) is tuple
     none = pt.zeros(0, "int32", device=device)
     same(pt.repeat(none, none), np.zeros(0, np.int32), "nothing, repeated")
-    named = pt.unique_counts(x)
-    assert named._fields == ("values", "counts")
+    for name in ("unique_all", "unique_counts", "unique_inverse"):
+        named, numpys = getattr(pt, name)(x), getattr(np, name)(np.arange(6))
+        assert named._fields == numpys._fields
+        assert type(named).__name__ == type(numpys).__name__
     a = np.array([np.nan, 1, np.nan, 1], np.float32)
-    assert pt.unique_values(pt.tensor(a, device=device)).size == 3  # each NaN by itself
+    assert pt.unique_values(pt.tensor(a, device=device)).size == 3  # each NaN is distinct
     one = pt.ones(3, device=device)
     for product, name in ((pt.matvec, "x1"), (pt.vecmat, "x2")):
         with pytest.raises(pt.ShapeError, match=f"{name} must have at least 2 axes"):

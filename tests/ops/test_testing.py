@@ -33,7 +33,7 @@ COMPARISONS = (
 
 
 def outcome(assertion: Any, *sides: Any) -> str:
-    """The message, or nothing."""
+    """Return the message of the error, or None."""
     try:
         assertion(*sides)
     except AssertionError as error:
@@ -46,7 +46,7 @@ def outcome(assertion: Any, *sides: Any) -> str:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons(name: str, device: str) -> None:
-    """The same outcome as NumPy's of arrays, with the same message."""
+    """The same outcome as NumPy's for arrays, with the same message."""
     ours, numpys = getattr(testing, name), getattr(np.testing, name)
     outcomes: set[bool] = set()
     for left, right in SIDES:
@@ -132,7 +132,7 @@ def test_every_name_is_numpys() -> None:
 
 @pytest.mark.filterwarnings("ignore::py_tensor.HostCopyWarning")
 def test_numpys_own(device: str) -> None:
-    """Those that make arrays of both sides take tensors; the doc names the two that do not."""
+    """Those that convert both sides to arrays accept tensors; the docs name the two that do not."""
     x, y = pt.arange(3.0, device=device), pt.arange(3.0, device=device) + 1
     for name in COMPARISONS:
         numpys = getattr(np.testing, name)

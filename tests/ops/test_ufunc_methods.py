@@ -33,7 +33,7 @@ OF_ONE = sorted(
 NOT_OF_BOOLS = {"floor_divide", "fmod", "power", "remainder", "subtract"}
 NATURAL = {"left_shift", "power", "float_power", "right_shift"}
 STEEP = {"floor_divide", "float_power", "fmod", "power", "remainder"}
-"""A small change of an operand may make a large one of the result."""
+"""Functions for which a small change of an operand may change the result much."""
 SHAPES = ((5,), (1,), (0,), (3, 4), (4, 1), (0, 3), (3, 0))
 Call = tuple[str, Any, Any]
 
@@ -48,12 +48,12 @@ def values(name: str, dtype: str, shape: Any, rng: np.random.Generator) -> Array
 
 
 def wide(x: Array) -> Array:
-    """The same in a dtype of 64 bits where it is computed with rounding."""
+    """Converted to a 64-bit dtype if computed with rounding."""
     return x.astype({"f": "float64", "c": "complex128"}.get(x.dtype.kind, x.dtype))
 
 
 def folded(f: Any, x: Array, dtype: Any, axis: int, start: Any = None, where: Any = True) -> Array:
-    """All results so far along an axis, in order."""
+    """Return all partial results along an axis, in order."""
     rows = np.moveaxis(x.astype(dtype), axis, 0)
     masks = np.moveaxis(np.broadcast_to(where, x.shape), axis, 0)
     y = None if start is None else np.full(rows.shape[1:], start, dtype)
@@ -68,7 +68,7 @@ def folded(f: Any, x: Array, dtype: Any, axis: int, start: Any = None, where: An
 
 
 def reference(name: str, x: Array) -> tuple[Any, Any] | None:
-    """NumPy's function, and what it is folded in, with wider floats; None where it is not."""
+    """NumPy's function and its accumulator dtype, with wider floats; None if it has no folds."""
     f: Any = getattr(np, name)
     if x.dtype == bool and name in NOT_OF_BOOLS:
         return None
@@ -88,8 +88,8 @@ def reference(name: str, x: Array) -> tuple[Any, Any] | None:
     return f, np.dtype("float32") if result.kind == "f" else x.dtype
 
 
-def test_what_folds_nothing(device: str) -> None:
-    """Where the result has another dtype, as a comparison of numbers has, or there is no result."""
+def test_functions_without_folds(device: str) -> None:
+    """Functions whose result has another dtype, such as comparisons, or with no result."""
     for name in OF_TWO:
         for dtype in DTYPES:
             if name == "ldexp" or reference(name, np.ones(1, dtype)) is None:
@@ -112,7 +112,7 @@ def compare(got: pt.Tensor, expected: Array, call: str) -> None:
 
 
 def calls(name: str, dtype: str, rng: np.random.Generator, device: str) -> Iterator[Call]:
-    """Calls, as text, their results, and what NumPy's function gives."""
+    """Yield calls as text, their results, and the expected results."""
     ours: Any = getattr(pt, name)
     for shape in SHAPES if dtype in ("bool", "int32", "float32") else SHAPES[2:4]:
         x = values(name, dtype, shape, rng)
@@ -178,7 +178,7 @@ def test_folds(name: str, dtype: str, device: str, rng: np.random.Generator) -> 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in OF_TWO if name != "ldexp"])
 def test_at(name: str, device: str, rng: np.random.Generator) -> None:
-    """Each element as often as it is named, in order, as NumPy's has it."""
+    """Each element is changed as often as it is indexed, in order, as in NumPy."""
     ours, theirs = getattr(pt, name), getattr(np, name)
     for dtype in ("bool", "uint8", "int32", "float32"):
         if reference(name, np.ones(1, dtype)) is None and not name.endswith(("equal", "er", "ess")):
@@ -186,7 +186,7 @@ def test_at(name: str, device: str, rng: np.random.Generator) -> None:
         if dtype == "bool" and name in NOT_OF_BOOLS:
             continue
         if dtype != "float32" and theirs(*np.ones((2, 1), dtype)).dtype.kind == "f":
-            continue  # what an integer keeps of a float depends on how that is rounded
+            continue  # conversion to integers depends on rounding
         for n, indices in (
             (6, rng.integers(-6, 6, 9)),
             (1, np.zeros(5, int)),
@@ -273,7 +273,7 @@ def test_long_folds(device: str, rng: np.random.Generator) -> None:
     compare(ours.fmin.accumulate(t), np.fmin.accumulate(x), "fmin")
     signed = rng.standard_normal(70_001).astype(np.float32)
     signed[0] = 3
-    s = pt.tensor(signed, device=device)  # longer than what one kernel goes along
+    s = pt.tensor(signed, device=device)  # longer than one kernel processes
     compare(ours.copysign.accumulate(s), np.copysign.accumulate(signed), "copysign")
     compare(ours.copysign.reduce(s), np.copysign(np.float32(3), signed[-1]), "last of copysign")
     bits = rng.integers(0, 2**31, 70_001).astype(np.int32)

@@ -1,6 +1,6 @@
 """Programs in the style of users' code, which change arrays in place, compared with NumPy.
 
-Each takes the module. Their floats are few or short enough for both sides to round alike.
+Each takes the module. Their floats are few or short enough for both sides to round equally.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import pytest
 import py_tensor as pt
 from tests.ops.compare import same
 
+pytestmark = pytest.mark.usefixtures("default_device")
+
 Result = Any
 PROGRAMS: list[Callable[[Any], Result]] = []
 
@@ -21,14 +23,6 @@ PROGRAMS: list[Callable[[Any], Result]] = []
 def program(function: Callable[[Any], Result]) -> Callable[[Any], Result]:
     PROGRAMS.append(function)
     return function
-
-
-@pytest.fixture(autouse=True)
-def _on_the_device(device: str) -> Iterator[None]:
-    before = pt.default_device()
-    pt.set_default_device(device)
-    yield
-    pt.set_default_device(before)
 
 
 @program
@@ -710,7 +704,7 @@ def matrices_of_blocks(np: Any) -> Result:
 
 
 def leaves(result: Result) -> list[Any]:
-    """The arrays and numbers in nested tuples and lists."""
+    """Return the arrays and numbers in nested tuples and lists."""
     if isinstance(result, tuple | list):
         return [leaf for part in result for leaf in leaves(part)]
     return [result]

@@ -18,7 +18,7 @@ Results = pt.Tensor | tuple[pt.Tensor, ...]
 
 @dataclass(frozen=True)
 class Counts:
-    """Kernels as `pt.explain` tells them, and the dispatches that run for them."""
+    """Kernels as reported by `pt.explain`, and the dispatches that run for them."""
 
     kernels: int
     dispatches: int
@@ -26,7 +26,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Expression:
-    """A function of tensors, and its counts where kernels are chosen for a GPU and for a CPU."""
+    """A function of tensors, and its counts with the kernels for a GPU and for a CPU."""
 
     name: str
     f: Callable[..., Results]
@@ -35,12 +35,12 @@ class Expression:
     software: Counts
 
     def results(self, *operands: pt.Tensor) -> tuple[pt.Tensor, ...]:
-        """What the function gives, as a tuple."""
+        """Return the results of the function, as a tuple."""
         found = self.f(*operands)
         return found if isinstance(found, tuple) else (found,)
 
     def small(self) -> tuple[Shape, ...]:
-        """The shapes with their long axes an eighth as long: for a software adapter."""
+        """Return the shapes with long axes reduced to an eighth, for a software adapter."""
         return tuple(tuple(n // 8 if n >= 256 else n for n in shape) for shape in self.shapes)
 
 
@@ -60,7 +60,7 @@ def layer_norm(x: pt.Tensor, w: pt.Tensor, b: pt.Tensor) -> pt.Tensor:
 
 
 def chain(x: pt.Tensor, row: pt.Tensor, column: pt.Tensor) -> pt.Tensor:
-    """Twelve elementwise ops over three tensors."""
+    """Apply twelve elementwise ops to three tensors."""
     y = pt.tanh(x * row + column) - pt.exp(-x)
     z = pt.maximum(y, row) * 0.5 + column
     return z / (1 + y * y)
@@ -71,7 +71,7 @@ def attention(q: pt.Tensor, k: pt.Tensor, v: pt.Tensor) -> pt.Tensor:
 
 
 def training_step(x: pt.Tensor, y: pt.Tensor, w: pt.Tensor, b: pt.Tensor) -> Results:
-    """One step of gradient descent of a logistic regression, and its loss."""
+    """Return one step of gradient descent for a logistic regression, and its loss."""
     p = pt.sigmoid(x @ w + b)
     error = (p - y) * (1 / x.shape[0])
     loss = -pt.mean(y * pt.log(p + 1e-7) + (1 - y) * pt.log(1 - p + 1e-7))
@@ -153,6 +153,7 @@ EXPRESSIONS = (
     E("gamma", lambda x: drawn().gamma(x, 2), (SQUARE,), C(1, 1), C(1, 1)),
     E("choices", lambda x: drawn().choice(x, 2**22), ((2**20,),), C(1, 1), C(1, 1)),
     E("permutation", lambda x: drawn().permutation(x), ((2**20,),), C(2, 25), C(2, 41)),
+    E("histogram", lambda x: pt.histogram(x, 100), (SQUARE,), C(5, 6), C(5, 6)),
     E("transposed copy", lambda x: x.T, (SQUARE,), C(1, 1), C(1, 1)),
     E("transposed sum", lambda x, y: x.T + y, (SQUARE, SQUARE), C(1, 1), C(1, 1)),
     E("concat", lambda x, y: pt.concat([x, y]), (SQUARE, SQUARE), C(1, 1), C(1, 1)),

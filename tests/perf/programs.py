@@ -40,7 +40,7 @@ swap = lambda a: a.transpose(2, 3)
 amax = lambda a, axis: a.amax(axis, keepdim=True)
 pad = lambda a, value: xp.nn.functional.pad(a, (1, 1, 1, 1), value=value)
 """
-CLOSE = 1e-3  # relative: programs sum in other orders
+CLOSE = 1e-3  # relative: summation orders differ
 
 
 def main() -> int:
@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=6, metavar="N", help="calls after the first")
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--here", help=argparse.SUPPRESS)  # the one program of this process
+    parser.add_argument("--here", help=argparse.SUPPRESS)  # the only program of this process
     options = parser.parse_args()
     texts: dict[str, str] = runpy.run_path(str(options.file))["programs"](small=options.small)
     if options.here is not None:
@@ -82,11 +82,11 @@ def in_process(name: str) -> dict[str, Any]:
 
 
 def timed(text: str, device: str, rounds: int) -> dict[str, Any]:
-    """What one program takes; with PyTorch, also that, and whether the results agree."""
+    """The times of one program; with PyTorch, also its times, and whether the results agree."""
     import py_tensor as pt
 
     pt.set_default_device(device)
-    pt.ones(1).tolist()  # a device is there before the clock starts
+    pt.ones(1).tolist()  # the device exists before the clock starts
     value, first, later = called(OURS + text, rounds)
     row: dict[str, Any] = {"value": value, "cold": first, "warm": statistics.median(later)}
     if importlib.util.find_spec("torch") is not None:
@@ -98,7 +98,7 @@ def timed(text: str, device: str, rounds: int) -> dict[str, Any]:
 
 
 def called(text: str, rounds: int) -> tuple[float, float, list[float]]:
-    """The result of `work`, the time of the first call, and those of the others."""
+    """Return the result of `work`, the time of the first call, and those of the others."""
     space: dict[str, Any] = {}
     exec(text, space)
     times: list[float] = []

@@ -1,4 +1,4 @@
-"""Runs published NumPy programs with py_tensor in place of NumPy, and reports the outcomes.
+"""Runs published NumPy programs with py_tensor instead of NumPy, and reports the outcomes.
 
 usage: python3 -m tests.published FOLDER [--device cpu|native|webgpu] [--random host|tensor]
                                   [--dtype float32|float64] [--only TEXT] [--seconds N]
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def judged(text: str, run: Run, seconds: float) -> dict[str, Any]:
-    """One program: what became of it, and all that is known of it."""
+    """Run one program; return its verdict and all results."""
     by_numpy = partial(in_process, seconds, "host", "", "float32")
     expected = by_numpy(text)
     if expected["error"] or not expected["values"]:
@@ -108,7 +108,7 @@ def judged(text: str, run: Run, seconds: float) -> dict[str, Any]:
 def in_process(
     seconds: float, random_as: str, device: str, dtype: str, text: str
 ) -> dict[str, Any]:
-    """Run a program in a process of its own: with NumPy, or renamed on a device."""
+    """Run a program in its own process: with NumPy, or renamed on a device."""
     command = [sys.executable, "-m", execute.__name__, random_as, device, dtype]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +123,7 @@ def in_process(
 
 
 class InPage:
-    """Runs renamed programs in the page's worker; a page that hangs is replaced."""
+    """Runs renamed programs in the page's worker; replaces a page that hangs."""
 
     def __init__(self, random_as: str, seconds: float) -> None:
         self._session = AppSession()
@@ -159,11 +159,11 @@ def _failed(kind: str, message: str) -> dict[str, Any]:
     return {"error": error, "values": {}, "stdout": "", "seconds": 0.0}
 
 
-# What is said -------------------------------------------------------------------------------
+# Output -----------------------------------------------------------------------------------
 
 
 def line(row: dict[str, Any]) -> str:
-    """One program's result in a line."""
+    """Return one program's result in a line."""
     if row["state"] == DIFFERS:
         first = next(iter(row["differing"].items()))
         return f"differs in {len(row['differing'])} names: {first[0]} {first[1]}"
@@ -175,7 +175,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def report(rows: dict[str, dict[str, Any]]) -> str:
-    """The tables: by folder, by reason, and the names that are missing."""
+    """Return the tables: by folder, by reason, and by missing name."""
     states = (SAME, DIFFERS, STOPS, OUT)
     lines = ["", f"{'folder':28}" + "".join(f"{state:>10}" for state in states)]
     folders = {name: name.rpartition("/")[0] for name in rows}

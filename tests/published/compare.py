@@ -1,4 +1,4 @@
-"""The verdict on a program: whether its values equal NumPy's, and what kind of gap stopped it."""
+"""The verdict on a program: whether its values equal NumPy's, and which kind of gap stopped it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 RTOL = 1e-3
-OF_LARGEST = 1e-4  # of an array's largest value: float64 has become float32
-LEAST = 1e-37  # below it float32 has no room
+OF_LARGEST = 1e-4  # relative to an array's largest value: float64 has become float32
+LEAST = 1e-37  # below this, float32 underflows
 
 REASONS = (
     ("missing name", r"module 'py_tensor[\w.]*' has no attribute '(\w+)'"),
@@ -26,13 +26,13 @@ REASONS = (
     ("dtype", r"(float64|int64|complex|dtype|data type)"),
     ("index", r"(^getitem\b|index)"),
 )
-"""Kind and pattern of a message; the first that fits counts."""
+"""Kind and pattern of a message; the first match counts."""
 
 
 def differing(expected: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, str]:
-    """The names whose values are not the expected ones, and what is wrong with them.
+    """Return the names whose values are not the expected ones, with the differences.
 
-    Integers and bools must be equal where both are such, all else is close: within `RTOL`, or
+    Integers and bools must be equal if both are such; other values must be close: within `RTOL`, or
     `OF_LARGEST` of the array's largest finite value. NaN equals NaN.
     """
     wrong: dict[str, str] = {}
@@ -66,7 +66,7 @@ def _values(recorded: Mapping[str, Any]) -> Any:
 
 
 def reason(error: Mapping[str, Any]) -> tuple[str, str]:
-    """The kind of a gap, and what is missing in the words of the error."""
+    """Return the kind of a gap, and the missing feature in the words of the error."""
     for kind, pattern in REASONS:
         if match := re.search(pattern, error["message"], re.IGNORECASE):
             exact = kind.startswith("missing") or kind == "argument"
@@ -75,5 +75,5 @@ def reason(error: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _general(message: str) -> str:
-    """A message without the numbers of one case."""
+    """Return a message without the numbers of a particular case."""
     return re.sub(r"\d+", "N", message)[:90]

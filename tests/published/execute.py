@@ -23,24 +23,24 @@ from typing import Any
 NAME = "<program>"
 DRAWING = ("matplotlib", "mpl_toolkits", "pylab", "seaborn", "IPython", "ipywidgets")
 FRAMES = 10
-SAMPLE = 4096  # elements that are kept of an array; of a larger one evenly spaced ones
-ITEMS = 100  # of a list, a dict or an object that are looked at
-DEPTH = 3  # levels of these
+SAMPLE = 4096  # elements recorded of an array; of a larger one, evenly spaced ones
+ITEMS = 100  # members recorded of a list, dict or object
+DEPTH = 3  # nesting levels of these
 
 
 def execute(
     text: str, random_as: str, device: str | None, dtype: str = "float32"
 ) -> dict[str, Any]:
-    """Run a program; what it printed and left, by name, and how it ended.
+    """Run a program; return its output, its variables by name, and how it ended.
 
     Parameters
     ----------
     text
         The program.
     random_as : {"host", "tensor"}
-        Whether `numpy_random`, which a renamed program has, gives arrays or tensors.
+        Whether `numpy_random`, used by renamed programs, returns arrays or tensors.
     device
-        py_tensor's default device; None leaves py_tensor alone.
+        py_tensor's default device; None does not use py_tensor.
     dtype : {"float32", "float64"}
         Its default dtype.
     """
@@ -66,7 +66,7 @@ def execute(
     with contextlib.redirect_stdout(printed):
         try:
             exec(compile(text, NAME, "exec", dont_inherit=True), space)
-            for name, value in space.items():  # what was pending is computed here
+            for name, value in space.items():  # pending tensors are computed here
                 own = value is not getattr(np, name, None)  # not from a star import
                 if own and not name.startswith("_"):
                     values.update(_recorded(name, value, DEPTH))
@@ -79,7 +79,7 @@ def execute(
 
 
 def _error(error: BaseException) -> dict[str, Any]:
-    """What was raised, and the program's last line on the way there."""
+    """Return the exception, and the program's last line in its traceback."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == NAME]
     message = str(error).partition("\n")[0]
     statement = frames[-1].line if frames else ""
@@ -87,7 +87,7 @@ def _error(error: BaseException) -> dict[str, Any]:
 
 
 def _recorded(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    """The numbers in a value, by the name under which they are found."""
+    """Yield the numbers in a value, by the path to them."""
     import numpy as np
 
     ours = type(value).__module__ == "py_tensor.tensor"
@@ -109,7 +109,7 @@ def _recorded(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 class _TensorRandom:
-    """NumPy's `random`, or a generator of it, whose arrays become tensors."""
+    """NumPy's `random` or one of its generators, with arrays converted to tensors."""
 
     def __init__(self, source: Any) -> None:
         self._source = source
@@ -131,7 +131,7 @@ class _TensorRandom:
 
 
 class _Drawing:
-    """Takes every use and gives itself; unpacked, as often as there are names to unpack to."""
+    """Accepts every use and returns itself; unpacks to any number of names."""
 
     __path__ = ()
 
@@ -167,7 +167,7 @@ def _animated(figure: object, update: Any, *args: object, **options: Any) -> _Dr
 
 
 class _Finder:
-    """Finds what draws, installed or not: a module that is a `_Drawing`."""
+    """Finds plotting modules, installed or not, as a module that is a `_Drawing`."""
 
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
         ours = name.split(".")[0] in DRAWING
@@ -181,9 +181,9 @@ class _Finder:
 
 
 def answer(text: str, random_as: str, device: str | None, dtype: str = "float32") -> None:
-    """`execute`, printed for whoever asked."""
+    """Print the result of `execute` for the caller."""
     print(json.dumps(execute(text, random_as, device, dtype)))
 
 
-if __name__ == "__main__":  # the program comes on stdin
+if __name__ == "__main__":  # the program is read from stdin
     answer(sys.stdin.read(), sys.argv[1], sys.argv[2] or None, sys.argv[3])

@@ -14,7 +14,7 @@ _NAMES = re.compile(r"^\s*(?:import|import .*,) *numpy(?: as (\w+))?\b", re.M)
 
 
 def renamed(text: str) -> str:
-    """The program with py_tensor in place of NumPy, line by line."""
+    """Return the program with py_tensor instead of NumPy, line by line."""
     text = re.sub(rf"\b({'|'.join(_aliases(text))})\.random\b", "numpy_random", text)
     text = re.sub(r"(?m)^(\s*)from numpy import random\b", r"\1import numpy_random as random", text)
     text = re.sub(r"(?m)^(\s*)from numpy\b", r"\1from py_tensor", text)
@@ -23,7 +23,7 @@ def renamed(text: str) -> str:
 
 
 def missing_names(text: str, module: object) -> list[str]:
-    """The names of NumPy in a program that `module` has not: `array`, `linalg.norm`."""
+    """The names of NumPy in a program that `module` lacks, such as `array` or `linalg.norm`."""
     asked = re.compile(rf"(?:{'|'.join(_aliases(text))})\.((?:(?:{MODULES})\.)?\w+)")
     names: set[str] = set()
     for node in ast.walk(ast.parse(text)):

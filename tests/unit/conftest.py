@@ -11,7 +11,7 @@ import pytest
 import py_tensor as pt
 from tests.unit.fake_bridge import GPU, new_gpu
 
-pt.set_default_device("cpu")  # whatever GPU this machine has
+pt.set_default_device("cpu")  # ignore any GPU of this machine
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from py_tensor.codegen.program import Programs
 from tests.unit import simulate
 
 pt: Any = py_tensor
-pt.set_default_device("cpu")  # whatever GPU this machine has
+pt.set_default_device("cpu")  # ignore any GPU of this machine
 NUMBERS = np.array([0, -0.0, 90, -360, 1e30, 3e-42, np.inf, -np.inf, np.nan], np.float32)
 
 
@@ -47,7 +47,7 @@ def test_derivative(device: str) -> None:
 
 
 def test_code() -> None:
-    """It is fused, and its WGSL stands in the kernel."""
+    """The op is fused, and its WGSL is in the kernel."""
     programs = Programs()
     place = simulate.device(programs=programs)
     x = pt.tensor(np.ones(8, np.float32), device=place)
@@ -68,7 +68,7 @@ def test_distances(shapes: tuple[tuple[int, int], tuple[int, int]]) -> None:
 
 
 def test_kernel_of_distances() -> None:
-    """What computes an operand comes before it, and what uses the result behind it."""
+    """Kernels of its operand run before it, and those that use the result after it."""
     programs = Programs()
     place = simulate.device(execute=False, programs=programs)
     x, y = (pt.tensor(np.ones(shape, np.float32), device=place) for shape in ((5, 3), (70, 3)))

@@ -39,7 +39,7 @@ MIB = 1 << 20
 
 
 class Promise:
-    """A promise that is fulfilled when somebody waits for it, after all others that are ready."""
+    """A promise that is fulfilled when it is waited for, after all others that are ready."""
 
     def __init__(self, settle: Callable[[], Any]) -> None:
         self._settle = settle
@@ -53,7 +53,7 @@ class Promise:
 
 
 class InvalidError(Exception):
-    """A command that WebGPU would refuse."""
+    """A command that WebGPU would reject."""
 
 
 class FakeBridge:
@@ -62,22 +62,22 @@ class FakeBridge:
     Attributes
     ----------
     faults : list of str
-        What the next flushes meet, in turn: "" nothing, "throw" an exception halfway (-1),
-        "validation" an error that comes to light later, "out-of-memory" buffers that are not made,
-        which comes to light later too, "lost" a lost device.
+        Faults of the next flushes, in turn: "" none, "throw" an exception halfway (-1),
+        "validation" an error that is reported later, "out-of-memory" buffers that are not made,
+        which is also reported later, "lost" a lost device.
     allocations : list of str
-        What the next calls of `allocate` meet, in turn: "" nothing, "out-of-memory", "lost",
+        Faults of the next calls of `allocate`, in turn: "" none, "out-of-memory", "lost",
         "interrupted".
     waits : list of str
-        The same of reads and the like: "" or "interrupted".
+        The same for reads and other waits: "" or "interrupted".
     max_bytes : int
         The largest buffer.
     features : list of str
-        Of the device.
+        Features of the device.
     missing : str
-        Why there is no device, "" where there is one.
+        Why there is no device; "" if there is one.
     kept : str
-        The choices that the host keeps; None where it keeps none.
+        The kernel choices stored by the host; None if it cannot store them.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class FakeBridge:
         self.buffers: dict[int, int] = {}
         self.slices: dict[int, tuple[int, int]] = {}  # the slab of each, and its bytes
         self.contents: dict[int, bytes] = {}
-        self.ahead: tuple[int, int] | None = None  # what the last flush copied for a read
+        self.ahead: tuple[int, int] | None = None  # data that the last flush copied for a read
         self.ids: set[int] = set()
         self.pipelines: dict[int, tuple[str, str, int, int]] = {}
         self.unnoted: list[dict[str, Any]] = []
@@ -103,7 +103,7 @@ class FakeBridge:
         self.kept: str | None = ""
         self.counts = {"flushes": 0, "dispatches": 0, "submits": 0, "compiles": 0}
         self.compiled: set[int] = set()
-        self.bad_words: list[tuple[int, int]] = []  # what the next CHECK finds: position, word
+        self.bad_words: list[tuple[int, int]] = []  # the next CHECK finds this: position, word
         self.timed: list[int] | None = None  # the pipelines that ran since the timer was started
 
     # -- The device -----------------------------------------------------------------------------
@@ -181,7 +181,7 @@ class FakeBridge:
         data = ctypes.string_at(block, size)
         commands = list(_commands(stream, ctypes.cast(table, ctypes.POINTER(ctypes.c_uint32))))
         broken = len(commands) // 2 if fault == "throw" else len(commands)
-        written: dict[int, bool] = {}  # whether it was not read since
+        written: dict[int, bool] = {}  # whether it has not been read since
         failure = None
         for number, command in enumerate(commands):
             if failure is None:
@@ -211,10 +211,10 @@ class FakeBridge:
     def _fail_later(
         self, fault: str, flush: int, commands: list[tuple[int, ...]], written: dict[int, bool]
     ) -> None:
-        """What comes to light when somebody waits."""
+        """Record an error that is reported at the next wait."""
         if fault == "out-of-memory":
             made = [command[1] for command in commands if command[0] == CREATE]
-            self.invalid.update(made)  # and with a slab its slices, see `_is_invalid`
+            self.invalid.update(made)  # for a slab also its slices, see `_is_invalid`
             message = "no memory for a test"
             self.fail(self._failure(flush, fault, message, f"buffer {made[0]}"))
         elif fault == "validation":
@@ -229,7 +229,7 @@ class FakeBridge:
             self.contents[buffer] = b"invalid"
 
     def fail(self, failure: dict[str, Any]) -> None:
-        """Have a failure reported, until it is forgotten."""
+        """Report a failure until it is forgotten."""
         self.serial += 1
         self.unnoted.append({**failure, "serial": self.serial})
 
@@ -248,7 +248,7 @@ class FakeBridge:
                 self._create(number, size, slices)
             case (op, number) if op == DESTROY:
                 assert number not in self.slices, "slices go with their slab"
-                self.buffers.pop(number, None)  # one that is not there is no error
+                self.buffers.pop(number, None)  # a missing one is not an error
                 for each in (number, *self._slices_of(number)):
                     self.slices.pop(each, None)
                     self.contents.pop(each, None)
@@ -275,7 +275,7 @@ class FakeBridge:
             case (op,) if op in (SUBMIT, START):
                 self.counts["submits"] += op == SUBMIT
             case _:
-                raise InvalidError(f"no command {command}")
+                raise InvalidError(f"unknown command {command}")
 
     def _create(self, number: int, size: int, slices: int) -> None:
         ids = range(number, number + 1 + slices)
@@ -288,7 +288,7 @@ class FakeBridge:
         self.slices |= dict.fromkeys(ids[1:], (number, size // max(1, slices)))
 
     def _whole(self, number: int) -> int:
-        """The buffer itself, or the slab of a slice."""
+        """Return the buffer itself, or the slab of a slice."""
         return self.slices.get(number, (number, 0))[0]
 
     def _slices_of(self, slab: int) -> list[int]:
@@ -311,12 +311,14 @@ class FakeBridge:
         written: dict[int, bool],
     ) -> None:
         self.counts["dispatches"] += 1
+        if program not in self.pipelines:
+            raise InvalidError(f"pipeline {program} is not defined")
         wgsl, label, count, mask = self.pipelines[program]
         self._compile(program)
         if self.timed is not None:
             self.timed.append(program)
         if count != len(slots):
-            raise InvalidError(f"{label}: {len(slots)} buffers for a pipeline of {count}")
+            raise InvalidError(f"{label}: the pipeline takes {count} buffers, not {len(slots)}")
         for slot in slots:
             self._check(slot)
         writes = [s for n, s in enumerate(slots) if mask >> n & 1]
@@ -333,7 +335,7 @@ class FakeBridge:
             one = digest.copy()
             one.update(b"%d" % n)
             binding = next(m for m, s in enumerate(slots) if s == slot)
-            # A buffer that was read and is written again has another tensor.
+            # A buffer that is written again after a read belongs to another tensor.
             if written.get(slot) or any(
                 f"{c}b{binding}[" in wgsl for c in ("= ", "(")
             ):  # it is read
@@ -355,7 +357,7 @@ class FakeBridge:
         return bool(self.waits) and self.waits.pop(0) == "interrupted"
 
     def _wait(self, generation: int | None = None, *failures: dict[str, Any]) -> Promise:
-        """A wait that began with the device of a generation, or that no loss concerns."""
+        """A wait that began with a device of this generation, or does not depend on the device."""
 
         def settle() -> str:
             if self._is_interrupted():
@@ -373,7 +375,7 @@ class FakeBridge:
             self.loseDevice()
         if not self.alive:
             answer = "lost"
-        if answer in ("", "interrupted"):  # an interrupted one goes on by itself
+        if answer in ("", "interrupted"):  # an interrupted one continues by itself
             self._create(number, size, slices)
             return Promise(lambda: answer)
         return Promise(lambda: json.dumps(self._failure(-1, answer, "none left")))
@@ -439,7 +441,7 @@ class FakeBridge:
 
 
 def _used(commands: list[tuple[int, ...]]) -> set[int]:
-    """The buffers that commands read or write."""
+    """Return the buffers that commands read or write."""
     uploads = {command[1] for command in commands if command[0] in (UPLOAD, FILL)}
     return uploads | {
         slot for command in commands if command[0] == DISPATCH for slot in command[8:]
@@ -447,7 +449,7 @@ def _used(commands: list[tuple[int, ...]]) -> set[int]:
 
 
 def _commands(stream: array[int], table: Any) -> Iterator[tuple[int, ...]]:
-    """The commands, with ids of buffers in place of positions."""
+    """Yield the commands, with ids of buffers instead of positions."""
     at = 0
     while at < len(stream):
         end = at + LENGTHS[stream[at]]
@@ -473,7 +475,7 @@ class GPU:
         return pt.tensor(list(values), dtype=pt.float32, device=self.device)
 
     def is_clean(self) -> bool:
-        """Whether every buffer came back, and goes when the cache is emptied."""
+        """Return whether every buffer was returned, and is destroyed when the cache is emptied."""
         gc.collect()
         self.backend.empty_cache()
         info = self.backend.memory_info()

@@ -57,7 +57,7 @@ class Program:
         self.count = 0
 
     def run(self, steps: int) -> None:
-        """Take `steps` steps, then compare all that is left."""
+        """Take `steps` steps, then compare all remaining tensors."""
         try:
             for _ in range(self.random.randint(1, 3)):
                 self.leaf(self.shape())
@@ -82,7 +82,7 @@ class Program:
         return tuple(self.random.choice((1, 2, 3, 4, 5)) for _ in range(rank))
 
     def any(self, test: Callable[[Pair], bool] = lambda p: True) -> Pair:
-        """A tensor of the pool, more often a recent one."""
+        """Return a tensor of the pool; recent ones are more likely."""
         found = [p for p in self.pool if test(p)]
         if not found:
             raise NoOperandsError
@@ -185,7 +185,7 @@ class Program:
         self.record("{0}.astype(pt.float32)", self.any())
 
     def partner(self, of: Pair) -> Pair:
-        """A tensor that broadcasts with another: of the pool, a part of the tensor, or a leaf."""
+        """A tensor that broadcasts with another: from the pool, a part of the tensor, or a leaf."""
 
         def fits(p: Pair) -> bool:
             pairs = zip(reversed(p.shape), reversed(of.shape), strict=False)
@@ -307,7 +307,7 @@ class Program:
         self.record(self.random.choice(forms), x, indices, axis=axis, n=n)
 
     def normalize(self) -> None:
-        """What is computed from a tensor and from reductions of it."""
+        """An expression of a tensor and reductions of it."""
         x = self.any(lambda p: p.kind == "f")
         forms = (
             "{0} - pt.mean({0}, {axes}, keepdims=True)",
@@ -322,7 +322,7 @@ class Program:
         self.record(self.random.choice(forms), x, axes=self.axes(x), exact=False)
 
     def loop(self) -> None:
-        """Steps that are alike, of which several may stand in one kernel."""
+        """Similar steps, several of which may be in one kernel."""
         form = self.random.choice(("{0} + {1}", "{0} * {k} - {1}", "pt.relu({1}) - {0}"))
         a = self.any(lambda p: p.kind == "f")
         shape = a.shape

@@ -51,14 +51,14 @@ from py_tensor.graph.kernel import (
 )
 from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
-from py_tensor.graph.pack import MOST, pack
+from py_tensor.graph.pack import MAX_PACK, pack
 from py_tensor.graph.primitives import CONCAT
 from py_tensor.graph.row_fusion import fuse_rows
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
 
 Array = np.ndarray[Any, Any]
-LARGEST = 1 << 20  # points of a space that is executed
+LARGEST = 1 << 20  # points of the space that are executed
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Buffer:
 
 @dataclass
 class Value:
-    """A value at every point of a space, and where it depends on nothing undefined."""
+    """A value at every point of a space, and where it is defined."""
 
     data: Array
     defined: Array
@@ -92,7 +92,7 @@ class Simulator:
         self.max_bytes = 1 << 30
         self.pending_work = self.ahead_work = 2**62
         self.eager = None
-        self.programs = programs  # if there, kernels are lowered too
+        self.programs = programs  # if set, kernels are lowered too
         self.kernels: list[Kernel] = []  # of the last flush
         self.requests: list[Request] = []
 
@@ -129,7 +129,7 @@ class Simulator:
                 assert node.storage.written.all(), f"{node}: elements that nothing wrote"
 
     def planned(self, request: Request) -> list[Kernel]:
-        """The kernels of a request, by all passes over the graph."""
+        """Return the kernels of a request, by all passes over the graph."""
         kernels = schedule(request, self.max_buffers)
         check(kernels, request, self.max_buffers)
         kernels = fuse_rows(kernels, request.wanted, self.max_buffers, self.fits)
@@ -163,24 +163,24 @@ class Simulator:
 def device(
     max_buffers: int = 8, *, execute: bool = True, programs: Programs | None = None
 ) -> Device:
-    """A webgpu device that is simulated; with `execute` false its kernels are only looked at."""
+    """Return a simulated webgpu device; with `execute` false its kernels are only checked."""
     made = Device("webgpu")
     made.use(Simulator(max_buffers, execute=execute, programs=programs))
     return made
 
 
 def kernels_of(place: Device) -> list[Kernel]:
-    """The kernels of a simulated device's last flush."""
+    """Return the kernels of a simulated device's last flush."""
     backend = place.backend
     assert isinstance(backend, Simulator)
     return backend.kernels
 
 
-# -- What holds of every schedule ---------------------------------------------------------------
+# -- Properties of every schedule ---------------------------------------------------------------
 
 
 def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
-    """Assert what a GPU demands of kernels, and that none computes in vain."""
+    """Assert a GPU's requirements for kernels, and that none does unnecessary work."""
     writers: dict[int, int] = {}
     ready = {slot for slot, node in enumerate(request.order) if node.storage is not None}
     for number, kernel in enumerate(kernels):
@@ -213,7 +213,7 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
 
 
 def _check_passes(kernel: Kernel, max_buffers: int) -> None:
-    """A reduction may take two passes, which hand over each part of each accumulator."""
+    """A reduction may take two passes; the first passes on every part of every accumulator."""
     if kernel.revisits:
         return
     for stage in kernel.stages:
@@ -224,18 +224,18 @@ def _check_passes(kernel: Kernel, max_buffers: int) -> None:
 
 
 def _check_slab(kernel: Kernel, request: Request) -> None:
-    """What lies in a slab is a small result: nothing is ever written over it."""
+    """Assert that slabs contain only small results, which are never overwritten."""
     if kernel.slab:
         metas = [request.order[output.slot].meta for output in kernel.outputs]
         assert not kernel.stages
         assert kernel.writes() <= request.wanted
         assert len({(meta.nbytes, meta.dtype.storage) for meta in metas}) == 1
         assert metas[0].nbytes < OVERWRITTEN_BYTES
-        assert 2 <= len(metas) <= MOST
+        assert 2 <= len(metas) <= MAX_PACK
 
 
 def _check_alive(kernel: Kernel) -> None:
-    """Every instruction is used, and uses what stands before it."""
+    """Assert that every instruction is used, and uses only earlier ones."""
     roots: list[tuple[Body, set[int]]] = [
         (kernel.row, {o.value for o in kernel.outputs}),
         (kernel.spread, {o.value for o in kernel.spread_outputs}),
@@ -254,7 +254,7 @@ def _check_alive(kernel: Kernel) -> None:
 
 
 def check_dispatches(lowered: Lowered, max_buffers: int) -> None:
-    """Assert what WebGPU demands of dispatches."""
+    """Assert WebGPU's requirements for dispatches."""
     for d in lowered.dispatches:
         writes = [s for n, s in enumerate(d.slots) if d.program.writable >> n & 1]
         assert len(d.slots) == d.program.buffers <= max_buffers
@@ -319,7 +319,7 @@ def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
 
 
 def addresses(access: Access, extents: Shape) -> Array:
-    """The address at every point of a space."""
+    """Return the address at every point of a space."""
     found = np.full(extents, access.offset, np.int64)
     for stride, coordinate in zip(access.strides, np.indices(extents, sparse=True), strict=True):
         found += stride * coordinate
@@ -357,7 +357,7 @@ def _place(i: Place, values: list[Value], extents: Shape) -> Value:
 
 
 def _guard(i: Place, values: list[Value], extents: Shape) -> Array:
-    """Where an index is somebody's; elsewhere it may be anything."""
+    """Return where an index is used; elsewhere it may have any value."""
     return np.ones(extents, bool) if i.guard is None else values[i.guard].data
 
 
@@ -368,7 +368,7 @@ def _evaluate(
     buffers: dict[int, Buffer],
     accumulated: list[Value],
 ) -> list[Value]:
-    """The value of every instruction at every point."""
+    """Return the value of every instruction at every point."""
     values: list[Value] = []
     everywhere = np.ones(extents, bool)
     for i in body.instructions:
@@ -411,7 +411,7 @@ def _evaluate(
 
 
 def _along_rows(value: Value, extents: Shape) -> Value:
-    """What belongs to the rows, at every point of them."""
+    """Return a value per row, at every point of the rows."""
     ones = (1,) * (len(extents) - value.data.ndim)
     shape = value.data.shape + ones
     return Value(
@@ -437,7 +437,7 @@ def _select(mask: Value, inside: Value, outside: Value) -> Value:
 
 def _fold(fold: Fold, values: list[Value], kernel: Kernel) -> Value:
     axes = tuple(range(len(kernel.kept), len(kernel.kept + kernel.reduced)))
-    if fold.index is not None:  # the fold's own NumPy meaning counts by itself
+    if fold.index is not None:  # its NumPy function needs no such operand
         numbers = np.arange(size_of(kernel.reduced)).reshape(kernel.reduced)
         assert (values[fold.index].data == numbers).all()
     value = values[fold.value]
@@ -447,7 +447,7 @@ def _fold(fold: Fold, values: list[Value], kernel: Kernel) -> Value:
 
 
 def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
-    """A value at every point, which depends on others along the last dimension."""
+    """Return a value at every point that depends on others along the last dimension."""
     if isinstance(stage, Scanned):
         value = values[stage.fold.value]
         assert stage.fold.op.name in ("sum", "prod")

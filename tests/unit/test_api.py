@@ -21,14 +21,14 @@ import pytest
 
 import py_tensor as pt
 from py_tensor import dtypes
-from py_tensor.absent import FUNCTIONS, KEYWORDS, METHODS, PARTLY, clarify_keyword
+from py_tensor.absent import FUNCTIONS, KEYWORDS, METHODS, PARTLY, clarify_arguments
 from py_tensor.backend.device import CPU_DEVICE, default_device, set_default_device
 from py_tensor.ops.define import REGISTRY
 from py_tensor.tensor import Tensor
 
 NAMES = {n: getattr(pt, n) for n in dir(pt) if not n.startswith("_")}
 ANY: Any = pt
-"""The package, of which type checkers know nothing."""
+"""The package, without static types."""
 PUBLIC = {n: v for n, v in NAMES.items() if callable(v)}
 
 
@@ -46,7 +46,7 @@ def test_public_names_are_documented(name: str) -> None:
 
 
 def test_nothing_else_is_public() -> None:
-    """Modules, helpers and constants of the implementation stay out of the way of the user."""
+    """Modules, helpers and constants of the implementation are not public."""
     allowed = {"e", "pi", "inf", "nan", "euler_gamma", "newaxis", "typing", "testing"}
     allowed |= {"mgrid", "ogrid", "r_", "c_", "s_", "index_exp"}
     allowed |= {"single", "double", "int_", "intc", "intp", "uint", "uintc", "uintp"}
@@ -166,17 +166,17 @@ def test_a_name_that_is_elsewhere(owner: Any, name: str, words: str) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(owner, name)
     assert str(caught.value).endswith(words)
-    if not words.endswith("'"):  # and Python suggests no other name
+    if not words.endswith("'"):  # and Python does not suggest another name
         assert traceback.format_exception_only(caught.value)[-1].endswith(f"{words}\n")
 
 
-def test_what_is_misspelt_is_suggested() -> None:
+def test_misspelt_names_get_suggestions() -> None:
     with pytest.raises(AttributeError) as caught:
         _ = cast("Any", pt.ones(2, device="cpu")).shap
     assert (caught.value.name, type(caught.value.obj)) == ("shap", pt.Tensor)
 
 
-def test_what_is_listed_is_there_and_public() -> None:
+def test_listed_names_exist_and_are_public() -> None:
     modules = {name for name, value in NAMES.items() if isinstance(value, ModuleType)}
     assert modules == {
         *("emath", "fft", "lib", "linalg", "polynomial", "random", "testing", "typing", "ui"),
@@ -185,7 +185,7 @@ def test_what_is_listed_is_there_and_public() -> None:
 
 
 @pytest.mark.parametrize("name", ["emath", "fft", "lib", "linalg", "polynomial", "testing"])
-def test_a_module_lists_what_is_public(name: str) -> None:
+def test_a_module_lists_its_public_names(name: str) -> None:
     module = getattr(pt, name)
     numpys = getattr(np, name)
     assert dir(module) == sorted(module.__all__)
@@ -195,7 +195,7 @@ def test_a_module_lists_what_is_public(name: str) -> None:
 
 
 @pytest.mark.parametrize(("owner", "names"), [(pt, FUNCTIONS), (pt.Tensor, METHODS)])
-def test_what_is_absent_is(owner: Any, names: dict[str, str]) -> None:
+def test_absent_names_are_missing(owner: Any, names: dict[str, str]) -> None:
     assert [name for name in names if name in dir(owner)] == []
 
 
@@ -203,7 +203,7 @@ def test_what_is_absent_is(owner: Any, names: dict[str, str]) -> None:
     "instead",
     sorted({*FUNCTIONS.values(), *METHODS.values(), *KEYWORDS.values(), *PARTLY.values()}),
 )
-def test_what_there_is_instead_is_there(instead: str) -> None:
+def test_suggested_names_exist(instead: str) -> None:
     owners = {"pt": pt, "x": pt.ones((2, 2), device="cpu"), "np": np}
     for owner, path in re.findall(r"\b(pt|x|np)\.(\w+(?:\.\w+)*)", instead):
         attrgetter(path)(owners[owner])  # or it raises
@@ -222,6 +222,12 @@ not_of_the_library: Any = lambda axis: axis  # noqa: E731
             lambda x: ANY.ones(2, requires_grad=True),
             "; automatic differentiation is not supported yet",
         ),
+        (lambda x: ANY.plot(x, legend=True), "; use label="),
+        (
+            lambda x: ANY.hist(x, alpha=0.5),
+            "; its options are bins, range, density, label, color,",
+        ),
+        (lambda x: ANY.imshow(x, grid=True), "; its options are cmap, vmin, vmax,"),
         (lambda x: x.sum(nosuch=1), "'nosuch'"),
         (lambda x: not_of_the_library(dims=x), "'dims'"),
     ],
@@ -229,16 +235,25 @@ not_of_the_library: Any = lambda axis: axis  # noqa: E731
 def test_a_parameter_of_another_library(call: Any, words: str) -> None:
     with pytest.raises(TypeError, match="got an unexpected keyword argument") as caught:
         call(pt.ones((2, 3), device="cpu"))
-    clarify_keyword(caught.value)
+    clarify_arguments(caught.value)
     assert words in str(caught.value)
     assert str(caught.value).count("; ") == words.count("; ")
 
 
-def test_what_is_in_a_tensor() -> None:
+def test_a_second_curve_in_one_call() -> None:
+    with pytest.raises(TypeError) as caught:
+        ANY.plot([1, 2], "k-o", [3, 4], "b-")
+    clarify_arguments(caught.value)
+    assert str(caught.value).endswith(
+        "4 were given; draw several curves as pt.plot(y1, 'k-o') + pt.plot(y2, 'b-')"
+    )
+
+
+def test_membership_in_a_tensor() -> None:
     x = pt.arange(6).reshape(2, 3)
     assert 5 in x
     assert 6 not in x
-    assert [3, 4, 5] in x  # as NumPy: an element equals it, where it is broadcast
+    assert [3, 4, 5] in x  # as in NumPy, it is broadcast and compared with each element
     assert "5" not in x
     assert object() not in x
     assert math.nan not in pt.tensor([math.nan])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, MOST_AT_ONCE, deferring
+from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, deferring
 from py_tensor.ops.composition import Composition
 
 RNG = np.random.default_rng(5)
@@ -27,7 +27,7 @@ def small(*shape: int) -> pt.Tensor:
 
 
 def calls(action: Callable[[], object]) -> int:
-    """How many Python functions an action calls."""
+    """Number of Python function calls of an action."""
     action()
     count = 0
 
@@ -47,20 +47,20 @@ def calls(action: Callable[[], object]) -> int:
 
 
 def test_small_results_are_there_and_large_ones_wait() -> None:
-    x, large = small(4), small(MOST_AT_ONCE + 1)
+    x, large = small(4), small(MAX_AT_ONCE + 1)
     assert is_stored(x + 1)
     assert is_stored((x * x).sum())
     assert is_stored(pt.ones((3, 4)) @ x)
     assert not is_stored(large + 1)
     assert not is_stored(large.sum())
     assert is_stored(pt.zeros(4))
-    assert not is_stored(pt.zeros(large.shape))  # which takes no memory
+    assert not is_stored(pt.zeros(large.shape))  # it takes no memory
     assert not is_stored((large + 1)[:2] * 2)
     assert not is_stored(small(64, 64, 64).sum(0) + 1)
 
 
 def test_what_takes_large_pending_operands_has_their_values() -> None:
-    large = small(MOST_AT_ONCE + 1)
+    large = small(MAX_AT_ONCE + 1)
     total = (large + 1).sum()
     kept = total * 2
     total += 1
@@ -108,7 +108,7 @@ def test_results_share_no_memory() -> None:
         assert np.array_equal(y.numpy().ravel(), before)
 
 
-def test_a_write_leaves_what_was_made_before() -> None:
+def test_a_write_keeps_earlier_results() -> None:
     x = small(6)
     before = x.numpy()
     doubled, view, element = x * 2, x[1:4], x[2]
@@ -123,13 +123,13 @@ def test_a_write_leaves_what_was_made_before() -> None:
     assert np.array_equal(x.numpy(), after)
 
 
-def test_an_index_out_of_range_is_told_by_the_next_read() -> None:
+def test_an_index_out_of_range_is_reported_by_the_next_read() -> None:
     x, index = small(4), pt.asarray([1, 9])
     taken = x[index]
     assert not is_stored(taken)
     with pytest.raises(IndexError, match="9 is out of range for axis 0"):
         float(pt.sum(taken + x[:2]))
-    assert float(x[0]) == x.numpy()[0]  # told once
+    assert float(x[0]) == x.numpy()[0]  # reported once
 
 
 def test_errors_of_arithmetic_are_as_silent_as_in_a_flush(recwarn: pytest.WarningsRecorder) -> None:
@@ -138,7 +138,7 @@ def test_errors_of_arithmetic_are_as_silent_as_in_a_flush(recwarn: pytest.Warnin
         assert np.isinf(float((1 / x)[0]))
         assert np.isnan(float(pt.log(x)[1]))
         with pytest.raises(FloatingPointError):
-            np.divide(1.0, np.zeros(1))  # the caller's state is as it was
+            np.divide(1.0, np.zeros(1))  # the caller's state is unchanged
     assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
 
 
@@ -146,6 +146,36 @@ def test_a_read_of_a_small_result_takes_few_calls() -> None:
     x = small(4)
     assert calls(lambda: float(x.sum())) < 50
     assert calls(lambda: float(x[1])) < 60
+
+
+def test_a_product_of_small_operands_is_one_call_of_numpy() -> None:
+    x = small(4)
+    assert calls(lambda: x @ x) < 25
+    for a, b in (
+        (small(4), small(4)),
+        (small(3, 4), small(4)),
+        (small(4), small(4, 5)),
+        (small(3, 4), small(5, 4).T),
+        (small(8)[::-2], small(4, 2)[:, 1]),
+        (pt.arange(4), pt.eye(4, dtype="int32")),
+        (small(4) + small(MAX_AT_ONCE + 4)[2:6], pt.linspace(0, 1, 4)),
+    ):
+        result = a @ b
+        assert is_stored(result)
+        with deferring():
+            later = a @ b
+        assert np.array_equal(result.numpy(), later.numpy()), f"{a.shape} @ {b.shape}"
+        assert np.allclose(result.numpy(), a.numpy() @ b.numpy())
+    large = small(128, 64)
+    for a, b in ((large, large.T), (large.T + 1, large), (small(MAX_AT_ONCE + 4) + 1,) * 2):
+        result = a @ b
+        assert not is_stored(result)
+        assert np.allclose(result.numpy(), a.numpy() @ b.numpy(), rtol=1e-4)
+    taken = small(4)[pt.asarray([1, 2, 3, 9])]
+    product = taken @ small(4)
+    with pytest.raises(IndexError, match="9 is out of range"):
+        product.numpy()
+    assert np.isnan(float(pt.asarray([np.inf, np.inf]) @ pt.asarray([1.0, -1.0])))
 
 
 def test_a_part_is_written_to_a_large_array_that_nothing_else_needs() -> None:
@@ -217,3 +247,56 @@ def test_parts_of_complex_elements_are_written_to_the_array() -> None:
         y.real[1] = y.imag[2]
         y[4] = y[4].conj() * 1j
     assert np.array_equal(x.numpy(), values)
+
+
+def test_a_scalar_that_is_computed_is_an_int_in_a_key() -> None:
+    values = RNG.random((4, 5), np.float32)
+    x = pt.asarray(values)
+    for dtype in ("int32", "int8", "uint8"):
+        i = pt.array([2, 3], dtype=dtype)[1]
+        assert calls(lambda i=i: x[i, i]) < 50
+        assert x[i, i] == values[3, 3]
+        row = x[i]
+        row[:] = 7  # a view, as in NumPy
+        values[3] = 7
+        np.testing.assert_array_equal(x.numpy(), values)
+        assert not np.shares_memory(values, values[np.array(3)])
+        row = x[pt.array(3, dtype=dtype)]  # of an array, a copy
+        row[:] = 8
+        np.testing.assert_array_equal(x.numpy(), values)
+        x[i, i - 2] += 1
+        values[3, 1] += 1
+        np.testing.assert_array_equal(x.numpy(), values)
+    with pytest.raises(IndexError, match="index 4 is out of range for axis 0"):
+        x[x.argmax() * 0 + 4]
+
+
+def test_elements_of_a_range_are_read_from_a_copy() -> None:
+    x = pt.arange(6.0)
+    copy, view = x.copy(), x[::-1]
+    assert x[2] == 2
+    assert is_stored(x)
+    x[2] = 9
+    assert copy.tolist() == [0, 1, 2, 3, 4, 5]
+    assert view.tolist() == [5, 4, 3, 9, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "key", [([1, 2],), ([-1, 2], [3, 0]), (slice(None), [1, 2]), (1, [2, 3]), (..., [0]), ([1], 2)]
+)
+def test_lists_and_tensors_select_at_once(key: tuple[Any, ...]) -> None:
+    values = RNG.random((4, 5), np.float32)
+    x = pt.asarray(values)
+    tensors = tuple(pt.array(k) if isinstance(k, list) else k for k in key)
+    for given in (key, tensors):
+        found = x[given]
+        assert is_stored(found)
+        np.testing.assert_array_equal(found.numpy(), values[key])
+        found[...] = 0  # a copy
+        np.testing.assert_array_equal(x.numpy(), values)
+
+
+def test_what_selects_many_waits() -> None:
+    x = small(8, 8)
+    rows, columns = (pt.zeros(shape, dtype=int) + 0 for shape in ((1000, 1), (1, 1000)))
+    assert not is_stored(x[rows, columns])

@@ -1,4 +1,4 @@
-"""The audit's handling of the registries' answers about vulnerabilities, and of missing answers."""
+"""How the audit handles the registries' answers about vulnerabilities, and missing answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PYTHON = {
 }
 
 
-def test_what_is_known_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_known_vulnerabilities_fail(capsys: pytest.CaptureFixture[str]) -> None:
     npm, python = audit.of_npm(json.dumps(NPM)), audit.of_python(json.dumps(PYTHON))
     assert npm == audit.Found(
         61, ("deep (high): Prototype pollution (https://example.com/1)", "shallow (high): deep")
@@ -51,7 +51,7 @@ def test_what_is_known_fails(capsys: pytest.CaptureFixture[str]) -> None:
         ("", "no answer"),
     ],
 )
-def test_no_answer_is_told_and_fails_nothing(
+def test_a_missing_answer_is_reported_but_does_not_fail(
     capsys: pytest.CaptureFixture[str], text: str, reason: str
 ) -> None:
     found = audit.of_npm(text)

@@ -104,7 +104,7 @@ INTO = (0,), 0, "", "set", False
 REFUSED: list[tuple[Op, tuple[Node, ...], Any, type[Exception], str]] = [
     (MUL, (f23, f32), None, ShapeError, r"multiply: .* one shape, not \(2, 3\) and \(3, 2\)$"),
     (MUL, (f6,), None, TypeError, "multiply: takes 2 operands, not 1$"),
-    (EXP, (f6, f6), None, TypeError, "exp: takes 1 operands, not 2$"),
+    (EXP, (f6, f6), None, TypeError, "exp: takes 1 operand, not 2$"),
     (EXP, (i6,), None, DTypeError, "exp: computes in float32, not int32$"),
     (ADD, (f6, i6), None, DTypeError, "add: operands must have one dtype, not float32 and int32$"),
     (ADD, (f1, i6), None, DTypeError, "add: operands must have one dtype, not float32 and int32$"),
@@ -139,13 +139,19 @@ REFUSED: list[tuple[Op, tuple[Node, ...], Any, type[Exception], str]] = [
     (VIEW, (f6,), ((3,), (1, 1), 0), ShapeError, "view: invalid shape"),
     (EDGES, (f6,), ((1,), 2), AxisError, "edges: axis 1 is out of bounds"),
     (EDGES, (f6,), ((0,), 7), ShapeError, "edges: shape .* is outside the elements of"),
-    (PAD, (f6, node(INT)), ((1, 1),), DTypeError, "pad: fills float32 with one float32, not int32"),
+    (
+        PAD,
+        (f6, node(INT)),
+        ((1, 1),),
+        DTypeError,
+        "pad: the fill value must be a float32 scalar, not int32",
+    ),
     (PAD, (f6, f1), ((1, 1), (1, 1)), ShapeError, r"pad: widths .* do not fit the shape \(6,\)$"),
     (PAD, (f6, f1), ((-1, 1),), ShapeError, "pad: widths .* do not fit"),
     (CONCAT, (f23, f32), 0, ShapeError, "concat: shapes .* differ in an axis other than axis 0$"),
     (CONCAT, (f6, i6), 0, DTypeError, "concat: .* one dtype, not float32 and int32$"),
     (CONCAT, (f6, f6), 1, AxisError, "concat: axis 1 is out of bounds"),
-    (CONCAT, (), 0, TypeError, "concat: takes some operands, not 0$"),
+    (CONCAT, (), 0, TypeError, "concat: takes at least 1 operand, not 0$"),
     (ASSIGN, (f6, i2), ((2,), (1,), 0), DTypeError, "setitem: cannot assign a value of int32"),
     (ASSIGN, (f6, f3), ((3,), (1,), 100), ShapeError, "setitem: shape .* from 100 is outside"),
     (ASSIGN, (f6, f3), ((2,), (1,), 0), ShapeError, "setitem: cannot assign a value of shape"),
@@ -155,8 +161,14 @@ REFUSED: list[tuple[Op, tuple[Node, ...], Any, type[Exception], str]] = [
     (GATHER, (f6, i3), ((0, 0), 0, "index"), AxisError, r"index: repeated axis in \(0, 0\)$"),
     (GATHER, (f6, i3, i3), ((0,), 0, ""), ShapeError, "take_along_axis: 2 indices do not"),
     (GATHER, (f23, i3, i2), ((0, 1), 0, ""), ShapeError, "take_along_axis: .* one shape"),
-    (GATHER, (f23, i3), ((0,), 2, ""), ShapeError, "take_along_axis: indices of shape .* for axes"),
-    (GATHER, (f23, i2), ((0,), 0, ""), ShapeError, "take_along_axis: indices of shape .*, from 0$"),
+    (
+        GATHER,
+        (f23, i3),
+        ((0,), 2, ""),
+        ShapeError,
+        r"take_along_axis: .* do not match axes \(0,\) of \(2, 3\) inserted at 2$",
+    ),
+    (GATHER, (f23, i2), ((0,), 0, ""), ShapeError, "take_along_axis: indices .* inserted at 0$"),
     (GATHER, (none, i3), ((0,), 0, "take"), IndexError, "take: shape .* has no elements"),
     (SCATTER, (f6, i3, i3), INTO, DTypeError, "scatter: .* int32 to a tensor of float32$"),
     (SCATTER, (f6, f2, i3), INTO, ShapeError, "scatter: cannot assign a value of shape"),
@@ -169,7 +181,7 @@ REFUSED: list[tuple[Op, tuple[Node, ...], Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("op", "operands", "attrs", "error", "message"), REFUSED)
-def test_an_op_refuses_what_does_not_fit(
+def test_an_op_rejects_invalid_operands(
     op: Op, operands: tuple[Node, ...], attrs: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=f"^{message}"):
@@ -185,7 +197,7 @@ def test_every_op_refuses_operands_on_two_devices() -> None:
             bind(op, (f6, node(FLOAT, 6, device=GPU_DEVICE)))
 
 
-def test_a_kernel_of_ones_own_refuses_what_does_not_fit() -> None:
+def test_a_user_defined_kernel_rejects_invalid_operands() -> None:
     made: list[Op] = []
 
     def hook(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> Node:
@@ -210,7 +222,7 @@ def test_a_kernel_of_ones_own_refuses_what_does_not_fit() -> None:
         bind(made[-1], (f6, f6), 0)
 
 
-def test_what_has_no_elements_is_a_leaf() -> None:
+def test_an_empty_result_is_a_leaf() -> None:
     x = pt.ones((0, 3), device="cpu")._node
     made = bind(MUL, (x, x))
     assert made.op.name == "leaf"
@@ -240,7 +252,7 @@ PLAIN: dict[str, Callable[[pt.Tensor], pt.Tensor]] = {
 
 
 def graph_of(x: pt.Tensor, operand: pt.Tensor) -> list[tuple[Any, ...]]:
-    """The nodes between an operand and a tensor, with the places of their operands."""
+    """Return the nodes between an operand and a tensor, with the positions of their operands."""
     order = topological([x._node])  # pyright: ignore[reportPrivateUsage]
     places = {node: place for place, node in enumerate(order)}
     return [
@@ -252,11 +264,11 @@ def graph_of(x: pt.Tensor, operand: pt.Tensor) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("f", PLAIN.values(), ids=PLAIN.keys())
 @pytest.mark.parametrize("dtype", [pt.float32, pt.int32, pt.bool_], ids=str)
-def test_what_is_recorded_again_is_the_same(
+def test_recording_again_gives_the_same_nodes(
     f: Callable[[pt.Tensor], pt.Tensor], dtype: DType
 ) -> None:
-    """By whichever way it is recorded: the first time, from what was kept, and while traced."""
-    CPU_DEVICE.flush()  # what other tests left pending would make it flush in the midst
+    """Nodes are the same the first time, from a cached recipe, or while traced."""
+    CPU_DEVICE.flush()  # pending nodes of other tests could make it flush in between
     tensors = [pt.tensor([[0, 1, 1], [1, 0, 1]], dtype=dtype, device="cpu") for _ in range(3)]
     with tracing(Node):
         first = graph_of(f(tensors[0]), tensors[0])
@@ -274,8 +286,8 @@ def test_what_is_recorded_again_is_the_same(
     assert len(made) >= len([part for part in first if part[0].name != "leaf"])
 
 
-def test_a_composition_tells_its_operands_apart() -> None:
-    CPU_DEVICE.flush()  # nothing is kept of a call with a flush in its midst
+def test_a_composition_distinguishes_its_operands() -> None:
+    CPU_DEVICE.flush()  # a call with a flush in between is not cached
     recorded: list[int] = []
 
     @Composition
@@ -287,12 +299,12 @@ def test_a_composition_tells_its_operands_apart() -> None:
     assert difference((x, x)).tolist() == [1, 2]
     assert difference((x, y)).tolist() == [-3, -3]
     assert difference((y, x)).tolist() == [9, 12]
-    assert len(recorded) == 2  # of one operand twice nothing is kept
+    assert len(recorded) == 2  # a call with the same operand twice is not cached
     assert difference((y, y)).tolist() == [5, 7]
 
 
 def test_a_composition_keeps_nothing_of_a_write_by_another_task() -> None:
-    """It may come while the function records, for that may wait."""
+    """The write may occur while the function records, because recording may wait."""
     CPU_DEVICE.flush()
     written = pt.tensor([1.0, 2.0], device="cpu")
 
@@ -309,7 +321,7 @@ def test_a_composition_keeps_nothing_of_a_write_by_another_task() -> None:
 
 @pytest.mark.parametrize("name", ["mean", "variance", "softmax", "layer norm"])
 def test_nodes_of_a_composition_count_as_pending(gpu: GPU, name: str) -> None:
-    """Else much more would be pending than a device allows."""
+    """If they did not count, many more would be pending than a device allows."""
     x = pt.full((64, 64), 1.5, device=gpu.device).realize()
     counts: list[int] = []
     for _ in range(2):

@@ -30,19 +30,19 @@ def sides(body: Body, results: tuple[int, ...] = ()) -> dict[int, tuple[int, boo
 
 
 def choice(*more: Instruction) -> Body:
-    """One op in [0, 3), two elsewhere, and more."""
+    """Return one op in [0, 3), two elsewhere, followed by more ops."""
     mask = Mask(((0, 0, 3),))
     chosen = Select(float32, 2, 3, 5)
     return Body.of([X, Y, mask, step(0), step(1), step(4), chosen, *more])
 
 
-def test_what_one_arm_needs_stands_there() -> None:
+def test_instructions_of_one_arm_are_in_its_branch() -> None:
     assert sides(choice()) == {3: (6, True), 4: (6, False), 5: (6, False)}
     assert operations_of(choice(), (), (10,)) == 3 + 2 * 7
     assert operations_of(choice(), (), (2,)) == 2
 
 
-def test_what_is_needed_elsewhere_is_computed_always() -> None:
+def test_shared_instructions_are_always_computed() -> None:
     used_later = choice(Apply(MUL, float32, (6, 4)))
     assert sides(used_later) == {3: (6, True), 5: (6, False)}
     assert operations_of(used_later, (), (10,)) == 3 + 7 + 2 * 10
@@ -67,7 +67,7 @@ def test_arms_within_arms() -> None:
     assert operations_of(body, (), (10,)) == 4 + 2 * 4
 
 
-def test_no_branch_for_what_is_loaded() -> None:
+def test_no_branch_for_loads() -> None:
     body = Body.of([X, Y, Mask(((0, 0, 3),)), Select(float32, 2, 0, 1), step(3)])
     assert not arms_of(body, ())
     assert operations_of(body, (), (10,)) == 10
@@ -75,7 +75,7 @@ def test_no_branch_for_what_is_loaded() -> None:
 
 @pytest.mark.parametrize("count", [2, 5, 16])
 def test_operations_of_a_concatenation(source: random.Random, count: int) -> None:
-    """Each operand's are done for its own part, whatever is made of the whole."""
+    """Each operand's ops run only for its own part, whatever uses the whole."""
     place = simulate.device(10)
     x = np.random.default_rng(source.getrandbits(32)).standard_normal((64, 5)).astype("f")
     whole = pt.asarray(x, device=place)

@@ -21,11 +21,11 @@ def build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.syspath_prepend(str(FOLDER))
     build = importlib.import_module("build")
     monkeypatch.setattr(build, "CACHE", tmp_path)
-    monkeypatch.setattr(build, "pip", lambda: ["pip"])  # the tests' Python has none
+    monkeypatch.setattr(build, "pip", lambda: ["pip"])  # the tests' Python has no pip
     return build
 
 
-def test_what_builds_the_wheel_has_hashes() -> None:
+def test_build_requirements_have_hashes() -> None:
     lines = (FOLDER / "requirements.txt").read_text("utf-8").splitlines()
     needs = [line for line in lines if not line.startswith("#")]
     assert any(line.startswith("hatchling==") for line in needs)

@@ -1,4 +1,4 @@
-"""An input's changes to Python's builtins harm neither the session nor the next input."""
+"""An input's changes to Python's builtins affect neither the session nor the next input."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_each_may_be_deleted(run: Run, capsys: pytest.CaptureFixture[str], name:
 
 
 @pytest.mark.parametrize("name", sorted(OWN.keys() - {"__build_class__", "__debug__"}))
-def test_each_may_be_replaced_by_what_fails(run: Run, name: str) -> None:
+def test_each_may_be_replaced_by_a_failing_function(run: Run, name: str) -> None:
     assert run(f"import builtins\nvars(builtins)[{name!r}] = None").ok
     assert now() == OWN
     failed = run("1 / 0")
@@ -50,7 +50,7 @@ def test_each_may_be_replaced_by_what_fails(run: Run, name: str) -> None:
     assert failed.failure is not None
 
 
-def test_an_error_after_a_deletion_says_what_it_is(run: Run) -> None:
+def test_an_error_after_a_deletion_is_described(run: Run) -> None:
     outcome = run("import builtins\ndel builtins.isinstance\nisinstance(1, int)")
     assert outcome.error is not None
     assert outcome.error.startswith("Traceback (most recent call last):")
@@ -65,7 +65,7 @@ def test_all_may_be_deleted(run: Run, capsys: pytest.CaptureFixture[str]) -> Non
     assert run("sum(range(4))").result == "6"
 
 
-def test_a_replacement_holds_for_inputs_alone(run: Run) -> None:
+def test_a_replacement_applies_to_inputs_only(run: Run) -> None:
     run("import builtins\nbuiltins.len = lambda x: 42")
     assert len([]) == 0
     assert run("len([])").result == "42"
@@ -79,7 +79,7 @@ def test_a_replacement_may_be_taken_back(run: Run) -> None:
     assert run("len([])").result == "0"
 
 
-def test_what_is_added_stays(run: Run) -> None:
+def test_added_builtins_stay(run: Run) -> None:
     run("import builtins\nbuiltins.added = 3")
     assert run("added").result == "3"
     run("del builtins.added")

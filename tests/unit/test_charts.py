@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ from py_tensor.backend.host import host
 from py_tensor.display import plotting
 from py_tensor.display import screen as displays
 from py_tensor.display.bins import bins_for, counted
+from py_tensor.display.charts import marker_path
+from py_tensor.display.options import COLOUR_NAMES, MARKERS
 from py_tensor.display.screen import set_screen
 from tests.unit.test_displaying import Recorder
 
@@ -22,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("on_cpu")
 NAN, INF = float("nan"), float("inf")
 
 loose: Any = pt
-"""For calls that type checkers refuse."""
+"""For calls that type checkers reject."""
 
 
 @pytest.fixture
@@ -90,7 +93,7 @@ def test_extreme_edges_count(screen: Recorder) -> None:
 
 
 def test_few_elements_have_few_bins(screen: Recorder, rng: np.random.Generator) -> None:
-    """A bin for each element would tell nothing."""
+    """A bin for each element would be useless."""
     assert [bins_for(n) for n in (0, 1, 8, 27, 1000, 13_824, 10**9)] == [1, 2, 4, 6, 20, 48, 48]
     pt.hist(pt.tensor(rng.normal(size=27)))
     assert len(series(screen)["counts"]) == 6
@@ -205,9 +208,118 @@ def test_places_of_arguments_are_those_of_matplotlib(screen: Recorder) -> None:
     assert shown(screen)["figure"]["colours"]["stops"] == ["#000000", "#ffffff"]
 
 
+USUAL = {"color": None, "dashes": None, "lineWidth": None, "marker": None}
+CROSS = marker_path("x", 4)
+CIRCLE = marker_path("o", 4)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "look"),
+    [
+        ("", {}),
+        ("r", {"color": "red"}),
+        ("--", {"dashes": "5 4", "marker": ""}),
+        ("r--o", {"color": "red", "dashes": "5 4", "marker": CIRCLE}),
+        ("o--r", {"color": "red", "dashes": "5 4", "marker": CIRCLE}),
+        ("C1-.", {"color": "var(--series-1)", "dashes": "6 3 1 3", "marker": ""}),
+        ("k:", {"color": "currentcolor", "dashes": "0.5 4", "marker": ""}),
+        ("x", {"dashes": "", "lineWidth": 0, "marker": CROSS}),
+        ("gx-", {"color": "light-dark(#008000, #4cc24c)", "dashes": "", "marker": CROSS}),
+        ("teal", {"color": "teal"}),
+        ("tab:red", {"color": "#d62728"}),
+        ("#0a0", {"color": "#0a0"}),
+    ],
+)
+def test_format_strings(fmt: str, look: dict[str, Any], screen: Recorder) -> None:
+    for call in (lambda: pt.plot([1, 2], [3, 4], fmt, label="a"), lambda: pt.plot([3, 4], fmt)):
+        call()
+        found = series(screen)
+        assert {name: found.get(name) for name in USUAL} == USUAL | look
+        assert found["y"] == [3, 4]
+
+
+@pytest.mark.parametrize("letter", "bgcmy")
+def test_letters_are_visible_in_light_and_dark(letter: str) -> None:
+    found = COLOUR_NAMES[letter].removeprefix("light-dark(").removesuffix(")").split(", ")
+    for colour, surface in zip(found, ("#ffffff", "#171b1e"), strict=True):
+        low, high = sorted(map(luminance, (colour, surface)))
+        assert (high + 0.05) / (low + 0.05) >= 3  # as WCAG requires of graphics
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of WCAG."""
+    levels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in levels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_styles_by_keyword(screen: Recorder) -> None:
+    pt.plot([1, 2], ls="dashed", lw=3, c="r", marker="x")
+    by_alias = series(screen)
+    d = pt.plot([1, 2], linestyle="--", linewidth=3, color="r", marker="x")
+    assert series(screen) == by_alias
+    assert (by_alias["dashes"], by_alias["lineWidth"], by_alias["marker"]) == ("5 4", 3, CROSS)
+    d.update([2, 1])
+    assert series(screen) == by_alias | {"y": [2, 1]}
+    pt.plot([1, 2], "r--o", color="blue", marker="none", ls=":")  # as in Matplotlib
+    found = series(screen)
+    assert (found["color"], found["dashes"], found["marker"]) == ("blue", "0.5 4", "")
+    pt.plot([1, 2], linestyle="none")
+    assert series(screen)["lineWidth"] == 0
+    pt.scatter([1, 2], [3, 4], s=4 * np.pi, marker="s")
+    assert series(screen)["marker"] == marker_path("s", 2)
+
+
+@pytest.mark.parametrize("marker", MARKERS)
+def test_markers_have_the_size_given(marker: str) -> None:
+    path = marker_path(marker, 100.0)
+    assert path is not None
+    size = {".": 50, ",": 12.5}.get(marker, 100)
+    numbers = [abs(float(number)) for number in re.findall(r"-?[\d.]+(?:e[-+]\d+)?", path)]
+    assert 0.7 * size <= max(numbers) <= (2 if "a" in path else 1.02) * size
+
+
 @pytest.mark.parametrize(
     ("call", "error", "told"),
     [
+        (
+            lambda: loose.plot([1], "r&"),
+            ValueError,
+            "plot: '&' in the format string 'r&' is not a colour .*, a line style .* or a marker",
+        ),
+        (lambda: loose.plot([1], "rg"), ValueError, "'rg' gives the color twice, 'r' and 'g'"),
+        (lambda: loose.plot([1], "ox"), ValueError, "'ox' gives the marker twice, 'o' and 'x'"),
+        (
+            lambda: loose.scatter([1], [2], marker="none"),
+            ValueError,
+            r"^scatter: marker must be one of .* 'x' \(.*\), not 'none'",
+        ),
+        (lambda: loose.plot([1], "reddish"), ValueError, "plot: 'e.*' in the format string"),
+        (lambda: loose.plot([1], [2], [3]), TypeError, "fmt must be a str, not list; draw several"),
+        (
+            lambda: loose.plot([1], "k", [3]),
+            TypeError,
+            "y must be numbers, not .*'k'; draw several",
+        ),
+        (
+            lambda: loose.plot([1], ls="-", linestyle="-"),
+            TypeError,
+            "plot: got both linestyle and ls, which are one option",
+        ),
+        (lambda: loose.plot([1], c="r", color="r"), TypeError, "got both color and c"),
+        (lambda: loose.plot([1], lw=1, linewidth=1), TypeError, "got both linewidth and lw"),
+        (
+            lambda: loose.plot([1], linestyle="wavy"),
+            ValueError,
+            "plot: linestyle must be one of '-', '--', .*, not 'wavy'",
+        ),
+        (lambda: loose.plot([1], lw=-1), ValueError, "linewidth must be positive and finite"),
+        (
+            lambda: loose.plot([1], marker="q"),
+            ValueError,
+            r"plot: marker must be one of 'o' \(circle\), .* or 'none', not 'q'",
+        ),
+        (lambda: loose.plot([1], marker=3), TypeError, "plot: marker must be a str, not int 3"),
         (lambda: loose.contour([1, 2]), pt.ShapeError, "contour: z must be 2-D"),
         (
             lambda: loose.contour([[1, 2]]),
@@ -221,7 +333,11 @@ def test_places_of_arguments_are_those_of_matplotlib(screen: Recorder) -> None:
             r"contour: x must have shape \(2,\), not \(1,\)",
         ),
         (lambda: loose.contour([NAN, 1], [1, 2], [[1, 2], [3, 4]]), ValueError, "must be finite"),
-        (lambda: loose.contour([[1, 2], [3, 4]], levels=[2, 1]), ValueError, "levels .* rising"),
+        (
+            lambda: loose.contour([[1, 2], [3, 4]], levels=[2, 1]),
+            ValueError,
+            "must be increasing",
+        ),
         (
             lambda: loose.contour([[1, 2], [3, 4]], levels=51),
             ValueError,
@@ -233,9 +349,17 @@ def test_places_of_arguments_are_those_of_matplotlib(screen: Recorder) -> None:
             TypeError,
             "hist: bins must be numbers, not str 'auto'",
         ),
-        (lambda: loose.hist([1], bins=[1, 1]), ValueError, "hist: bins must be 2 or more rising"),
+        (
+            lambda: loose.hist([1], bins=[1, 1]),
+            ValueError,
+            "hist: bins must be increasing",
+        ),
         (lambda: loose.hist([1], bins=[1, NAN]), ValueError, "hist: bins must be finite"),
-        (lambda: loose.hist([1], range=(2, 1)), ValueError, "hist: range must be 2 or more rising"),
+        (
+            lambda: loose.hist([1], range=(2, 1)),
+            ValueError,
+            "hist: range must be increasing",
+        ),
         (
             lambda: loose.hist([1], range=(1, 2, 3)),
             ValueError,
@@ -370,6 +494,9 @@ def test_what_stands_around_an_image(screen: Recorder) -> None:
     pt.imshow([[1, 2]], colorbar=False)
     assert shown(screen)["figure"] is None
     pt.imshow(pt.ones((2, 2, 3)))
+    figure = shown(screen)["figure"]
+    assert (figure["hasAxes"], figure["colours"]) == (True, None)
+    pt.imshow(pt.ones((2, 2, 3)), colorbar=False)
     assert shown(screen)["figure"] is None
     pt.imshow([[NAN, INF]])
     assert shown(screen)["figure"]["colours"] is None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import keyword
+import re
 import sys
+import typing
 from collections import OrderedDict
 from typing import Any
 
@@ -18,14 +20,14 @@ inspection = load("inspection")
 
 
 class Watched:
-    """Counts what is run of it."""
+    """Counts the calls of its methods."""
 
     ran = 0
     plain = 1
 
     @property
     def costly(self) -> int:
-        """Takes long."""
+        """Takes a long time."""
         Watched.ran += 1
         return 1
 
@@ -85,7 +87,7 @@ COMPLETER = completion.Completer(NAMESPACE, ["numpy"])
 
 
 def offered(before: str, after: str = "") -> dict[str, str]:
-    """The labels and their kinds."""
+    """Return the labels and their kinds."""
     found = COMPLETER.complete(before, after)
     return {} if found is None else {o["label"]: o["kind"] for o in found["options"]}
 
@@ -148,7 +150,7 @@ def offered(before: str, after: str = "") -> dict[str, str]:
         ("pt.ones(3).sum(", "axis=", "argument"),
     ],
 )
-def test_what_is_offered(before: str, label: str, kind: str) -> None:
+def test_completions(before: str, label: str, kind: str) -> None:
     found = offered(before)
     if label:
         assert found[label] == kind
@@ -169,7 +171,7 @@ def test_what_is_offered(before: str, label: str, kind: str) -> None:
         ("x.sum(", "self="),
     ],
 )
-def test_what_is_not_offered(before: str, label: str) -> None:
+def test_names_without_completions(before: str, label: str) -> None:
     assert label not in offered(before)
 
 
@@ -201,7 +203,7 @@ def test_where_nothing_is_offered(before: str) -> None:
 
 
 def test_an_object_that_cannot_be_listed() -> None:
-    """`Console.query` turns whatever is raised into null."""
+    """`Console.query` turns any exception into null."""
     with pytest.raises(HostileError):
         offered("hostile.")
 
@@ -289,7 +291,7 @@ def test_where_there_is_no_call(before: str) -> None:
     assert COMPLETER.signature(before) is None
 
 
-def test_what_goes_with_an_option() -> None:
+def test_arguments_of_an_option() -> None:
     assert COMPLETER.describe("watched.", "method") == {
         "title": "method(first, *, second='b')",
         "summary": "Join them.",
@@ -402,6 +404,21 @@ def test_help_on(expression: str, kind: str, signature: str | None) -> None:
         assert found["signature"] == signature
 
 
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("pt.sum", ["sum", "pt.sum"]),
+        ("pt.linalg.norm", ["linalg.norm", "pt.linalg.norm"]),
+        ("x.sum", ["Tensor.sum", "x.sum"]),
+        ("pt.Tensor.sum", ["Tensor.sum", "x.sum"]),
+        ("pt.Tensor.T", ["Tensor.T", "x.T"]),
+        ("watched.method", []),
+    ],
+)
+def test_names_in_the_reference(expression: str, names: list[str]) -> None:
+    assert inspection.help_on(NAMESPACE, expression, source=False)["names"] == names
+
+
 def test_help_with_the_source() -> None:
     source = inspection.help_on(NAMESPACE, "watched.method", source=True)["source"]
     assert source.startswith("def method(self")
@@ -412,11 +429,15 @@ def test_help_with_the_source() -> None:
 @pytest.mark.parametrize(
     ("expression", "type_", "words"),
     [
-        ("pt.sum(x)", "py_tensor.tensor.Tensor", "`pt.sum?` is about what it calls"),
+        ("pt.sum(x)", "py_tensor.tensor.Tensor", "`pt.sum?` describes the function that it calls"),
         ("(x + 1)", "py_tensor.tensor.Tensor", "It was not run"),
         ("x[0]", "py_tensor.tensor.Tensor", "It was not run"),
         ("x > 0", "py_tensor.tensor.Tensor", "It was not run"),
-        ("x.T.sum(0)", "py_tensor.tensor.Tensor", "`x.T.sum?` is about what it calls"),
+        (
+            "x.T.sum(0)",
+            "py_tensor.tensor.Tensor",
+            "`x.T.sum?` describes the function",
+        ),
         ("scaled([1])", "py_tensor.tensor.Tensor", "`scaled?`"),
         ("watched.method(1)", "str", "`watched.method?`"),
         ("Watched()", "tests.unit.test_completion.Watched", "`Watched?`"),
@@ -424,13 +445,36 @@ def test_help_with_the_source() -> None:
         ("d['alpha'] < 1.5", "bool", "It was not run"),
     ],
 )
-def test_help_on_what_is_not_run(expression: str, type_: str, words: str) -> None:
+def test_help_on_expressions_that_are_not_run(expression: str, type_: str, words: str) -> None:
     Watched.ran = 0
     found = inspection.help_on(NAMESPACE, expression, source=False)
     assert (found["name"], found["kind"], found["signature"]) == (expression, "value", None)
     assert found["facts"] == [["Type", type_]]
     assert words in found["doc"][0]["text"]
     assert Watched.ran == 0
+
+
+def test_help_explains_the_types_in_signatures() -> None:
+    """All names of the library's own that are not classes, which have help themselves."""
+    met: set[str] = set()
+    for path in ("pt", "pt.Tensor", "pt.fft", "pt.linalg", "pt.random"):
+        owner = eval(path, {"pt": pt})
+        for name in dir(owner):
+            value = getattr(owner, name)
+            if name.startswith("_") or inspection.kind_of(value) != "function":
+                continue
+            found = inspection.help_on({"pt": pt}, f"{path}.{name}", source=False)
+            assert not isinstance(found, str)
+            home = vars(sys.modules[value.__module__])
+            types = set(re.findall(r"\b[A-Z]\w+\b", found["signature"] or "")) & home.keys()
+            own = {
+                type_
+                for type_ in types - set(typing.__all__)
+                if getattr(home[type_], "__name__", "") != type_
+            }
+            assert own <= {fact for fact, _ in found["facts"]}, (path, name)
+            met |= own
+    assert {"Operand", "Axes", "Out", "Size", "Seed"} <= met
 
 
 def test_help_on_a_property_of_a_tensor_and_on_an_item() -> None:

@@ -29,12 +29,12 @@ def section(title: str) -> str:
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
-    """The path that stands before each piece of code, and the code."""
+    """Yield the path before each piece of code, and the code."""
     yield from re.findall(r"`([\w/.]+)`[^`]*:\n\n```\w+\n(.*?)^```$", text, re.S | re.M)
 
 
 def files(folder: Path) -> dict[str, str]:
-    """The text of each file of the product."""
+    """Return the text of each file of the product."""
     return {
         str(path.relative_to(folder)): path.read_text("utf-8")
         for part in PRODUCT
@@ -44,7 +44,7 @@ def files(folder: Path) -> dict[str, str]:
 
 
 def apply(folder: Path, title: str) -> set[str]:
-    """Apply a section's code to a copy; the product's files that it changed or added."""
+    """Apply a section's code to a copy; return the product's files that it changed or added."""
     before, text = files(folder), section(title)
     for path, code in blocks(text):
         file = folder / path
@@ -65,7 +65,7 @@ def apply(folder: Path, title: str) -> set[str]:
 
 @dataclass
 class Copy:
-    """A copy of the package, and which files of the product each section took."""
+    """A copy of the package, and the files of the product that each section changes."""
 
     folder: Path
     elementwise: set[str]
@@ -115,14 +115,14 @@ def test_a_kernel_family_takes_four_files(copy: Copy) -> None:
 
 
 def test_the_added_ops_compute(copy: Copy) -> None:
-    """Their values and derivatives; their types, imports, docstrings and examples, too."""
+    """Checks values and derivatives, and types, imports, docstrings and examples."""
     found = copy.run("-m", "pytest", "-q", *(f"tests/unit/{n}" for n in TESTS if n[:2] != "si"))
     assert " passed" in found
     assert "failed" not in found
 
 
 def test_the_reference_lists_the_added_ops(copy: Copy) -> None:
-    """Also before somebody has written an example."""
+    """An op without an example is listed too."""
     known = ROOT / "web/build/examples.txt"
     given = copy.folder / "web/build/examples.txt"
     command = (

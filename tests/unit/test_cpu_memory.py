@@ -22,12 +22,12 @@ Step = Callable[[pt.Tensor, int], object]
 
 
 def numbers() -> pt.Tensor:
-    """An array that the device computed: what was uploaded is not written over."""
+    """Return a computed array, because uploaded ones are not overwritten."""
     return (pt.arange(SIDE * SIDE, dtype=pt.float32, device="cpu") + 0.5).realize()
 
 
 def array_of(x: pt.Tensor) -> int:
-    """Where the elements are, without reading them."""
+    """Return the array that holds the elements, without reading them."""
     return x.realize()._stored()[0].storage.ctypes.data
 
 
@@ -81,8 +81,8 @@ def pending_writes() -> pt.Tensor:
         (smooth, 5),
     ],
 )
-def test_memory_does_not_grow_with_what_is_pending(step: Step, arrays: int) -> None:
-    """Beside the stored array there are those of one step; a node takes some hundred bytes."""
+def test_memory_does_not_grow_with_pending_nodes(step: Step, arrays: int) -> None:
+    """Memory holds the stored array and those of one step; a node takes a few hundred bytes."""
     x = numbers()
     step(x, 0)
     x.realize()
@@ -98,15 +98,46 @@ def test_memory_does_not_grow_with_what_is_pending(step: Step, arrays: int) -> N
         tracemalloc.stop()
 
 
+def put_rows(x: Any, rows: Any, y: Any) -> object:
+    x[rows] = y
+    return x
+
+
+@pytest.mark.parametrize(
+    ("act", "bytes_of_result"),
+    [
+        (lambda x, rows, y: x[rows], NBYTES // 2),
+        (lambda x, rows, y: x[:, rows], NBYTES // 2),
+        (lambda x, rows, y: x[rows, 1:-1], NBYTES // 2),
+        (lambda x, rows, y: x[rows[:, None], rows], NBYTES // 4),
+        (put_rows, NBYTES),
+    ],
+)
+def test_rows_are_selected_without_an_index_for_each_element(
+    act: Callable[..., Any], bytes_of_result: int
+) -> None:
+    x = numbers().reshape(SIDE, SIDE).realize()
+    rows = pt.array(np.random.default_rng().permutation(SIDE)[: SIDE // 2] - SIDE // 4)
+    y = pt.ones((SIDE // 2, SIDE), device="cpu").realize()
+    expected = act(x.numpy().copy(), rows.numpy(), y.numpy())
+    tracemalloc.start()
+    try:
+        found = act(x, rows.to("cpu"), y).realize()
+        assert tracemalloc.get_traced_memory()[1] < bytes_of_result * 1.5 + 100_000
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(found.numpy(), expected)
+
+
 def test_a_long_chain_of_views(source: Any) -> None:
-    """What views are of goes with the last of them, however many there are."""
+    """The base of views is freed with the last view, however many there are."""
     x = y = numbers()
     for _ in range(3000):
         y = y.reshape(SIDE, -1).reshape(-1)
     assert float((y + 1)[3]) == float(x[3]) + 1
 
 
-# -- What is written over -------------------------------------------------------------------------
+# -- Overwritten arrays ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -116,13 +147,13 @@ def test_a_long_chain_of_views(source: Any) -> None:
         (assign_by_list, True),
         (lower, True),
         (lambda x, i: (assign(x, i), assign_by_list(x, i), lower(x, i)), True),
-        (add_at, False),  # to repeat it after an interrupt would add twice
-        (assign_what_follows, True),  # what it reads is computed before
+        (add_at, False),  # repeating it after an interrupt would add twice
+        (assign_what_follows, True),  # its operands are computed before
         (lambda x, i: (assign(x, i), add_at(x, i)), False),
         (increase, False),
     ],
 )
-def test_a_write_to_a_part_of_what_is_stored(step: Step, in_place: bool) -> None:
+def test_a_write_to_a_part_of_a_stored_tensor(step: Step, in_place: bool) -> None:
     x, expected = numbers(), numbers()
     before = array_of(x)
     for i in range(3):
@@ -132,7 +163,7 @@ def test_a_write_to_a_part_of_what_is_stored(step: Step, in_place: bool) -> None
         assert array_of(x) == before or not in_place
         assert in_place or array_of(x) != before
         before = array_of(x)
-        assert array_of(expected) != array_of(copied)  # which is still live
+        assert array_of(expected) != array_of(copied)  # still live
     assert x.tolist() == expected.tolist()
 
 
@@ -149,7 +180,7 @@ def test_a_write_to_a_part_of_what_is_stored(step: Step, in_place: bool) -> None
     ],
 )
 @pytest.mark.parametrize("make", [numbers, lambda: numbers() * 2, pending_writes])
-def test_what_somebody_holds_keeps_its_elements(
+def test_live_tensors_keep_their_elements(
     make: Callable[[], pt.Tensor], hold: Callable[[pt.Tensor], Any]
 ) -> None:
     def elements(live: Any) -> list[float]:
@@ -165,7 +196,7 @@ def test_what_somebody_holds_keeps_its_elements(
     assert elements(live) == expected
 
 
-def test_what_was_uploaded_is_not_written_over() -> None:
+def test_uploaded_arrays_are_not_overwritten() -> None:
     given = np.zeros(SIDE * SIDE, np.float32)
     x, y = pt.tensor(given, device="cpu"), pt.tensor(given, device="cpu")
     x[3] = 1.0
@@ -174,7 +205,7 @@ def test_what_was_uploaded_is_not_written_over() -> None:
     assert float(y.sum()) == 0
 
 
-def test_views_are_read_before_what_they_show_is_written_over() -> None:
+def test_views_are_read_before_their_base_is_overwritten() -> None:
     x = numbers()
     expected = x.numpy()
     x[0] = 7.0
@@ -193,8 +224,8 @@ def test_views_are_read_before_what_they_show_is_written_over() -> None:
     assert second.tolist() == (expected[:4] + doubled).tolist()
 
 
-def test_an_operand_of_another_order_is_written_to_as_it_lies() -> None:
-    """NumPy gives the sum of transposed arrays in Fortran order."""
+def test_an_operand_in_fortran_order_is_overwritten_in_place() -> None:
+    """NumPy returns the sum of transposed arrays in Fortran order."""
     x = pt.arange(12.0, device="cpu").reshape(3, 4)
     y = x.T + x.T
     y[1, 2] = -1.0
@@ -222,7 +253,7 @@ def test_arrays_of_the_users_own_functions_are_theirs() -> None:
 
 
 def write(x: pt.Tensor) -> None:
-    """Writes that may be made in place, one over the other, and some that may not."""
+    """Make writes that can be made in place, overlapping ones, and some that cannot."""
     x[1:5] = 7.0
     x[[6, 7, 6]] = pt.tensor([1.0, 2.0, 3.0], device="cpu")
     ufuncs.minimum.at(x, [2, 8], -1.0)
@@ -232,7 +263,7 @@ def write(x: pt.Tensor) -> None:
 
 
 def increase_a_part(x: pt.Tensor) -> None:
-    """What each writes it reads before."""
+    """Each step reads what it writes."""
     x[3:6] += 1.0
     x[4:8] += 1.0
 
@@ -243,7 +274,7 @@ def increase_a_part(x: pt.Tensor) -> None:
 def test_an_interrupt_loses_nothing(
     folder: str, writes: Callable[[pt.Tensor], object], live: bool
 ) -> None:
-    """What is computed again has what it needs, and what is live is as it was."""
+    """Recomputed results have their operands, and live tensors are unchanged."""
     whole = numbers()
     writes(whole)
     expected, old = whole.tolist()[:32], numbers().tolist()[:32]
@@ -266,7 +297,7 @@ def test_an_interrupt_loses_nothing(
     assert count > 10
 
 
-def test_what_fails_behind_a_write_leaves_it_to_be_made_again() -> None:
+def test_a_write_before_a_failure_can_be_repeated() -> None:
     failing = [True]
 
     def checked(np: Any, x: Any) -> Any:

@@ -41,8 +41,8 @@ def test_the_table() -> None:
         "limits      tensors of 512 MiB, 10 buffers in a kernel, 256 invocations and 32",
         "            KiB in a workgroup",
         "arithmetic  floats: exp_f32; native: divide_f32, sqrt_f32",
-        "self-test   as NumPy: nan, signed zero",
-        "subnormals  0 to arithmetic, numbers to comparisons",
+        "self-test   nan and signed zero match NumPy",
+        "subnormals  0 in arithmetic, kept in comparisons",
         "tuned       no (run pt.tune())",
         "choices     reduce_groups 4, unroll 1",
     ]
@@ -64,14 +64,14 @@ def test_it_fits_the_window(source: random.Random, monkeypatch: pytest.MonkeyPat
         assert len(lines) < 20
 
 
-def test_what_is_wrong_is_told() -> None:
+def test_problems_are_reported() -> None:
     info = DeviceInfo(SOFTWARE | {"generation": 3, "self_test": {"nan": True, "infinity": False}})
     rows = dict(info.rows())
-    assert rows["self-test"] == "not as NumPy: infinity"
+    assert rows["self-test"] == "different from NumPy: infinity"
     assert rows["generation"] == "3: the device was lost 2 times"
 
 
-def test_what_is_new_is_not_left_out() -> None:
+def test_new_fields_are_shown() -> None:
     assert DeviceInfo(backend="other", speed="fast").text(40) == "other\nspeed  fast"
 
 
@@ -115,3 +115,8 @@ def test_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(found, default=str))
     with pytest.raises(AttributeError, match=r"show_config: mode must be .* not 'text'"):
         pt.show_config("text")
+
+
+def test_the_reason_for_the_cpu_is_given_once() -> None:
+    info = DeviceInfo(backend="cpu", no_webgpu="no WebGPU device: the browser offers no adapter")
+    assert repr(info).splitlines()[1] == "no GPU  the browser offers no adapter"

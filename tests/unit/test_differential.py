@@ -15,13 +15,13 @@ import py_tensor as pt
 from tests.differential import compare_calls
 from tests.differential.calls import CALLS, ELSEWHERE, call
 from tests.differential.programs import Program, make
-from tests.differential.run import NumPyArrays, check, difference
+from tests.differential.run import NumPyArrays, check, difference, tensors_on
 
 FEW_HUNDRED = 300
 
 
 class Array(np.ndarray):
-    """NumPy's array; subclasses have something wrong."""
+    """NumPy's array; subclasses have an error."""
 
 
 class Module:
@@ -50,7 +50,7 @@ class Module:
 
 
 def wrong(functions: dict[str, Any] | None = None, **methods: Any) -> Module:
-    """A module with these functions and methods of arrays."""
+    """Return a module with these functions and methods of arrays."""
     return Module(type("Array", (Array,), methods), functions or {})
 
 
@@ -65,7 +65,7 @@ def is_basic(index: Any) -> bool:
 
 
 def copying(name: str) -> Callable[..., Any]:
-    """A method whose result is a copy."""
+    """Return a method whose result is a copy."""
 
     def method(self: np.ndarray, *args: Any) -> Any:
         return getattr(np.ndarray, name)(self, *args).copy()
@@ -78,7 +78,7 @@ def rebinding(self: np.ndarray, other: Any) -> Any:
 
 
 def unbuffered(self: np.ndarray, index: Any, value: Any) -> None:
-    """Rows are assigned one by one, and may have been changed before they are read."""
+    """Assign rows one by one, so that some may change before they are read."""
     target = self[index]
     if not (is_basic(index) and np.ndim(target) and np.shape(value) == target.shape):
         np.ndarray.__setitem__(self, index, value)
@@ -94,14 +94,14 @@ def off_by_one(self: np.ndarray, index: Any, value: Any) -> None:
 
 
 def first_of_repeats(self: np.ndarray, index: Any, value: Any) -> None:
-    """Of repeated integers in a list, the first is written."""
+    """For repeated integers in a list, the first value is kept."""
     if isinstance(index, list) and np.ndim(value) == self.ndim and len(value) == len(index):
         index, value = index[::-1], value[::-1]
     np.ndarray.__setitem__(self, index, value)
 
 
 def after_change(self: np.ndarray, index: Any, value: Any) -> None:
-    """An assignment that fails has changed something."""
+    """A failing assignment changes elements."""
     try:
         np.ndarray.__setitem__(self, index, value)
     except ValueError:
@@ -114,7 +114,7 @@ def other_error(self: np.ndarray, index: Any) -> Any:
     try:
         return np.ndarray.__getitem__(self, index)
     except IndexError as error:
-        if isinstance(index, int):  # an iteration ends by it
+        if isinstance(index, int):  # iteration ends with it
             raise
         raise ValueError(str(error)) from error
 
@@ -131,7 +131,7 @@ def element_as_view(self: np.ndarray, index: Any) -> Any:
 
 
 def short_masks(self: np.ndarray, index: Any, value: Any) -> None:
-    """A mask of fewer axes is aligned with the last ones."""
+    """A mask with fewer axes is aligned with the last axes."""
     if isinstance(index, np.ndarray) and index.dtype == bool and index.shape == self.shape[-1:]:
         index = (..., index)
     np.ndarray.__setitem__(self, index, value)
@@ -248,7 +248,7 @@ def test_numpy_agrees_with_itself() -> None:
 
 
 def raising(error: type[Exception]) -> Module:
-    """A module whose arrays raise it for all indices but ``...`` and slices."""
+    """Return a module whose arrays raise this for all indices except ``...`` and slices."""
 
     def read(self: np.ndarray, index: Any) -> Any:
         if index is Ellipsis or isinstance(index, slice):
@@ -295,6 +295,20 @@ def test_another_error_than_numpys_is_a_difference(error: type[Exception]) -> No
 def test_an_array_of_a_subclass_is_no_difference() -> None:
     for seed in range(40):
         check(seed, NumPyArrays(wrong()))
+
+
+def test_views_of_new_arrays_stay_views() -> None:
+    """Only results of NumPy that are not in C order are copied."""
+    ones = "a = np.ones((2, 3), dtype=np.float32)"
+    for steps in (
+        (ones, "b = np.add(a, 1)[0]", "b = np.add(1, 1, out=np.ravel(a.T)[::-1])"),
+        (ones, "b = a[:, np.asarray([0, 2], dtype=np.int32)]"),
+        (ones, "a = a.T", "b = a + 1"),
+        (ones, "b = (a * 2)[::2]"),
+    ):
+        steps = (*steps, "b.ravel()[:2] = 7", "c = b.ravel()", "c[0] = 5")
+        with tensors_on("cpu") as tensors:
+            assert difference(Program(0, steps, 1), tensors) is None, steps
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 class Recorder:
-    """A screen that keeps what it is given."""
+    """A screen that records its bundles."""
 
     def __init__(self) -> None:
         self.posted: list[tuple[int, dict[str, Any], Any, bool]] = []
@@ -59,7 +59,7 @@ def test_elsewhere_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.splitlines() == [*printed, "tensor([[5, 6]])"]
 
 
-def test_what_a_screen_is_given(screen: Recorder) -> None:
+def test_bundles_of_a_screen(screen: Recorder) -> None:
     d = pt.imshow(pt.zeros((2, 3, 3)), scale=4)
     [(number, bundle, pixels, is_update)] = screen.posted
     assert number == d.number
@@ -130,7 +130,7 @@ def test_an_error_shows_nothing(screen: Recorder) -> None:
 
 SQUARE = [[1.0, 2.0], [3.0, 4.0]]
 NAN, INF = float("nan"), float("inf")
-SHAPES = r"takes the shapes \(H, W\), \(H, W, 3\) and \(H, W, 4\), not "
+SHAPES = r"x must have shape \(H, W\), \(H, W, 3\) or \(H, W, 4\), not "
 
 
 @pytest.mark.parametrize("op", ["imshow", "display", "update"])
@@ -207,7 +207,7 @@ def test_unknown_options(screen: Recorder) -> None:
     for draw in (pt.imshow, pt.plot):
         with pytest.raises(TypeError, match=rf"{draw.__name__}\(\) got an unexpected .* 'colour'"):
             draw(SQUARE, colour="red")
-    known = "unknown option colour; known are vmin, vmax, cmap, scale, colorbar, .*, extent"
+    known = "unknown option colour; the options are vmin, vmax, cmap, scale, colorbar, .*, extent"
     with pytest.raises(TypeError, match=f"display: {known}"):
         pt.display(pt.tensor(SQUARE), colour="red")
     with pytest.raises(TypeError, match=f"imshow: {known}"):
@@ -243,7 +243,7 @@ def test_unfit_values_of_charts(screen: Recorder) -> None:
 
 
 class Slow(Recorder):
-    """A screen to which each value comes when it is told to."""
+    """A screen that receives each value only on request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -270,7 +270,7 @@ def slow(screen: Recorder, monkeypatch: pytest.MonkeyPatch) -> Slow:
     return found
 
 
-def test_what_cannot_block_ends_in_its_value_or_in_its_error(slow: Slow) -> None:
+def test_without_blocking_a_display_ends_in_its_value_or_error(slow: Slow) -> None:
     async def program() -> None:
         pt.display("good")
         pt.display("bad")
@@ -323,7 +323,7 @@ def test_an_update_that_waits_for_nothing_is_not_overtaken(
 ) -> None:
     async def program() -> None:
         d = pt.display("first")
-        monkeypatch.undo()  # what follows is on the CPU
+        monkeypatch.undo()  # the rest runs on the CPU
         slow.ready["second"] = asyncio.Event()
         slow.ready["second"].set()
         d.update("second")
@@ -340,7 +340,7 @@ def test_without_a_screen_an_update_is_awaited(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.splitlines() == ["'words'", "tensor([1.5])"]
 
 
-def test_a_picture_that_comes_too_late_is_given_back(
+def test_a_picture_that_comes_too_late_is_released(
     screen: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Bitmap:

@@ -19,7 +19,7 @@ WIDE = ("float64", "complex128")
 
 
 def test_promotion() -> None:
-    """NumPy's, but parts of 64 bits come from operands that have them alone."""
+    """Promotion is NumPy's, except that 64-bit floats come only from 64-bit operands."""
     assert sorted(NAMES) == sorted(d.name for d in dtypes.ALL)
     for a in NAMES:
         for b in NAMES:
@@ -51,7 +51,7 @@ def test_scalars_are_weak(value: complex, widened: tuple[str, ...], result: str)
     for name in NAMES:
         expected = result if name in widened else name
         if isinstance(value, complex) and name not in widened and not name.startswith("complex"):
-            continue  # another row has it
+            continue  # in another row
         assert dtypes.with_scalar(dtypes.BY_NAME[name], value).name == expected
 
 
@@ -74,14 +74,14 @@ def test_sizes_and_codes_are_those_of_the_host() -> None:
         assert calcsize(code) * (2 if dtype.kind == "c" else 1) == dtype.itemsize
         if (
             dtype.kind == "c" or dtype is dtypes.float16
-        ):  # no code of a memoryview before Python 3.14
+        ):  # not a memoryview format before Python 3.14
             continue
         assert memoryview(bytes(8)).cast(code).itemsize == dtype.itemsize
         if dtype.kind != "b":
             assert array(dtype.typecode).itemsize == dtype.itemsize
 
 
-def test_what_the_gpu_lacks() -> None:
+def test_dtypes_that_the_gpu_lacks() -> None:
     assert {d.name for d in dtypes.ALL if not d.on_gpu} == {*WIDE}
 
 
@@ -97,15 +97,15 @@ def test_parse_of_python_types_and_others() -> None:
     assert [dtypes.parse(t) for t in (bool, int, float)] == [pt.bool, pt.int32, pt.float32]
     assert dtypes.parse(complex) == dtypes.parse("complex") == pt.complex64
     for unknown in (3, None, "", "f3", "<", object()):
-        with pytest.raises(DTypeError, match=r"unknown dtype .* there are bool, uint8"):
+        with pytest.raises(DTypeError, match=r"unknown dtype .* the dtypes are bool, uint8"):
             dtypes.parse(unknown)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_numpys(name: str) -> None:
-    """What NumPy reads as this dtype; Python's names say no precision.
+    """All names that NumPy accepts for this dtype; Python's types have no precision.
 
-    The bytes of a dtype of NumPy's may have any order, but a name of the other one is refused.
+    A NumPy dtype may have any byte order, but a name with the other byte order is rejected.
     """
     dtype = dtypes.BY_NAME[name]
     codes = [np.dtype(name).str, np.dtype(name).str[1:], np.dtype(name).newbyteorder(">")]
@@ -133,7 +133,7 @@ def test_names_are_numpys(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_equality(name: str) -> None:
-    """With whatever names it, from both sides; the hash is that of the one object."""
+    """Equal to all its names, on both sides; the hash is that of the dtype object."""
     dtype = dtypes.BY_NAME[name]
     scalar = np.dtype(name).type
     for same in (name, np.dtype(name), scalar, np.dtype(name).str, dtype):
@@ -162,7 +162,7 @@ def test_data_of_the_host(kind: str, itemsize: int, name: str) -> None:
 
 
 def test_other_data_of_the_host() -> None:
-    with pytest.raises(DTypeError, match=r"^add: .*no strings"):
+    with pytest.raises(DTypeError, match=r"^add: .*cannot hold strings"):
         dtypes.of_host("add", "U", 4, "NumPy's str")
     with pytest.raises(DTypeError, match=r"^add: NumPy's date is not supported \(bool, "):
         dtypes.of_host("add", "M", 8, "NumPy's date")

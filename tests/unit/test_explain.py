@@ -1,4 +1,4 @@
-"""`pt.explain`: it describes what a later read runs and why, and changes nothing."""
+"""`pt.explain`: describes what a later read runs and why, without changing anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Expression = Callable[..., pt.Tensor]
 
 
 def stored(gpu: GPU, *shape: int) -> pt.Tensor:
-    """A tensor that counts as stored, however large, and can be explained but not used."""
+    """Return a tensor of any size that counts as stored; it can be explained but not used."""
     storage = Storage(gpu.backend.pool, gpu.backend.pool.new(16), exists=True)
     gpu.backend.pool.handed_over()
     return pt.Tensor(leaf(meta_of(shape, pt.float32, gpu.device), storage))
@@ -92,7 +92,7 @@ def _reversed_sines(x: pt.Tensor, count: int) -> pt.Tensor:
 
 
 def _long(x: pt.Tensor) -> pt.Tensor:
-    """A long expression in which nothing repeats."""
+    """Return a long expression in which nothing repeats."""
     for number in range(100):
         x = pt.sin(x) if (number * number) % 7 % 3 else pt.cos(x)
     return x
@@ -107,7 +107,7 @@ def _neighbours(x: pt.Tensor) -> pt.Tensor:
     return x[2:] - 2 * x[1:-1] + x[:-2]
 
 
-def test_what_a_tensor_holds_is_stored(gpu: GPU) -> None:
+def test_live_nodes_are_stored(gpu: GPU) -> None:
     x = stored(gpu, 64)
     live = pt.exp(x)
     (kernel,) = pt.explain(live * 2).kernels
@@ -117,7 +117,7 @@ def test_what_a_tensor_holds_is_stored(gpu: GPU) -> None:
     assert len(pt.explain(pt.exp(x) * 2).kernels[0].outputs) == 1
 
 
-def test_what_a_later_kernel_reads_says_which_wrote_it(gpu: GPU) -> None:
+def test_a_later_kernel_names_the_writer_of_its_operands(gpu: GPU) -> None:
     a = stored(gpu, 64, 64)
     first, second = pt.explain(pt.exp(a) @ a).kernels
     assert first.outputs[0] in second.inputs
@@ -148,7 +148,7 @@ BINARY: tuple[Expression, ...] = (
 
 
 def graph(source: Random, x: pt.Tensor) -> list[pt.Tensor]:
-    """Square tensors of one shape, each made of those before; some are live."""
+    """Square tensors of one shape, each computed from earlier ones; some are live."""
     pool = [x]
     for _ in range(source.randint(1, 12)):
         if source.random() < 0.6:
@@ -158,7 +158,9 @@ def graph(source: Random, x: pt.Tensor) -> list[pt.Tensor]:
     return [pool[-1], *(t for t in pool[1:-1] if source.random() < 0.3)]
 
 
-def test_it_tells_what_then_runs(gpu: GPU, source: Random, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_describes_what_then_runs(
+    gpu: GPU, source: Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran: list[int] = []
     perform = gpu.bridge._perform
 
@@ -188,7 +190,7 @@ def test_it_tells_what_then_runs(gpu: GPU, source: Random, monkeypatch: pytest.M
 def test_a_plan_that_is_known(gpu: GPU) -> None:
     x = gpu.tensor(1, 2, 3)
     assert not pt.explain(x * 2).is_planned
-    assert not pt.explain(x * 2).is_planned  # explaining is no planning
+    assert not pt.explain(x * 2).is_planned  # explaining does not plan
     (x * 2).tolist()
     assert pt.explain(x * 2).is_planned
     assert pt.explain(x * 3).is_planned
@@ -236,7 +238,7 @@ def test_several_tensors_and_devices(gpu: GPU) -> None:
         pt.explain([x])  # type: ignore[arg-type]
 
 
-def test_what_a_read_would_raise(gpu: GPU) -> None:
+def test_an_error_that_a_read_would_raise(gpu: GPU) -> None:
     x = stored(gpu, 2**16)
     with pytest.raises(MemoryError, match="add"):
         pt.explain(x[:, None] + x)
@@ -289,7 +291,7 @@ def test_debug_shows_the_wgsl_of_new_kernels(gpu: GPU, capsys: pytest.CaptureFix
     assert shown.strip() == pt.explain(x * 2 + 1).kernels[0].wgsl.strip()
 
 
-def test_what_numpy_computed_on_the_host_is_told(gpu: GPU) -> None:
+def test_work_by_numpy_on_the_host_is_reported(gpu: GPU) -> None:
     values = from_host("eig", [1j, 2], pt.complex64, gpu.device)
     assert str(pt.explain(values)).endswith("NumPy computed them on the host: eig.")
     (kernel,) = pt.explain(values * 2).kernels

@@ -23,7 +23,7 @@ Fail = Callable[..., Failure]
 
 
 def run(session: Session, source: str) -> Outcome:
-    """One input, with the session's display in the place of Python's."""
+    """Run one input, with the session's display hook instead of Python's."""
     before = sys.displayhook
     sys.displayhook = session.display
     try:
@@ -39,7 +39,7 @@ def session() -> Session:
 
 @pytest.fixture
 def fail(session: Session) -> Fail:
-    """Runs inputs, and returns the failure of the last one."""
+    """Run inputs, and return the failure of the last one."""
 
     def fail(*sources: str) -> Failure:
         outcomes = [run(session, source) for source in sources]
@@ -52,7 +52,7 @@ def fail(session: Session) -> Fail:
 
 
 def code(place: Place) -> str:
-    """Its lines, with what is marked in brackets."""
+    """Its lines, with the marked part in brackets."""
     return "\n".join(
         f"{line.before}[{line.marked}]{line.after}" if line.marked else line.before
         for line in place.lines
@@ -80,6 +80,24 @@ class TestMessage:
     )  # fmt: skip
     def test_what_stands_behind_the_name(self, fail: Fail, source: str, message: str) -> None:
         assert fail(source).message == message
+
+    @pytest.mark.parametrize(
+        ("source", "type_name"),
+        [
+            ("next(iter(()))", "StopIteration"),
+            ("import asyncio\nawait asyncio.sleep(0)\nnext(iter(()))", "StopIteration"),
+            ("%timeit -n1 -r1 next(iter(()))", "StopIteration"),
+            ("async def f(): next(iter(()))\nawait f()", "RuntimeError"),
+            ("def f():\n    yield next(iter(()))\nlist(f())", "RuntimeError"),
+            ("raise RuntimeError from StopIteration()", "RuntimeError"),
+        ],
+    )
+    def test_only_coroutines_and_generators_of_inputs_replace_stop_iteration(
+        self, fail: Fail, source: str, type_name: str
+    ) -> None:
+        failure = fail(source)
+        assert failure.type == type_name
+        assert failure.places
 
     def test_exit_is_no_failure(self, session: Session) -> None:
         assert run(session, "raise SystemExit(3)").failure is None
@@ -258,6 +276,29 @@ class Unreadable:
         raise OSError("no device")
 
 
+@pytest.mark.parametrize(
+    ("code", "name", "own"),
+    [
+        ("np.zeros(3)", "np", ", or use pt.zeros"),
+        ("x = 1; y = np . linalg.solve(x, x)", "np", ", or use pt.linalg.solve"),
+        ("'é', numpy.linspace(0, 1)", "numpy", ", or use pt.linspace"),
+        ("np.datetime_as_string(0)", "np", ""),
+        ("np", "np", ""),
+        (
+            "def f():\n    return [np.cos(x)\n            for x in (1,)]\nf()",
+            "np",
+            ", or use pt.cos",
+        ),
+    ],
+)
+def test_a_missing_import_of_numpy_is_named(fail: Fail, code: str, name: str, own: str) -> None:
+    numpy = "numpy" if name == "numpy" else "numpy as np"
+    assert fail("pt = nq = 0", code).message == (
+        f"name '{name}' is not defined; first `import {numpy}` (arrays) or"
+        f" `import py_tensor as {name}` (tensors){own}"
+    )
+
+
 def test_a_repr_that_is_awaited_fails_at_its_line() -> None:
     session = Session({"x": Unreadable()}, [str(Path(__file__).parent)], can_block=lambda: False)
     outcome = run(session, "y = 1\nx")
@@ -282,7 +323,7 @@ def test_an_interrupt_says_where() -> None:
 
 
 def test_interrupts_that_follow_do_not_spoil_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page sends one after another until the run has ended."""
+    """The page sends interrupts repeatedly until the run has ended."""
     original = session_module.describe
 
     def interrupted(*args: Any) -> Failure:

@@ -22,7 +22,7 @@ from py_tensor.backend.device import Device
 from py_tensor.backend.failures import UNCAPTURED
 from py_tensor.backend.host import host
 from py_tensor.backend.webgpu import WebGPU
-from py_tensor.codegen.adapter_profile import MOST_IN_FLIGHT
+from py_tensor.codegen.adapter_profile import MAX_IN_FLIGHT
 from py_tensor.errors import DeviceError, DeviceLostError, GPUError
 from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
 
@@ -37,7 +37,7 @@ def expression(x: pt.Tensor) -> pt.Tensor:
     return y / pt.concat([y, y]).sum()
 
 
-def test_the_fake_bridge_tells_results_apart(gpu: GPU) -> None:
+def test_the_fake_bridge_distinguishes_results(gpu: GPU) -> None:
     x, y = gpu.tensor(1, 2), gpu.tensor(1, 2)
     assert data(pt.exp(x)) == data(pt.exp(y))
     assert data(pt.exp(x)) != data(pt.tanh(x))
@@ -73,7 +73,7 @@ def test_an_upload_that_throws_loses_no_buffer(gpu: GPU) -> None:
     assert gpu.is_clean()
 
 
-def test_a_flush_that_throws_spares_what_is_frozen(gpu: GPU) -> None:
+def test_a_flush_that_throws_keeps_frozen_objects_frozen(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     gc.freeze()
     try:
@@ -100,10 +100,10 @@ def test_many_flushes_that_throw(gpu: GPU) -> None:
     assert gpu.is_clean()
 
 
-# -- An error that comes to light later ---------------------------------------------------------
+# -- An error that is reported later ------------------------------------------------------------
 
 
-def test_a_late_error_reaches_what_was_computed_from_it(gpu: GPU) -> None:
+def test_a_late_error_affects_dependent_results(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     before = pt.tanh(x).realize()
     y, z = pt.exp(x), x + 1
@@ -171,8 +171,8 @@ def test_sync_debugging_waits_for_uploads(gpu: GPU) -> None:
     assert gpu.tensor(1, 2).tolist() == [1, 2]
 
 
-def test_debugging_holds_for_every_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever is the default, and those that are not there yet."""
+def test_debugging_applies_to_every_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It applies whatever the default device is, and to devices created later."""
     later = Device("webgpu")
     for device in (gpu.device, later):
         monkeypatch.setattr(session, "GPU_DEVICE", device)
@@ -187,10 +187,10 @@ def test_debugging_holds_for_every_device(gpu: GPU, monkeypatch: pytest.MonkeyPa
     assert not pt.tensor(1, device="cpu").device.sync_each_op
 
 
-# -- News that must not be lost -----------------------------------------------------------------
+# -- Reports that must not be lost --------------------------------------------------------------
 
 
-def test_a_read_that_is_cancelled_takes_no_news_with_it(gpu: GPU) -> None:
+def test_a_cancelled_read_loses_no_report(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     y = pt.exp(x)
     gpu.bridge.faults = ["validation"]
@@ -230,10 +230,10 @@ def test_the_memory_of_a_cancelled_read_is_kept_until_that_very_read_has_ended(g
 
 def test_what_is_not_known_to_be_done_is_bounded_without_a_read(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
-    for _ in range(3 * MOST_IN_FLIGHT):
+    for _ in range(3 * MAX_IN_FLIGHT):
         x = (x + 1).realize()
-        assert gpu.backend.ledger.unsettled <= MOST_IN_FLIGHT
-    assert gpu.backend.ledger.unsettled > MOST_IN_FLIGHT // 4
+        assert gpu.backend.ledger.unsettled <= MAX_IN_FLIGHT
+    assert gpu.backend.ledger.unsettled > MAX_IN_FLIGHT // 4
 
 
 def test_of_heavy_flushes_a_few_are_under_way(gpu: GPU) -> None:
@@ -250,7 +250,7 @@ def test_a_late_error_that_a_drain_brings_to_light(gpu: GPU) -> None:
     y = pt.exp(x)
     gpu.bridge.faults = ["validation"]
     y.realize()
-    for _ in range(MOST_IN_FLIGHT + 1):
+    for _ in range(MAX_IN_FLIGHT + 1):
         (x + 1).realize()
     assert not gpu.bridge.unnoted
     with pytest.raises(GPUError, match="refused"):
@@ -294,7 +294,7 @@ def test_a_lost_device(gpu: GPU) -> None:
 
 
 def test_a_loss_after_which_there_is_no_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each tensor says so, and device_info, until there is one again."""
+    """Each tensor and device_info report it, until there is a device again."""
     monkeypatch.setattr(session, "GPU_DEVICE", gpu.device)
     monkeypatch.setattr(session, "self_test", lambda device: {"nan": True})
     monkeypatch.setattr(session, "_keeps_subnormals", lambda device: True)
@@ -306,7 +306,7 @@ def test_a_loss_after_which_there_is_no_device(gpu: GPU, monkeypatch: pytest.Mon
     gpu.bridge.loseDevice()
     gpu.bridge.missing = "no adapter"
     info = gpu.backend.info()
-    assert "asks for another" in info["lost"]
+    assert "requests a new device" in info["lost"]
     assert "adapter" not in info
     for _ in range(2):
         with pytest.raises(DeviceError, match=r"lost.* no other is available: no adapter.*'cpu'"):
@@ -318,13 +318,13 @@ def test_a_loss_after_which_there_is_no_device(gpu: GPU, monkeypatch: pytest.Mon
         assert not {"adapter", "limits", "features", "self_test"} & info.keys()
         assert repr(info).splitlines() == ["webgpu", "device lost  no adapter"]
     gpu.bridge.missing = ""
-    info = session.device_info(gpu.device)  # which asks once more
+    info = session.device_info(gpu.device)  # it requests a device again
     assert (info["generation"], info["adapter"]["vendor"]) == (2, "fake")
     assert gpu.tensor(3).tolist() == [3]
     assert not gpu.backend.unavailable
 
 
-def test_init_goes_on_with_the_cpu_where_no_device_is_left(
+def test_init_continues_with_the_cpu_without_a_device(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "GPU_DEVICE", gpu.device)
@@ -346,7 +346,7 @@ def test_a_device_lost_in_a_flush(gpu: GPU) -> None:
     assert data(gpu.tensor(1, 2) + 1)
 
 
-def test_what_needs_no_old_tensor_survives_a_loss(gpu: GPU) -> None:
+def test_work_without_old_tensors_survives_a_loss(gpu: GPU) -> None:
     y = pt.arange(5, device=gpu.device) * 2
     gpu.bridge.faults = ["lost"]
     first = data(y)
@@ -355,8 +355,8 @@ def test_what_needs_no_old_tensor_survives_a_loss(gpu: GPU) -> None:
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_what_a_loss_leaves_pending_spoils_nothing_else(gpu: GPU, indexed: bool) -> None:
-    """Nor what looks at indices: neither a flush nor a read of something new computes it."""
+def test_pending_nodes_after_a_loss_affect_nothing_else(gpu: GPU, indexed: bool) -> None:
+    """Neither a flush nor a read of a new tensor computes them or their index checks."""
     x, t = gpu.tensor(1, 2, 3), pt.tensor([1], device=gpu.device)
     old = x.take(t) if indexed else x + 1
     x.take(t)
@@ -431,7 +431,7 @@ def test_a_loss_found_by_a_large_result(gpu: GPU, when: str) -> None:
 def test_a_device_lost_twice_in_one_flush(gpu: GPU) -> None:
     y = pt.arange(5, device=gpu.device) * 2
     gpu.bridge.faults = ["lost", "lost"]
-    with pytest.raises(DeviceLostError, match="try once more"):
+    with pytest.raises(DeviceLostError, match="try again"):
         y.realize()
     assert data(y)
 
@@ -462,7 +462,7 @@ def test_a_loss_with_two_waiters(gpu: GPU, waits: str) -> None:
 def test_tensors_made_and_read_while_a_new_device_is_awaited(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The new device is there before whoever asked for it runs again."""
+    """The new device exists before the code that requested it resumes."""
     old = gpu.tensor(1, 2)
     made: list[pt.Tensor] = []
     struck = False
@@ -543,7 +543,7 @@ def test_out_of_memory_raises_and_leaves_all_else_usable(gpu: GPU) -> None:
 
 
 def test_out_of_memory_in_a_small_flush(gpu: GPU) -> None:
-    """It comes to light later: the results raise, nothing else does, and the next try succeeds."""
+    """It is reported later: only the results raise, and the next try succeeds."""
     x = gpu.tensor(1, 2)
     gpu.tensor(1, 2, *range(98))  # leaves its buffer in the pool
     y = expression(x)
@@ -564,24 +564,24 @@ def test_out_of_memory_in_a_small_flush(gpu: GPU) -> None:
     assert gpu.is_clean()
 
 
-def test_the_error_told_is_the_first(gpu: GPU) -> None:
+def test_the_first_error_is_reported(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     gpu.bridge.faults = ["out-of-memory"]
     y = pt.exp(x).realize()
-    z = pt.tanh(y).realize()  # fails too, as it reads what is not there
+    z = pt.tanh(y).realize()  # also fails, because it reads a missing buffer
     assert x.tolist() == [1, 2]
     with pytest.raises(MemoryError, match=r"^exp: "):
         data(z)
 
 
 def test_a_buffer_that_was_not_made_is_never_used_again(gpu: GPU) -> None:
-    """Not even one that the pool passed on before the news."""
+    """A buffer that the pool reused before the report is not reused again either."""
     x = gpu.tensor(1, 2)
     expected = data(expression(x))
     gpu.backend.empty_cache()
     gpu.bridge.faults = ["out-of-memory"]
     first = expression(x).realize()
-    second = expression(x).realize()  # with the temporaries of the first
+    second = expression(x).realize()  # reuses the temporaries of the first
     for bad in (first, second):
         with pytest.raises(MemoryError, match="out of memory"):
             data(bad)
@@ -607,7 +607,7 @@ def test_once_memory_ran_out_small_buffers_are_checked_too(gpu: GPU) -> None:
 
 
 def test_results_near_an_odd_limit_do_not_share_a_buffer_too_small(gpu: GPU) -> None:
-    """Both are of one size class, whose own size the device does not allow."""
+    """Both are in one size class, whose full size the device does not allow."""
     limit = 2**27 + 3 * 16
     odd = new_gpu(limit + 7)
     for nbytes in (2**27 + 16, limit):
@@ -633,8 +633,8 @@ def test_more_than_the_device_allows(gpu: GPU) -> None:
     assert gpu.tensor(1).tolist() == [1]
 
 
-def test_a_write_to_what_no_buffer_holds(gpu: GPU) -> None:
-    """A part cannot be written, and the tensor is what it was; the whole can be."""
+def test_a_write_to_a_tensor_larger_than_a_buffer(gpu: GPU) -> None:
+    """A part cannot be written, and the tensor is unchanged; the whole can be written."""
     x = pt.zeros((2**16, 2**16), device=gpu.device)
     _ = gpu.tensor(1).tolist()
     with pytest.raises(MemoryError, match=r"^setitem: "):
@@ -652,7 +652,7 @@ def test_ten_thousand_steps_in_constant_memory(gpu: GPU) -> None:
             x.realize()
     x.realize()
     assert len(gpu.bridge.buffers) <= 4
-    assert gpu.backend.stats()["plans"] <= 20  # automatic flushes fall between any two steps
+    assert gpu.backend.stats()["plans"] <= 20  # automatic flushes may occur between any two steps
     del x
     assert gpu.is_clean()
 
@@ -676,7 +676,7 @@ class Interrupter:
 
     def _enter(self, frame: FrameType, event: str, arg: object) -> Any:
         code = frame.f_code
-        # An exception in a finalizer is lost, whatever is done about it.
+        # An exception in a finalizer is always lost.
         inside = code.co_filename.startswith(self.folder) and not _is_finalizing(frame)
         return self._line if inside else None
 
@@ -709,16 +709,16 @@ def interrupted_at_every_line(
     check: Callable[[T], None],
     step: int = 1,
 ) -> int:
-    """Interrupt `act` at every `step`-th line; how many times that was.
+    """Interrupt `act` at every `step`-th line; return the number of interrupts.
 
-    Each time, `check` has to pass afterwards, and no buffer may be lost.
+    Each time, `check` must pass afterwards, and no buffer may be lost.
     """
     gc.collect()
     gc.disable()
-    gc.freeze()  # what pytest holds is not to be looked through each time
+    gc.freeze()  # keep the collector from scanning pytest's objects each time
     try:
         for count in range(1, 100_000):
-            gpu.device.flush()  # so that no automatic one falls into this
+            gpu.device.flush()  # so that no automatic collection occurs here
             state = prepare()
             interrupter = Interrupter(folder, 1 + (count - 1) * step)
             try:
@@ -743,7 +743,7 @@ def interrupted_at_every_line(
 
 
 def forget_faults(gpu: GPU) -> None:
-    """Those that did not come to pass; and reads that were interrupted have ended."""
+    """Clear faults that did not occur, and end interrupted reads."""
     for planned in (gpu.bridge.faults, gpu.bridge.allocations, gpu.bridge.waits):
         planned.clear()
     gpu.bridge.reading.clear()
@@ -760,7 +760,7 @@ def realize(results: list[pt.Tensor]) -> None:
 
 
 def checker(gpu: GPU) -> Callable[[list[pt.Tensor]], None]:
-    """Whether results are those of `work_of`."""
+    """Check that results are those of `work_of`."""
     expected = [data(x) for x in work_of(gpu)]
 
     def check(results: list[pt.Tensor]) -> None:
@@ -771,12 +771,12 @@ def checker(gpu: GPU) -> Callable[[list[pt.Tensor]], None]:
 
 def test_interrupts_at_every_line_of_a_flush(gpu: GPU) -> None:
     check = checker(gpu)
-    realize(work_of(gpu))  # so that each time the plan is there
+    realize(work_of(gpu))  # so that the plan exists each time
     assert interrupted_at_every_line(gpu, "backend", lambda: work_of(gpu), realize, check) > 50
 
 
 def test_interrupts_while_planning(gpu: GPU) -> None:
-    """At some lines of the scheduler and of codegen; what was planned is forgotten each time."""
+    """Interrupts occur at some lines of the scheduler and of codegen, without cached plans."""
 
     def forgetful() -> list[pt.Tensor]:
         gpu.backend._plans.clear()
@@ -815,7 +815,7 @@ def test_interrupts_at_every_line_of_an_upload(gpu: GPU) -> None:
 
 
 def test_interrupts_at_every_line_of_a_read(gpu: GPU) -> None:
-    """Neither the result is lost, nor the news of a failure, nor memory that is written to."""
+    """No result, report of a failure, or written memory is lost."""
 
     def prepare() -> list[pt.Tensor]:
         good, bad = gpu.tensor(1, 2), gpu.tensor(3, 4) + 1
@@ -874,12 +874,12 @@ def test_interrupts_at_every_line_of_a_revival(gpu: GPU, found_by: str) -> None:
 def test_interrupts_at_every_line_of_a_drain(gpu: GPU) -> None:
     def prepare() -> list[pt.Tensor]:
         x = gpu.tensor(1)
-        while gpu.backend.ledger.unsettled < MOST_IN_FLIGHT:
+        while gpu.backend.ledger.unsettled < MAX_IN_FLIGHT:
             (x + 1).realize()
         return [x, x + 1]
 
     def check(tensors: list[pt.Tensor]) -> None:
-        assert gpu.backend.ledger.unsettled <= MOST_IN_FLIGHT + 1
+        assert gpu.backend.ledger.unsettled <= MAX_IN_FLIGHT + 1
         assert tensors[0].tolist() == [1]
 
     assert interrupted_at_every_line(gpu, "backend", prepare, realize, check) > 50
@@ -900,7 +900,7 @@ def test_a_wait_that_is_interrupted(gpu: GPU, what: str) -> None:
             case "synchronize":
                 gpu.backend.synchronize()
             case "drain":
-                for _ in range(MOST_IN_FLIGHT + 1):
+                for _ in range(MAX_IN_FLIGHT + 1):
                     (x + 1).realize()
             case "allocate":
                 large.realize()
@@ -944,7 +944,7 @@ def test_an_index_out_of_range_is_raised_once_and_spoils_nothing(gpu: GPU) -> No
     assert gpu.backend.memory_info()["pooled_buffers"] >= pooled, "no failure of the GPU"
 
 
-def test_an_index_out_of_range_is_told_after_an_interrupt(gpu: GPU) -> None:
+def test_an_index_out_of_range_is_reported_after_an_interrupt(gpu: GPU) -> None:
     x, t = gpu.tensor(1, 2, 3), pt.tensor([5], device=gpu.device)
     gpu.bridge.bad_words = [(0, 5)]
     y = x.take(t).realize()

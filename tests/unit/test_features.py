@@ -17,7 +17,7 @@ GROUPS = {group.title: group for group in features.groups()}
 
 
 def listed(title: str) -> dict[str, set[str]]:
-    """The names of a group by what the file says of them."""
+    """Return the names of a group by their support according to the file."""
     _, _, rest = TEXT.partition(f"\n## {title}\n")
     section, _, _ = rest.partition("\n## ")
     parts = re.split(r"^\*\*(Yes|Partly|No) \(\d+\):\*\*", section, flags=re.MULTILINE)
@@ -28,14 +28,14 @@ def listed(title: str) -> dict[str, set[str]]:
 
 
 def test_it_is_not_stale() -> None:
-    """Another NumPy has other names: then the tests below say what holds."""
+    """A NumPy with other names is skipped; only the tests below apply to it."""
     (version,) = VERSION
     if np.__version__ == version:
         assert features.page() == TEXT, "run `npm run features`"
 
 
 @pytest.mark.parametrize("title", GROUPS)
-def test_what_it_says_is_there_is(title: str) -> None:
+def test_names_listed_as_supported_exist(title: str) -> None:
     group = GROUPS[title]
     said = listed(title)
     there = {*dir(group.ours)}
@@ -45,7 +45,7 @@ def test_what_it_says_is_there_is(title: str) -> None:
 
 
 def test_every_name_has_its_row() -> None:
-    """Of the NumPy that is installed: nothing is left out."""
+    """No name of the installed NumPy is left out."""
     for group in GROUPS.values():
         assert [row.key for row in group.rows()] == sorted(group.names, key=str.lower)
     main = {*GROUPS["Functions and constants"].names}
@@ -56,14 +56,14 @@ def test_every_name_has_its_row() -> None:
 
 def test_the_hints_and_the_file_say_the_same() -> None:
     with pytest.raises(AttributeError) as caught:
-        getattr(pt, "ctypeslib")  # noqa: B009 - type checkers know that it is not there
+        getattr(pt, "ctypeslib")  # noqa: B009 - type checkers know that it does not exist
     said = str(caught.value).partition("; ")[2]
     assert said == FUNCTIONS["ctypeslib"]
     assert f"| `ctypeslib` | {said} |" in TEXT
     assert METHODS["ctypes"] in TEXT
 
 
-def test_what_is_partly_there_is_there() -> None:
+def test_partly_supported_names_exist() -> None:
     there = {group.prefix + name for group in GROUPS.values() for name in dir(group.ours)}
     assert PARTLY.keys() <= there
 

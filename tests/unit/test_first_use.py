@@ -21,7 +21,7 @@ TABLE: dict[str, str] = vars(pt)["_ON_FIRST_USE"]
 
 
 def fresh(code: str) -> Any:
-    """What `code` prints, as JSON, in a Python that has imported the library alone."""
+    """Return the JSON that `code` prints in a Python that has imported only the library."""
     command = [sys.executable, "-c", f"import json, sys\nimport py_tensor as pt\n{code}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -29,7 +29,7 @@ def fresh(code: str) -> Any:
 
 
 def read_by_type_checkers() -> dict[str, set[str]]:
-    """The public names of each module that the package imports for type checkers alone."""
+    """Return the public names of each module that the package imports only for type checkers."""
     found: dict[str, set[str]] = {}
     tree = ast.parse(Path(str(pt.__file__)).read_text("utf-8"))
     (branch,) = (node for node in tree.body if isinstance(node, ast.If))
@@ -44,12 +44,12 @@ def read_by_type_checkers() -> dict[str, set[str]]:
     return found
 
 
-def test_the_table_has_what_type_checkers_read() -> None:
+def test_the_table_has_the_names_for_type_checkers() -> None:
     assert {module: {*names.split()} for module, names in TABLE.items()} == read_by_type_checkers()
 
 
 def test_no_name_is_that_of_another_module() -> None:
-    """The import of that module would put it in the place of what has the name."""
+    """Importing that module would replace the object of that name."""
     modules = {info.name for info in pkgutil.iter_modules(pt.__path__)}
     names = {name for module, names in TABLE.items() for name in names.split() if name != module}
     assert not names & modules
@@ -60,7 +60,7 @@ def test_importing_the_package_imports_none_of_them() -> None:
     assert [name for name in TABLE if f"py_tensor.{name}" in imported] == []
 
 
-def test_what_is_listed_does_not_change() -> None:
+def test_the_listing_does_not_change() -> None:
     code = "first = sorted(dir(pt))\nfor name in first: getattr(pt, name)\n"
     first, last = fresh(f"{code}print(json.dumps([first, sorted(dir(pt))]))")
     assert first == last == sorted({*dir(pt)})
@@ -95,7 +95,7 @@ def test_its_module_alone_is_imported() -> None:
 
 
 def test_it_is_pickled_by_its_module() -> None:
-    """Which restoring it imports."""
+    """Restoring it imports the module."""
     given = pickle.dumps([pt.diff, pt.finfo, pt.Explanation])
     assert fresh(
         f"import pickle\nfound = pickle.loads({given!r})\n"
@@ -104,7 +104,7 @@ def test_it_is_pickled_by_its_module() -> None:
 
 
 def test_the_prompt_offers_it_and_imports_none() -> None:
-    """But the one that it tells of."""
+    """Only describing a name imports its module."""
     code = (
         "from tests.page_python import load\n"
         "completer = load('completion').Completer({'pt': pt})\n"

@@ -1,4 +1,4 @@
-"""Graphs can be differentiated: nodes, ops and attributes hold all that autodiff needs.
+"""Graphs can be differentiated: nodes, ops and attributes contain all that autodiff needs.
 
 The library has no autodiff. The tests compare the derivative of every op with finite differences in
 float64.
@@ -30,9 +30,9 @@ Array = np.ndarray
 
 
 def gradients(y: Tensor, inputs: list[Tensor]) -> list[Array]:
-    """The derivative of sum(y) by each input: one walk over the graph, results first.
+    """Return the derivative of sum(y) by each input, by one pass over the graph, results first.
 
-    Inputs are noted before anything is recorded: that may flush, and realized nodes drop theirs.
+    Inputs are collected before anything is recorded, which may flush: realized nodes drop theirs.
     """
     tape = [(node, node.inputs) for node in topological([y._node])]
     found: dict[Node, Tensor] = {y._node: pt.ones_like(y)}
@@ -123,6 +123,7 @@ def written(x: Tensor, key: Any, value: Tensor) -> Tensor:
         (lambda x, y: pt.sort(x, 0) * y + pt.sort(x, 1, descending=True) * y, [(4, 3), (4, 3)]),
         (lambda x: x.take(PLACES, 0) ** 2, [(3, 3)]),
         (lambda x: pt.take_along_axis(x, HOLES.argsort(0), 0) * x, [(4, 3)]),
+        (lambda x: x[HOLES > 0] ** 2 * pt.arange(8, device="cpu"), [(4, 3)]),
         (lambda x: gather_nd(x, (2, 0), (PLACES[:2, None], PLACES), 1) ** 2, [(3, 2, 3)]),
         (lambda x, y: put(x, y, "set") * x[0], [(3, 4), (5, 4)]),
         (lambda x, y: put(x, y, "add") ** 2, [(3, 4), (5, 4)]),
@@ -132,12 +133,15 @@ def written(x: Tensor, key: Any, value: Tensor) -> Tensor:
         (lambda x, y: written(x, (slice(0, 2), slice(1, 3)), y) * x, [(3, 4), (2,)]),
         (lambda x, w, b: pt.layer_norm(x, w, b, 0, 0.1) * x, [(4, 2), (4,), (4,)]),
         (lambda x: pt.softmax(x, 0) * x + pt.log_softmax(x) * x, [(3, 4)]),
+        (lambda x, y: pt.convolve(x, y) ** 2, [(7,), (3,)]),
+        (lambda x, y: pt.convolve(x, y, "same") ** 2 + pt.correlate(x, y, "same"), [(7,), (4,)]),
+        (lambda x, y: pt.convolve(x, y, "valid") ** 2 + pt.correlate(x, y), [(7,), (4,)]),
     ],
 )  # fmt: skip
 def test_gradient(f: Function, shapes: list[tuple[int, ...]]) -> None:
     rng = np.random.default_rng(1)
     arrays = [rng.uniform(-1, 1, shape) for shape in shapes]
-    CPU_DEVICE.flush()  # so that no automatic one falls into this, and f's nodes keep their inputs
+    CPU_DEVICE.flush()  # so that no automatic flush occurs, and f's nodes keep their inputs
     inputs = [pt.tensor(a, dtype=a.dtype, device="cpu") for a in arrays]
     with deferring():
         found = gradients(f(*inputs), inputs)
@@ -153,7 +157,7 @@ def test_every_op_has_decided_on_its_derivative() -> None:
 
 
 def _named_ops() -> list[Op]:
-    """Ops that stand in modules by name, primitives among them."""
+    """Return ops that are attributes of modules, including primitives."""
     from py_tensor import random
     from py_tensor.graph import primitives
     from py_tensor.ops import creation, elementwise, reduction, rounding, scan, sorting

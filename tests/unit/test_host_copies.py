@@ -13,7 +13,7 @@ from tests.unit.fake_bridge import GPU
 
 
 def reads(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The bytes of each read that reaches the bridge from now on."""
+    """Return the bytes of each read that reaches the bridge from now on."""
     found: list[int] = []
     read = gpu.bridge.read
 
@@ -68,7 +68,7 @@ def test_comparisons_of_elements(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_writes_make_it_stale(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy belongs to one state of a buffer, however the next one comes there."""
+    """A copy belongs to one state of a buffer; any change makes it stale."""
     noted = reads(gpu, monkeypatch)
     x = gpu.tensor(*range(8))
     view = x[2:]
@@ -109,7 +109,7 @@ def test_errors_are_raised_all_the_same(gpu: GPU) -> None:
 
 
 def test_copies_are_bounded(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "MOST_COPIED", 64)
+    monkeypatch.setattr(storage, "MAX_COPIED", 64)
     noted = reads(gpu, monkeypatch)
     xs = [gpu.tensor(*range(4)) for _ in range(6)]
     for x in xs:
@@ -136,7 +136,7 @@ def test_picking() -> None:
 
 
 def test_a_number_of_a_dtype_takes_no_memory(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is a constant of the kernels that use it, and the host knows it."""
+    """It is a constant in the kernels that use it, and known to the host."""
     monkeypatch.setattr("py_tensor.backend.device._default", gpu.device)
     x = gpu.tensor(1, 2, 3)
     counts = dict(gpu.bridge.counts)

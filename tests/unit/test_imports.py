@@ -1,4 +1,4 @@
-"""The package's imports go down through its layers, and never form a cycle.
+"""The package's imports go to lower layers, and never form a cycle.
 
 Imports within functions count; those for type checkers do not, because they never run.
 """
@@ -42,7 +42,7 @@ LAYERS = (
     {"absent", "counting"},
     {PACKAGE},
 )
-"""Modules and folders, lowest first; what stands beside each other may import each other."""
+"""Modules and folders, lowest first; those on one line may import each other."""
 
 EXCEPTIONS = {
     # -- A layer above
@@ -58,7 +58,7 @@ EXCEPTIONS = {
     ("configuration", ""): "the version is an attribute of the package",
     ("absent", ""): "the public function of that name may be what there is instead",
     ("convert.numpy_functions", ""): "functions of NumPy's are those of the same public name",
-    # -- The same layer, where it would close a circle
+    # -- The same layer, where it would form a cycle
     ("backend.device", "backend.cpu"): "a backend is made when a device is first used",
     ("backend.device", "backend.webgpu"): "a backend is made when a device is first used",
     ("random.bit_generator", "random.core"): "raw words are drawn as other numbers are",
@@ -69,11 +69,11 @@ EXCEPTIONS = {
     ("ops.linalg", "ops.products"): "`axes` of `matmul` are moved, as those of other products",
     ("ops.elementwise", "ops.scatter"): "`where` of a condition alone is `nonzero`",
 }
-"""From which module to which, below the package, and why; all of them within functions."""
+"""Exceptions: importing module, imported module, reason; all are within functions."""
 
 
 class Import(NamedTuple):
-    """One module's import of another, both named below the package, which itself is ""."""
+    """One module's import of another, named relative to the package, which itself is ""."""
 
     importer: str
     imported: str
@@ -81,7 +81,7 @@ class Import(NamedTuple):
 
 
 def modules() -> dict[str, Path]:
-    """The package's modules, by their names below it."""
+    """Return the package's modules, by their names relative to it."""
     found: dict[str, Path] = {}
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         parts = path.relative_to(ROOT / PACKAGE).with_suffix("").parts
@@ -90,7 +90,7 @@ def modules() -> dict[str, Path]:
 
 
 def imports_of(importer: str, source: str, known: Mapping[str, object]) -> Iterator[Import]:
-    """What a module's source imports of the package when it runs."""
+    """Yield the modules of the package that a module's source imports when it runs."""
 
     def visit(node: ast.AST, is_deferred: bool) -> Iterator[Import]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -140,7 +140,7 @@ def test_every_module_has_a_layer() -> None:
         assert layer_of(name) >= 0, name
 
 
-def test_imports_go_down(imports: set[Import]) -> None:
+def test_imports_are_from_lower_layers(imports: set[Import]) -> None:
     upward = {(i.importer, i.imported) for i in imports if is_upward(i)}
     assert upward - set(EXCEPTIONS) == set()
 
@@ -182,7 +182,7 @@ def test_what_counts_as_an_import(source: str, expected: list[tuple[str, bool]])
     assert [(i.imported, i.is_deferred) for i in found] == expected
 
 
-def test_what_goes_up() -> None:
+def test_imports_from_higher_layers_are_detected() -> None:
     assert is_upward(Import("graph.node", "ops.define", True))
     assert is_upward(Import("shapes", "", True))
     assert not is_upward(Import("ops.define", "graph.node", False))

@@ -22,7 +22,7 @@ def programs_of(
     f: Expression,
     shapes: Callable[[list[int]], list[tuple[int, ...]]],
 ) -> int:
-    """How many programs there are after all these sizes."""
+    """Number of programs after all these sizes."""
     for size in sizes:
         xs = [pt.zeros(s, device=gpu.device).realize() for s in shapes(size)]
         f(*xs).realize()
@@ -36,21 +36,21 @@ def programs_of(
         (8, lambda x, y: x * y + pt.exp(x), lambda s: [(s[0], s[1]), (s[1],)]),
         (14, lambda x: x.sum(1), lambda s: [(s[0], s[1])]),
         (14, lambda x: x.max(0), lambda s: [(s[0], s[1])]),
-        # Whole rows or slices, lanes, and how the operand lies; and the sums of the slices.
+        # Whole rows or slices, lanes, and the operand's layout; and the sums of the slices.
         (24, lambda x: x.cumsum(1), lambda s: [(s[0], s[1])]),
         (24, lambda x: x.cumsum(0), lambda s: [(s[0], s[1])]),
-        # One dispatch, or counting, adding up and moving: at first, in between, at last.
+        # One dispatch, or counting, summing and moving: for the first, middle and last passes.
         (24, lambda x: pt.sort(x), lambda s: [(s[0], s[1])]),
         (24, lambda x: x.argsort(0), lambda s: [(s[0], s[1])]),
         (4, lambda x: x.take([0], 0) * 2, lambda s: [(s[0], s[1])]),
-        # Three ways each operand can lie, three tiles; and sums where a side has length 1.
+        # Three layouts of each operand, three tiles; and sums if a side has length 1.
         (40, lambda x, y: x @ y, lambda s: [(s[0], s[1]), (s[1], s[2])]),
     ],
 )
 def test_a_new_size_makes_no_new_program(
     gpu: GPU, source: Random, most: int, f: Expression, shapes: Callable[..., list[tuple[int, ...]]]
 ) -> None:
-    """Beyond a few variants of width, lanes, tile and slices; a second pass brings none."""
+    """Only a few variants of width, lanes, tile and slices occur; a second pass adds none."""
     choices = (1, 2, 3, 5, 8, 17, 64, 100, 255, 1000, 4096)
     sizes = [[source.choice(choices) for _ in range(3)] for _ in range(50)]
     count = programs_of(gpu, sizes, f, shapes)
@@ -63,8 +63,8 @@ def signature(*results: pt.Tensor) -> tuple[int, ...]:
     return make_request([x._node for x in results]).signature()
 
 
-def test_a_signature_tells_whose_operands_are_whose(gpu: GPU) -> None:
-    """Two and three operands, or three and two, in one order: the same lists of operands."""
+def test_a_signature_assigns_operands_to_nodes(gpu: GPU) -> None:
+    """Two and three operands, or three and two, in the same order, are different."""
     a, b, c, d, e = (gpu.tensor(n) for n in range(5))
 
     def concats(*parts: tuple[pt.Tensor, ...]) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ def test_equal_structures_have_equal_keys(gpu: GPU) -> None:
     assert signature(x.sum()) == signature(y.sum())
 
 
-def test_what_differs_has_another_key(gpu: GPU) -> None:
+def test_different_requests_have_different_keys(gpu: GPU) -> None:
     x, y, z = gpu.tensor(1, 2), gpu.tensor(3, 4), gpu.tensor(5, 6, 7)
     live = x + y
     different = [
@@ -110,7 +110,7 @@ def test_what_differs_has_another_key(gpu: GPU) -> None:
     assert len(signatures) == len(different)
 
 
-def test_what_is_stored_is_part_of_the_key(gpu: GPU) -> None:
+def test_stored_nodes_are_part_of_the_key(gpu: GPU) -> None:
     x = gpu.tensor(1, 2)
     dropped = signature(pt.exp(x) * 2)
     live = pt.exp(x)

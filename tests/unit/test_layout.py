@@ -24,7 +24,7 @@ def at(strides: tuple[int, ...], offset: int, point: tuple[int, ...]) -> int:
 
 
 def applied(x: np.ndarray, found: Layout) -> np.ndarray:
-    """The elements that a layout picks out of x."""
+    """Return the elements that a layout selects from x."""
     flat = x.reshape(-1)
     picked = [flat[at(found.strides, found.offset, p)] for p in np.ndindex(found.shape)]
     return np.array(picked, x.dtype).reshape(found.shape)
@@ -35,7 +35,7 @@ def random_shape(source: Random, most: int = 4) -> Shape:
 
 
 def random_movement(source: Random, shape: Shape) -> tuple[Layout, np.ndarray]:
-    """A layout made by one of the constructors, and the elements it should pick."""
+    """Return a layout made by one of the constructors, and the elements it should select."""
     x, whole = np.arange(prod(shape)).reshape(shape), Layout.contiguous(shape)
     kind = source.choice(("expand", "permute", "flip", "slice", "reshape"))
     if kind == "expand":
@@ -63,7 +63,7 @@ def random_movement(source: Random, shape: Shape) -> tuple[Layout, np.ndarray]:
 
 
 def test_views_of_views_and_what_reshapes_without_a_copy(source: Random) -> None:
-    """As NumPy decides it."""
+    """The same reshapes as in NumPy need no copy."""
     for _ in range(2000):
         shape = random_shape(source) or (1,)
         base = x = np.arange(prod(shape)).reshape(shape)
@@ -116,11 +116,11 @@ def test_is_contiguous(source: Random) -> None:
 
 
 def random_map(source: Random, shape: Shape) -> tuple[Map, tuple[Range, ...]]:
-    """An affine map of a small space into the flat indices of `shape`, in range in `ranges`.
+    """An affine map of a small space into the flat indices of `shape`, in range within `ranges`.
 
-    Outside of the ranges, which stand for a mask, it may leave them. Built as movement builds it:
-    each dimension steps by some unit of `shape`, forwards or backwards, or stands still; and
-    sometimes by anything at all.
+    Outside of the ranges, which represent a mask, it may be out of range. It is built like those of
+    movement ops: each dimension steps by some unit of `shape`, forwards or backwards, or not at
+    all; and sometimes by an arbitrary number.
     """
     size = prod(shape)
     while True:
@@ -137,7 +137,7 @@ def random_map(source: Random, shape: Shape) -> tuple[Map, tuple[Range, ...]]:
 
 
 def test_coordinates_are_those_of_the_flat_index(source: Random) -> None:
-    """Where there is an answer, it is right at every point; where there is none, there is none."""
+    """If there is an answer, it is right at every point; otherwise none exists."""
     split = whole = 0
     for _ in range(1500):
         shape = random_shape(source)
@@ -161,9 +161,9 @@ def test_coordinates_are_those_of_the_flat_index(source: Random) -> None:
 
 
 def _is_affine(where: list[tuple[int, ...]], values: list[tuple[int, ...]]) -> bool:
-    """Whether some affine map with digits of one sign per step takes these values.
+    """Return whether some affine map with digits of one sign per step has these values.
 
-    `coordinates` looks for no other: a step of +3 over an axis of 2, (+2, -1), is not found.
+    `coordinates` finds no others: a step of +3 over an axis of 2, (+2, -1), is not found.
     """
     table = dict(zip(where, values, strict=True))
     corner = where[0]
@@ -187,7 +187,7 @@ def _is_affine(where: list[tuple[int, ...]], values: list[tuple[int, ...]]) -> b
 
 
 def test_compose_of_movements(source: Random) -> None:
-    """Following several movements backwards gives the element that NumPy gives."""
+    """Following several movements backwards gives the same element as NumPy."""
     composed = 0
     for _ in range(600):
         shape = random_shape(source, 3)
@@ -215,7 +215,7 @@ def test_compose_of_movements(source: Random) -> None:
 
 
 def _followed(chain: list[Layout]) -> list[int]:
-    """The flat index of the first operand, for each element of the last result in order."""
+    """Return the flat index of the first operand, for each element of the last result in order."""
     indices = list(range(prod(chain[-1].shape)))
     for found in reversed(chain):
         places = list(np.ndindex(found.shape))
@@ -224,7 +224,7 @@ def _followed(chain: list[Layout]) -> list[int]:
 
 
 def test_compose_in_part_of_the_space() -> None:
-    """A map may carry outside of the ranges: a mask keeps such points out."""
+    """A map may leave the ranges: a mask excludes such points."""
     doubled = Layout((3, 4), (8, 2))
     assert compose((4, 1), 0, ((0, 3), (0, 4)), doubled) == ((8, 2), 0)
     assert compose((4, 1), 2, ((0, 3), (0, 4)), doubled) is None

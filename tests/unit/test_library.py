@@ -33,7 +33,7 @@ def balanced(code: str) -> bool:
 
 
 @pytest.mark.parametrize("path", LIBRARY + TEMPLATES, ids=lambda p: p.stem)
-def test_files_stand_by_themselves(path: Path) -> None:
+def test_files_are_valid_by_themselves(path: Path) -> None:
     code = code_of(path)
     assert balanced(code)
     assert path.read_text().startswith("//"), "a file begins by saying what it is"
@@ -42,7 +42,7 @@ def test_files_stand_by_themselves(path: Path) -> None:
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
 def test_regions_of_templates(path: Path) -> None:
-    """Every region opens and closes once, none lies in another, and all hold an example."""
+    """Every region opens and closes once, none is nested, and all contain an example."""
     inside, seen = None, {}
     for line in path.read_text().splitlines():
         if opened := OPEN.match(line):
@@ -78,12 +78,12 @@ BUILTIN = {
     *("workgroupBarrier", "storageBarrier", "workgroupUniformLoad"),
     *("atomicAdd", "atomicLoad", "atomicMax", "atomicStore"),
 }
-"""What WGSL has; `number` is an alias that a kernel's interface declares."""
+"""Built-in names of WGSL; `number` is an alias that a kernel's interface declares."""
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
-def test_what_a_template_names_is_declared(path: Path) -> None:
-    """In the file itself: its example interface is complete without Python."""
+def test_names_in_a_template_are_declared(path: Path) -> None:
+    """The file declares them itself: its example interface is complete without Python."""
     code = code_of(path)
     calls = set(re.findall(r"(?<![\w.@])([a-z]\w*)\s*\(", code))
     declared = set(re.findall(r"\bfn\s+(\w+)", code))
@@ -116,7 +116,7 @@ def test_items_are_whole() -> None:
 
 @pytest.mark.parametrize("name", sorted(library.items()))
 def test_the_closure_of_each_item(name: str) -> None:
-    """All that the item needs, at any distance, and nothing besides."""
+    """All direct and indirect dependencies of the item, and nothing else."""
     items = library.items()
     found = set(ITEM.findall(library.used_by(f"{name}(x)")))
     reached, waiting = {name}, [name]
@@ -132,7 +132,7 @@ def test_nothing_is_used_by_nothing() -> None:
     assert library.used_by("fn main() { let x = 1u; }") == ""
 
 
-def test_items_stand_before_the_kernel_in_the_order_of_the_files() -> None:
+def test_items_are_before_the_kernel_in_the_order_of_files() -> None:
     order = list(library.items())
     text = library.used_by(" ".join(order))
     assert ITEM.findall(text) == order

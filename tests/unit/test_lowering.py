@@ -18,7 +18,7 @@ from tests.unit.programs import Pair, Program
 
 
 def lowered_anew(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> list[Dispatch]:
-    """The dispatches of a kernel by its family alone."""
+    """Return the dispatches of a kernel, lowered without the cache."""
     sizes: list[int] = []
 
     def temporary(nbytes: int) -> int:
@@ -30,20 +30,20 @@ def lowered_anew(kernel: Kernel, profile: AdapterProfile, programs: Programs) ->
 
 
 def seen(x: Dispatch) -> tuple[Any, ...]:
-    """A dispatch with the text of its program, whose label may be that of another kernel."""
+    """Return a dispatch with its program's text; the label may be that of another kernel."""
     run = x.slots, x.params, x.consts, x.count, x.first, x.work, x.operations, x.traffic
     return x.program.wgsl, x.program.writable, run
 
 
 class Uncompared(Program):
-    """A random program whose tensors are computed and compared with nothing."""
+    """A random program whose tensors are computed but not compared."""
 
     def compare(self, pair: Pair) -> None:
         pt.realize(pair.here)
 
 
 @pytest.mark.parametrize("software", [False, True])
-def test_a_lowering_found_again_is_what_it_would_be_anew(source: Random, software: bool) -> None:
+def test_a_cached_lowering_equals_a_new_one(source: Random, software: bool) -> None:
     programs = Programs()
     kernels = 0
     for _ in range(40):
@@ -55,7 +55,7 @@ def test_a_lowering_found_again_is_what_it_would_be_anew(source: Random, softwar
         profile = AdapterProfile(software=software)
         for kernel in backend.kernels:
             if kernel.checks() or kernel.over is not None or kernel.slab:
-                continue  # which become other kernels before
+                continue  # these become other kernels
             moved = kernel.with_slots(lambda slot: 1000 - 3 * slot)
             assert moved is not None
             for one in (kernel, moved):
@@ -63,4 +63,4 @@ def test_a_lowering_found_again_is_what_it_would_be_anew(source: Random, softwar
                 anew = lowered_anew(one, profile, Programs())
                 assert list(map(seen, step.dispatches)) == list(map(seen, anew))
             kernels += 1
-    assert 0 < len(programs.lowerings) <= kernels  # of twice as many
+    assert 0 < len(programs.lowerings) <= kernels  # with twice as many

@@ -36,7 +36,7 @@ def run(made: Any, source: str) -> Any:
 
 
 Expected = list[tuple[str, str] | tuple[str, str, tuple[tuple[str, int], ...]]]
-"""Of each part its magic, its code, and its options."""
+"""The magic, code and options of each part."""
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,9 @@ Expected = list[tuple[str, str] | tuple[str, str, tuple[tuple[str, int], ...]]]
         ("x = (7\n%time)", [("", "x = 7 % time")]),
         ("'''\n%time x\n'''", [("", "'\\n%time x\\n'")]),
         ("%who", [("who", "")]),
+        ("%matplotlib inline\nx", [("matplotlib", ""), ("", "x")]),
+        ("x\n%config InlineBackend.figure_format = 'svg'", [("", "x"), ("config", "")]),
+        ("%load_ext autoreload\n%autoreload 2", [("load_ext", ""), ("autoreload", "")]),
         ("x\n%who\ny", [("", "x"), ("who", ""), ("", "y")]),
         ("%time '''\n%time\n'''", [("time", "'\\n%time\\n'")]),
     ],
@@ -74,7 +77,7 @@ def test_an_input_is_split(source: str, expected: Expected) -> None:
 @pytest.mark.parametrize("at", range(3))
 @pytest.mark.parametrize("magic", ["%time ", "%%timeit ", "%timeit -n 3\t", "%profile   "])
 def test_every_piece_of_code_keeps_its_place(at: int, magic: str) -> None:
-    """The nodes of a part are where the same code stands in the source."""
+    """The nodes of a part have the positions of the same code in the source."""
     above = "\n" * (0 if magic.startswith("%%") else at)
     code = "f(α, [b, c\n], d=e.g) + {h: i}[j:k]"
     source = above + magic + code
@@ -99,9 +102,7 @@ def test_every_piece_of_code_keeps_its_place(at: int, magic: str) -> None:
         ("% time x", "invalid syntax", 1, 1),
     ],
 )
-def test_what_is_wrong_is_shown_at_its_place(
-    source: str, message: str, line: int, offset: int
-) -> None:
+def test_errors_are_shown_at_their_place(source: str, message: str, line: int, offset: int) -> None:
     with pytest.raises(SyntaxError) as caught:
         magics.split(source, "<input>")
     assert str(caught.value.msg).startswith(message)
@@ -150,19 +151,19 @@ def computed(made: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ("code", "each"),
     [("x + 1", 1), ("y = x + 1", 1), ("y = x * 2; y + 1", 2), ("d['k'] = x + 1", 1)],
 )
-def test_timeit_computes_what_every_loop_leaves(
+def test_timeit_computes_the_results_of_every_loop(
     made: Any, computed: list[int], code: str, each: int
 ) -> None:
-    """Large tensors are lazy: what the next loop drops must be computed nonetheless."""
+    """Large tensors are lazy; those that the next loop drops must still be computed."""
     run(made, "x, d = pt.ones(10_000), {}\nx.realize()")
     computed.clear()
     assert run(made, f"%timeit -n 4 -r 2 {code}").error is None
-    assert sum(computed) == each * (1 + 4 + 4 * 2)  # to compile; as in a run; two runs
+    assert sum(computed) == each * (1 + 4 + 4 * 2)  # compilation; a joint computation; two runs
     assert len(computed) == 1 + 1 + 2
 
 
 @pytest.mark.parametrize(("name", "limit"), [("MOST_NODES", 5), ("MOST_BYTES", 5 * 40_000)])
-def test_what_the_loops_of_timeit_leave_is_bounded(
+def test_pending_results_of_timeit_are_bounded(
     made: Any, computed: list[int], monkeypatch: pytest.MonkeyPatch, name: str, limit: int
 ) -> None:
     run(made, "x = pt.ones(10_000)\nx.realize()")
@@ -172,12 +173,12 @@ def test_what_the_loops_of_timeit_leave_is_bounded(
     assert max(computed) == 5
 
 
-def test_timeit_of_what_has_no_tensors_computes_nothing(made: Any, computed: list[int]) -> None:
+def test_timeit_of_code_without_tensors_computes_nothing(made: Any, computed: list[int]) -> None:
     assert run(made, "%timeit -n 4 -r 2 sum(range(10))").error is None
     assert computed == []
 
 
-def test_what_timeit_assigns_is_its_own(made: Any) -> None:
+def test_names_that_timeit_assigns_are_local(made: Any) -> None:
     run(made, "%timeit -n 1 -r 1 mine = 1")
     assert "mine" not in made.namespace
 
@@ -196,7 +197,7 @@ def test_a_traceback_has_the_users_line(made: Any, magic: str) -> None:
     assert f", line {2 + bool(first)}, in " in lines[1]
     assert lines[2] == "    1 / 0]"
     assert lines[-1] == "ZeroDivisionError: division by zero"
-    assert done.full_error is not None  # which has the frames that are left out
+    assert done.full_error is not None  # it contains the frames that are left out
     assert "magics.py" not in done.error
 
 

@@ -67,7 +67,7 @@ class Fake:
 
 
 def run(*those: Fake, config: Config = CONFIG) -> list[dict[str, Any]]:
-    """The results of a run, one for each case."""
+    """Return the results of a run, one for each case."""
     steps: list[dict[str, Any]] = []
     asyncio.run(measuring.run(config, those, steps.append))
     total = sum(len(chosen.those()) for chosen in config.suites)
@@ -138,7 +138,7 @@ def test_suites_run_one_after_the_other() -> None:
 
 @pytest.mark.parametrize("idles", [False, True])
 def test_samples_are_taken_at_the_full_clock(idles: bool) -> None:
-    """At the low one, which lasts for a while, samples agree as well."""
+    """Samples also agree at a low clock, which persists for a while."""
 
     class Clocked(Fake):
         worked = 0.0
@@ -161,18 +161,18 @@ def test_samples_are_taken_at_the_full_clock(idles: bool) -> None:
     assert result["contenders"]["gpu"]["samples"] == pytest.approx([0.001] * CONFIG.rounds)
 
 
-def test_the_gpu_works_before_its_samples_where_it_idled_meanwhile() -> None:
+def test_the_gpu_works_before_its_samples_after_idling() -> None:
     class OnCpu(Fake):
         on_gpu = False
 
     log: list[str] = []
     (result,) = run(OnCpu("cpu", log), Fake("gpu", log))
-    # In each round the GPU's turn comes first, after a sample that is not timed.
+    # In each round the GPU comes first, after an untimed sample.
     assert log[-3 * CONFIG.rounds :] == ["gpu", "gpu", "cpu"] * CONFIG.rounds
     assert [len(result["contenders"][name]["samples"]) for name in ("cpu", "gpu")] == [6, 6]
 
     class Sleepy(Fake):
-        """Its clock has fallen after every sample of the other, and rises with the second."""
+        """Its clock falls after every sample of the other, and rises at the second sample."""
 
         async def sample(self, count: int, kept: int) -> float:
             factor = 3 if "cpu" in self.log[-2:] else 1
@@ -183,7 +183,7 @@ def test_the_gpu_works_before_its_samples_where_it_idled_meanwhile() -> None:
     assert result["contenders"]["gpu"]["samples"] == pytest.approx([0.004] * 6)
 
     class Long(Fake):
-        """So long that there is no time to warm up, and no need: its GPU is busy for seconds."""
+        """A contender so slow that it has no time for a warm-up, and does not need it."""
 
         async def first(self) -> First:
             return First(16.0, 0.0)
@@ -241,7 +241,7 @@ def test_a_wrong_answer_is_not_timed() -> None:
     assert result["contenders"]["b"]["status"] == "measured"
 
 
-def test_what_goes_wrong_later_is_found() -> None:
+def test_later_errors_are_detected() -> None:
     class Decaying(Fake):
         async def values(self, call: int, places: Sequence[int]) -> list[float]:
             factor = 1.001 if len(self.counts) > CONFIG.rounds else 1
@@ -272,7 +272,7 @@ def test_failures_leave_the_others() -> None:
     assert [fake.prepared for fake in those] == [0, 0, 0]
 
 
-def test_a_cancelled_run_holds_nothing() -> None:
+def test_a_cancelled_run_releases_everything() -> None:
     class Stuck(Fake):
         async def first(self) -> First:
             raise asyncio.CancelledError
@@ -283,7 +283,7 @@ def test_a_cancelled_run_holds_nothing() -> None:
     assert fake.prepared == 0
 
 
-def test_what_would_take_too_long_is_skipped() -> None:
+def test_cases_that_would_take_too_long_are_skipped() -> None:
     class Slow(Fake):
         async def sample(self, count: int, kept: int) -> float:
             await super().sample(count, kept)
@@ -309,7 +309,7 @@ def test_a_small_budget_leaves_fewer_rounds() -> None:
     assert 1 <= len(result["contenders"]["a"]["samples"]) < CONFIG.rounds
 
 
-@pytest.mark.parametrize("name", ["NumPy", "py_tensor"])
+@pytest.mark.parametrize("name", ["NumPy", "py_tensor (cpu)"])
 @pytest.mark.parametrize(("suite", "case"), CASES, ids=IDS)
 def test_cases_and_answers_agree(suite: benchmarks.Suite, case: benchmarks.Case, name: str) -> None:
     rng = np.random.default_rng()
@@ -328,31 +328,21 @@ def test_cases_and_answers_agree(suite: benchmarks.Suite, case: benchmarks.Case,
 async def _values(
     name: str, case: benchmarks.Case, arrays: Sequence[Any], places: Sequence[int]
 ) -> list[float]:
-    """Of the last call of five, by the panel's own contenders; py_tensor's on the cpu device."""
-
-    class OnCpu(contenders.PyTensor):
-        def __init__(self) -> None:
-            super().__init__(pt, lambda: True, software=True)
-
-        async def prepare(self, case: benchmarks.Case, operands: Sequence[Any]) -> None:
-            self._case = case
-            pairs = zip(operands, case.operands, strict=True)
-            self._operands = [
-                measuring.as_seen(pt.tensor(array, device="cpu"), operand)
-                for array, operand in pairs
-            ]
-
-    contender = contenders.NumPy() if name == "NumPy" else OnCpu()
+    """Return values of the last of five calls, by the panel's own contenders."""
+    (contender,) = contenders.contenders([name], pt, lambda: True, nobody, software=True)
+    assert contender.name == name
     before = pt.default_device()
-    pt.set_default_device("cpu")
-    try:
-        await contender.prepare(case, arrays)
-        await contender.sample(5, 2)
-        values = await contender.values(-1, places)
-        await contender.release()
-    finally:
-        pt.set_default_device(before)
+    await contender.prepare(case, arrays)
+    await contender.sample(5, 2)
+    values = await contender.values(-1, places)
+    assert await contender.metered(5, 2) == measuring.Metered()
+    await contender.release()
+    assert pt.default_device() is before
     return list(values)
+
+
+def nobody(name: str) -> measuring.Contender:
+    raise AssertionError(f"{name} is another library")
 
 
 def test_large_results_are_checked_at_some_places() -> None:
@@ -363,7 +353,7 @@ def test_large_results_are_checked_at_some_places() -> None:
     assert {0, 256 * 256 - 1} < set(places)
 
 
-def test_what_the_page_is_told_of_the_suites() -> None:
+def test_description_of_the_suites_for_the_page() -> None:
     told = benchmarks.describe()
     assert [suite["key"] for suite in told] == list(benchmarks.SUITES)
     for suite in told:

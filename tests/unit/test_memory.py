@@ -32,19 +32,19 @@ def large(gpu: GPU, nbytes: int = SIZE, value: float = 0.5) -> pt.Tensor:
 
 
 def needed(gpu: GPU) -> int:
-    """Buffers of `SIZE` that there were at most; everything else is small."""
+    """Return the peak number of buffers of `SIZE`; everything else is small."""
     info = gpu.backend.memory_info()
     assert info["device_bytes"] <= info["peak_bytes"]
     return -(-info["peak_bytes"] // SIZE)
 
 
 def buffer_of(x: pt.Tensor) -> int:
-    """Where the elements are, or those that it is a view of."""
+    """Return the buffer of the elements, or of those of its base."""
     return x._stored()[0].storage.number
 
 
 def contents(gpu: GPU, x: pt.Tensor) -> bytes:
-    """What the elements depend on, without reading all of them."""
+    """Return the digest of the elements, without reading all of them."""
     return gpu.bridge.contents[buffer_of(x.realize())]
 
 
@@ -60,7 +60,7 @@ def test_a_fused_chain_holds_its_input_and_its_output(gpu: GPU) -> None:
 def test_a_chain_of_several_kernels_holds_one_temporary_besides(gpu: GPU) -> None:
     x = y = large(gpu)
     dispatches = gpu.bridge.counts["dispatches"]
-    for _ in range(400):  # flushed by itself on the way
+    for _ in range(400):  # flushed automatically in between
         y = y * 1.0001 + 0.1
     y.realize()
     assert gpu.bridge.counts["dispatches"] - dispatches >= 8
@@ -70,7 +70,7 @@ def test_a_chain_of_several_kernels_holds_one_temporary_besides(gpu: GPU) -> Non
 
 @pytest.mark.parametrize("live", [False, True])
 def test_a_chain_whose_every_step_is_realized(gpu: GPU, live: bool) -> None:
-    """Each step is written over the one before; the first one over x, if nobody holds that."""
+    """Each step overwrites the one before; the first one overwrites x, if nothing holds it."""
     y = large(gpu)
     x = y if live else None
     for _ in range(20):
@@ -81,7 +81,7 @@ def test_a_chain_whose_every_step_is_realized(gpu: GPU, live: bool) -> None:
 
 
 def test_a_chain_of_reductions_and_maps(gpu: GPU) -> None:
-    """Of a flush the temporaries are written over as well."""
+    """Temporaries of a flush are overwritten too."""
     x = large(gpu)
     y = x
     for _ in range(8):
@@ -91,13 +91,13 @@ def test_a_chain_of_reductions_and_maps(gpu: GPU) -> None:
     assert x.nbytes == SIZE
 
 
-# -- What may not be written over ---------------------------------------------------------------
+# -- What may not be overwritten ----------------------------------------------------------------
 
 Expression = Callable[[pt.Tensor], pt.Tensor]
 
 
 def is_written_over(gpu: GPU, f: Expression, nbytes: int = LARGE) -> bool:
-    """Whether the result of `f` is where its operand was, which nobody holds."""
+    """Return whether the result of `f` overwrites its operand, which nothing holds."""
     side = int((nbytes / 4) ** 0.5)
     x = pt.full((side, side), 0.5, device=gpu.device).realize()
     before = buffer_of(x)
@@ -117,7 +117,7 @@ def is_written_over(gpu: GPU, f: Expression, nbytes: int = LARGE) -> bool:
         lambda x: x + pt.full(x.shape, 2.0, device=x.device).realize().T,
     ],
 )
-def test_what_is_read_in_place_is_written_over(gpu: GPU, f: Expression) -> None:
+def test_operands_read_in_place_are_overwritten(gpu: GPU, f: Expression) -> None:
     assert is_written_over(gpu, f)
     assert is_written_over(gpu, f)  # planned before
 
@@ -139,7 +139,7 @@ def test_what_is_read_in_place_is_written_over(gpu: GPU, f: Expression) -> None:
         lambda x: (x + 1).reshape(-1)[::2] + 1,
     ],
 )
-def test_what_is_read_elsewhere_is_not(gpu: GPU, f: Expression) -> None:
+def test_operands_read_elsewhere_are_not_overwritten(gpu: GPU, f: Expression) -> None:
     assert not is_written_over(gpu, f)
 
 
@@ -159,7 +159,9 @@ def test_small_tensors_are_not(gpu: GPU) -> None:
         lambda x: iter(x),
     ],
 )
-def test_what_somebody_may_still_need_is_not(gpu: GPU, hold: Callable[[pt.Tensor], object]) -> None:
+def test_operands_still_needed_are_not_overwritten(
+    gpu: GPU, hold: Callable[[pt.Tensor], object]
+) -> None:
     x = large(gpu, LARGE).reshape(512, 512)
     before = buffer_of(x)
     live = hold(x)
@@ -171,7 +173,7 @@ def test_what_somebody_may_still_need_is_not(gpu: GPU, hold: Callable[[pt.Tensor
 
 
 def _summed(gpu: GPU) -> pt.Tensor:
-    """What a reduction gives is a view of what it computes."""
+    """Return the result of a reduction is a view of its kernel's output."""
     return pt.full((2, LARGE // 4), 0.5, device=gpu.device).sum(0).realize()
 
 
@@ -183,10 +185,10 @@ def _reshaped(gpu: GPU) -> pt.Tensor:
 
 @pytest.mark.parametrize("make", [_summed, _reshaped])
 @pytest.mark.parametrize("live", [False, True])
-def test_a_stored_view_keeps_what_it_shows(
+def test_a_stored_view_keeps_its_elements(
     gpu: GPU, make: Callable[[GPU], pt.Tensor], live: bool
 ) -> None:
-    """No tensor holds the node that is stored."""
+    """No tensor holds the stored node."""
     x = make(gpu)
     assert x._node.storage is None
     before = buffer_of(x)
@@ -246,7 +248,7 @@ def test_a_write_to_a_part_is_made_in_place(
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_a_node_that_is_recorded_keeps_its_operands(gpu: GPU, recorded: bool) -> None:
-    """What makes room for it knows no tensor that holds it."""
+    """Freeing memory for it finds no tensor that holds it."""
     x = large(gpu, LARGE)
     before, y = buffer_of(x), x + 1
     node = (x * 3)._node
@@ -260,7 +262,7 @@ def test_a_node_that_is_recorded_keeps_its_operands(gpu: GPU, recorded: bool) ->
 
 
 class Tasks:
-    """Functions in threads, of which one runs at a time: until it waits, or comes to its end."""
+    """Functions in threads, of which one runs at a time, until it waits or ends."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._turns: dict[int, Semaphore] = {}
@@ -275,7 +277,7 @@ class Tasks:
         return promise.wait()
 
     def start(self, function: Callable[[], object]) -> Callable[[], bool]:
-        """Run until its first wait; what is returned runs it on, and says if that is its end."""
+        """Run until its first wait; the returned function continues it, and returns if it ended."""
         turn = Semaphore(0)
         errors: list[BaseException] = []
 
@@ -312,10 +314,10 @@ def finish(go_on: Callable[[], bool]) -> None:
         pass
 
 
-def test_what_is_read_by_who_waits_is_not_written_over(
+def test_operands_of_a_waiting_task_are_not_overwritten(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One task waits for its kernels; meanwhile another one drops the operand and computes."""
+    """While one task waits for its kernels, another one drops the operand and computes."""
     other = new_gpu()
     x = large(other, LARGE)
     expected = contents(other, pt.tanh(x) * 3)
@@ -324,16 +326,16 @@ def test_what_is_read_by_who_waits_is_not_written_over(
     del x
     node = first._node
     go_on = Tasks(monkeypatch).start(lambda: gpu.device.compute([node]))
-    del first  # now only the task that waits reads what x was
+    del first  # now only the waiting task uses the old x
     assert buffer_of(second.realize()) != before
     finish(go_on)
     assert gpu.bridge.contents[node.storage.number] == expected
 
 
-def test_who_resumes_after_its_operand_was_written_over_begins_anew(
+def test_a_task_restarts_if_its_operand_was_overwritten(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is computed in passing has become the only place of what it was computed from."""
+    """A result computed along the way replaced its operand in the same memory."""
     other = new_gpu()
     expected = contents(other, pt.exp((large(other, LARGE) + 1).realize()))
     x = large(gpu, LARGE)
@@ -352,11 +354,11 @@ def test_who_resumes_after_its_operand_was_written_over_begins_anew(
 
 
 def is_stored(node: Node) -> bool:
-    """Whether the elements are stored, the node's own or those that it is a view of."""
+    """Return whether the elements are stored, those of the node or of its base."""
     return bottom(node).storage is not None
 
 
-def test_what_needs_a_value_computed_in_passing_is_computed_with_it(gpu: GPU) -> None:
+def test_users_of_an_intermediate_are_computed_with_it(gpu: GPU) -> None:
     x = large(gpu, LARGE)
     shared = x * 2
     first, second, other = shared + 1, shared.sum(), x + 3
@@ -367,7 +369,7 @@ def test_what_needs_a_value_computed_in_passing_is_computed_with_it(gpu: GPU) ->
 
 
 def test_of_states_that_depend_on_each_other_one_may_be_read(gpu: GPU) -> None:
-    """The work of a round stays the same, and does not grow by what the rounds before took."""
+    """The work per round is constant, and does not grow with previous rounds."""
     u, v = large(gpu), large(gpu)
     dispatches: list[int] = []
     for _ in range(6):
@@ -381,7 +383,7 @@ def test_of_states_that_depend_on_each_other_one_may_be_read(gpu: GPU) -> None:
 
 
 def test_a_request_without_dependents_stays_as_it_was(gpu: GPU) -> None:
-    """What holds a value that is computed in passing may be no tensor that is pending."""
+    """The holder of a value computed along the way may not be a pending tensor."""
     x, y = large(gpu, LARGE), large(gpu, LARGE, 2.0)
     shared = x * 2
     live = shared._node
@@ -416,7 +418,7 @@ def test_two_results_of_one_operand(gpu: GPU) -> None:
     assert contents(gpu, y) != contents(gpu, z)
 
 
-def test_the_plan_depends_on_who_holds_the_operand(gpu: GPU) -> None:
+def test_the_plan_depends_on_other_references_to_the_operand(gpu: GPU) -> None:
     buffers: list[bool] = []
     for hold in (True, False, True, False):
         x = large(gpu, LARGE)
@@ -454,7 +456,7 @@ def test_without_memory_nothing_is_written_over(gpu: GPU) -> None:
     assert contents(gpu, y) == expected
 
 
-def test_a_late_error_of_what_was_written_over(gpu: GPU) -> None:
+def test_a_late_error_of_an_overwritten_operand(gpu: GPU) -> None:
     y = large(gpu, LARGE) + 1
     gpu.bridge.faults = ["validation"]
     y.realize()
@@ -466,7 +468,7 @@ def test_a_late_error_of_what_was_written_over(gpu: GPU) -> None:
 
 
 def test_a_read_under_way_keeps_its_error_to_itself(gpu: GPU) -> None:
-    """Who reads a tensor holds its storage, so it is not written over meanwhile."""
+    """A read holds the storage, so it is not overwritten in the meantime."""
     x = large(gpu, LARGE)
     before = buffer_of(x)
     reading: Any = gpu.backend._start_read(x._node)
@@ -477,7 +479,7 @@ def test_a_read_under_way_keeps_its_error_to_itself(gpu: GPU) -> None:
 
 
 def test_interrupts_at_every_line(gpu: GPU) -> None:
-    """Whatever is interrupted, the result can be had, from what was there before or by itself."""
+    """After any interrupt the result is available, stored or from its operands."""
     expected = contents(gpu, large(gpu, LARGE) + 1)
 
     def prepare() -> list[pt.Tensor]:
@@ -502,7 +504,7 @@ def test_an_unread_loop_writes_over_its_own_results(gpu: GPU) -> None:
     assert gpu.is_clean()
 
 
-# -- Among much that is pending ------------------------------------------------------------------
+# -- With many pending nodes ---------------------------------------------------------------------
 
 
 def test_many_reads_among_much_that_is_pending_count_each_node_once(
@@ -529,15 +531,15 @@ def test_many_reads_among_much_that_is_pending_count_each_node_once(
 
 
 @pytest.mark.parametrize("dropped", [False, True])
-def test_what_many_pending_nodes_use_is_not_written_over(gpu: GPU, dropped: bool) -> None:
-    """The only other use of `x` stands under nodes that were counted, or was dropped since."""
+def test_operands_of_many_pending_nodes_are_not_overwritten(gpu: GPU, dropped: bool) -> None:
+    """The only other use of `x` is below nodes already counted, or was dropped since."""
     x, y = large(gpu, LARGE), large(gpu, LARGE)
     before, after = buffer_of(x), x + 1
     small = pt.full((4,), 2.0, device=gpu.device).realize()
     others = [small * i for i in range(2 * FEW + len(gpu.device.pending))]
     use = [pt.exp(x * 3) * y]
     del x
-    (small * 3 - 1).realize()  # many are outside: they are counted
+    (small * 3 - 1).realize()  # many are outside, so uses are counted
     assert gpu.device._uses
     if dropped:
         use.clear()
@@ -546,7 +548,7 @@ def test_what_many_pending_nodes_use_is_not_written_over(gpu: GPU, dropped: bool
 
 
 def test_a_node_that_becomes_pending_again_hides_no_other(gpu: GPU) -> None:
-    """It was counted as an operand, and what was recorded before it was not."""
+    """It was counted as an operand, but nodes recorded before it were not."""
     x = large(gpu, LARGE)
     small = pt.full((4,), 2.0, device=gpu.device).realize()
     inner = small * 5
@@ -580,7 +582,7 @@ def test_nothing_that_was_counted_is_kept(gpu: GPU) -> None:
 
 
 def test_an_interrupt_while_uses_are_counted(gpu: GPU) -> None:
-    """Wherever it comes, the next request sees what else reads the operand."""
+    """Wherever it occurs, the next request sees all other uses of the operand."""
 
     def prepare() -> tuple[int, list[pt.Tensor], list[pt.Tensor]]:
         x = large(gpu, LARGE)
@@ -623,7 +625,7 @@ def test_an_interrupt_while_uses_are_counted(gpu: GPU) -> None:
 
 
 def test_late_finalizers_cost_only_memory(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in PyPy: weak references are cleared first, and `__del__` runs much later."""
+    """In PyPy, weak references are cleared first, and `__del__` runs much later."""
     late: list[pt.Tensor] = []
     finalize = pt.Tensor.__del__
 
@@ -658,8 +660,8 @@ def test_late_finalizers_cost_only_memory(gpu: GPU, monkeypatch: pytest.MonkeyPa
     assert not gpu.device.pending
 
 
-def test_what_finalizers_lose_keeps_a_node(gpu: GPU) -> None:
-    """Two threads that drop a node at a time may count as one; the node then stays taken."""
+def test_counts_lost_by_finalizers_keep_a_node(gpu: GPU) -> None:
+    """Two threads that drop a node at once may count as one; the node then stays in use."""
     x = large(gpu, LARGE)
     node, before, y = x._node, buffer_of(x), x + 1
     node.taken += 1  # by a tensor whose drop was lost
@@ -668,11 +670,11 @@ def test_what_finalizers_lose_keeps_a_node(gpu: GPU) -> None:
     assert buffer_of(y.realize()) != before
 
 
-# -- Threads that write at a time ----------------------------------------------------------------
+# -- Threads that write concurrently -------------------------------------------------------------
 
 
 def test_threads_write_to_parts_of_their_own() -> None:
-    """What one writes another's write keeps, wherever threads take turns."""
+    """Writes of one thread survive those of others, wherever threads switch."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:

@@ -6,6 +6,7 @@ import binascii
 import struct
 import sys
 import zlib
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
@@ -22,7 +23,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Shell:
-    """What is used of IPython's shell."""
+    """The parts of IPython's shell that are used."""
 
     def __init__(self) -> None:
         self.execution_count = 1
@@ -33,11 +34,11 @@ class Shell:
         self.published.append((data, transient["display_id"], update))
 
     def format(self, value: Any) -> tuple[dict[str, str], dict[str, str]]:
-        """As IPython's formatters, of which this has one."""
+        """Like IPython's formatters, but with only one."""
         return value._repr_mimebundle_() if hasattr(value, "_repr_mimebundle_") else ({}, {})
 
     def end_cell(self, value: object) -> None:
-        """As IPython's display hook: an object that displays itself does."""
+        """Like IPython's display hook: an object that can display itself does so."""
         value._ipython_display_()  # type: ignore[attr-defined]
         self.execution_count += 1
 
@@ -50,7 +51,7 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> Shell:
 
 
 def pixels(data: str) -> np.ndarray[Any, Any]:
-    """A PNG of 8-bit RGBA without filters, as (height, width, 4); every checksum is checked."""
+    """A PNG of 8-bit RGBA without filters, as (height, width, 4); all checksums are verified."""
     rest = binascii.a2b_base64(data)
     assert rest[:8] == b"\x89PNG\r\n\x1a\n"
     rest, chunks = rest[8:], dict[bytes, bytes]()
@@ -73,14 +74,14 @@ def texts(svg: str) -> list[str]:
 def test_a_colour_picture_keeps_its_levels_and_alpha() -> None:
     levels = np.random.default_rng(3).integers(0, 256, (300, 5, 4))
     mimes = pt.imshow(levels)._repr_mimebundle_()
-    assert set(mimes) == {"text/plain", "image/png"}
+    assert set(mimes) == {"text/plain", "image/png", "image/svg+xml"}  # the SVG has the axes
     assert (pixels(mimes["image/png"]) == levels).all()
 
 
 def test_small_pictures_are_enlarged_by_whole_factors() -> None:
     x = pt.tensor([[0.0, 1.0, float("nan")]])
     colours = np.array([*table("gray")], np.uint32).view(np.uint8).reshape(-1, 4)
-    for scale, factor in ((None, 16), (2, 2), (0.25, 1)):
+    for scale, factor in ((None, 48), (2, 2), (0.25, 1)):
         shown = pixels(pt.imshow(x, cmap="gray", scale=scale)._repr_mimebundle_()["image/png"])
         assert shown.shape == (factor, 3 * factor, 4)
         expected = [colours[0], colours[-1], np.zeros(4)]
@@ -96,12 +97,12 @@ def test_a_picture_is_that_of_its_time() -> None:
     assert pixels(d._repr_mimebundle_()["image/png"])[0, 0].tolist() == [255] * 4
 
 
-def test_tensors_give_their_text_and_what_they_look_like() -> None:
+def test_tensors_have_text_and_a_picture() -> None:
     x = pt.arange(6).reshape(2, 3)
     mimes = x._repr_mimebundle_()
     assert mimes["text/plain"] == repr(x)
     assert mimes["text/html"] == f"<pre>{x!r}</pre>"
-    assert pixels(mimes["image/png"]).shape == (32, 48, 4)
+    assert pixels(mimes["image/png"]).shape == (96, 144, 4)
     large = pt.rand(1030, 40)._repr_mimebundle_()
     assert pixels(large["image/png"]).shape[:2] == (1030 // 3 + 1, 40)
     assert f'src="data:image/png;base64,{large["image/png"]}"' in large["text/html"]
@@ -160,6 +161,33 @@ def test_bars_stand_on_zero_side_by_side() -> None:
     assert {"ab", "c<"} <= set(texts(svg))
 
 
+@pytest.mark.parametrize(
+    ("draw", "ticks"),
+    [
+        (lambda: pt.bar([1, 2, 3], [3, 1, 2]), {"1", "2", "3"}),
+        (lambda: pt.bar([0.5, 1.5], [[3, 1], [2, 2]]), {"0.5", "1.5"}),
+        (lambda: pt.bar([1, 2, 4], [3, 1, 2]), {"1", "2", "3", "4"}),
+        (lambda: pt.hist([1, 2, 3]), {"1", "2", "3"}),
+    ],
+)
+def test_ticks_of_bars_are_at_their_values(draw: Callable[[], pt.Display], ticks: set[str]) -> None:
+    svg = draw()._repr_mimebundle_()["image/svg+xml"]
+    below = [
+        text.text
+        for text in ElementTree.fromstring(svg).iter(f"{SVG}text")
+        if text.get("text-anchor") == "middle"
+    ]
+    assert set(below) == ticks
+
+
+def test_ticks_of_bars_differ() -> None:
+    svg = pt.bar([1600000000, 1600000128, 1600000256], [1, 2, 3])._repr_mimebundle_()[
+        "image/svg+xml"
+    ]
+    below = [text for text in texts(svg) if text.startswith("1.6")]
+    assert len(below) == len(set(below)) > 1
+
+
 def test_a_histogram_has_a_bar_for_each_bin() -> None:
     x = np.array([0.0, 0.1, 0.9, 1.0, 0.95])
     bars = shapes(pt.hist(x, bins=2), "rect")[1:]
@@ -173,12 +201,26 @@ def test_points_have_the_colours_of_their_values() -> None:
     assert len(shapes(d, "linearGradient")) == 1
 
 
+def test_a_format_string_sets_how_a_line_is_drawn() -> None:
+    d = pt.plot([0.0, 1.0, 2.0], [0.0, 1.0, 0.0], "r--s", lw=3, label="a")
+    strokes = [p for p in shapes(d, "path") if p.get("stroke") == "red"]
+    assert len(strokes) == 2  # also the legend's
+    assert {(p["stroke-dasharray"], p["stroke-width"]) for p in strokes} == {("5 4", "3")}
+    assert len([p for p in shapes(d, "path") if p.get("fill") == "red"]) == 4
+    assert shapes(d, "circle") == []
+    d = pt.plot([0.0, 1.0, 2.0], "bo")
+    assert [p for p in shapes(d, "path") if p.get("stroke") == "#0000ff"] == []
+    assert len([p for p in shapes(d, "path") if p.get("fill") == "#0000ff"]) == 3
+    (path,) = (p for p in shapes(pt.plot([0.0, 1.0], "g-"), "path") if p.get("stroke") == "#008000")
+    assert "stroke-dasharray" not in path
+
+
 def test_a_circle_is_a_contour_line() -> None:
     side = np.linspace(-1, 1, 41)
     d = pt.contour(side, side, np.add.outer(side**2, side**2), levels=[0.25], color="C1")
     (path,) = (p["d"] for p in shapes(d, "path") if p.get("stroke") == "#b4541a")
     points = np.array([end.split(" ") for end in path.replace("L", "M").split("M")[1:]], float)
-    # Half of a chart as high as wide in its own values.
+    # Half of a square chart, in its own values.
     spans = np.ptp(points, 0)
     grid = [p["d"] for p in shapes(d, "path") if p["d"].startswith("M") and "H" in p["d"]]
     left, right = (float(word) for word in grid[0][1:].replace("H", " ").split()[::2])
@@ -194,7 +236,7 @@ def test_a_saddle_keeps_its_two_lines_apart() -> None:
         lengths = [
             np.hypot(*(np.subtract(*[np.array(e.split(), float) for e in li]))) for li in lines
         ]
-        # They cut off the corners that lie on the other side of the level than the middle.
+        # They cut off the corners on the other side of the level from the centre.
         assert max(lengths) < 350
 
 
@@ -211,7 +253,7 @@ def test_a_picture_with_axes_is_svg_too() -> None:
     assert {"A < B", "time", "0", "5"} <= set(texts(svg))
     (image,) = shapes(d, "image")
     assert image["href"] == f"data:image/png;base64,{mimes['image/png']}"
-    assert (image["width"], image["height"]) == ("48", "32")
+    assert (image["width"], image["height"]) == ("144", "96")
     assert "image/svg+xml" not in pt.imshow([[1, 2]], colorbar=False)._repr_mimebundle_()
 
 
@@ -229,7 +271,7 @@ def test_ipython_shows_each_display_once(shell: Shell, capsys: pytest.CaptureFix
     assert (first[2], second[2]) == (False, True)
     assert first[1] == second[1]
     assert set(second[0]) == {"text/plain", "image/png", "image/svg+xml"}
-    shell.end_cell(d)  # another cell, whose result it is
+    shell.end_cell(d)  # another cell, with it as result
     assert shell.published[2] == (second[0], second[1], False)
     shell.end_cell(pt.plot([1, 2]))
     assert len(shell.published) == 4

@@ -35,7 +35,7 @@ def test_limits_of_integers(name: str) -> None:
         pt.iinfo(float)
 
 
-def test_limits_of_what_has_a_dtype() -> None:
+def test_limits_of_objects_with_a_dtype() -> None:
     assert pt.finfo(pt.ones(2, device="cpu")).dtype is pt.float32
     assert pt.finfo(1.5).dtype is pt.float32
     assert pt.iinfo(3).dtype is pt.int32
@@ -61,6 +61,8 @@ def test_dtypes() -> None:
     assert cast("Any", pt.dtype(np.int32)) is pt.int32
     x = pt.ones(2, device="cpu")
     assert pt.result_type(x, 1) is pt.float32
+    with pytest.raises(ValueError, match=r"^result_type: needs at least one"):
+        pt.result_type()
     assert pt.result_type(pt.int32, 1.5) is pt.float32
     assert pt.result_type(1, 2) is pt.int32
     assert pt.result_type(np.zeros(3), x) is pt.float32

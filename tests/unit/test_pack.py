@@ -1,4 +1,4 @@
-"""Similar small kernels are packed into one: how many, and into how few programs."""
+"""Similar small kernels are packed into one: the number of kernels and of programs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.codegen.program import Programs
-from py_tensor.graph.pack import FEWEST, MOST_CODE, SMALL
+from py_tensor.graph.pack import MAX_CODE, MIN_SIMILAR, SMALL
 from tests.unit import simulate
 
 Make = Callable[[list[pt.Tensor]], list[pt.Tensor]]
 
 
 def sums(xs: list[pt.Tensor]) -> list[pt.Tensor]:
-    """Of each of the first half and each of the second."""
+    """Return the sums of each tensor of the first half with each of the second."""
     half = len(xs) // 2
     return [a + b for a, b in product(xs[:half], xs[half:])]
 
@@ -36,14 +36,14 @@ def scaled(xs: list[pt.Tensor]) -> list[pt.Tensor]:
 
 
 def powers(xs: list[pt.Tensor]) -> list[pt.Tensor]:
-    """Each step needs the one before."""
+    """Each step depends on the one before."""
     return [y for x in xs for y in (x * x, x * x * x)]
 
 
 def dispatches(
     make: Make, count: int, *, shape: tuple[int, ...] = (3, 5), max_buffers: int = 10
 ) -> int:
-    """How many kernels compute it; its values are checked."""
+    """Return the number of kernels; its values are checked."""
     rng = np.random.default_rng()
     arrays = [rng.integers(-9, 9, shape).astype("float32") for _ in range(count)]
     place = simulate.device(max_buffers, programs=Programs())
@@ -60,22 +60,24 @@ def dispatches(
     ("make", "count", "max_buffers", "kernels"),
     [
         (sums, 16, 10, 8),  # 64 results; of eight that share an operand, nine buffers and a slab
-        (sums, 16, 8, 12),  # of six, seven and a slab; of two columns again 6, and twice 2
+        (sums, 16, 8, 12),  # of six, seven and a slab; for two columns again 6, and twice 2
         (sums, 16, 4, 32),  # of two, three and a slab
-        (sums, 20, 10, 14),  # of each row 8, of two columns 8, and twice 2 that are left of these
+        (sums, 20, 10, 14),  # for each row 8, for two columns 8, and twice the 2 left of these
         (pairs, 48, 10, 6),  # of four, eight and a slab
         (pairs, 50, 10, 7),  # 25 results, one by itself
         (pairs, 52, 10, 7),  # 26 results, two of them in one
         (scaled, 24, 10, 3),  # of eight, eight and a slab
         (scaled, 24, 4, 8),  # of three
-        (neighbours, 25, 10, 24),  # what is read twice is another operand each time
+        (neighbours, 25, 10, 24),  # an operand read twice counts twice
     ],
 )
-def test_how_many_stand_in_one(make: Make, count: int, max_buffers: int, kernels: int) -> None:
+def test_number_of_kernels_in_a_pack(
+    make: Make, count: int, max_buffers: int, kernels: int
+) -> None:
     assert dispatches(make, count, max_buffers=max_buffers) == kernels
 
 
-def test_what_waits_is_not_packed_with_what_it_waits_for() -> None:
+def test_dependent_kernels_are_not_packed_together() -> None:
     def chain(xs: list[pt.Tensor]) -> list[pt.Tensor]:
         results = xs[:1]
         for _ in range(20):
@@ -86,8 +88,8 @@ def test_what_waits_is_not_packed_with_what_it_waits_for() -> None:
 
 
 def test_few_are_left_alone() -> None:
-    assert dispatches(scaled, FEWEST - 1) == FEWEST - 1
-    assert dispatches(scaled, FEWEST) < FEWEST
+    assert dispatches(scaled, MIN_SIMILAR - 1) == MIN_SIMILAR - 1
+    assert dispatches(scaled, MIN_SIMILAR) < MIN_SIMILAR
 
 
 def test_large_ones_are_left_alone() -> None:
@@ -96,7 +98,7 @@ def test_large_ones_are_left_alone() -> None:
 
 
 def test_code_is_bounded() -> None:
-    """The time to compile straight code grows faster than the code."""
+    """The time to compile straight-line code grows faster than the code."""
     place = simulate.device(10, execute=False)
     for steps in range(1, 8):
         results: list[pt.Tensor] = []
@@ -107,12 +109,12 @@ def test_code_is_bounded() -> None:
             results.append(y)
         pt.realize(*results)
         kernels = simulate.kernels_of(place)
-        assert all(k.row.cost <= MOST_CODE or len(k.outputs) == 1 for k in kernels)
+        assert all(k.row.cost <= MAX_CODE or len(k.outputs) == 1 for k in kernels)
         assert (len(kernels) < 20) == (steps <= 2)
 
 
-def test_only_results_alike_share_a_slab() -> None:
-    """What only the flush needs has a buffer of its own."""
+def test_only_similar_results_share_a_slab() -> None:
+    """Temporaries of the flush have their own buffers."""
     place = simulate.device(10)
     xs = [pt.full((4, 4), float(n), device=place).realize() for n in range(1, 25)]
     live = [x * 2 for x in xs]

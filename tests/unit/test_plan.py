@@ -51,7 +51,7 @@ def dispatches(plan: Plan) -> Iterator[Command]:
 
 
 def random_flush(source: Random) -> tuple[Request, Lowered]:
-    """Dispatches that each write one new buffer and read some that are there."""
+    """Dispatches that each write one new buffer and read some existing ones."""
     order: list[Node] = []
     wanted: set[int] = set()
     for _ in range(source.randint(1, 3)):
@@ -83,7 +83,7 @@ def random_flush(source: Random) -> tuple[Request, Lowered]:
 
 
 def test_buffers_share_memory_only_after_their_last_use(source: Random) -> None:
-    """Running the plan on shared buffers reads what running it on separate ones would."""
+    """Running the plan on shared buffers reads the same values as on separate ones."""
     reused = 0
     for _ in range(150):
         request, lowered = random_flush(source)
@@ -126,7 +126,7 @@ def test_a_chain_needs_one_buffer_besides_input_and_output() -> None:
     assert len(plan.sizes) == 2
     buffers = [command.buffers for command in dispatches(plan)]
     assert all(a[1] == b[0] != b[1] for a, b in pairwise(buffers))
-    assert buffers[-1][1] == 1  # the output, behind the one leaf
+    assert buffers[-1][1] == 1  # the output, after the one leaf
 
 
 def nbytes(request: Request, lowered: Lowered, slot: int) -> int:
@@ -149,7 +149,7 @@ def test_parameters(source: Random) -> None:
         assert len(plan.params) % 64 == 0
 
 
-def test_equal_parameters_stand_there_once() -> None:
+def test_equal_parameters_are_stored_once() -> None:
     program = Program(1, "p", "", 1, 1)
     order = [pt.zeros(4, device=PLACE)._node for _ in range(6)]
     same = tuple(Dispatch(program, (n,), (7, 8), (), 1, 1, 1, 1, 1) for n in range(6))
@@ -160,7 +160,7 @@ def test_equal_parameters_stand_there_once() -> None:
 
 @pytest.mark.parametrize(("submit_work", "dispatch_work"), [(1000, 1000), (300, 100), (2000, 70)])
 def test_work_is_bounded(source: Random, submit_work: int, dispatch_work: int) -> None:
-    """No submit and no dispatch does more than its share, unless it is one workgroup."""
+    """No submit or dispatch exceeds its limit of work, unless it is a single workgroup."""
     for _ in range(50):
         request, lowered = random_flush(source)
         plan = make_plan(request, lowered, submit_work, dispatch_work)
@@ -174,7 +174,7 @@ def test_work_is_bounded(source: Random, submit_work: int, dispatch_work: int) -
 
 
 def starts(plan: Plan) -> list[int]:
-    """Before how many dispatches each START stands."""
+    """Return the number of dispatches before each START."""
     found: list[int] = []
     at = count = 0
     while at < len(plan.commands):
@@ -243,7 +243,7 @@ def test_constants_are_patched_as_they_are_packed(value: float) -> None:
     assert wide.patched(order).tolist() == [9, 3, 2**8]
 
 
-def test_constants_that_only_64_bits_tell_apart() -> None:
+def test_constants_that_differ_only_in_64_bits() -> None:
     order = [const(x, pt.int64, PLACE) for x in (2**53, 2**53 + 1, 2**53)]
     assert not Plan(array("I"), array("I"), equal={0: 1}).holds(order)
     assert Plan(array("I"), array("I"), equal={0: 2}).holds(order)

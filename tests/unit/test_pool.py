@@ -33,7 +33,7 @@ def allocate(pool: Pool, nbytes: int) -> int:
 
 
 def reuse(pool: Pool, nbytes: int) -> int | None:
-    """A buffer that was there, taken out of the pool."""
+    """Take an existing buffer from the pool."""
     return allocate(pool, nbytes) if pool.has(size_class(nbytes)) else None
 
 
@@ -42,7 +42,7 @@ def release(pool: Pool, number: int) -> None:
 
 
 def destroy(pool: Pool) -> list[int]:
-    """Carry out what a flush does with buffers that are to be destroyed."""
+    """Destroy buffers as a flush does."""
     numbers = pool.to_destroy()
     pool.destroyed(numbers)
     assert not set(numbers).intersection(pool.to_destroy())
@@ -59,7 +59,7 @@ KINDS: tuple[Kind, ...] = (
 
 
 def test_accounting(source: Random) -> None:
-    """Whatever happens, live and pooled bytes are those of the buffers that are there."""
+    """Live and pooled bytes always match the existing buffers."""
     pool = Pool(limit=8 * MIB)
     live: dict[int, Kind] = {}
     pooled: dict[int, Kind] = {}
@@ -136,7 +136,7 @@ def test_only_the_size_class_is_reused() -> None:
     assert reuse(pool, 900) is not None
 
 
-def test_a_limit_of_nothing_destroys_what_was_never_in_use_at_once() -> None:
+def test_with_a_limit_of_zero_the_peak_bounds_the_pool() -> None:
     pool = Pool(limit=0)
     for nbytes in (100, 5000, 70_000):
         release(pool, allocate(pool, nbytes))
@@ -145,14 +145,14 @@ def test_a_limit_of_nothing_destroys_what_was_never_in_use_at_once() -> None:
     assert pool.pooled_bytes <= pool.peak_bytes == size_class(70_000)
 
 
-def test_what_a_broken_flush_leaves_is_destroyed() -> None:
+def test_buffers_of_a_failed_flush_are_destroyed() -> None:
     pool = Pool(limit=MIB)
     number = allocate(pool, 100)
     pool.abandoned.append(number)
     pool.collect()
     assert pool.live_buffers == 0
     assert pool.live_bytes == 0
-    assert pool.to_destroy() == pool.to_destroy() == [number]  # until the device was told
+    assert pool.to_destroy() == pool.to_destroy() == [number]  # until the device was notified
     assert destroy(pool) == [number]
     assert reuse(pool, 100) is None
 
@@ -171,11 +171,11 @@ Act = Callable[[Pool], object]
 
 
 def test_interrupts_at_every_line(source: Random) -> None:
-    """What is owned stays, what is pooled may be taken, everything else is destroyed."""
+    """Owned buffers stay, pooled ones may be reused, all others are destroyed."""
     kinds: tuple[Kind, ...] = size_class(100), size_class(5000), Slab(256, 4)
     acts: tuple[Act, ...] = (
         lambda pool: pool.collect(),
-        lambda pool: pool.take([*kinds, *kinds]),  # nobody comes to own them
+        lambda pool: pool.take([*kinds, *kinds]),  # they never get an owner
         lambda pool: pool.new(kinds[0]),
         lambda pool: pool.drain(),
         lambda pool: pool.to_destroy(),
@@ -186,7 +186,7 @@ def test_interrupts_at_every_line(source: Random) -> None:
             pool = Pool(limit=0)
             numbers = [number for number, _ in pool.take(source.choices(kinds, k=12))]
             pool.handed_over()
-            pool.peak_bytes = 0  # so that everything pooled is too much
+            pool.peak_bytes = 0  # so that every pooled buffer exceeds the limit
             pooled = set(numbers[:4])
             pool.released.extend(pooled)
             pool.collect()
@@ -213,7 +213,7 @@ def test_interrupts_at_every_line(source: Random) -> None:
 
 
 def _interrupted(act: Act, pool: Pool, left: int) -> bool:
-    """Whether `act` was interrupted, at the given line of the pool's methods."""
+    """Return whether `act` was interrupted, at the given line of the pool's methods."""
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal left
@@ -237,7 +237,7 @@ def _interrupted(act: Act, pool: Pool, left: int) -> bool:
 
 
 def test_an_interrupt_between_taking_and_owning() -> None:
-    """Of what was pooled the rest stays there; ids are not given twice."""
+    """The other pooled buffers stay; no id is used twice."""
     pool = Pool(limit=MIB)
     numbers = [allocate(pool, 100) for _ in range(5)]
     for number in numbers:
@@ -250,7 +250,7 @@ def test_an_interrupt_between_taking_and_owning() -> None:
     assert allocate(pool, 5000) not in [*numbers, *(number for number, _ in lost)]
 
 
-def test_what_nobody_asked_for_goes_first() -> None:
+def test_buffers_not_requested_lately_are_destroyed_first() -> None:
     pool = Pool(limit=MIB)
     small = [allocate(pool, 1000) for _ in range(8)]
     large = [allocate(pool, MIB) for _ in range(8)]
@@ -258,7 +258,7 @@ def test_what_nobody_asked_for_goes_first() -> None:
     for number in (*large, *small):
         release(pool, number)
     pool.collect()
-    middle = [allocate(pool, MIB // 2) for _ in range(8)]  # beside what is pooled
+    middle = [allocate(pool, MIB // 2) for _ in range(8)]  # besides the pooled ones
     for number in [*middle[4:], allocate(pool, MIB)]:
         release(pool, number)
     pool.collect()

@@ -36,18 +36,18 @@ FLOATS = ("float16", "float32", "float64")
 PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
-class tensor(np.ndarray):  # noqa: N801  NumPy prints the name of the class
+class tensor(np.ndarray):  # noqa: N801  NumPy prints the class's name
     """An array whose NumPy repr starts with "tensor("."""
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
     seed = int(os.environ.get("PY_TENSOR_SEED", time.time_ns() % 2**32))
-    print(f"PY_TENSOR_SEED={seed}")  # pytest shows it where the test fails
+    print(f"PY_TENSOR_SEED={seed}")  # pytest shows it if the test fails
     return np.random.default_rng(seed)
 
 
-# NumPy's text, and ours.
+# NumPy's text and ours.
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def kind_of(a: Array) -> str:
 
 
 def shown(a: Array, options: PrintOptions) -> tuple[list[Any], bool]:
-    """What a caller hands over: all values, or the edges found through `edge_indices`."""
+    """Return the argument of callers: all values, or the edges according to `edge_indices`."""
     edge = a.size > options.threshold
     for axis, n in enumerate(a.shape if edge else ()):
         kept = edge_indices(n, options.edgeitems)
@@ -90,7 +90,7 @@ def our_str(a: Array, options: PrintOptions) -> str:
 
 
 def numpy_suffix(a: Array) -> str:
-    """The dtype where NumPy's repr has it."""
+    """Return the dtype suffix, if NumPy's repr has one."""
     implied = a.dtype.name in ("float64", "complex128", "bool") and a.size > 0
     return "" if implied else f", dtype={a.dtype.name}"
 
@@ -116,7 +116,7 @@ def mixed_exponents(rng: np.random.Generator, n: int, dtype: str) -> Array:
 
 
 def near_limits(rng: np.random.Generator, n: int, dtype: str) -> Array:
-    """Around 0.0001, 0.1, 1000 and the sizes at which exponents begin, and 10**k."""
+    """Around 0.0001, 0.1, 1000, the thresholds for exponents, and 10**k."""
     centers = np.asarray(rng.choice([1e-4, 0.1, 1, 10, 100, 1e3, 1e6, 1e8, 1e10], n), dtype)
     steps = rng.integers(-2, 3, n).astype(dtype)
     return centers + np.spacing(centers) * steps
@@ -218,7 +218,7 @@ def test_digits_of_one_number(rng: np.random.Generator, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_powers_of_two_and_their_neighbours(rng: np.random.Generator, dtype: str) -> None:
-    """The gap below a power of two is half of the gap above: the shortest digits are uneven."""
+    """The gap below a power of two is half the gap above, so the interval is asymmetric."""
     info, options = np.finfo(dtype), PrintOptions(precision=20)
     bits = np.asarray(info.tiny).view(f"u{info.bits // 8}").item().bit_length() - 1
     normal = np.arange(1, 2 ** (info.bits - 1 - bits) - 1, dtype=f"u{info.bits // 8}") << bits
@@ -373,7 +373,7 @@ def test_printoptions(set_options: Callable[..., None]) -> None:
 def test_format_float(rng: np.random.Generator, dtype: str) -> None:
     for _ in range(300):
         value: Any = random_values(rng, 1, dtype).astype(dtype)[0]
-        if np.isfinite(value) and abs(float(value)) > 1e20:  # which would have a long text
+        if np.isfinite(value) and abs(float(value)) > 1e20:  # its text would be long
             value = np.asarray(1.0, dtype)[()]
         unique, fractional = bool(rng.integers(0, 3)), bool(rng.integers(0, 2))
         counts = sorted(int(n) for n in rng.integers(1, 14, 2))
@@ -397,14 +397,14 @@ def test_format_float(rng: np.random.Generator, dtype: str) -> None:
         exponent: dict[str, Any] = {"exp_digits": int(rng.integers(1, 5))}
         with np.errstate(all="ignore"):
             expected = np.format_float_scientific(value, **given, **exponent)
-        if given["trim"] == "-" and ".e" in expected:  # where NumPy took digits away, but no point
+        if given["trim"] == "-" and ".e" in expected:  # NumPy removed digits, not the point
             expected = expected.replace(".e", "e")
         assert pt.format_float_scientific(x, **given, **exponent) == expected, (value, given)
 
 
 @pytest.mark.parametrize("value", [2.5, 0.125, 123.456, 9.99, 99.5, 1e-5, 0.0, -0.75, 3e20])
 def test_no_digits_but_zeros(value: float) -> None:
-    """`min_digits` beyond a precision of 0."""
+    """`min_digits` may exceed a precision of 0."""
     for unique in (True, False):
         for least in (0, 1, 3):
             for trim in "k.0-":
@@ -470,7 +470,7 @@ def test_set_printoptions(
         [{"precision": 2, "linewidth": 30}, {"precision": 5}],
     ],
 )
-def test_set_printoptions_changes_what_is_named_alone(
+def test_set_printoptions_changes_only_the_given_options(
     set_options: Callable[..., None], changes: list[dict[str, Any]]
 ) -> None:
     a = np.linspace(0, 1, 60, dtype="float32").reshape(3, 20)
@@ -483,7 +483,7 @@ def test_set_printoptions_changes_what_is_named_alone(
         assert str(pt.tensor(a, device="cpu")) == str(a)
 
 
-def test_set_printoptions_refuses_what_it_does_not_know(set_options: Callable[..., None]) -> None:
+def test_set_printoptions_rejects_unknown_options(set_options: Callable[..., None]) -> None:
     with pytest.raises(ValueError, match="linewidth must be at least 1, not 0"):
         set_options(linewidth=0)
     with pytest.raises(TypeError, match="line_width"):
@@ -572,13 +572,13 @@ def test_wrong_options(option: str) -> None:
         replace(DEFAULT_OPTIONS, **{option: -1})
 
 
-def test_float32_thousand_cost_a_few_of_pythons_own() -> None:
-    """The shortest digits of each are found by trying: in the time of some fifty of Python's."""
+def test_a_thousand_float32_take_about_as_long_as_fifty_of_python() -> None:
+    """The shortest digits are found by trial, in the time of about 50 of Python's formats."""
     source = random.Random(0)
     values = np.array([source.gauss(0, 1) for _ in range(1000)], "float32").tolist()
 
     def timed(make: Callable[[], object]) -> float:
-        start = time.process_time()  # not the clock: other tests may share the cores
+        start = time.process_time()  # CPU time, because other tests may share the cores
         make()
         return time.process_time() - start
 
@@ -594,7 +594,7 @@ def test_float32_thousand_cost_a_few_of_pythons_own() -> None:
 
 
 def test_imports_nothing_but_the_standard_library() -> None:
-    """Boot must not wait for NumPy, and the module runs where js and pyodide are missing."""
+    """Boot must not wait for NumPy, and the module must run without js and pyodide."""
     path = Path(__file__).parents[2] / "py_tensor" / "convert" / "printing.py"
     code = (
         "import runpy, sys; runpy.run_path(sys.argv[1], run_name='display');"

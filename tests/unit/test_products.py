@@ -1,4 +1,4 @@
-"""Matrix products: the tile, the parts of k, and which ones other kernels compute elementwise."""
+"""Matrix products: the tile, the parts of k, and those computed elementwise in other kernels."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ def test_the_tile_follows_the_shape() -> None:
 @pytest.mark.parametrize("n", [64, 63])
 def test_products_of_few_terms_are_elementwise_kernels(k: int, n: int) -> None:
     families = {d.program.family for d in dispatches((300, k), (k, n))}
-    assert families == {"map" if k <= PROFILE.most_terms else "matmul_tiled"}
+    assert families == {"map" if k <= PROFILE.max_terms else "matmul_tiled"}
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(16, 200_000, 8), (2, 93_612, 78), (5, 70_033, 4)])
 def test_few_results_are_summed_in_parts(m: int, k: int, n: int) -> None:
-    """Whether their number divides k or not."""
+    """The number of parts need not divide k."""
     first, second = dispatches((m, k), (k, n))
     assert first.count >= 100
     assert "slices" in second.program.variant
 
 
 def test_parts_cover_k(source: Random) -> None:
-    """They are whole slices, but for the last, and none is empty."""
+    """They are whole slices, except the last, and none is empty."""
     for _ in range(200):
         m, k, n = source.randint(2, 64), source.randint(5, 2**18), source.randint(2, 64)
         first = dispatches((m, k), (k, n))[0]

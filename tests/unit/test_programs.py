@@ -21,8 +21,8 @@ FIRST = int(os.environ.get("PY_TENSOR_SEED", random.SystemRandom().getrandbits(3
 
 @pytest.mark.parametrize("max_buffers", [4, 8, 10])
 def test_random_programs(max_buffers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few kernels that are alike are enough to be packed."""
-    monkeypatch.setattr(pack, "FEWEST", 2)
+    """A few similar kernels are enough to be packed."""
+    monkeypatch.setattr(pack, "MIN_SIMILAR", 2)
     programs = Programs()
     for seed in range(FIRST, FIRST + COUNT // 3):
         rng = random.Random(seed)

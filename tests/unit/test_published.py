@@ -31,7 +31,7 @@ SECONDS = 60
         ("import numpyro\ns = 'import numpy'", "import numpyro\ns = 'import numpy'"),
     ],
 )
-def test_renaming_exchanges_imports_and_what_is_random(text: str, expected: str) -> None:
+def test_renaming_replaces_imports_and_random(text: str, expected: str) -> None:
     assert renamed(text) == expected
 
 
@@ -57,7 +57,7 @@ def _left(**values: object) -> dict[str, dict[str, object]]:
     [
         (1.0, 1.0009, True),
         (1.0, 1.002, False),
-        ([1e4, 0.0], [1e4, 0.9], True),  # rounding of what was as large as the largest
+        ([1e4, 0.0], [1e4, 0.9], True),  # rounding of values as large as the largest
         ([1e4, 0.0], [1e4, 1.1], False),
         ([1e4, np.inf], [1e4, np.inf], True),
         ([0.0, np.inf], [1e-3, np.inf], False),
@@ -73,9 +73,7 @@ def _left(**values: object) -> dict[str, dict[str, object]]:
         (np.zeros((0, 2)), np.zeros((2, 0)), False),
     ],
 )
-def test_values_are_equal_as_far_as_float32_can_tell(
-    expected: object, found: object, same: bool
-) -> None:
+def test_values_are_equal_up_to_float32(expected: object, found: object, same: bool) -> None:
     assert (differing(_left(x=expected), _left(x=found)) == {}) == same
 
 
@@ -100,7 +98,7 @@ def test_a_stop_is_said_with_its_reason_and_statement(statement: str, kind: str)
     assert ended["error"]["statement"] == statement
 
 
-def test_what_a_program_leaves_is_found_in_lists_and_objects() -> None:
+def test_results_of_a_program_are_found_in_lists_and_objects() -> None:
     text = """
 import numpy as np
 from matplotlib import pyplot as plt

@@ -1,4 +1,4 @@
-"""The README's examples run, and what its links name exists."""
+"""The README's examples run, and the targets of its links exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_examples_of_the_readme() -> None:
 
 
 def anchors(document: Path) -> set[str]:
-    """Of its headings, as GitHub names them."""
+    """Return the anchors of its headings, as on GitHub."""
     headings = re.findall(r"^#+ (.+)$", document.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 

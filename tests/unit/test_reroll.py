@@ -18,7 +18,7 @@ MODULUS = 1_000_003  # numbers stay small, and products of different values stay
 
 
 def computed(body: Body, values: dict[int, int], loops: list[Loop]) -> dict[int, int]:
-    """The values of a body whose sources have these values, its loops run as loops."""
+    """Return the values of a body for these sources, with its loops executed as loops."""
     found = dict(values)
     starts = {loop.passes[0][0]: loop for loop in loops}
     inside = {n for loop in loops for row in loop.passes for n in row}
@@ -36,7 +36,7 @@ def applied(i: Apply, operands: list[int]) -> int:
 
 
 def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
-    """The values that are used behind the loop, and no others."""
+    """Return the values that are used after the loop."""
     earlier = {before: outside[value] for before, value in loop.initial.items()}
     passed: list[list[int]] = []
     for constants in loop.constants:
@@ -72,7 +72,7 @@ def load(body: Body, slot: int) -> int:
 
 
 def recorded(choose: random.Random) -> tuple[Body, list[int]]:
-    """What a random loop over some states records, between other code; and what is asked for."""
+    """Return the nodes of a random loop over some states, between other code; and the requests."""
     body = Body()
     states = [load(body, n) for n in range(choose.randint(1, 3))]
     fixed = [load(body, 10), body.add(Const(11, float32))]
@@ -89,7 +89,7 @@ def recorded(choose: random.Random) -> tuple[Body, list[int]]:
         for n, ((op, a, b, kind), target) in enumerate(zip(steps, targets, strict=True)):
             pool = [*own, *states, *fixed, *(older if choose_far(steps) else [])]
             left, right = pool[a % len(pool)], pool[b % len(pool)]
-            if kind < 0.3:  # a constant of its own in each pass
+            if kind < 0.3:  # a different constant in each pass
                 right = body.add(Const(100 + turn * len(steps) + n, float32))
             own.append(body.add(Apply(op, float32, (left, right))))
             if kind > 0.5:
@@ -126,7 +126,7 @@ def test_loops_compute_what_the_code_computes(block: int) -> None:
     assert rerolled >= 5
 
 
-def test_what_is_kept_of_an_earlier_pass_ends_a_loop() -> None:
+def test_a_value_kept_of_an_earlier_pass_ends_a_loop() -> None:
     body = Body()
     x = load(body, 0)
     values = [x]

@@ -25,7 +25,7 @@ PACKAGE = "py_tensor_page"
 
 
 def _module(name: str) -> ModuleType:
-    """A module of the page's own Python, whose package has this name in the page."""
+    """Return a module of the page's Python, whose package has this name in the page."""
     if PACKAGE not in sys.modules:
         spec = importlib.util.spec_from_file_location(
             PACKAGE, SOURCE / "__init__.py", submodule_search_locations=[str(SOURCE)]
@@ -97,6 +97,21 @@ def test_planes() -> None:
         assert page["cells"] == [[str(v) for v in line] for line in a[i, j]]
     assert look(x, "heatmap", plane=5)["figure"]["colours"]["range"] == [20, 23]
     assert look(x, "table", plane=99)["plane"] == 5
+
+
+def test_views_of_complex_numbers_say_that_they_show_absolute_values() -> None:
+    z = pt.tensor([3 + 4j, 1 - 1j, -2 + 0j])
+    plot, hist = look(z, "plot"), look(z, "histogram")
+    assert plot["ylabel"] == hist["xlabel"] == "|z|"
+    np.testing.assert_allclose(plot["series"][0]["y"], [5, 2**0.5, 2], rtol=1e-6)
+    heatmap = look(z.reshape(1, 3), "heatmap")
+    assert heatmap["figure"]["title"] == "|z|"
+    assert heatmap["figure"]["colours"]["range"] == [pytest.approx(2**0.5), 5]
+    bundle, _ = asyncio.run(views.view(z.reshape(1, 1, 3), "image", {}, True))
+    assert bundle["figure"]["title"] == "|z|"
+    real = abs(z)
+    assert look(real, "plot")["ylabel"] == look(real.reshape(1, 3), "heatmap")["figure"]["title"]
+    assert look(real, "histogram")["xlabel"] == "value"
 
 
 def check_histogram(a: Any, found: dict[str, Any]) -> None:
@@ -171,7 +186,11 @@ def test_of_too_many_elements_a_part_is_looked_at(
     share = np.array(found["counts"]) / sum(found["counts"])
     np.testing.assert_allclose(share[:-1], 1 / len(share), rtol=0.05)
     if len(shape) > 1:
-        steps = look(x, "heatmap")["of"]["steps"]
+        heatmap = look(x, "heatmap")
+        steps, blocks = heatmap["of"]["steps"], heatmap["of"]["blocks"]
+        size = [heatmap["height"], heatmap["width"]]
+        kept = [-(-n // step) for n, step in zip(x.shape[-2:], steps, strict=True)]
+        assert size == [-(-n // block) for n, block in zip(kept, blocks, strict=True)]
         assert np.prod(steps) > 1 or x.shape[-2] * x.shape[-1] <= 1 << 20
     else:
         (series,) = look(x, "plot")["series"]
@@ -244,7 +263,7 @@ def test_large_ones_live_as_long_as_others_hold_them() -> None:
     assert kept.get(third) is None
 
 
-def test_a_view_keeps_what_it_is_a_view_of() -> None:
+def test_a_view_keeps_its_base() -> None:
     kept = rich.Kept()
     large = pt.zeros((4096, 8192)).realize()
     row, total = kept.add(large[0]), kept.add((large * 2)[5, 5])
@@ -253,7 +272,7 @@ def test_a_view_keeps_what_it_is_a_view_of() -> None:
 
 
 class Posted:
-    """A way to the page that nobody stands at the end of."""
+    """A channel to a page that records messages."""
 
     def __init__(self) -> None:
         self.bundles: list[dict[str, Any]] = []
@@ -322,8 +341,8 @@ def test_an_update_evicts_no_other_result(monkeypatch: pytest.MonkeyPatch) -> No
     assert made._kept.get(port.bundles[-1]["number"]).tolist() == [1] * 120
 
 
-def test_an_update_that_comes_too_late_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later one was faster than it, so the page never hears of its tensor."""
+def test_a_late_update_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later update overtook it, so the page never receives its tensor."""
     late = asyncio.Event()
 
     async def text(self: pt.Tensor) -> str:
@@ -364,6 +383,11 @@ class Png:
         return b"\x89PNG"
 
 
+class Jpeg:
+    def _repr_jpeg_(self) -> bytes:
+        return b"\xff\xd8\xff"
+
+
 class Raises:
     def _repr_html_(self) -> str:
         raise RuntimeError("no")
@@ -389,6 +413,7 @@ class Anything:
     [
         (Html(), "html", "<b>bold</b>"),
         (Png(), "png", "iVBORw=="),
+        (Jpeg(), "jpeg", "/9j/"),
         (RaisesAndDraws(), "svg", "<svg/>"),
         (Bundled(), "svg", "<svg/>"),
     ],

@@ -92,7 +92,7 @@ def test_complex_numbers_are_read_back() -> None:
 
 
 @pytest.mark.parametrize(("form", "most"), [("csv", 1_000_000), ("list", 100_000)])
-def test_what_is_too_large_is_said(form: str, most: int) -> None:
+def test_tensors_that_are_too_large_are_reported(form: str, most: int) -> None:
     bundle, _ = saved(pt.zeros(most + 1), form)
     assert bundle["kind"] == "text"
     assert f"{most + 1:,}" in bundle["text"]

@@ -32,7 +32,7 @@ def scalar(name: str) -> pt.Tensor:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_dtype_tells(name: str) -> None:
+def test_attributes_of_a_dtype(name: str) -> None:
     dtype, numpys = dtypes.BY_NAME[name], np.dtype(name)
     for field in TOLD:
         assert getattr(dtype, field) == getattr(numpys, field), field
@@ -115,8 +115,8 @@ def test_abstract_types_make_nothing(name: str) -> None:
         ("m8", "dtype m8; tensors hold numbers"),
         ([("x", "f4")], r"dtype \[\('x', 'f4'\)\]; elements have no fields"),
         ({"names": ["x"]}, "elements have no fields"),
-        ("float128", "dtype float128; take float64"),
-        (str, "no strings"),
+        ("float128", "dtype float128; use float64"),
+        (str, "cannot hold strings"),
     ],
 )
 def test_dtypes_that_are_not_there(given: Any, words: str) -> None:
@@ -161,7 +161,7 @@ def test_letters() -> None:
         assert pt.mintypecode(letters) == np.mintypecode(letters)
     assert pt.mintypecode([pt.ones(2, device="cpu")]) == "f"
     for letter in pt.typecodes["All"]:
-        if letter != "e":  # for which NumPy has no words
+        if letter != "e":  # NumPy has no message for it
             assert pt.typename(letter) == np.typename(letter)  # type: ignore[call-overload]
         assert pt.sctypeDict[letter] == np.dtype(letter)
     for kind, letters in pt.typecodes.items():
@@ -176,7 +176,7 @@ def test_names_of_constants() -> None:
 
 
 def test_numpy_scalars_are_instances() -> None:
-    """What comes from the host, as labels do, meets the same classes."""
+    """Scalars from the host, such as labels, have the same classes."""
     for value in (np.int64(1), np.float32(1), np.bool_(True), np.complex128(1), np.uint8(1)):
         for name in ("generic", "number", "integer", "signedinteger", "floating", "inexact"):
             expected = isinstance(value, getattr(np, name))

@@ -31,7 +31,7 @@ Expression = Callable[..., pt.Tensor]
 
 
 def kernels(expression: Expression, *shapes: tuple[int, ...], max_buffers: int = 8) -> list[Kernel]:
-    """The kernels of an expression on random operands, whose result is checked."""
+    """Return the kernels of an expression on random operands; the result is checked."""
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal(shape).astype("float32") for shape in shapes]
     place = simulate.device(max_buffers)
@@ -138,7 +138,7 @@ def test_many_operands(operands: int, max_buffers: int) -> None:
 
 @pytest.mark.parametrize("max_buffers", [4, 8, 10])
 def test_rows_of_many_elements(max_buffers: int) -> None:
-    """Each row is stored where it was taken for computed from the two vectors."""
+    """Rows that the planner expects to compute from the two vectors may be stored instead."""
 
     def outer(x: pt.Tensor, y: pt.Tensor) -> pt.Tensor:
         x, y = x.astype("uint16"), y.astype("uint8")
@@ -172,7 +172,7 @@ def unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chain(place: Device, length: int) -> pt.Tensor:
-    """Additions of 1, in no order that repeats."""
+    """Additions of 1, written differently and without a repeating pattern."""
     x = pt.tensor([1.0, 2.0], device=place)
     for kind in random.Random(5).choices(range(3), k=length):
         x = (x + 1, 1 + x, x - -1)[kind]
@@ -212,7 +212,7 @@ def test_a_loop_is_one_kernel_that_is_written_as_one() -> None:
 @pytest.mark.parametrize("states", [2, 8, 12])
 @pytest.mark.parametrize("early", [None, 5, 80, 98])
 def test_no_loop_becomes_a_kernel_of_straight_code(states: int, early: int | None) -> None:
-    """If a value of an early pass is used after the loop, or there are too many states."""
+    """Values of an early pass may be used after the loop, and there may be many states."""
     place = simulate.device(8)
     xs = [pt.tensor([1.0 + n, 2.0], device=place) for n in range(states)]
     kept = xs[0]
@@ -238,7 +238,7 @@ def test_a_loop_whose_values_are_kept_is_cut() -> None:
 
 
 def diamonds(place: Device, length: int) -> pt.Tensor:
-    """Every node is used twice: what is computed anew wherever it is used grows as 2**n."""
+    """Every node is used twice, so recomputing at every use grows as 2**n."""
     x = pt.tensor([1.0, 2.0], device=place)
     for _ in range(length // 2):
         x = x * 0.25 + x * 0.5
@@ -255,7 +255,7 @@ def rows(place: Device, length: int) -> pt.Tensor:
 @pytest.mark.usefixtures("unflushed")
 @pytest.mark.parametrize(("grow", "nodes"), [(chain, 4_000), (diamonds, 2_000), (rows, 2_000)])
 def test_planning_is_linear(grow: Callable[[Device, int], pt.Tensor], nodes: int) -> None:
-    """Twice the nodes execute about twice the lines of Python."""
+    """Twice as many nodes execute about twice as many lines of Python."""
 
     def lines(length: int) -> int:
         wanted = make_request([grow(simulate.device(execute=False), length)._node])
@@ -312,7 +312,7 @@ def test_a_live_reduction_is_a_second_output() -> None:
     assert total.tolist() == [3, 3, 3, 3]
 
 
-def test_what_nobody_holds_is_not_computed() -> None:
+def test_dropped_nodes_are_not_computed() -> None:
     place = simulate.device()
     x = pt.tensor(np.ones((3, 4), "float32"), device=place)
     live = pt.exp(x)
@@ -345,7 +345,7 @@ def test_views_of_a_pending_tensor_share_its_storage() -> None:
     "write",
     [
         lambda x: x[1:].__iadd__(1),
-        lambda x: x.__setitem__(slice(1, None), x[1:].__iadd__(1)),  # what x[1:] += 1 is
+        lambda x: x.__setitem__(slice(1, None), x[1:].__iadd__(1)),  # the same as x[1:] += 1
         lambda x: x.T.__setitem__((..., 0), x.T[..., 0].__imul__(x[1])),
         lambda x: x.__setitem__((2, slice(None)), x[2] - x[2, 1] * x[0]),
     ],
@@ -359,7 +359,7 @@ def test_a_write_is_one_kernel(write: Callable[[pt.Tensor], object]) -> None:
 
 
 def test_a_fused_intermediate_of_any_size() -> None:
-    """2**34 elements that are never stored."""
+    """It has 2**34 elements, which are never stored."""
     place = simulate.device(execute=False)
     n = 2**17
     x, y = (pt.full((n,), v, device=place).realize() for v in (1.0, 2.0))
@@ -406,7 +406,7 @@ def test_joined_kernels_stay_small() -> None:
 
 
 def put(x: pt.Tensor, y: pt.Tensor, mode: str = "add") -> pt.Tensor:
-    """The rows of `y` at places of `x`, some of them the same."""
+    """Store the rows of `y` at positions of `x`, with duplicates."""
     n = x.shape[0]
     places = pt.tensor([3 * k % n - n * (k % 2) for k in range(y.shape[0])], device=x.device)
     return scatter(x, (0,), (places,), 0, y, mode)
@@ -462,7 +462,7 @@ def test_gathers_by_several_indices_are_inlined() -> None:
 
 
 def test_a_check_takes_the_place_of_a_buffer() -> None:
-    """Kernels that look at indices of tensors bind one more, and note nothing of padding."""
+    """Kernels that check indices in tensors bind one more buffer, and ignore padding."""
     found = kernels(
         lambda x, *ys: added(*(x.take(pt.arange(3, device=x.device), 0).pad(1) + y for y in ys)),
         (4, 5),

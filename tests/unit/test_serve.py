@@ -1,4 +1,4 @@
-"""The page's server, with requests that no browser sends."""
+"""The page's server, with requests that browsers do not send."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
 
 
 def reply(server: PageServer, sent: bytes) -> tuple[int, bytes]:
-    """The status of the answer to these bytes, and its body."""
+    """Return the status of the answer to these bytes, and its body."""
     with socket.create_connection((LOOPBACK, server.server_port), timeout=10) as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
@@ -96,7 +96,7 @@ def test_any_head_has_an_answer(
 
 
 def test_an_error_has_no_tag_of_the_answer_before(server: PageServer) -> None:
-    """Both come on one connection, hence from one handler."""
+    """Both are on one connection, and so from one handler."""
     head = "GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n"
     sent = (head.format("/") + head.format("/nothing")).encode()
     _, both = reply(server, sent)
@@ -130,7 +130,7 @@ def test_half_a_request_times_out(
     ],
 )
 def test_only_its_own_names_are_answered(server: PageServer, host: str, status: int) -> None:
-    """Or a site whose name resolves to this address could read the files (DNS rebinding)."""
+    """A site whose name resolves to this address must not read the files (DNS rebinding)."""
     found, body = get(server, "/", host=host)
     assert found == status
     assert (TEXT.encode() in body) == (status == 200)

@@ -92,8 +92,8 @@ def test_broadcast_error_draws_the_axis(given: tuple[Shape, ...], text: str) -> 
     assert str(caught.value) == dedent(text)
 
 
-def test_the_caret_stands_under_the_axis() -> None:
-    """Under the last digit of both sizes, for every axis of every rank."""
+def test_the_caret_is_under_the_axis() -> None:
+    """It is under the last digit of both sizes, for every axis of every rank."""
     for rank in range(1, 6):
         for axis in range(-rank, 0):
             a, b = [1, 22, 1, 4444, 1][:rank], [1, 22, 1, 4444, 1][:rank]

@@ -18,7 +18,7 @@ from tests.unit import simulate
 Step = Callable[[Random, list[pt.Tensor]], pt.Tensor]
 SIZE = 4
 
-# What a pass of a random loop may compute from the values it has: of shape (SIZE, SIZE), small.
+# Steps of a pass of a random loop; values have shape (SIZE, SIZE) and stay small.
 STEPS: list[Step] = [
     lambda r, xs: r.choice(xs) + r.choice(xs),
     lambda r, xs: r.choice(xs) - r.choice(xs) * 0.5,
@@ -36,7 +36,7 @@ STEPS: list[Step] = [
 
 
 def a_loop(seed: int, place: Device) -> list[pt.Tensor]:
-    """A random loop: its body, what goes from pass to pass, and what is looked at behind it."""
+    """A random loop: its body, the values passed on between passes, and those used afterwards."""
     source = Random(seed)
     start = np.random.default_rng(seed).integers(-3, 4, (3, SIZE, SIZE)).astype(np.float32)
     fixed, *states = (pt.tensor(x, device=place) for x in start)
@@ -60,12 +60,12 @@ def a_loop(seed: int, place: Device) -> list[pt.Tensor]:
 
 
 def bounded(x: pt.Tensor) -> pt.Tensor:
-    """So that float sums stay exact."""
+    """Keep values small, so that float sums stay exact."""
     return pt.clip(pt.floor(x), -8.0, 8.0)
 
 
 class Shortening(simulate.Simulator):
-    """A simulated backend that plans loops by few passes where that can be done."""
+    """A simulated backend that plans loops from a few passes where possible."""
 
     shortened = 0
 
@@ -86,8 +86,8 @@ class Shortening(simulate.Simulator):
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_random_loops_compute_what_they_should(part: int, source: Random) -> None:
-    """Whatever goes from pass to pass, is looked at in each, or behind the loop."""
+def test_random_loops_compute_the_right_values(part: int, source: Random) -> None:
+    """Any values may be passed on between passes, or used in each pass or after the loop."""
     for _ in range(25):
         seed = source.getrandbits(32)
         backend = Shortening()
@@ -100,7 +100,7 @@ def test_random_loops_compute_what_they_should(part: int, source: Random) -> Non
 
 
 @pytest.mark.parametrize("passes", [KEPT, KEPT + 3, 40])
-def test_what_is_shortened(passes: int) -> None:
+def test_which_loops_are_shortened(passes: int) -> None:
     backend = Shortening()
     place = Device("webgpu")
     place.use(backend)

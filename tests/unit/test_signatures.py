@@ -21,7 +21,7 @@ NO_VALUE = inspect.signature(np.sum).parameters["initial"].default
 WIDE: tuple[Any, ...] = (float, int, np.float64, np.int64)
 
 OPTIONS = "where=True, casting='same_kind', order='K', dtype=None, subok=True, signature=None"
-UFUNCS = {  # by the numbers of operands and results, where older NumPy tells no signature
+UFUNCS = {  # by the numbers of operands and results, for older NumPy without signatures
     (1, 1): f"(x, /, out=None, *, {OPTIONS})",
     (2, 1): f"(x1, x2, /, out=None, *, {OPTIONS})",
     (1, 2): f"(x, /, out=(None, None), *, {OPTIONS})",
@@ -64,7 +64,7 @@ EXCEPTIONS = {
     ),
     **dict.fromkeys(("random.ranf", "random.sample"), "name what NumPy's take as any arguments"),
 }
-"""What differs, and why."""
+"""The differences, with reasons."""
 
 
 def signature_of(function: Any) -> Signature | None:
@@ -78,7 +78,7 @@ def signature_of(function: Any) -> Signature | None:
 
 
 def functions() -> dict[str, tuple[Any, Any]]:
-    """NumPy's and ours, by name."""
+    """Return NumPy's functions and ours, by name."""
     found: dict[str, tuple[Any, Any]] = {}
     for space in NAMESPACES:
         for name in dir(space.numpys):
@@ -103,7 +103,7 @@ def defaults_differ(numpys: Parameter, ours: Parameter) -> bool:
 
 
 def difference(numpys: Signature, ours: Signature) -> str | None:
-    """The first thing that NumPy's takes, and ours does not."""
+    """Return the first argument that NumPy's accepts and ours does not."""
     given = list(ours.parameters.values())
     places = [p for p in given if p.kind in BY_PLACE]
     wanted = [p for p in numpys.parameters.values() if p.kind in BY_PLACE]
@@ -158,7 +158,7 @@ def test_exceptions_are_of_functions() -> None:
     assert EXCEPTIONS.keys() <= FUNCTIONS.keys()
 
 
-def test_what_differs() -> None:
+def test_differences_are_detected() -> None:
     """The comparison finds each kind of difference."""
 
     def of(text: str) -> Signature:

@@ -11,16 +11,16 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend.storage import Slice, Storage
 from py_tensor.errors import DeviceLostError, GPUError
-from py_tensor.graph.pack import FEWEST, MOST
+from py_tensor.graph.pack import MAX_PACK, MIN_SIMILAR
 from tests.unit.fake_bridge import GPU
 from tests.unit.test_faults import data, interrupted_at_every_line, realize
 
-COUNT = 2 * MOST + 1  # results: two slabs, and one by itself
+COUNT = 2 * MAX_PACK + 1  # results: two slabs, and one separate
 LARGEST = 256  # elements, so that a slice is as large as the size class of its results
 
 
 def scaled(x: pt.Tensor, count: int = COUNT) -> list[pt.Tensor]:
-    """Results that one kernel computes where there are `MOST` of them."""
+    """Results of one packed kernel if there are `MAX_PACK` of them."""
     return [x * (n + 2) for n in range(count)]
 
 
@@ -33,12 +33,12 @@ def storage(x: pt.Tensor) -> Storage | Slice:
 
 
 def slabs(results: list[pt.Tensor]) -> list[int]:
-    """The id of each slab in which results lie, in order."""
+    """Return the ids of the slabs that contain results, in order."""
     stored = [storage(x) for x in results]
     return sorted({x.slab.number for x in stored if isinstance(x, Slice)})
 
 
-# -- What lives how long ------------------------------------------------------------------------
+# -- Lifetimes ---------------------------------------------------------------------------------
 
 
 def test_results_share_buffers(gpu: GPU) -> None:
@@ -67,8 +67,8 @@ def test_one_result_keeps_its_slab_and_no_more(gpu: GPU) -> None:
     expected = data(kept)
     del results
     info = gpu.backend.memory_info()
-    assert info["live_bytes"] == own + MOST * own
-    assert info["pooled_bytes"] == MOST * own + own
+    assert info["live_bytes"] == own + MAX_PACK * own
+    assert info["pooled_bytes"] == MAX_PACK * own + own
     others = scaled(x + 1)
     realize(others)
     assert slabs([kept]) != slabs(others)
@@ -92,7 +92,7 @@ def test_a_loop_has_the_same_slabs_in_turns(gpu: GPU) -> None:
 
 
 def test_whatever_is_live_keeps_its_values(gpu: GPU, source: Random) -> None:
-    """No slab is written while a result in it is live: the fake bridge would tell."""
+    """No slab is written while a result in it is live, which the fake bridge checks."""
     x = operand(gpu)
     live: list[tuple[pt.Tensor, bytes]] = []
     for step in range(60):
@@ -106,7 +106,7 @@ def test_whatever_is_live_keeps_its_values(gpu: GPU, source: Random) -> None:
         info = gpu.backend.memory_info()
         assert info["live_buffers"] + info["pooled_buffers"] == info["device_buffers"]
         assert info["live_bytes"] + info["pooled_bytes"] == info["device_bytes"]
-        assert info["live_bytes"] <= 4 * LARGEST * (MOST * len(live) + 1)
+        assert info["live_bytes"] <= 4 * LARGEST * (MAX_PACK * len(live) + 1)
     del x, live
     assert gpu.is_clean()
 
@@ -114,17 +114,17 @@ def test_whatever_is_live_keeps_its_values(gpu: GPU, source: Random) -> None:
 def test_temporaries_are_in_no_slab(gpu: GPU) -> None:
     """They share memory with each other instead."""
     x = operand(gpu)
-    # Operands of matrix products are stored, though nobody holds them.
-    realize(results := [y @ y for y in scaled(x.reshape(16, 16), FEWEST)])
+    # Operands of matrix products are stored, although nothing holds them.
+    realize(results := [y @ y for y in scaled(x.reshape(16, 16), MIN_SIMILAR)])
     info = gpu.backend.memory_info()
-    assert info["device_buffers"] < 2 * FEWEST
+    assert info["device_buffers"] < 2 * MIN_SIMILAR
     assert slabs(results) == []
     del x, results
     assert gpu.is_clean()
 
 
 def test_poison_and_reads_ahead(gpu: GPU) -> None:
-    """A slab is filled as a whole, before anything is stored there; the read finds its copy."""
+    """A slab is poisoned as a whole before anything is stored there; reads find their copy."""
     x = operand(gpu)
     realize(results := scaled(x))
     expected = [data(y) for y in results]
@@ -177,13 +177,13 @@ def test_a_late_error_reaches_every_result_of_the_flush(gpu: GPU) -> None:
 
 
 def test_slabs_that_were_not_made(gpu: GPU) -> None:
-    """All their results raise; they are never used again, and from then on slabs are checked."""
+    """All their results raise; they are never reused, and slabs are checked from then on."""
     x = operand(gpu)
     gpu.bridge.faults = ["out-of-memory"]
     realize(results := scaled(x))
     assert_fail(results, MemoryError, "out of memory")
     del results
-    gpu.bridge.allocations = ["", "out-of-memory", ""]  # the second is tried again
+    gpu.bridge.allocations = ["", "out-of-memory", ""]  # the second is retried
     realize(again := scaled(x))
     assert len(slabs(again)) == 2
     assert all(data(y) for y in again)
@@ -209,7 +209,7 @@ def test_a_lost_device(gpu: GPU) -> None:
     x = operand(gpu)
     realize(results := scaled(x))
     assert all(data(y) for y in results)
-    del lost, pending  # ids of another device, some of them in use again
+    del lost, pending  # ids of another device, some of them reused
     gc.collect()
     assert all(data(y) for y in results)
     del x, results
@@ -222,10 +222,10 @@ def check_all(results: list[pt.Tensor]) -> None:
 
 @pytest.mark.parametrize("planned", [True, False])
 def test_interrupts_at_every_line(gpu: GPU, planned: bool) -> None:
-    realize(scaled(operand(gpu), MOST + 2))
+    realize(scaled(operand(gpu), MAX_PACK + 2))
 
     def prepare() -> list[pt.Tensor]:
-        results = scaled(operand(gpu), MOST + 2)
+        results = scaled(operand(gpu), MAX_PACK + 2)
         if not planned:
             gpu.backend._plans.clear()
         return results
@@ -236,7 +236,7 @@ def test_interrupts_at_every_line(gpu: GPU, planned: bool) -> None:
 @pytest.mark.parametrize("answers", [[], ["", "interrupted"], ["out-of-memory"]])
 def test_interrupts_where_slabs_are_checked(gpu: GPU, answers: list[str]) -> None:
     def prepare() -> list[pt.Tensor]:
-        results = scaled(operand(gpu), MOST + 2)
+        results = scaled(operand(gpu), MAX_PACK + 2)
         gpu.backend.checked_allocation = 0
         gpu.bridge.allocations = [*answers]
         return results

@@ -30,9 +30,7 @@ from py_tensor.codegen.choices import (
 from py_tensor.errors import DeviceError, DeviceLostError
 from tests.unit.fake_bridge import GPU, FakeBridge, Promise
 
-PARAMETER = (
-    "map_workgroup"  # 256 by default, 64 and 128 besides: "const WORKGROUP" of a kernel's text
-)
+PARAMETER = "map_workgroup"  # 256 by default, also 64 and 128: "const WORKGROUP" in a kernel's text
 DEFAULT = "256"
 SECOND = 10**9
 
@@ -45,16 +43,16 @@ def size_in(wgsl: str) -> str:
 
 @dataclass
 class Machine:
-    """What the kernels of each workgroup size do.
+    """The behaviour of kernels by workgroup size.
 
     Attributes
     ----------
     times : dict
         Nanoseconds of a dispatch.
     wrong, wrong_further, refused : set
-        Those that compute wrong; that do so in further workloads only; that do not compile.
+        Sizes that compute wrong results; only in further workloads; that do not compile.
     answer : bytes
-        The right result of the work that was made last.
+        The right result of the latest workload.
     """
 
     times: dict[str, int]
@@ -67,7 +65,7 @@ class Machine:
 
 
 class Computing(FakeBridge):
-    """A bridge whose kernels all give the right answer, but for those that the machine names."""
+    """A bridge whose kernels all give the right answer, except those listed by the machine."""
 
     machine: Machine
 
@@ -121,7 +119,7 @@ def place(request: pytest.FixtureRequest, gpu: GPU, monkeypatch: pytest.MonkeyPa
 
 
 def session(bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch) -> GPU:
-    """A new session on the same machine and in the same browser."""
+    """Return a new session on the same machine and in the same browser."""
     assert isinstance(bridge, Computing)
     bridge.loseDevice()
     bridge.pipelines.clear()
@@ -147,7 +145,7 @@ def verdicts(found: pt.Tuning) -> dict[str, str]:
 
 
 def workgroups(place: GPU) -> set[str]:
-    """The workgroup sizes of kernels that are planned now."""
+    """Return the workgroup sizes in new plans."""
     place.backend._plans.clear()
     x = pt.ones((3, 5), device=place.device).realize()
     pt.where(x > 2, x, 3 - x).sqrt().realize()
@@ -177,7 +175,7 @@ class TestChoosing:
         assert verdicts(pt.tuning()) == verdicts(found)
 
     @pytest.mark.parametrize("time", [960_000, 1_000_000, 3_000_000])
-    def test_what_is_hardly_faster_is_not_chosen(self, place: GPU, time: int) -> None:
+    def test_values_that_are_hardly_faster_are_not_chosen(self, place: GPU, time: int) -> None:
         machine(place).times |= {"64": time, "128": time}
         assert verdicts(pt.tune(PARAMETER))[DEFAULT] == "default"
         assert workgroups(place) == {DEFAULT}
@@ -189,20 +187,20 @@ class TestChoosing:
             ([9.0, 4.0, 4.0, 4.0], True),
             ([4.0, 4.0, 4.0], False),  # too few
             ([5.2, 5.2, 4.0, 5.2], False),  # faster once
-            ([4.9, 4.8, 4.8, 4.8], False),  # faster, but at its best no faster than the default's
+            ([4.9, 4.8, 4.8, 4.8], False),  # faster, but not at its best
         ],
     )
     def test_one_fast_run_is_not_believed(self, samples: list[float], faster: bool) -> None:
         assert contest.is_faster(samples, [5.0, 9.0, 9.0, 5.1, 5.2]) == faster
         assert not contest.is_faster(samples, samples)
 
-    def test_what_is_wrong_is_dropped(self, place: GPU) -> None:
+    def test_wrong_values_are_dropped(self, place: GPU) -> None:
         machine(place).times |= {"64": 100_000, "128": 500_000}
         machine(place).wrong = {"64"}
         found = verdicts(pt.tune(PARAMETER))
         assert found == {"256": "slower", "64": "wrong results", "128": "chosen"}
 
-    def test_what_is_wrong_in_other_sizes_is_dropped(self, place: GPU) -> None:
+    def test_values_wrong_in_other_sizes_are_dropped(self, place: GPU) -> None:
         machine(place).times |= {"64": 100_000, "128": 500_000}
         machine(place).wrong_further = {"64"}
         assert verdicts(pt.tune(PARAMETER)) == {
@@ -211,7 +209,7 @@ class TestChoosing:
             "128": "chosen",
         }
 
-    def test_what_does_not_compile_is_dropped(self, place: GPU) -> None:
+    def test_values_that_do_not_compile_are_dropped(self, place: GPU) -> None:
         machine(place).times |= {"64": 100_000}
         machine(place).refused = {"64"}
         found = verdicts(pt.tune(PARAMETER))
@@ -242,7 +240,7 @@ class TestChoosing:
     def test_tiles_that_do_not_fit_are_not_compiled(self, place: GPU) -> None:
         place.backend.profile = replace(place.backend.profile, workgroup_memory=16384)
         found = parameter(pt.tune("large_tile"), "large_tile").attempts
-        assert found[0].verdict == "default"  # what it falls back on
+        assert found[0].verdict == "default"  # its fallback
         assert found[3].verdict == "needs 17024 bytes of workgroup memory, of 16384"
 
     def test_there_is_an_end_to_it(self, place: GPU) -> None:
@@ -252,7 +250,7 @@ class TestChoosing:
         assert all(k.value == k.default for k in found.parameters)
         assert found.parameters[-1].attempts[0].verdict == contest.OUT_OF_TIME
 
-    def test_what_was_found_before_stays_where_time_runs_out(self, place: GPU) -> None:
+    def test_earlier_choices_stay_if_time_runs_out(self, place: GPU) -> None:
         machine(place).times |= {"64": 500_000}
         before = pt.tune(PARAMETER)
         for seconds in (0, 0.0015):  # before the first check, and after it
@@ -260,7 +258,7 @@ class TestChoosing:
             assert parameter(found) == parameter(before)
         assert parameter(pt.tune("unroll", seconds=0), "unroll").value == "4"
 
-    def test_what_is_not_asked_for_stays(self, place: GPU) -> None:
+    def test_other_parameters_stay(self, place: GPU) -> None:
         machine(place).times |= {"64": 500_000}
         pt.tune(PARAMETER)
         found = pt.tune("unroll")
@@ -278,11 +276,11 @@ class TestChoosing:
         place.bridge._perform = note  # type: ignore[method-assign]
         pt.tune(PARAMETER)
         assert set(fills) == {0x7FC0DEAD}
-        assert len(fills) == 3  # and not where time counts
+        assert len(fills) == 3  # and not during timing
 
-    def test_what_cannot_be_tuned(self, place: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_invalid_calls_of_tune(self, place: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(
-            ValueError, match="unknown tuning parameter 'tiles'; known are large_tile, "
+            ValueError, match="unknown tuning parameter 'tiles'; known parameters: large_tile, "
         ):
             pt.tune("tiles")
         monkeypatch.setattr(devices, "_default", devices.CPU_DEVICE)
@@ -359,7 +357,7 @@ class TestWhatIsUsed:
 
 class TestTrouble:
     def unchanged(self, place: GPU) -> None:
-        """Nothing was found or kept; the session works, and can be tuned."""
+        """Nothing was chosen or stored; the session works, and can be tuned."""
         assert pt.tuning().when is None
         assert not place.bridge.kept
         assert place.bridge.timed is None
@@ -442,7 +440,7 @@ class TestExport:
         assert again.to_json() == found.to_json() == place.bridge.kept
         assert workgroups(place) == {"64"}
 
-    def test_what_was_not_tuned(self, place: GPU) -> None:
+    def test_parameters_that_were_not_tuned(self, place: GPU) -> None:
         text = pt.tuning().to_json()
         assert json.loads(text)["choices"] == {}
         assert pt.Tuning.from_json(text).when is None
@@ -462,7 +460,7 @@ class TestExport:
             (lambda r: [], "the output of to_json"),
         ],
     )
-    def test_what_is_refused_changes_nothing(
+    def test_invalid_arguments_change_nothing(
         self, place: GPU, change: Callable[[Any], Any], match: str
     ) -> None:
         before = self.tuned(place)
@@ -485,7 +483,7 @@ def test_the_table_fits(place: GPU, columns: int) -> None:
         assert all(str(value) in text for value in values)
 
 
-# -- What there is to choose --------------------------------------------------------------------
+# -- Candidates ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("software", [False, True])
@@ -511,9 +509,9 @@ def test_tiles_are_such_as_every_device_can_run() -> None:
         assert tile.memory <= 32768
         assert tile.tm % 4 == tile.tn % 4 == tile.bk % 4 == 0
         sizes = tile.bm, tile.bn, tile.bk, tile.workgroup
-        assert all(size & (size - 1) == 0 for size in sizes)  # loads lie at fixed distances
+        assert all(size & (size - 1) == 0 for size in sizes)  # loads have fixed strides
     smallest = [v for v in tuning_parameters(False)["small_tile"] if isinstance(v, Tile)]
-    assert all(tile.memory <= 16384 for tile in smallest)  # there is nothing to fall back on
+    assert all(tile.memory <= 16384 for tile in smallest)  # there is no fallback
 
 
 SMALL_WORKS = {
@@ -549,8 +547,8 @@ def test_expected_results_are_exact(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["product", "transposed", "centred", "map_of_two"])
-def test_what_is_moved_shows(name: str) -> None:
-    """By rows or columns of any power of two: so is what kernels do wrong."""
+def test_moved_elements_are_detected(name: str) -> None:
+    """Shifts by rows or columns of any power of two are detected."""
     work = SMALL_WORKS[name]()
     shape = (37, 45) if name in ("product", "transposed") else work.operands[0].shape
     right = np.frombuffer(work.expected, np.float32).reshape(shape)
@@ -561,7 +559,7 @@ def test_what_is_moved_shows(name: str) -> None:
     assert ROWS % 2
 
 
-def test_all_knobs_have_works() -> None:
+def test_every_tuning_parameter_has_workloads() -> None:
     for software in (False, True):
         for name in tuning_parameters(software):
             assert workloads.workloads_for(name, software).timed

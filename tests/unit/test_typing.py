@@ -21,11 +21,11 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
 OTHERS = {name: value for name, value in vars(Methods).items() if inspect.isfunction(value)}
 METHODS = OTHERS | ELEMENTWISE
 PROPERTIES = {name for name, value in vars(Methods).items() if isinstance(value, property)}
-INHERITED = {"__hash__"}  # object's, which a class that defines == must name again
+INHERITED = {"__hash__"}  # inherited from object, but redefined by a class that defines ==
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Each parameter but the tensor itself, without its type."""
+    """Return each parameter except the tensor itself, without its type."""
     _, *rest = inspect.signature(function).parameters.values()
     return [p.replace(annotation=p.empty) for p in rest]
 
@@ -39,7 +39,7 @@ def test_every_method_is_typed_and_every_typed_method_is_there() -> None:
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_signature(name: str) -> None:
     typed, installed = parameters(METHODS[name]), parameters(getattr(Tensor, name))
-    if name.startswith("__"):  # Python calls operators, with nothing but positions
+    if name.startswith("__"):  # Python calls operators with positional arguments only
         operands, options = installed[: len(typed)], installed[len(typed) :]
         assert [p.default for p in typed] == [p.default for p in operands]
         assert all(p.default is not p.empty for p in options)

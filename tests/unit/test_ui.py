@@ -24,7 +24,7 @@ session: Any = load("session")
 
 
 class Page:
-    """The page's end: what it was sent, and a reader's hands."""
+    """The page: records messages, and acts for the user."""
 
     def __init__(self) -> None:
         self.posted: list[tuple[int, dict[str, Any], bool]] = []
@@ -37,17 +37,17 @@ class Page:
         return None
 
     def panel(self) -> dict[str, Any]:
-        """The controls shown last."""
+        """Return the controls shown last."""
         return [bundle for _, bundle, _ in self.posted if bundle["kind"] == "controls"][-1]
 
     def take(self) -> list[tuple[int, str, bool]]:
-        """What came since: number, text or kind, and whether it is an update."""
+        """Take the new messages: number, text or kind, and whether it is an update."""
         taken = [(n, b.get("text", b["kind"]), update) for n, b, update in self.posted]
         self.posted.clear()
         return taken
 
     def move(self, control: ui.Control[Any], sent: Any) -> None:
-        """Change a control, and run what is due."""
+        """Change a control, and run the functions that are due."""
         for target in ui.changed(control.id, sent) or []:
             asyncio.run(ui.run(target))
 
@@ -92,7 +92,7 @@ def test_a_slider_steps_in_decimals() -> None:
         assert slider.value == float(f"{0.01 + k * 0.0001:.4f}")
 
 
-def test_what_the_page_sends_is_held_to_the_bounds() -> None:
+def test_values_from_the_page_are_limited_to_the_bounds() -> None:
     rng = np.random.default_rng()
     whole, part, number = ui.slider(-3, 7, 2), ui.slider(0.0, 0.7, 0.3), ui.number(0, 10)
     for sent in [*rng.uniform(-20, 20, 100).tolist(), -1e300, 1e300]:
@@ -214,7 +214,7 @@ def test_a_control_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 # -- In a page -----------------------------------------------------------------------------------
 
 
-def test_what_the_page_is_sent(page: Page) -> None:
+def test_messages_to_the_page(page: Page) -> None:
     ui.interact(lambda a, b: None, a=ui.slider(1, 9, value=3), b=ui.checkbox(label="Both"))
     first, second = page.panel()["controls"]
     assert first == {
@@ -253,7 +253,7 @@ def test_each_call_shows_in_the_same_places(page: Page) -> None:
     assert page.take() == [(n, "shown", True) for n in (a, b, c, d)]
 
 
-def test_an_error_leaves_what_was_shown(page: Page) -> None:
+def test_an_error_keeps_the_previous_output(page: Page) -> None:
     bottom = ui.number(value=2)
     ui.interact(lambda a: pt.display(6 // a), a=bottom)
     page.move(bottom, 3)
@@ -301,7 +301,7 @@ def test_one_control_of_two_functions(page: Page) -> None:
     assert seen == ["first 4", "second 4 4"]
 
 
-# -- What is registered again and again ----------------------------------------------------------
+# -- Repeated registration -----------------------------------------------------------------------
 
 RERUNS = 1000
 
@@ -311,7 +311,7 @@ def alive(kind: type) -> int:
     return sum(isinstance(x, kind) for x in gc.get_objects())
 
 
-def test_a_cell_that_runs_again_registers_anew(page: Page) -> None:
+def test_a_cell_that_runs_again_registers_again(page: Page) -> None:
     control = ui.slider(0, 2 * RERUNS)
     pt.display(control)
     seen: list[str] = []
@@ -334,7 +334,7 @@ def test_a_cell_that_runs_again_registers_anew(page: Page) -> None:
     assert alive(ui.Control) - before[1] <= ui.KEPT  # the checkboxes, which the page may still show
 
 
-def test_a_call_registers_anew(page: Page) -> None:
+def test_a_call_registers_again(page: Page) -> None:
     count, kept = ui.slider(0, RERUNS), ui.slider(0, RERUNS)
     seen: list[str] = []
 
@@ -351,7 +351,7 @@ def test_a_call_registers_anew(page: Page) -> None:
     assert alive(ui.Interaction) - before == 2
 
 
-def test_interactions_go_that_neither_page_nor_program_has(page: Page) -> None:
+def test_interactions_without_references_are_dropped(page: Page) -> None:
     control = ui.checkbox()
     named = ui.interact(lambda a: None, a=control)
     for _ in range(RERUNS):
@@ -362,7 +362,7 @@ def test_interactions_go_that_neither_page_nor_program_has(page: Page) -> None:
     assert targets[0] == named.id
 
 
-def test_what_is_shown_again_is_called_again(page: Page) -> None:
+def test_interactions_shown_again_are_called_again(page: Page) -> None:
     control = ui.slider(0, 9)
     seen: list[int] = []
 
@@ -391,7 +391,7 @@ def test_a_coroutine_function_is_awaited(page: Page) -> None:
     assert page.take()[-1][1:] == ("True", False)
 
 
-def test_what_is_shown_stays_alive_without_a_name(page: Page) -> None:
+def test_shown_interactions_stay_alive_without_a_name(page: Page) -> None:
     seen: list[bool] = []
     ui.interact(lambda a: seen.append(a), a=ui.checkbox())
     pt.display(ui.checkbox())

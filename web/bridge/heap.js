@@ -1,7 +1,7 @@
 /**
  * The Wasm heap that Python and the bridge share.
  *
- * Every growth of the heap detaches all earlier views of it. So a view is valid only within synchronous code and must
+ * Every growth of the heap detaches all earlier views of it, so a view is valid only within synchronous code and must
  * not be kept: get it from here each time.
  */
 

@@ -77,7 +77,7 @@ import { INTERRUPTED, scheduleFor, Waiter } from "./waiting.js";
  * @property {() => void} interrupt ends every wait with "interrupted"
  *
  * @property {() => boolean} startTimer times every dispatch from now on; false if the device cannot
- * @property {() => Promise<string>} stopTimer JSON: [pipeline, begin, end] of each, in ns since the first
+ * @property {() => Promise<string>} stopTimer JSON: [pipeline, begin, end] of each dispatch, in ns since the first began
  *
  * @property {() => string} stats JSON
  * @property {() => void} loseDevice destroys the device: for tests
@@ -244,7 +244,7 @@ export function createBridge(pyodide, options = {}) {
       paints = false; // in case the test never returns
       if (connection.isFallback && !paintInSoftware) return false;
       openScopes(session.device);
-      paints = session.painter.isTrue();
+      paints = session.painter.paintsAPixel();
       closeScopes(session.device, session.pipelines, THIS_CALL); // errors show in the pixel, so ignore them here
       return paints;
     },

@@ -66,8 +66,8 @@ export class Painter {
     return [this.#canvas, this.#context];
   }
 
-  /** Paints one pixel, and returns whether it arrives. */
-  isTrue() {
+  /** Return whether a painted pixel arrives on the canvas. */
+  paintsAPixel() {
     if (typeof OffscreenCanvas === "undefined") return false;
     const colour = [250, 128, 114, 255];
     const usage = GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;

@@ -44,7 +44,8 @@ export class Params {
    */
   locate(offset, size, recorder, heap) {
     if (offset < this.#start || offset + size > this.#end) {
-      if (offset + size > this.#bytes || size > WINDOW) throw new RangeError(`no parameters at ${offset}`);
+      if (offset + size > this.#bytes || size > WINDOW)
+        throw new RangeError(`the block has no parameters at ${offset}`);
       if (this.#end > 0) recorder.submit();
       this.#write(heap, offset);
     }

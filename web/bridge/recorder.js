@@ -13,7 +13,7 @@ export class Recorder {
   #pipeline = null;
   #offset = new Uint32Array(1);
   /** @type {GPUBuffer[]} */
-  #toDestroy = [];
+  #pendingDestruction = [];
   /** @type {import("./timing.js").Timer | null} set while dispatches are timed, each in a separate pass */
   timer = null;
 
@@ -92,15 +92,15 @@ export class Recorder {
     this.#encoder = null;
     this.#device.queue.submit([commands]);
     this.#counters.submits++;
-    this.#destroyDoomed();
+    this.#destroyPending();
   }
 
-  /** Drops the commands that are encoded and not submitted. */
+  /** Drops the commands that are encoded but not submitted. */
   abandon() {
     this.timer?.rewind();
     this.#encoder = null;
     this.#pass = null;
-    this.#destroyDoomed();
+    this.#destroyPending();
   }
 
   /**
@@ -109,8 +109,8 @@ export class Recorder {
    * @param {GPUBuffer} buffer
    */
   destroy(buffer) {
-    this.#toDestroy.push(buffer);
-    if (this.#encoder === null) this.#destroyDoomed();
+    this.#pendingDestruction.push(buffer);
+    if (this.#encoder === null) this.#destroyPending();
   }
 
   #open() {
@@ -130,7 +130,7 @@ export class Recorder {
     this.#pass = null;
   }
 
-  #destroyDoomed() {
-    for (const buffer of this.#toDestroy.splice(0)) buffer.destroy();
+  #destroyPending() {
+    for (const buffer of this.#pendingDestruction.splice(0)) buffer.destroy();
   }
 }

@@ -3,9 +3,9 @@
  * in flight, plus a bounded number of idle ones.
  */
 
-const MOST_IDLE = 8;
-const MOST_IDLE_BYTES = 64 << 20;
-const SMALLEST = 4096;
+const MAX_IDLE = 8;
+const MAX_IDLE_BYTES = 64 << 20;
+const MIN_BYTES = 4096;
 
 export class StagingPool {
   #device;
@@ -28,14 +28,14 @@ export class StagingPool {
    * @returns {GPUBuffer} an unmapped buffer of at least that size
    */
   take(size) {
-    const found = this.#idle.findIndex((buffer) => buffer.size >= size && buffer.size <= 4 * Math.max(size, SMALLEST));
+    const found = this.#idle.findIndex((buffer) => buffer.size >= size && buffer.size <= 4 * Math.max(size, MIN_BYTES));
     if (found >= 0) {
       const [buffer] = this.#idle.splice(found, 1);
       this.#idleBytes -= buffer.size;
       return buffer;
     }
     // Powers of two, so that reads of slightly different sizes can share buffers; large ones are not kept anyway.
-    const rounded = size > MOST_IDLE_BYTES ? size : 2 ** Math.ceil(Math.log2(Math.max(size, SMALLEST)));
+    const rounded = size > MAX_IDLE_BYTES ? size : 2 ** Math.ceil(Math.log2(Math.max(size, MIN_BYTES)));
     const buffer = this.#device.createBuffer({ label: "staging", size: rounded, usage: this.#usage });
     this.count++;
     this.bytes += rounded;
@@ -46,7 +46,7 @@ export class StagingPool {
   giveBack(buffer) {
     this.#idle.push(buffer);
     this.#idleBytes += buffer.size;
-    while (this.#idle.length > MOST_IDLE || this.#idleBytes > MOST_IDLE_BYTES) {
+    while (this.#idle.length > MAX_IDLE || this.#idleBytes > MAX_IDLE_BYTES) {
       const oldest = /** @type {GPUBuffer} */ (this.#idle.shift());
       this.#idleBytes -= oldest.size;
       this.discard(oldest);

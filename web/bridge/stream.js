@@ -46,7 +46,7 @@ const CHECK = 10;
 /** The number of words in each command, not counting the buffers of DISPATCH. */
 const LENGTHS = [Number.NaN, 4, 2, 5, 8, 4, 1, 1, 3, 3, 3];
 
-/** The most words that FILL writes at a time. */
+/** The maximum number of words that FILL writes at a time. */
 const FILL_AT_ONCE = 1 << 18;
 
 /**
@@ -104,7 +104,7 @@ function perform(session, heap, at, block) {
       session.destroyBuffer(words[at + 1]);
       return;
     case UPLOAD: {
-      // writeBuffer takes effect before all commands that are recorded and not submitted.
+      // writeBuffer takes effect before all commands that are recorded but not submitted.
       session.recorder.submit();
       const range = session.buffers.get(words[at + 1]);
       const [offset, start, bytes] = words.subarray(at + 2, at + 5);
@@ -139,7 +139,7 @@ function perform(session, heap, at, block) {
       return;
     }
     default:
-      throw new Error(`no command ${words[at]}`);
+      throw new Error(`unknown command ${words[at]}`);
   }
 }
 
@@ -160,9 +160,11 @@ function dispatch(session, heap, at) {
   const count = words[at + 7];
   // Dawn's own error for these does not name the dispatch.
   const most = session.mostWorkgroups;
-  if (x > most || y > most || z > most) throw new StreamError(`${x} x ${y} x ${z} workgroups: more than ${most}`);
+  if (x > most || y > most || z > most) {
+    throw new StreamError(`${x} x ${y} x ${z} workgroups exceed the limit of ${most} per dimension`);
+  }
   if (count !== pipeline.source.storageCount) {
-    throw new StreamError(`${count} buffers for a pipeline of ${pipeline.source.storageCount}`);
+    throw new StreamError(`the pipeline takes ${pipeline.source.storageCount} buffers, not ${count}`);
   }
   const size = words[at + 3];
   const offset = session.params.locate(words[at + 2], size, session.recorder, heap.bytes);

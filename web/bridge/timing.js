@@ -1,7 +1,7 @@
 /** Measures the GPU time of each dispatch by timestamp queries, with one compute pass per dispatch. */
 
 const TIMED_AT_ONCE = 2048;
-const MOST_SETS = 32;
+const MAX_SETS = 32;
 
 /** @typedef {{ pipeline: number, begin: bigint, end: bigint }} Timing in ns of the GPU's clock */
 
@@ -27,7 +27,7 @@ export class Timer {
   next(pipeline) {
     const place = this.#pipelines.length % TIMED_AT_ONCE;
     if (place === 0) {
-      if (this.#sets.length === MOST_SETS) return undefined;
+      if (this.#sets.length === MAX_SETS) return undefined;
       this.#sets.push(this.#device.createQuerySet({ type: "timestamp", count: 2 * TIMED_AT_ONCE }));
     }
     this.#pipelines.push(pipeline);

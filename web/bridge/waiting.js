@@ -1,10 +1,10 @@
 /**
  * The only way in which the bridge waits for the GPU.
  *
- * Chromium checks for completed work only about every 3 ms; an empty submit (a poke) makes it check at once. But each
- * poke costs time in the GPU process. So there are none at first, because short work is reported at once; then pokes at
- * intervals proportional to the time waited, so that their number grows only logarithmically; and none after the
- * interval exceeds Chromium's own.
+ * Chromium checks for completed work only about every 3 ms; an empty submit (a poke) makes it check at once. However,
+ * each poke costs time in the GPU process. There are none at first, because short work is reported at once. Then they
+ * come at intervals proportional to the time waited, so that their number grows only logarithmically, and they end when
+ * the interval exceeds Chromium's own.
  */
 
 /** @typedef {{ quiet: number, first: number, growth: number, last: number }} Schedule in ms */
@@ -31,7 +31,7 @@ export function scheduleFor(isFallback) {
   return isFallback ? ON_CPU : ON_GPU;
 }
 
-/** For shorter times a wait keeps the thread busy to be exact; from this time on it uses a timer. In ms. */
+/** From this time on, in ms, a wait uses a timer; for shorter times it keeps the thread busy, to be exact. */
 const SHORTEST_TIMER = 1;
 
 export const INTERRUPTED = "interrupted";

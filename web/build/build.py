@@ -1,14 +1,14 @@
-"""Makes web/dist, the page as it is served: Pyodide, the wheels, the page's own files.
+"""Builds web/dist, the page as served: Pyodide, the wheels, the page's own files.
 
-All of them lie below builds/BUILD/, whose name changes with any of them, and so a page that is open
-never gets a file of another build. Outside are the page that names that folder, and what tells of
-it.
+All of them are below builds/BUILD/, whose name changes with any of them, so that an open page never
+gets a file of another build. Outside of it are the page that names that folder, and files that
+describe the build.
 
 usage: python3 web/build/build.py [--wheel FILE] [--output DIR]
 
-Needs Python 3.11+ with pip, and npm; downloads once (npm's packages, NumPy's and micropip's wheels)
-and keeps what it got in node_modules/ and .cache/. With nothing changed it takes a fraction of a
-second. `--wheel` uses a ready py_tensor wheel instead of building one.
+Needs Python 3.11+ with pip, and npm; downloads once (npm packages, the wheels of NumPy and
+micropip) and caches downloads in node_modules/ and .cache/. If nothing has changed, it takes a
+fraction of a second. `--wheel` uses a ready py_tensor wheel instead of building one.
 """
 
 from __future__ import annotations
@@ -55,32 +55,32 @@ NUMPY_NPM_PACKAGE = "@bentopdf/pymupdf-wasm@0.11.16"
 NUMPY_WHEEL = "numpy-2.2.5-cp313-cp313-pyodide_2025_0_wasm32.whl"
 NUMPY_SHA256 = "125230b4c3ecd08803e5c43f1162e017c0718d9f253146225a705a952b9c16c2"
 
-# The version that fits Pyodide 0.29.5; it vendors what it needs (its metadata requires nothing).
+# The version for Pyodide 0.29.5; it vendors its dependencies (its metadata requires nothing).
 MICROPIP_VERSION = "0.11.1"
 MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
 MICROPIP_SHA256 = "768de165adb8e66906039d8fec4127a57f522dfdf8e6fbff877a4616941ecfd3"
 
-# What builds the library's wheel, with hashes.
+# The requirements for building the library's wheel, with hashes.
 BUILD_NEEDS = BUILD / "requirements.txt"
 
-# The modules of the library that no start imports: worker/python/loader.py unpacks it at a first
-# import.
+# The archive of the library's modules that are not imported at startup: worker/python/loader.py
+# unpacks it at the first import of one.
 FIRST_USE = Path("worker", "python", "first_use.zip")
-# What the service worker keeps at the second visit: from then on the whole library, its reference
-# and the benchmarks are there offline, but for NumPy and the other libraries.
+# Files that the service worker caches at the second visit: from then on the whole library, its
+# reference and the benchmarks are available offline, except for NumPy and the other libraries.
 ON_RETURN = (
     *(FIRST_USE.as_posix(), "reference.json"),
     *("page/pane-*.js", "page/program-*.js", "page/editor/*"),
     *("page/panel-*.js", "page/bench/*", "worker/peer_worker.js", "worker/jax-*", "worker/tfjs-*"),
 )
-# What it keeps when it has been used: no first visit needs it.
+# Files that it caches once used: no first visit needs them.
 ON_DEMAND = (
     *("wheels/numpy-*", "wheels/micropip-*", "worker/vendor/*", "pyodide/distribution.json"),
     "readme.txt",
     *ON_RETURN,
 )
-# What a start has, though it imports none of it: the words of errors, the device where there is no
-# GPU, and what completion lists as modules.
+# Files that are installed at startup although they are not imported then: error messages, the
+# device for use without a GPU, and the modules that completion lists.
 AT_HAND = (
     *("py_tensor/absent.py", "py_tensor/backend/cpu.py", "*/__init__.py"),
     *("py_tensor/fft.py", "py_tensor/linalg.py", "py_tensor/typing.py"),
@@ -90,7 +90,7 @@ KERNELS_OF_FIRST_USE = tuple(
     f"py_tensor/shaders/kernels/{name}.wgsl" for name in ("custom", "factor_*", "fourier", "jacobi")
 )
 
-# What of the library's wheel other hosts alone read: CPython, and pages without the bridge of ours.
+# Files of the library's wheel that only other hosts read: CPython, and pages without our bridge.
 ELSEWHERE = (
     *(
         "py_tensor/backend/bridge.py",
@@ -98,24 +98,24 @@ ELSEWHERE = (
         "py_tensor/backend/interrupts.py",
     ),  # one for type checkers
     "py_tensor/bridge.js",
-    "*.dist-info/RECORD",  # of the whole wheel, which this is not
+    "*.dist-info/RECORD",  # lists the whole wheel, of which this is only a part
 )
 
-# What every address of a build begins with; sw.js knows it too.
+# The start of every URL of a build; sw.js has it too.
 BUILDS = "builds"
 
-# The page itself, whose addresses are relative to the folder of a build.
+# The page itself, whose URLs are relative to the folder of a build.
 INDEX = WEB / "page" / "index.html"
 SERVICE_WORKER = WEB / "worker" / "sw.js"
-# What Python's worker may reach if the user allows packages from the internet.
+# Hosts that Python's worker may contact if the user allows packages from the internet.
 PACKAGE_HOSTS = WEB / "worker" / "package_hosts.js"
 PAGE_PYTHON = WEB / "worker" / "python"
-# The folders of what the browser gets, which of their files are bundled, and which are served.
+# The folders with the browser's files, and the types of those that are bundled and of pictures.
 ROOMS = ("page", "worker", "bridge")
 BUNDLED = {".css", ".js"}
 PICTURES = {".png", ".svg"}
 BUNDLES = CACHE / "bundles"
-# What a change of makes the wheel stale.
+# The wheel is out of date after a change of any of these.
 WHEEL_SOURCES = (
     *("py_tensor", "shaders", "web/bridge", "pyproject.toml", "README.md", "LICENSE"),
     "web/build/requirements.txt",
@@ -150,7 +150,7 @@ class Package:
 
 
 def build(output: Path, wheel: Path | None = None) -> None:
-    """Bring `output` up to date; files there that belong to nothing are removed."""
+    """Bring `output` up to date, and remove files there that are not part of the build."""
     ensure_npm_packages()
     published = wheel or ensure_library()
     whole = for_page(published)
@@ -192,7 +192,7 @@ def build(output: Path, wheel: Path | None = None) -> None:
     texts = {folder / target: text for target, text in texts.items()}
     texts |= {
         folder / "build.json": tells,
-        Path(".nojekyll"): "",  # or GitHub Pages would leave out worker/python/__init__.py
+        Path(".nojekyll"): "",  # otherwise GitHub Pages leaves out worker/python/__init__.py
         Path("index.html"): page,
         Path("sw.js"): service_worker(),
         Path("files.json"): json.dumps(listed, indent=1),
@@ -201,15 +201,15 @@ def build(output: Path, wheel: Path | None = None) -> None:
     output.mkdir(parents=True, exist_ok=True)
     for target, source in files.items():
         copy_if_changed(source, output / target)
-    for target, text in texts.items():  # those that tell of the build come last
+    for target, text in texts.items():  # the files that describe the build come last
         write_if_changed(output / target, text)
     remove_all_but(output, {*files, *texts})
 
 
 def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict[str, object]:
-    """The name of the build, which tells it from every other one, and what it consists of.
+    """Return the unique name of the build, and the list of its files.
 
-    The page keeps things for one build alone; the service worker (sw.js) goes by the list.
+    The page stores data for one build only; the service worker (sw.js) uses the list.
     """
     hashes = {target.as_posix(): sha256(source) for target, source in files.items()}
     hashes |= {
@@ -217,7 +217,7 @@ def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict
         for target, text in texts.items()
     }
     hashes = dict(sorted(hashes.items()))
-    # It sets the headers of what it keeps, and is itself outside of the build.
+    # The service worker sets the headers of cached files, and is itself outside of the build.
     named = {**hashes, "sw.js": hashlib.sha256(service_worker().encode()).hexdigest()}
     build = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
     tells = json.dumps({"build": build})
@@ -229,15 +229,17 @@ def list_of_files(files: Mapping[Path, Path], texts: Mapping[Path, str]) -> dict
     return {"build": build, "files": kept, "onDemand": on_demand, "onReturn": on_return}
 
 
-# What is written into the page's own files --------------------------------------------------------
+# Text written into the page's own files --------------------------------------------------------
 
 
 def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str], wheel: str) -> str:
-    """index.html with the policy, for hosts that send none, and a tab and a panel for each view.
+    """index.html with its content security policy, and a tab and a panel for each view.
 
-    Its foot links to the library's wheel, as ./wheels/NAME: `addressed` must not take it for the
-    part of that wheel which the build has at wheels/NAME.
-    The panel of the first view, which is shown until another one is chosen, is index.html's own.
+    The policy is for hosts that send none.
+
+    Its footer links to the library's wheel as ./wheels/NAME: `addressed` must not mistake it for
+    the part of that wheel that the build has at wheels/NAME. The panel of the first view, shown
+    until another one is chosen, is part of index.html.
     """
     first, *others = (escape(view["name"]) for view in views)
     tabs = [
@@ -263,7 +265,7 @@ def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str], wheel
         if stand_in not in text:
             raise BuildError(f"{INDEX} has no {stand_in}")
         text = text.replace(stand_in, "\n".join(lines))
-    # In a <meta> it is not allowed to say who may frame the page.
+    # `frame-ancestors` is not allowed in a <meta> element.
     policy = re.sub(r"; frame-ancestors [^;]*", "", CONTENT_SECURITY_POLICY)
     meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy, quote=False)}">'
     charset = '<meta charset="utf-8">\n'
@@ -274,7 +276,7 @@ def index_page(views: Sequence[Mapping[str, str]], preload: Iterable[str], wheel
 
 
 def addressed(html: str, files: Container[str], folder: Path) -> str:
-    """The page for the folder above: its files are in this one (sw.js has the same of its own)."""
+    """Return the page for the folder above the build, with paths into it, as in sw.js."""
 
     def in_folder(match: re.Match[str]) -> str:
         attribute, path = match.groups()
@@ -301,7 +303,7 @@ def service_worker() -> str:
 
 
 def third_party(bundled: Iterable[str], packages: Iterable[Package]) -> str:
-    """The licences of what is in the bundles and the wheels, and of Pyodide."""
+    """Return the licences of the contents of the bundles and the wheels, and of Pyodide."""
     names = {
         match[1]
         for path in bundled
@@ -318,7 +320,7 @@ def third_party(bundled: Iterable[str], packages: Iterable[Package]) -> str:
 
 
 def ensure_npm_packages() -> None:
-    """Have what package.json pins in node_modules, by `npm ci` where something is not there yet."""
+    """Run `npm ci` unless node_modules has all packages pinned by package.json."""
     pinned = json.loads((ROOT / "package.json").read_text("utf-8"))["dependencies"]
     if pinned["pyodide"] != PYODIDE_VERSION:
         raise BuildError(f"package.json must pin pyodide to {PYODIDE_VERSION}, as this page needs")
@@ -339,7 +341,7 @@ def installed_version(name: str) -> str | None:
 
 
 def ensure_bundles() -> list[Path]:
-    """The page's scripts and style sheets, bundled with the packages that they use."""
+    """Return the page's scripts and style sheets, bundled with the packages they use."""
     stamp = BUNDLES / "made_from.sha256"
     bundler = BUILD / "bundle.mjs"
     sources = [path for room in ROOMS for path in (WEB / room).rglob("*") if path.suffix in BUNDLED]
@@ -356,13 +358,13 @@ def ensure_bundles() -> list[Path]:
 
 
 def trimmed_lock(packages: Iterable[Package]) -> dict[str, object]:
-    """Pyodide's lock file with our own packages alone, so that no other URL is ever asked for."""
+    """Pyodide's lock file with only our own packages, so that no other URL is ever requested."""
     entries = {package.name: package.lock_entry() for package in packages}
     return {"info": official_lock()["info"], "packages": entries}
 
 
 def whole_lock(packages: Iterable[Package]) -> dict[str, object]:
-    """Pyodide's lock file with our own packages, and the others on its CDN, with their hashes."""
+    """Pyodide's lock file with our own packages, and the others at its CDN, with their hashes."""
     official = official_lock()
     theirs = {
         name: entry | {"file_name": PYODIDE_CDN + entry["file_name"]}
@@ -384,7 +386,7 @@ def ensure_micropip() -> Path:
     if not (wheel.is_file() and sha256(wheel) == MICROPIP_SHA256):
         say(f"Downloading micropip {MICROPIP_VERSION}")
         with scratch_folder() as folder:
-            # pip on an older Python would pick an older micropip: say which Python it is for.
+            # Name the target Python version: pip on an older Python would pick an older micropip.
             target = ["--python-version", "3.13", "--only-binary=:all:", "--dest", str(folder)]
             run_tool(
                 [*pip(), "download", "--no-deps", *target, f"micropip=={MICROPIP_VERSION}"],
@@ -395,7 +397,7 @@ def ensure_micropip() -> Path:
 
 
 def numpy_package() -> Package:
-    """The NumPy wheel: from the cache, else from the npm package, else from Pyodide's CDN."""
+    """Return the NumPy wheel: from the cache, the npm package, or Pyodide's CDN."""
     official = official_lock()["packages"]["numpy"]
     sources = {NUMPY_WHEEL: NUMPY_SHA256, official["file_name"]: official["sha256"]}
     for name, digest in sources.items():
@@ -417,7 +419,7 @@ def numpy_package() -> Package:
 
 
 def expected(wheel: Path, digest: str) -> Path:
-    """The wheel, if this is its SHA-256; otherwise it is deleted."""
+    """Return the wheel if it has this SHA-256; otherwise delete it and raise an error."""
     if sha256(wheel) != digest:
         wheel.unlink()
         raise BuildError(f"{wheel.name} is not the expected file (its sha256 differs): not used")
@@ -433,7 +435,7 @@ def fetch_numpy_from_npm() -> Path:
         )
         (tarball,) = folder.glob("*.tgz")
         with tarfile.open(tarball) as archive:
-            # Only the wheel is taken out: the rest of the package is under another licence.
+            # Only the wheel is extracted: the rest of the package is under another licence.
             member = archive.extractfile(f"package/assets/{NUMPY_WHEEL}")
             if member is None:
                 raise BuildError(f"{NUMPY_NPM_PACKAGE} holds no {NUMPY_WHEEL}")
@@ -454,7 +456,7 @@ def fetch_numpy_from_cdn(file_name: str) -> Path:
 
 
 def ensure_library() -> Path:
-    """The py_tensor wheel, built again when a file that goes into it has changed."""
+    """Return the py_tensor wheel, rebuilt if one of its source files has changed."""
     folder = CACHE / "library"
     stamp = folder / "sources.sha256"
     digest = digest_of(library_sources())
@@ -479,7 +481,7 @@ def ensure_library() -> Path:
 
 
 def ensure_build_tools() -> Path:
-    """A folder with hatchling and what it needs."""
+    """Return a folder with hatchling and its dependencies."""
     folder = CACHE / "build_tools"
     installed = folder / BUILD_NEEDS.name
     if not (installed.is_file() and installed.read_bytes() == BUILD_NEEDS.read_bytes()):
@@ -494,7 +496,7 @@ def ensure_build_tools() -> Path:
 
 
 def ensure_bytecode(wheel: Path) -> tuple[Path, Path]:
-    """Pyodide's standard library, and the page's Python with its bytecode and that of the wheel."""
+    """Pyodide's standard library and the page's modules, with their bytecode and the wheel's."""
     folder = CACHE / "bytecode"
     stamp = folder / "made_from.sha256"
     programs = [BUILD / "bytecode.mjs", BUILD / "bytecode.py", ROOT / "package-lock.json"]
@@ -512,7 +514,7 @@ def ensure_bytecode(wheel: Path) -> tuple[Path, Path]:
 
 
 def ensure_kernels(wheel: Path) -> list[Path]:
-    """The kernels to compile while Python boots, as the library in the wheel writes them."""
+    """Return the kernels to compile while Python boots, generated by the library's wheel."""
     folder = CACHE / "kernels"
     stamp = folder / "made_from.sha256"
     digest = sha256(wheel) + sha256(BUILD / "kernels.py")
@@ -528,7 +530,7 @@ def ensure_kernels(wheel: Path) -> list[Path]:
 
 
 def ensure_texts(wheel: Path) -> list[Path]:
-    """What the page shows of the examples and of the library in the wheel: gallery, reference."""
+    """Return the texts of gallery and reference, from the examples and the library in the wheel."""
     folder = CACHE / "texts"
     stamp = folder / "made_from.sha256"
     examples = ROOT / "examples"
@@ -565,9 +567,9 @@ def library_sources() -> Iterator[Path]:
 
 
 def for_page(wheel: Path) -> Path:
-    """The wheel of the library without what a page has no use for.
+    """Return the wheel of the library without files that a page does not need.
 
-    The comments of `shaders/lib` are left out too: kernels get its functions without them.
+    The comments of `shaders/lib` are left out too: kernels include its functions without comments.
     """
     if not zipfile.is_zipfile(wheel):
         raise BuildError(f"{wheel} is not a wheel")
@@ -585,9 +587,9 @@ def for_page(wheel: Path) -> Path:
 
 
 def library_parts(wheel: Path, modules: Path) -> tuple[Package, Path]:
-    """The library as a start needs it, and the archive of what is imported on first use.
+    """Return the startup part of the library, and the archive of modules imported on first use.
 
-    A start needs the modules that have bytecode: those are the imported ones.
+    The modules needed at startup are those that have bytecode, because only imported ones do.
     """
     with gzip.open(modules) as file:
         paths = [path for path, _ in json.loads(file.readline())]
@@ -616,12 +618,12 @@ def library_parts(wheel: Path, modules: Path) -> tuple[Package, Path]:
 
 
 def page_pictures() -> list[Path]:
-    """Pictures of the page, which are served as they are."""
+    """Return the pictures of the page, which are served unchanged."""
     return sorted(path for path in (WEB / "page").rglob("*") if path.suffix in PICTURES)
 
 
 def copy_if_changed(source: Path, target: Path) -> None:
-    """Copy with the modification time, which (with the size) tells the next run what to skip."""
+    """Copy with the modification time; if time and size agree, the next run skips the file."""
     new = source.stat()
     with contextlib.suppress(FileNotFoundError):
         old = target.stat()
@@ -656,7 +658,7 @@ def sha256(path: Path) -> str:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """One hash over names and contents."""
+    """Return one hash over names and contents."""
     total = hashlib.sha256()
     for path in sorted(paths):
         total.update(f"{path.relative_to(ROOT)}\0{sha256(path)}\n".encode())
@@ -672,10 +674,10 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Two builds of one tree (a server and a test run, say) would trip over each other."""
+    """Prevent concurrent builds of the same tree, for example by a server and a test run."""
     try:
         import fcntl
-    except ImportError:  # not on this system: then without
+    except ImportError:  # not on this system: no lock
         yield
         return
     CACHE.mkdir(exist_ok=True)
@@ -755,6 +757,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 11):  # noqa: UP036  the first thing to say, before anything newer is used
+    if sys.version_info < (3, 11):  # noqa: UP036  checked before anything newer is used
         sys.exit("py_tensor is built with Python 3.11 or newer")
     sys.exit(main())

@@ -1,14 +1,14 @@
 /**
- * Bundles the page's scripts and style sheets: a file for each entry point, and chunks for what several of them share.
+ * Bundles the page's scripts and style sheets: a file for each entry point, and chunks of shared code.
  *
  * usage: node web/build/bundle.mjs OUTPUT_FOLDER
  *
- * Writes page/ and worker/, with source maps that no script names (a build leaves them out), and contents.json:
- * `views`, what the registry of views (web/page/views.js) lists; `inputs`, the files of all bundles; `preload`, the
+ * Writes page/ and worker/, with source maps that no script refers to (a build leaves them out), and contents.json:
+ * `views`, the entries of the registry of views (web/page/views.js); `inputs`, the files of all bundles; `preload`, the
  * chunks that page/app.js imports.
  *
- * A module that finds files by `import.meta.url` (web/worker/files.js, web/page/start.js) lies one level below the
- * root, and so do all bundles. Each worker is bundled by itself: it has nothing in common with the page or another one.
+ * A module that finds files by `import.meta.url` (web/worker/files.js, web/page/start.js) is one level below the root,
+ * and so are all bundles. Each worker is bundled separately: it shares no chunks with the page or other workers.
  */
 
 import { writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ import { EDITOR, VIEWS } from "../page/views.js";
 const [output] = process.argv.slice(2);
 const web = fileURLToPath(new URL("..", import.meta.url));
 
-/** The entry points of what is bundled together. */
+/** The entry points that are bundled together. */
 const BUNDLES = [
   ["page/vendor/codemirror.js"],
   ["page/guard.js"],
@@ -34,8 +34,8 @@ const BUNDLES = [
 ];
 
 /**
- * What is a bundle by itself: the packages, which change less often than the page, and the first script, whose state
- * the others need.
+ * Separate bundles: the packages, which change less often than the page, and the first script, whose state the others
+ * need.
  */
 const apart = {
   name: "apart",

@@ -1,11 +1,12 @@
 /**
- * Compiles, with Pyodide's own Python, what a first visit imports: a third of its time would go into that.
+ * Compiles the modules that a first visit imports, with Pyodide's own Python. Without this, compiling takes a third of
+ * the time of a first visit.
  *
  * usage: node web/build/bytecode.mjs WHEEL OUTPUT_FOLDER
  *
  * Writes python_stdlib.bin, Pyodide's own archive with bytecode beside the sources of the modules that are imported,
  * and modules.bin (worker/boot/modules.js): the page's Python, and the bytecode of it and of the library in WHEEL. Both
- * are compressed by gzip: hosts leave files of that name as they are.
+ * are compressed by gzip: hosts do not change files with these names.
  */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";

@@ -1,9 +1,9 @@
-"""Compiles what a first visit imports; bytecode.mjs runs this in Pyodide, and fetches the results.
+"""Compiles the modules that a first visit imports; bytecode.mjs runs this in Pyodide.
 
-In the archive of the standard library, bytecode stands beside the source, which tracebacks and
-`inspect` go on to read; it is taken without a look at the source. Everything else can be installed
-anew, or changed: its bytecode holds the hash of the source that it was made from, and is passed
-over where that is another one.
+In the archive of the standard library, bytecode is stored beside the source, which tracebacks and
+`inspect` read; it is used without checking the source. All other modules can be reinstalled or
+changed, so their bytecode contains the hash of its source, and is ignored if the source has another
+hash.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ UNUSED = {
     *("_pyrepl/input.py", "_pyrepl/fancy_termios.py", "_pyrepl/main.py", "_pyrepl/__main__.py"),
     *("_pyrepl/_minimal_curses.py", "_pyrepl/curses.py", "_pyrepl/_threading_handler.py"),
     *("asyncio/proactor_events.py", "asyncio/windows_events.py", "asyncio/windows_utils.py"),
-    # of other systems
+    # for other systems
     *("_pyrepl/windows_console.py", "multiprocessing/popen_spawn_win32.py", "ctypes/_aix.py"),
     "ctypes/wintypes.py",
     *("_android_support.py", "_apple_support.py", "_ios_support.py"),
     # frozen in the interpreter, which hides their lines in tracebacks
     *("importlib/_bootstrap.py", "importlib/_bootstrap_external.py", "zipimport.py", "ntpath.py"),
 }
-"""Of the archive: what no program in a browser can use, and sources that are never read."""
+"""Files of the archive that no program in a browser can use, and sources that are never read."""
 UNCOMPILED = {"tarfile.py", "subprocess.py"}
-"""Of the archive: what this build imports and a first visit does not. Their bytecode would take
+"""Modules that this build imports and a first visit does not. Their bytecode would take
 84 kB of it, and the limit is 8 MB."""
 ALIKE = "encodings/"
 HASHED, CHECKED = 1, 2
 TIME = (2020, 2, 2, 0, 0, 0)
-"""Of each file in the archive: the same sources give the same bytes."""
+"""The date of every file in the archive, so that equal sources give equal bytes."""
 
 
 def bytecode(source: bytes, path: str, *, checked: bool) -> bytes:
-    """The content of the .pyc file of a source at this path, as PEP 552 has it."""
+    """Return the content of the .pyc file of a source at this path, as in PEP 552."""
     code = compile(source, path, "exec", dont_inherit=True, optimize=0)
     flags = HASHED | (CHECKED if checked else 0)
     head = importlib.util.MAGIC_NUMBER + flags.to_bytes(4, "little")
@@ -74,10 +74,10 @@ def imported() -> Iterator[tuple[str, str]]:
 
 
 def write_library(target: str) -> None:
-    """The archive, and bytecode behind those of its files that were imported.
+    """Write the archive, with bytecode after each of its files that was imported.
 
-    Bytecode is stored as it is: it is read at every start, and what is sent is compressed again.
-    So are files that are alike, which together become smaller than each by itself.
+    Bytecode is stored uncompressed: it is read at every start, and transfers are compressed anyway.
+    So are similar files, which compress better together than separately.
     """
     wanted = {path for _, path in imported()}
     whole = io.BytesIO()
@@ -99,7 +99,8 @@ def write_library(target: str) -> None:
 def write_packages(target: str) -> None:
     """Paths below ROOT and sizes, as JSON in a line, then the contents.
 
-    They are the page's Python, and the bytecode of what is imported of it and of the library.
+    They are the page's Python modules, and the bytecode of those that are imported and of the
+    library.
     """
     sources = sorted((ROOT / PACKAGES[1]).glob("*.py"))
     files = {str(path.relative_to(ROOT)): path.read_bytes() for path in sources}
@@ -112,7 +113,7 @@ def write_packages(target: str) -> None:
 
 
 def write(target: str, content: bytes) -> None:
-    import gzip  # here, as no visit imports it
+    import gzip  # imported here because no visit imports it
 
     Path(target).write_bytes(gzip.compress(content, 9, mtime=0))
 

@@ -1,9 +1,9 @@
-"""The gallery's examples as one JSON file: what their docstrings say, and their code.
+"""Writes the gallery's examples to one JSON file: their docstrings and their code.
 
 usage: python3 web/build/examples.py FOLDER OUTPUT
 
-An example is a file of FOLDER whose docstring has a title, a line that says what it is about, and
-a longer explanation, each in a paragraph of its own. `ORDER` is that of the gallery.
+An example is a file of FOLDER whose docstring has a title, a one-line summary, and a longer
+explanation, each in a paragraph of its own. `ORDER` is the order in the gallery.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ORDER = (
 
 
 def example(path: Path) -> dict[str, str]:
-    """What the gallery shows of one example: name, title, line, text, and the code below it.
+    """Return the gallery's entry of one example: name, title, line, text, and the code below it.
 
     Raises
     ------

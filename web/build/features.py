@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "FEATURES.md"
 
 OF_A_PLATFORM = {"complex192", "complex256", "float96", "float128"}
-"""NumPy has them on some systems: not listed, as `longdouble` and `clongdouble` are."""
+"""Names that NumPy has on some systems only; `longdouble` and `clongdouble` are listed."""
 STREAM = "The generator is Threefry, so numbers differ from NumPy's for the same seed."
 NOT_YET = "not supported yet"
 
@@ -89,7 +89,7 @@ class Group:
         return [self.row(name) for name in sorted(self.names, key=str.lower)]
 
     def row(self, name: str) -> Name:
-        if name not in dir(self.ours):  # which has public names alone
+        if name not in dir(self.ours):  # it has only public names
             return Name(name, "no", self.reasons.get(name, NOT_YET))
         missing = not_taken(getattr(self.theirs, name), getattr(self.ours, name))
         words = [PARTLY.get(self.prefix + name, ""), without(missing)]
@@ -107,7 +107,7 @@ def not_taken(theirs: Any, ours: Any) -> list[str]:
         return []
     try:
         wanted, found = (inspect.signature(f).parameters.values() for f in (theirs, ours))
-    except (TypeError, ValueError):  # some of NumPy's tell none
+    except (TypeError, ValueError):  # some of NumPy's functions have none
         return []
     names = {p.name for p in found}
     if any(p.kind is p.VAR_KEYWORD for p in found):
@@ -130,7 +130,7 @@ def is_type_of_elements(value: Any) -> bool:
 
 
 def groups() -> list[Group]:
-    """The groups in the order of the file."""
+    """Return the groups in the order of the file."""
     types = {name for name in public(np) if is_type_of_elements(getattr(np, name))}
     modules = {name for name in public(np) if isinstance(getattr(np, name), ModuleType)}
     functions = public(np) - types - modules

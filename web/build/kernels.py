@@ -2,12 +2,13 @@
 
 usage: python3 web/build/kernels.py WHEEL FOLDER
 
-Writes FOLDER/software.json and FOLDER/gpu.json, for the two kinds of adapters: lists of what
-`Bridge.precompile` takes; and FOLDER/trial.json, what `Bridge.acquire` takes. The library of WHEEL
-generates them itself, over a bridge that notes the pipelines it is given and computes nothing.
+Writes FOLDER/software.json and FOLDER/gpu.json, for the two kinds of adapters: lists of arguments
+for `Bridge.precompile`; and FOLDER/trial.json, the argument of `Bridge.acquire`. The library of
+WHEEL generates them itself, over a bridge that records the pipelines it is given and computes
+nothing.
 
-A kernel that is not what the library asks for later is compiled in vain, and that is all: they are
-found by their text.
+A kernel that the library does not request later is only wasted work: kernels are looked up by their
+text.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Kind:
 
 
 KINDS = {"software": Kind(fallback=True), "gpu": Kind(fallback=False, failing=("native",))}
-"""By the names of the files: SwiftShader, and an NVIDIA GPU, whose fma rounds once."""
+"""The kinds by name of their files: SwiftShader, and an NVIDIA GPU, whose fma rounds once."""
 
 EXPRESSIONS = (
     "pt.linspace(1, 20, 20).reshape(4, 5).sum(0)",
@@ -67,11 +68,11 @@ EXPRESSIONS = (
     "pt.tensor([1, 2, 3]).sum()",
     "pt.tensor([1.0, 2.0, 3.0]).mean()",
 )
-"""Each is computed and printed."""
+"""The first expressions; each is computed and printed."""
 
 
 class NotingBridge:
-    """Takes what the library sends, and keeps the pipelines; see `backend/bridge.py`."""
+    """Records the pipelines that the library sends; see `backend/bridge.py`."""
 
     def __init__(self) -> None:
         self.pipelines: list[dict[str, Any]] = []
@@ -88,12 +89,12 @@ class NotingBridge:
 
 
 def use_noted_gpu(kind: Kind) -> NotingBridge:
-    """Have the library compute on a GPU of a kind that is not there: all results are zeros.
+    """Make the library compute on a GPU of a kind that does not exist here: all results are zeros.
 
     Returns
     -------
     NotingBridge
-        What it is sent.
+        The bridge, which records what it is sent.
     """
     import py_tensor as pt
     from py_tensor.backend.device import GPU_DEVICE
@@ -104,7 +105,7 @@ def use_noted_gpu(kind: Kind) -> NotingBridge:
     from py_tensor.layout import Layout
 
     class Unread(WebGPU):
-        """Has zeros for results."""
+        """Returns zeros as results."""
 
         def read(self, node: Node, layout: Layout | None = None) -> memoryview:
             size = node.meta.size if layout is None else layout.size
@@ -125,14 +126,14 @@ def use_noted_gpu(kind: Kind) -> NotingBridge:
         "wrong": [int(candidate.implementation in kind.failing) for candidate in trial.CANDIDATES],
     }
     bridge: Any = NotingBridge()
-    host.can_wait = lambda: False  # so it waits for nothing, and compiles nothing ahead
+    host.can_wait = lambda: False  # so that it does not wait or compile ahead
     GPU_DEVICE.use(Unread(bridge, json.dumps(found)))
     pt.set_default_device(GPU_DEVICE)
     return bridge
 
 
 def kernels(kind: Kind) -> list[dict[str, Any]]:
-    """The pipelines of `EXPRESSIONS`, in that order, on a kind of adapter."""
+    """Return the pipelines of `EXPRESSIONS`, in that order, on a kind of adapter."""
     import py_tensor as pt
 
     bridge = use_noted_gpu(kind)

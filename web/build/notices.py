@@ -1,7 +1,7 @@
-"""The licences of what the page carries of others, as one text.
+"""Collects the licences of third-party code in the page into one text.
 
-They are taken from the packages themselves; a package that brings only the name of its licence gets
-the text of that name in `web/build/licenses`.
+They come from the packages themselves; for a package that contains only the name of its licence,
+the text of that name in `web/build/licenses` is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LICENSES = Path(__file__).resolve().parent / "licenses"
 FILE_NAMES = ("license", "licence", "copying", "notice")
 RULE = "=" * 80
 
-# What its standard library and pyodide.asm.wasm hold beside Pyodide itself.
+# Contents of its standard library and pyodide.asm.wasm besides Pyodide itself.
 PYTHON = "Python, its standard library (with Pyodide)"
 
 
@@ -24,12 +24,12 @@ class NoLicenseError(Exception):
 
 
 def notices(npm_packages: Iterable[Path], pyodide: Path, wheels: Iterable[Path]) -> str:
-    """The text: a heading and the licences of each.
+    """Return the text: for each package a heading and its licences.
 
     Parameters
     ----------
     npm_packages
-        The folders of the packages that are in the bundles.
+        The folders of the bundled packages.
     pyodide
         The folder of Pyodide's package.
     wheels
@@ -38,7 +38,7 @@ def notices(npm_packages: Iterable[Path], pyodide: Path, wheels: Iterable[Path])
     Raises
     ------
     NoLicenseError
-        Where the licence of one cannot be told.
+        If a licence cannot be determined.
     """
     parts = [_npm_package(pyodide), _section(PYTHON, [_known("PSF-2.0", PYTHON)])]
     parts += [_npm_package(folder) for folder in sorted(set(npm_packages))]

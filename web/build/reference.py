@@ -1,9 +1,9 @@
-"""Writes the page's reference, from the library itself.
+"""Generates the page's reference from the library itself.
 
 usage: python3 web/build/reference.py WHEEL OUTPUT
 
-What stands there comes from the library in WHEEL (signatures, docstrings, dtypes, promised errors,
-derivatives) and, where a docstring has no example, from web/build/examples.txt. Needs no NumPy.
+Its content comes from the library in WHEEL (signatures, docstrings, dtypes, promised errors,
+derivatives) and, if a docstring has no example, from web/build/examples.txt. Does not need NumPy.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from typing import Any
 
 from kernels import KINDS, use_noted_gpu
 
-DTYPES = ("bool", "int32", "uint32", "int64", "uint64", "float32")
-"""Those of which the reference tells what an op gives."""
+DTYPES = (
+    *("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+    *("float16", "float32", "complex64"),
+)
+"""The dtypes for which the reference lists an op's result: those of GPU devices."""
 REDUCTIONS = "py_tensor.ops.reduction"
 
 EXAMPLES = Path(__file__).parent / "examples.txt"
@@ -84,7 +87,7 @@ SECTIONS = {
     "numeric": "Dtypes",
     "scalar_types": "Dtypes",
 }
-"""The heading for what a module defines, in order; a module that is not here has its own name."""
+"""The headings of modules, in order; a module that is not listed has its own name."""
 
 MODULES = {
     "linalg": ("Linear algebra", ("py_tensor.linalg", "py_tensor.decompositions")),
@@ -92,7 +95,7 @@ MODULES = {
     "random": ("Random numbers", ("py_tensor.random",)),
     "ui": ("Controls", ("py_tensor.ui",)),
 }
-"""Of public modules: the heading for their functions, and where these are defined, or below it."""
+"""Public modules: the heading of their functions, and the module or package that defines them."""
 
 SYMBOLS = {
     "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//",
@@ -106,7 +109,7 @@ Entry = dict[str, Any]
 
 
 def load_examples(text: str) -> dict[str, str]:
-    """The sessions of examples.txt, by the names above them."""
+    """Return the sessions in examples.txt, by the names above them."""
     blocks = re.split(r"\n\n(?=[\w.]+\n>>>)", text)[1:]
     return {name: session.strip() for name, session in (block.split("\n", 1) for block in blocks)}
 
@@ -115,7 +118,7 @@ def load_examples(text: str) -> dict[str, str]:
 
 
 def parsed(doc: str) -> Entry:
-    """A docstring in numpydoc form: its paragraphs, its sections, its example's session."""
+    """Return a docstring in numpydoc form: its paragraphs, sections and example session."""
     parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(doc), flags=re.MULTILINE)
     sections: list[Entry] = []
     example = ""
@@ -129,7 +132,7 @@ def parsed(doc: str) -> Entry:
 
 
 def items(body: str) -> Iterator[dict[str, str]]:
-    """The entries of a section: each a term, or "name : type", with an indented text below it."""
+    """Yield the entries of a section: a term, or "name : type", with indented text below."""
     for block in re.split(r"\n(?=\S)", body.strip()):
         head, _, text = block.partition("\n")
         name, _, kind = head.partition(" : ")
@@ -137,7 +140,7 @@ def items(body: str) -> Iterator[dict[str, str]]:
 
 
 def signature(function: Any) -> str:
-    """Names and defaults, without annotations."""
+    """Return names and defaults, without annotations."""
     found = inspect.signature(function)
     bare = [p.replace(annotation=p.empty) for p in found.parameters.values()]
     return str(found.replace(parameters=bare, return_annotation=found.empty))
@@ -151,7 +154,7 @@ def without_self(call: str) -> str:
 
 
 class Reference:
-    """Everything public, with what each source says of it."""
+    """All public names, with the facts from each source."""
 
     def __init__(self, examples: dict[str, str]) -> None:
         import py_tensor as pt
@@ -167,7 +170,7 @@ class Reference:
         self.examples = examples
 
     def entries(self) -> list[Entry]:
-        """By section, and by name in each."""
+        """Return the entries, by section, and by name in each section."""
         found = [*self.functions(), *self.of_modules(), *self.of_tensor()]
         unused = set(self.examples) - {entry["name"] for entry in found}
         if unused:
@@ -176,7 +179,7 @@ class Reference:
         return sorted(found, key=lambda e: (order.index(e["section"]), e["name"].lower()))
 
     def functions(self) -> Iterator[Entry]:
-        """Each public function, under its own name."""
+        """Yield each public function, under its own name."""
         names: dict[int, list[str]] = {}
         for name, value in self.public.items():
             if inspect.isfunction(value) and not name.startswith("_"):
@@ -196,7 +199,7 @@ class Reference:
             yield entry
 
     def of_modules(self) -> Iterator[Entry]:
-        """The functions of public modules, which are no functions of the package itself."""
+        """Yield the functions of public modules that are not functions of the package itself."""
         functions = {f for f in self.public.values() if inspect.isfunction(f)}
         for module, (section, places) in MODULES.items():
             owner = getattr(self.pt, module)
@@ -215,7 +218,7 @@ class Reference:
                 yield entry
 
     def of_tensor(self) -> Iterator[Entry]:
-        """What tensors have that no public function has a name for."""
+        """Methods and attributes of tensors that have no public function of the same name."""
         functions = {f for f in self.public.values() if inspect.isfunction(f)}
         for name, value in vars(self.pt.Tensor).items():
             if name.startswith("_") or value in functions:
@@ -241,7 +244,7 @@ class Reference:
         return entry
 
     def facts(self, name: str, function: Any) -> list[list[str]]:
-        """What is known of an op, as pairs of a term and a text."""
+        """Return the facts about an op, as pairs of a term and a text."""
         from py_tensor.ops.define import EXACT
 
         facts: list[list[str]] = []
@@ -256,10 +259,13 @@ class Reference:
         return facts
 
     def dtypes(self, function: Any) -> str:
-        """Each dtype that an elementwise op or a reduction takes, with that of another result."""
+        """Dtypes that an elementwise op or reduction accepts, with the result's if it differs.
+
+        For example, "float32; bool, int8, int32 → int32".
+        """
         if function.__module__ != REDUCTIONS and not hasattr(function, "ulp"):
             return ""
-        pairs: list[str] = []
+        results: dict[str, list[str]] = {}
         for given in DTYPES:
             x = self.pt.zeros((2,), dtype=given)
             try:
@@ -268,8 +274,13 @@ class Reference:
                 continue
             if not isinstance(made, self.pt.Tensor):
                 return ""
-            pairs.append(given if given == str(made.dtype) else f"{given} → {made.dtype}")
-        return ", ".join(pairs)
+            results.setdefault(str(made.dtype), []).append(given)
+        kept = [result for result, names in results.items() if names == [result]]
+        groups = [", ".join(kept)] if kept else []
+        for result, names in results.items():
+            if result not in kept:
+                groups.append(f"{', '.join(names)} → {result}")
+        return "; ".join(groups)
 
     def derivative(self, function: Any) -> str:
         op = getattr(function, "op", None)
@@ -279,7 +290,7 @@ class Reference:
         return "none" if known is None or known is self.not_differentiable else "defined"
 
     def module_of(self, function: Any) -> str:
-        """The last name of the module that defines a function for the public."""
+        """Return the last part of the name of the public module that defines a function."""
         module = function.__module__
         if not module.endswith(".define"):
             return module.rpartition(".")[2]
@@ -292,7 +303,7 @@ class Reference:
 
 
 def takes_tensors(function: Any) -> bool:
-    """Whether it computes from the elements of operands, so that it could have a derivative."""
+    """Return whether it computes from elements of operands, so it could have a derivative."""
     found = inspect.signature(function)
     if function.__name__.endswith("_like") or found.return_annotation == "None":
         return False
@@ -301,13 +312,13 @@ def takes_tensors(function: Any) -> bool:
 
 
 def operands_of(function: Any) -> int:
-    """How many arguments it must get."""
+    """Number of required arguments."""
     parameters = inspect.signature(function).parameters.values()
     return sum(parameter.default is parameter.empty for parameter in parameters)
 
 
 def operator_of(name: str, function: Any) -> str | None:
-    """How it is written as an operator."""
+    """Return the operator for the function."""
     symbol = SYMBOLS.get(getattr(function, "operator", ""))
     return f"x {symbol} y" if symbol else OTHER_OPERATORS.get(name)
 

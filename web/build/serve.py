@@ -1,16 +1,16 @@
-"""Serves the built page (web/dist) on one local port. Needs nothing beyond Python.
+"""Serves the built page (web/dist) on one local port. Needs only Python.
 
 usage: python3 web/build/serve.py [--directory DIR] [--port N] [--host ADDRESS]
                                   [--allow-host NAME ...]
 
-The port is PORT, or 8000. A request must name this machine in its Host header: `localhost`, or
-the address that it came in by. Otherwise any site could let its own name resolve to this server
-and read what it answers (DNS rebinding). `--allow-host` adds a name: of a proxy, say.
+The port is PORT, or 8000. A request must name this machine in its Host header: `localhost`, or the
+address at which it arrived. Otherwise any site could make its own name resolve to this server and
+read the responses (DNS rebinding). `--allow-host` adds a name, for example of a proxy.
 
-Files come from DIR alone: a symbolic link that leads out of it is not followed. Every response
-carries the headers under which the page is meant to run: cross-origin isolation (which brings
-SharedArrayBuffer, hence Ctrl-C, and fine timers) and a Content-Security-Policy that allows this
-origin and WebAssembly, and nothing else.
+Only files in DIR are served: a symbolic link that leads out of it is not followed. Every response
+has the headers that the page is designed for: cross-origin isolation (which enables
+SharedArrayBuffer, hence Ctrl-C, and high-resolution timers) and a Content-Security-Policy that
+allows only this origin and WebAssembly.
 """
 
 from __future__ import annotations
@@ -75,58 +75,58 @@ MIME_TYPES = {
 }
 
 COMPRESSED = {".css", ".html", ".js", ".json", ".mjs", ".py", ".svg", ".txt", ".wasm", ".wgsl"}
-"""What is sent compressed: wheels and archives are already."""
+"""Types of files that are sent compressed; wheels and archives are compressed already."""
 LARGE = 250_000  # bytes
 
 
 @functools.lru_cache(maxsize=1024)
 def compressed(path: Path, etag: str) -> bytes:
-    """The file in gzip's format; kept, for the file that has this ETag."""
+    """Return the file in gzip format, cached by ETag."""
     del etag
     return gzip.compress(path.read_bytes(), 6, mtime=0)
 
 
 def compress_ahead(directory: Path) -> None:
-    """Have what takes long compressed before somebody asks for it."""
+    """Compress large files before they are requested."""
     for path in directory.rglob("*"):
         if path.suffix in COMPRESSED and path.stat().st_size > LARGE:
             compressed(path, etag_of(path, is_compressed=True))
 
 
 def etag_of(path: Path, *, is_compressed: bool) -> str:
-    """Changes when the file does. Raises OSError where there is none."""
+    """Return the file's ETag, which changes with the file. Raises OSError if there is no file."""
     status = path.stat()
     form = "-gzip" if is_compressed else ""
     return f'"{status.st_mtime_ns:x}-{status.st_size:x}{form}"'
 
 
 class PageHandler(http.server.SimpleHTTPRequestHandler):
-    """Static files, compressed, with revalidation by ETag and the page's headers throughout."""
+    """Serves static files, compressed, with ETags, and the page's headers on every response."""
 
     protocol_version = "HTTP/1.1"
-    default_request_version = "HTTP/1.1"  # or what cannot be read is answered without a status
-    wbufsize = -1  # head and body in one piece: two would wait 40 ms for each other
+    default_request_version = "HTTP/1.1"  # or malformed requests get no status line
+    wbufsize = -1  # send head and body together: separate writes cost 40 ms
     disable_nagle_algorithm = True
-    timeout = 30  # seconds that a connection may send nothing, or take nothing
+    timeout = 30  # seconds that a connection may be idle
     server_version = "py_tensor"
     sys_version = ""
     extensions_map = MIME_TYPES
 
     _etag: str | None = None
-    """Of the file that is being answered with."""
+    """The ETag of the file in the response."""
 
     def __init__(self, *args: Any, directory: Path, names: Iterable[str]) -> None:
         self._names = {"localhost", *(name.lower() for name in names)}
-        super().__init__(*args, directory=str(directory))  # which answers the requests
+        super().__init__(*args, directory=str(directory))  # handles requests
 
     def parse_request(self) -> bool:
-        """Read the request. One that is meant for another host is answered here."""
+        """Read the request; reject one for another host."""
         self._etag = None
         if not super().parse_request():
             return False
         if self._host() in {*self._names, self.connection.getsockname()[0]}:
             return True
-        self.close_connection = True  # there may be a body, which nobody reads
+        self.close_connection = True  # there may be an unread body
         self.send_error(
             http.HTTPStatus.MISDIRECTED_REQUEST,
             explain="This server does not go by that name. --allow-host of serve.py adds a name.",
@@ -134,7 +134,7 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
         return False
 
     def send_head(self) -> Any:
-        """Answer 304 where the browser's copy is current; else the file, compressed if accepted."""
+        """Answer 304 if the browser has the current file; else send it, compressed if accepted."""
         file = self._file()
         if file is None:
             self.send_error(http.HTTPStatus.NOT_FOUND)
@@ -166,30 +166,30 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Stay quiet: only failures are worth a line (`log_error`)."""
+        """Log nothing: only failures are logged (`log_error`)."""
 
     def log_error(self, format: str, *args: Any) -> None:
-        if not isinstance(sys.exception(), TimeoutError):  # so an idle connection ends, too
+        if not isinstance(sys.exception(), TimeoutError):  # also ends an idle connection
             sys.stderr.write(f"{getattr(self, 'path', 'bad request')!r}: {format % args}\n")
 
     def _host(self) -> str | None:
-        """The name in the Host header, without the port."""
+        """Return the name in the Host header, without the port."""
         try:
             return urllib.parse.urlsplit(f"//{self.headers['Host']}").hostname
         except ValueError:
             return None
 
     def _file(self) -> Path | None:
-        """The file that is asked for, if it is one of the folder."""
+        """Return the requested file, if it is in the folder."""
         path = Path(self.translate_path(self.path))
         file = path / "index.html" if os.path.isdir(path) else path
-        if not os.path.isfile(file):  # unlike Path's, it takes any name: one with NUL, or too long
+        if not os.path.isfile(file):  # unlike Path's, it accepts any name (NUL, too long)
             return None
         return file if file.resolve().is_relative_to(Path(self.directory).resolve()) else None
 
 
 class PageServer(http.server.ThreadingHTTPServer):
-    """One thread a connection; a browser that drops a connection is no news."""
+    """Uses one thread per connection; ignores connections dropped by the browser."""
 
     daemon_threads = True
 
@@ -199,7 +199,7 @@ class PageServer(http.server.ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address to open: `localhost`, which browsers take for a secure context."""
+        """The URL to open, with `localhost`, which browsers treat as a secure context."""
         host, port = self.server_address[:2]
         return f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}/"
 
@@ -215,7 +215,7 @@ def serve(
     Parameters
     ----------
     directory : path
-        What `web/build/build.py` made.
+        The output of `web/build/build.py`.
     port : int
         0 takes any free port; the server's `url` says which.
     host : str
@@ -227,9 +227,9 @@ def serve(
     Raises
     ------
     FileNotFoundError
-        When `directory` holds no built page.
+        If `directory` contains no built page.
     OSError
-        When the port is taken (`errno.EADDRINUSE`).
+        If the port is in use (`errno.EADDRINUSE`).
     """
     server = _bind(Path(directory), port, host, names)
     threading.Thread(target=server.serve_forever, name="page server", daemon=True).start()
@@ -283,7 +283,7 @@ def main() -> int:
         return 1
 
     def stop(*_: object) -> None:
-        # shutdown() waits for serve_forever, which this very thread is running.
+        # shutdown() waits for serve_forever, which runs in this thread.
         threading.Thread(target=server.shutdown).start()
 
     ahead = threading.Thread(target=compress_ahead, args=[options.directory], daemon=True)

@@ -1,4 +1,4 @@
-"""Draws the pictures of the gallery's cards, by the examples' own functions on the CPU.
+"""Draws the pictures of the gallery's cards with the examples' own functions on the CPU.
 
 usage: .venv/bin/python web/build/thumbnails.py
 
@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
+from py_tensor.display.colormaps import table
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "web" / "page" / "gallery" / "pictures"
 WIDTH, HEIGHT = 320, 200
 COLOURS = 48
-"""So few colours that a file takes a few kilobytes."""
+"""The number of colours, so small that a file takes a few kilobytes."""
 
 Array = Any  # a NumPy array
 
@@ -33,30 +34,30 @@ CORAL = np.array([0.93, 0.47, 0.38])
 
 
 def definitions(name: str) -> SimpleNamespace:
-    """The functions of an example, without its main part, as the page takes them."""
+    """Return the functions of an example, without its main part, as in the page."""
     page = runpy.run_path(str(ROOT / "web" / "worker" / "python" / "gallery.py"))
     return page["definitions"]((ROOT / "examples" / f"{name}.py").read_text("utf-8"))
 
 
-def ramp(x: Array, *stops: Array) -> Array:
-    """Colours for values from 0 to 1, between stops at equal distances."""
-    at = np.linspace(0, 1, len(stops))
-    return np.stack([np.interp(x, at, [stop[c] for stop in stops]) for c in range(3)], -1)
+def shown(x: Array, cmap: str = "viridis") -> Array:
+    """Return values as in the examples: the extremes get the ends of a colour map."""
+    colours = np.array(table(cmap), np.uint32).view(np.uint8).reshape(-1, 4)[:, :3] / 255
+    share = (x - x.min()) / (x.max() - x.min())
+    return colours[np.round(share * (len(colours) - 1)).astype(int)]
 
 
 def crop(x: Array) -> Array:
-    """The middle of a square of WIDTH by WIDTH."""
+    """Return the centre of a square of WIDTH by WIDTH."""
     above = (WIDTH - HEIGHT) // 2
     return x[above : above + HEIGHT]
 
 
 def elementwise() -> Array:
-    x = crop(definitions("elementwise").waves(WIDTH).numpy())
-    return ramp((x + 1.1) / 2.2, INK, TEAL * 0.55, SAND)
+    return shown(crop(definitions("elementwise").waves(WIDTH).numpy()))
 
 
 def matmul() -> Array:
-    """A matrix in tiles, and the row and the column of tiles that one of them needs."""
+    """Return a tiled matrix, with the row and column of tiles that one result tile needs."""
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
     picture = np.broadcast_to(INK, (HEIGHT, WIDTH, 3)).copy()
     for left, top, marked in ((24, 84, "row"), (124, 84, "tile"), (124, 8, "column")):
@@ -73,8 +74,7 @@ def matmul() -> Array:
 
 def mandelbrot() -> Array:
     times = crop(definitions("mandelbrot").escape_times(-0.7453, 0.1127, 0.016, WIDTH, 320).numpy())
-    shade = (times / 320) ** 0.8
-    return np.where((times == 320)[..., None], INK * 0.5, ramp(shade, INK, TEAL * 0.6, SAND, CORAL))
+    return shown(np.log(times))
 
 
 def life() -> Array:
@@ -82,7 +82,7 @@ def life() -> Array:
     cells = pt.where(pt.rand(100, 160) < 0.35, 1.0, 0.0)
     for _ in range(60):
         cells = example.generation(cells)
-    return ramp(np.kron(cells.numpy(), np.ones((2, 2))), INK, TEAL)
+    return shown(np.kron(cells.numpy(), np.ones((2, 2))), "gray")
 
 
 def gray_scott() -> Array:
@@ -91,17 +91,15 @@ def gray_scott() -> Array:
     for _ in range(5000):
         u, v = example.step(u, v, example.FEED, example.KILL)
     x = np.kron(v.numpy(), np.ones((2, 2)))
-    return ramp(crop(x) / 0.4, INK, TEAL * 0.6, SAND)
+    return shown(crop(x))
 
 
 def filters() -> Array:
-    """The test picture, and its edges in the right half."""
+    """Return the test picture, with its edges in the right half."""
     example = definitions("filters")
     picture = example.test_picture(WIDTH)
     plain, edges = crop(picture.numpy()), crop(example.edges(picture).numpy())
-    left = ramp(plain, INK, TEAL * 0.6, SAND)
-    right = ramp(np.clip(edges, 0, 1), INK, CORAL)
-    return np.where((np.arange(WIDTH) < WIDTH // 2)[:, None], left, right)
+    return shown(np.where(np.arange(WIDTH) < WIDTH // 2, plain, np.clip(edges, 0, 1)), "gray")
 
 
 def nbody() -> Array:
@@ -110,11 +108,11 @@ def nbody() -> Array:
     for _ in range(90):
         state = example.step(state, mass, 0.02)
     shine = crop(example.light(state[0], state[1], WIDTH).numpy())
-    return ramp(np.clip(shine / 2.2, 0, 1) ** 0.7, INK, TEAL, SAND)
+    return shown(np.clip(shine / 2.2, 0, 1) ** 0.7)
 
 
 def monte_carlo() -> Array:
-    """Darts in the quarter circle, and beside it."""
+    """Random points inside and outside the quarter circle."""
     picture = np.broadcast_to(INK, (HEIGHT, WIDTH, 3)).copy()
     x, y = pt.rand(2600), pt.rand(2600)
     hit = definitions("monte_carlo").hits(x, y).numpy()
@@ -138,7 +136,7 @@ def kmeans() -> Array:
 
 
 def png(colours: Array) -> bytes:
-    """A picture of shape (height, width, 3), from 0 to 1, as a PNG with a palette of COLOURS."""
+    """Return a picture (height, width, 3), from 0 to 1, as a PNG with a palette of COLOURS."""
     pixels = np.clip(np.round(colours * 255), 0, 255).astype(np.uint8).reshape(-1, 3)
     palette = median_cut(pixels)
     distance = ((pixels[:, None].astype(int) - palette.astype(int)) ** 2).sum(-1)
@@ -150,7 +148,7 @@ def png(colours: Array) -> bytes:
 
 
 def median_cut(pixels: Array) -> Array:
-    """A palette (P. Heckbert, 1982): the box with the widest side is cut at its median."""
+    """Return a palette (P. Heckbert, 1982): the longest box is split at its median."""
     boxes = [np.unique(pixels, axis=0)]
     while len(boxes) < COLOURS:
         widest = max(range(len(boxes)), key=lambda i: np.ptp(boxes[i], axis=0).max())

@@ -1,4 +1,4 @@
-/** The page: starts the engine and hangs the parts on it. */
+/** The page: starts the engine and adds the parts to it. */
 
 import { leaveSnapshotWhenIdle } from "./boot/keeper.js";
 import { keepForOffline } from "./boot/service_worker.js";
@@ -25,7 +25,7 @@ showBusy(engine, () => repl.interruptOrCancel());
 const sessions = new Sessions(engine, repl);
 const editor = new EditorToggle({ engine, repl, sessions });
 askBeforeLeaving(engine);
-new Sharing(repl);
+new Sharing(repl, sessions);
 new VariablesPanel(engine);
 new ShortcutSheet();
 setUpTabs({ engine, repl, editor });

@@ -1,10 +1,9 @@
 /**
- * `window.pyTensor`: the page for tests and for other code. Its runs share the REPL's namespace
+ * `window.pyTensor`: the interface of the page to tests and other code. Its runs share the REPL's namespace
  * and queue with everything else that runs, but do not appear in the REPL.
  *
- * What Python posts itself (`js.postMessage(...)`) arrives as a "pytensor:message" event on
- * `window`, its `detail` being what was posted; what a run prints, as it prints it, as a
- * "pytensor:output" event with `{stream, text}`.
+ * A message that Python posts (`js.postMessage(...)`) arrives as a "pytensor:message" event on `window`, with the
+ * message as `detail`. Printed output arrives as it is printed, as "pytensor:output" events with `{stream, text}`.
  */
 
 /** @typedef {import("./engine.js").Engine} Engine */

@@ -1,10 +1,11 @@
 /**
  * The page's side of the worker: starts it, queues what is to run, interrupts, restarts.
  *
- * Events: "progress" {text, fraction}, "slow" (a boot has said nothing for a while), "ready" Info, "failed" {error}, "change" (busy or idle),
- * "due" {number, targets} (a control has changed, and these are to be run), "output" {stream, text} and "display" {number, bundle, isUpdate} of no particular run, "files" Changes, "stuck" (an interrupt has no
- * effect), "spare" (there is one, or none any more), "missing" {path} (that file of the page could
- * not be loaded).
+ * Events: "progress" {text, fraction}, "slow" (no progress of the boot for a while), "ready" Info, "failed" {error},
+ * "change" (busy or idle), "due" {number, targets} (a control has changed, and these must run), "output" {stream, text}
+ * and "display" {number, bundle, isUpdate} that belong to no run, "files" Changes, "stuck" (an interrupt has no
+ * effect), "spare" (a spare Python became available, or is gone), "missing" {path} (a file of the page could not be
+ * loaded).
  */
 
 import { isOutdated } from "../worker/files.js";
@@ -25,31 +26,31 @@ import { allowsPackages } from "./start.js";
 /** @typedef {import("../worker/protocol.js").StreamName} StreamName */
 
 /**
- * @typedef {object} Listener what a run tells while it runs
- * @property {object} [chain] what is of one chain does not run after one of it has failed
+ * @typedef {object} Listener callbacks of a run
+ * @property {object} [chain] after a failure, the remaining runs of the same chain do not start
  * @property {(id: number) => void} [onStart] id: of the command
  * @property {(stream: StreamName, text: string) => void} [onOutput]
  * @property {(step: string) => void} [onStep]
  * @property {(number: number, bundle: Bundle) => void} [onDisplay]
- * @property {(bundle: Bundle) => void} [onAnswer] what a view or a drawing asked for
- * @property {(question: number | null) => void} [onAsking] it waits for `Engine.answer`, or (null) not any more
+ * @property {(bundle: Bundle) => void} [onAnswer] the answer to a view or a drawing
+ * @property {(question: number | null) => void} [onAsking] it waits for `Engine.answer`, or (null) no longer waits
  *
  * @typedef {object} Job
  * @property {number} id
  * @property {(id: number) => Command} command
  * @property {string} label what the page shows as running
  * @property {Listener} listener
- * @property {Transferable[]} transfer what goes to the worker with the command
+ * @property {Transferable[]} transfer objects transferred to the worker with the command
  * @property {(outcome: Outcome) => void} resolve
  */
 
 const RUNNING = "Running";
 const BENCHMARKS = "Running the benchmarks";
-/** Python's first sign of life may take long on a slow line; silence beyond this is a failure. */
+/** A boot without progress for this long has failed. On a slow connection the first progress takes long. */
 const BOOT_SILENCE_MS = 60_000;
-/** After so much of it, the server may be gone. */
+/** After this time without progress, the server may be gone. */
 const BOOT_SLOW_MS = 6000;
-/** So long after an interrupt, what still runs may have swallowed it. */
+/** Code that still runs this long after an interrupt may have suppressed it. */
 const STUCK_AFTER_MS = 2000;
 
 export class Engine extends EventTarget {
@@ -62,27 +63,27 @@ export class Engine extends EventTarget {
     /** @type {Job | null} */
     this.current = null;
     this.isReady = false;
-    /** Nothing runs before this is done in a new Python. @type {() => Promise<void>} */
+    /** Awaited before anything runs in a new Python. @type {() => Promise<void>} */
     this.prepare = async () => {};
     this.isPrepared = false;
-    /** @type {ReturnType<typeof setTimeout> | undefined} until an interrupt counts as swallowed */
+    /** @type {ReturnType<typeof setTimeout> | undefined} fires when an interrupt counts as suppressed */
     this.patience = undefined;
-    /** Whether what runs waits for a line of input. */
+    /** Whether the running code waits for a line of input. */
     this.isAsking = false;
     /** @type {string | null} why Python could not be started */
     this.broken = null;
     this.lastId = 0;
-    /** Who waits for the answer to which query. @type {Map<number, (value: string) => void>} */
+    /** The callbacks of open queries, by number. @type {Map<number, (value: string) => void>} */
     this.queries = new Map();
-    /** @type {number | null} how many columns there are for what is printed */
+    /** @type {number | null} the width of printed output in columns */
     this.columns = null;
-    /** How Python is being started. @type {Info["boot"]} */
+    /** How Python is started. @type {Info["boot"]} */
     this.boot = "plain";
     /** @type {Interpreter | null} */
     this.interpreter = null;
     /** Python for the next start, booted beforehand (boot/spare.js). @type {Interpreter | null} */
     this.spare = null;
-    /** Why Python was started anew. @type {string | null} */
+    /** Why Python was restarted, as a sentence. @type {string | null} */
     this.restarted = null;
     this.start();
   }
@@ -95,7 +96,10 @@ export class Engine extends EventTarget {
     return this.current?.label === BENCHMARKS;
   }
 
-  /** Whether something runs, or waits to, that the user has begun: no view of a tensor, no picture of the gallery. */
+  /**
+   * Whether something that the user started runs or is queued, not counting views of tensors and pictures of the
+   * gallery.
+   */
   get isWorking() {
     const jobs = this.current ? [this.current, ...this.queue] : this.queue;
     return jobs.some(({ label }) => label === RUNNING || label === BENCHMARKS);
@@ -104,7 +108,7 @@ export class Engine extends EventTarget {
   // Starting ---------------------------------------------------------------------------------------
 
   start() {
-    // One that never came to its end must not be tried again and again.
+    // A snapshot whose boot never finished must not be tried again.
     const distrusted = !this.isReady && this.boot === "snapshot";
     this.isReady = false;
     this.isPrepared = false;
@@ -124,9 +128,9 @@ export class Engine extends EventTarget {
         else window.dispatchEvent(new CustomEvent("pytensor:message", { detail: data }));
       },
       async (event) => {
-        // Before it is ready, an error is fatal; later it is a stray one, already in the console.
+        // Before Python is ready, an error is fatal; later errors are already in the console.
         if (this.isReady) return;
-        // A script that is gone, of an older build than the server's: the page begins again with that.
+        // The script is of an older build than the server's: reload the page to get the new build.
         if (!event.message && (await isOutdated("worker/worker.js"))) location.reload();
         else this.fail(event.message || "the worker script could not be loaded");
       },
@@ -141,7 +145,7 @@ export class Engine extends EventTarget {
     return /** @type {PromiseWithResolvers<Info>} */ (this.readiness).promise;
   }
 
-  /** A boot that hangs says nothing, so time it. */
+  /** Detect a boot that hangs by a timeout. */
   watchBoot() {
     clearTimeout(this.watchdog);
     clearTimeout(this.slowness);
@@ -152,11 +156,11 @@ export class Engine extends EventTarget {
     }, BOOT_SILENCE_MS);
   }
 
-  /** What was typed meanwhile runs as soon as all is prepared. */
+  /** Run what was typed in the meantime, once everything is prepared. */
   async beginRunning() {
     const { interpreter } = this;
     await this.prepare();
-    if (this.interpreter !== interpreter || !this.isReady) return; // there is another one meanwhile
+    if (this.interpreter !== interpreter || !this.isReady) return; // restarted in the meantime
     this.isPrepared = true;
     this.advance();
   }
@@ -173,12 +177,12 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Begin anew with a fresh Python, the spare one where there is one; what ran or waited is told so.
+   * Restart with a new Python, the spare one if there is one; running and queued jobs fail with the reason.
    *
    * @param {string} reason
    */
   restart(reason = "Python was restarted.") {
-    this.restarted = `${reason} All variables are lost.`;
+    this.restarted = reason;
     this.abandon(reason);
     this.interpreter?.end();
     this.start();
@@ -192,7 +196,7 @@ export class Engine extends EventTarget {
     this.queue = [];
     this.stopInterrupting();
     current?.resolve(failed(reason));
-    for (const job of queue) job.resolve({ ...failed(reason), isDropped: true });
+    for (const job of queue) job.resolve({ ...failed(`Not run. ${reason}`), isDropped: true });
     for (const resolve of this.queries.values()) resolve("null");
     this.queries.clear();
     this.changed();
@@ -210,7 +214,7 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * An input that asks for help, in its place among the others.
+   * Run a request for help, queued among the other inputs.
    *
    * @param {import("./repl/text.js").HelpRequest} request
    * @param {string} source
@@ -231,11 +235,11 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Ask about the session, beside the queue: an answer disturbs no run.
+   * Ask about the session outside the queue; this does not affect runs.
    *
    * @param {string} method (`Console.query` in boot.py)
    * @param {Record<string, unknown>} args
-   * @returns {Promise<any>} null where there is no answer: at once while Python starts or runs something
+   * @returns {Promise<any>} null if there is no answer: at once while Python starts or runs something
    */
   async query(method, args) {
     if (!this.isReady || this.current) return null;
@@ -247,7 +251,7 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Look at a tensor that was shown; what there is to see goes to `onAnswer`.
+   * Request a view of a displayed tensor; `onAnswer` gets it.
    *
    * @param {number} number
    * @param {string} view
@@ -260,7 +264,7 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Draw a live picture of the gallery; it goes to `onAnswer`.
+   * Draw a live picture of the gallery; `onAnswer` gets it.
    *
    * @param {Drawing} drawing
    * @param {Listener} listener
@@ -272,7 +276,7 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Tell Python that the user changed a control, while something runs too. What is to be run then, "due" says.
+   * Tell Python that the user changed a control, even while something runs. The event "due" names what must then run.
    *
    * @param {number} number
    * @param {import("../worker/protocol.js").ControlValue} value
@@ -282,7 +286,7 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * What a run has shown is gone: have Python drop the functions that it gave to controls.
+   * The output of a run was removed: make Python drop the functions that it gave to controls.
    *
    * @param {number} id
    */
@@ -291,7 +295,7 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Run what a control's change calls for.
+   * Run the functions that a change of a control requires.
    *
    * @param {number} number
    * @param {Listener} listener
@@ -309,7 +313,7 @@ export class Engine extends EventTarget {
 
   /**
    * @param {number} question that Python waits for
-   * @param {string | null} line null where nobody can be asked
+   * @param {string | null} line null if input is impossible
    */
   answer(question, line) {
     this.isAsking = false;
@@ -340,7 +344,7 @@ export class Engine extends EventTarget {
       try {
         this.post(job.command(job.id), job.transfer);
       } catch (error) {
-        this.finish(job.id, failed(`This could not be sent to Python: ${error}`)); // and on with the next
+        this.finish(job.id, failed(`This could not be sent to Python: ${error}`)); // continue with the next job
         return;
       }
     }
@@ -362,7 +366,7 @@ export class Engine extends EventTarget {
   // Interrupting -----------------------------------------------------------------------------------
 
   /**
-   * End what runs now. Resolves when it has ended.
+   * Interrupt the running job. Resolves when it has ended.
    *
    * @returns {Promise<void>}
    */
@@ -383,7 +387,7 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Drop what has not begun yet, and tell it so.
+   * Drop queued jobs that have not started, and notify their listeners.
    *
    * @param {(listener: Listener) => boolean} [isMeant] by default everything
    * @param {string} [reason]
@@ -414,7 +418,7 @@ export class Engine extends EventTarget {
         void this.beginRunning();
         break;
       case "failed":
-        this.boot = "plain"; // it has come to an end: the snapshot is not to blame
+        this.boot = "plain"; // the boot finished, so the snapshot is not at fault
         this.fail(report.error);
         break;
       case "output":
@@ -453,7 +457,7 @@ export class Engine extends EventTarget {
 
   /**
    * @param {number | null} id
-   * @returns {Listener} of the job that runs, if a report is about it; what nobody listens to is of no particular run
+   * @returns {Listener} of the running job, if the report is about it; reports without a listener belong to no run
    */
   listenerOf(id) {
     return (id === this.current?.id && this.current?.listener) || {};
@@ -509,7 +513,7 @@ function failed(error) {
 }
 
 /**
- * `Promise.withResolvers`, which Safari has only since 17.4.
+ * `Promise.withResolvers`, which Safari lacks before 17.4.
  *
  * @template T
  * @returns {PromiseWithResolvers<T>}

@@ -1,13 +1,14 @@
 /**
- * Says so where a module of the page does not come, and so none of them runs. The one classic script: it needs nothing
- * else. Where this does not come either, or the server does not answer, index.html and style.css do it (`late`).
+ * Reports a module of the page that does not load, because then no module runs. This is the only classic script, so it
+ * depends on nothing. If it does not load either, or the server does not answer, index.html and style.css show the
+ * element `late`.
  */
 
 {
   const fail = () => {
     const banner = document.getElementById("banner");
     const status = document.getElementById("status");
-    if (!banner || !status || "pyTensor" in window) return; // else the page speaks for itself
+    if (!banner || !status || "pyTensor" in window) return; // otherwise the page reports errors itself
     const again = Object.assign(document.createElement("button"), { type: "button", className: "button" });
     again.textContent = "Try again";
     again.addEventListener("click", () => location.reload());
@@ -23,7 +24,7 @@
     for (const id of ["late", "boot-progress"]) document.getElementById(id)?.remove();
   };
 
-  // Of a script element it is the news that this module, or one that it imports, did not come.
+  // An error event of a script element: this module, or one that it imports, did not load.
   const listener = (/** @type {Event} */ { target }) => {
     if (target instanceof HTMLScriptElement) fail();
   };

@@ -1,4 +1,4 @@
-/** A worker that holds Python, and the byte that ends its loops: each has its own. */
+/** A worker that runs Python, and its own byte for interrupts. */
 
 import { envelope } from "../worker/protocol.js";
 import { mayFetch } from "./start.js";
@@ -9,18 +9,18 @@ import { mayFetch } from "./start.js";
 const SIGINT = 2;
 
 export class Interpreter {
-  /** @param {Worker} worker to which nothing was posted yet */
+  /** @param {Worker} worker that has received no message yet */
   constructor(worker) {
     this.worker = worker;
-    /** Whether it may fetch packages from the internet. */
+    /** Whether it may download packages from the internet. */
     this.allowsPackages = mayFetch(worker);
-    /** See worker/boot/signals.js; null where no memory can be shared. */
+    /** See worker/boot/signals.js; null without shared memory. */
     this.interruptBuffer = self.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
     this.byte = this.interruptBuffer && new Uint8Array(this.interruptBuffer);
   }
 
   /**
-   * Hear the worker from now on, in the place of whoever heard it before.
+   * Listen to the worker, replacing the previous listener.
    *
    * @param {(data: any) => void} onMessage
    * @param {(event: ErrorEvent) => void} onError
@@ -38,18 +38,18 @@ export class Interpreter {
     this.worker.postMessage(envelope(command), transfer);
   }
 
-  /** @param {number} id of the command that is to end */
+  /** @param {number} id of the command to interrupt */
   interrupt(id) {
-    this.signal(SIGINT); // ends a loop
-    this.post({ kind: "interrupt", id }); // ends a wait
+    this.signal(SIGINT); // interrupts running Python code
+    this.post({ kind: "interrupt", id }); // interrupts a wait
   }
 
-  /** Take a signal back that Python has not seen yet. */
+  /** Withdraw a signal that Python has not seen yet. */
   calm() {
     this.signal(0);
   }
 
-  /** Browsers let a worker that is busy go on for two seconds, which it would take from the next one. */
+  /** Browsers let a busy worker run for two more seconds, which would slow the next one. */
   end() {
     this.signal(SIGINT);
     this.worker.terminate();

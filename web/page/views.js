@@ -1,11 +1,11 @@
 /**
- * The views of the page, in the order of their tabs. What the first one needs is there from the beginning; the others
- * come when they are first opened: their scripts and style sheets are bundles of their own. The build writes a tab and
- * a panel for each view into the page.
+ * The views of the page, in the order of their tabs. The first one is part of the main bundle. The others are loaded
+ * when first opened: their scripts and style sheets are separate bundles. The build writes a tab and a panel for each
+ * view into the page.
  */
 
 /**
- * @typedef {object} Parts what a view works with
+ * @typedef {object} Parts the parts of the page that views use
  * @property {import("./engine.js").Engine} engine
  * @property {import("./repl/console.js").Console} repl
  * @property {import("./editor/toggle.js").EditorToggle} editor
@@ -13,30 +13,31 @@
 
 /**
  * @typedef {object} View
- * @property {(path: string) => void | Promise<void>} show what follows the view's name in the address; "" is its first page
- * @property {() => void} [leave] another view is shown
+ * @property {(path: string) => void | Promise<void>} show the part of the URL after the view's name; "" is its first
+ *   page
+ * @property {() => void} [leave] called when another view is shown
  */
 
 /**
  * @typedef {object} Entry
- * @property {string} name in the address (#gallery, #gallery/mandelbrot), and in the ids of its tab and its panel
- * @property {string} heading what its tab says
- * @property {string[]} styles its style sheets, within the page's folder
+ * @property {string} name used in the URL (#gallery, #gallery/mandelbrot), and in the ids of its tab and panel
+ * @property {string} heading label of its tab
+ * @property {string[]} styles paths of its style sheets, within the page's folder
  * @property {() => Promise<{ open: (parts: Parts) => View }>} [load]
  */
 
-/** The editor, which the console opens beside itself (editor/toggle.js). */
+/** The editor, opened beside the console (editor/toggle.js). */
 export const EDITOR = {
   styles: ["page/editor/code.css", "page/editor/editor.css"],
   load: () => import("./editor/pane.js"),
 };
 
-/** What has a program of a view edited where it stands. */
+/** Edits a program of a view in place. */
 export const PROGRAM = { styles: ["page/editor/code.css"], load: () => import("./editor/program.js") };
 
 const READING = "page/ui/reading.css";
 
-/** An address that names none is of the first one. @type {Entry[]} */
+/** A URL that names no view shows the first one. @type {Entry[]} */
 export const VIEWS = [
   { name: "console", heading: "Console", styles: ["page/index.css"] },
   {

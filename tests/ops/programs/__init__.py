@@ -1,7 +1,7 @@
 """Random tensor programs with their expected values, for the tests of fusion and of movement.
 
 A program is a list of lines of Python such as ``v7 = v3.sum((0,), keepdims=True)``. Each line has
-its value in NumPy's float64, with a bound of the error that float32 may make: `Value.error` is
+its value in float64, computed by NumPy, with a bound on the error in float32: `Value.error` is
 propagated through every step, so that the tolerance is as tight as the program allows, and zero
 where float32 is exact. The meaning of each op is written out here independently of the library's
 own op records.

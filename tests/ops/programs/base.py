@@ -42,7 +42,7 @@ SHAPES = [
 
 
 class Base:
-    """A program that grows, and the random generator that decides how."""
+    """A growing program, and the random generator that makes its choices."""
 
     def __init__(self, seed: Any) -> None:
         self.rng = np.random.default_rng(seed)
@@ -58,7 +58,7 @@ class Base:
         return bool(self.rng.random() < p)
 
     def _pick(self, test: Callable[[Value], bool] = lambda v: True) -> int | None:
-        """A line whose value passes, recent ones more often."""
+        """Return a line whose value passes the test; recent lines are more likely."""
         found = [i for i, line in enumerate(self.lines) if test(line.value)]
         if not found:
             return None
@@ -75,7 +75,7 @@ class Base:
         return len(self.lines) - 1
 
     def _tame(self) -> None:
-        """Scale the newest value back, exactly, where it has grown."""
+        """Scale the newest value down, exactly, if it has grown."""
         i = len(self.lines) - 1
         v = self._value(i)
         if v.dtype != "float32" or not v.ref.size:

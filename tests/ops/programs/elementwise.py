@@ -96,7 +96,7 @@ class Elementwise(Base):
             self._add(f"v{i}.astype(pt.int32)", (i,), exact(np.trunc(v.ref), "int32"))
 
     def _partner(self, i: int, dtype: str) -> int:
-        """A line of the dtype that broadcasts with line i; line i itself where there is none."""
+        """A line of the dtype that broadcasts with line i; line i itself if there is none."""
         shape = self._value(i).shape
         if self._chance(0.85):
 

@@ -59,7 +59,7 @@ class Folds(Base):
                 self._add(call, (i,), floating(ref, error, v, ulps=4))
 
     def _normalize(self) -> None:
-        """A value with its own fold: softmax's and layer norm's form."""
+        """A value combined with its own reduction, as in softmax and layer norm."""
         i = self._pick(lambda v: v.dtype == "float32" and v.ref.ndim > 0 and v.ref.size > 0)
         if i is None:
             return

@@ -11,7 +11,7 @@ from tests.ops.programs.folds import Folds
 from tests.ops.programs.movement import Movement
 from tests.ops.programs.program import Program
 
-# Step -> how often, relative to the others.
+# Step -> relative frequency.
 STEPS = {
     "leaf": 1.2,
     "unary": 2.5,
@@ -47,7 +47,7 @@ MOVES = {
 
 
 class Maker(Elementwise, Folds, Movement):
-    """All kinds of steps together."""
+    """A maker with all kinds of steps."""
 
     def grow(self, lines: int, choices: dict[str, float]) -> Program:
         """Add steps until there are that many lines."""
@@ -61,7 +61,7 @@ class Maker(Elementwise, Folds, Movement):
 
 
 def make(seed: Any, lines: int, *, movement_only: bool = False) -> Program:
-    """A program of about `lines` lines, the same for the same seed."""
+    """Return a program of about `lines` lines, determined by the seed."""
     maker = Maker(seed)
     program, rng = maker.grow(lines, MOVES if movement_only else STEPS), maker.rng
     last = len(program.lines) - 1

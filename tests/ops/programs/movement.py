@@ -12,7 +12,7 @@ from tests.ops.programs.value import Array, Value, moved
 
 
 class Movement(Base):
-    """Views of views, and what copies."""
+    """Views of views, and ops that copy."""
 
     def _move(self, i: int, text: str, move: Callable[[Array], Array]) -> None:
         v = self._value(i)

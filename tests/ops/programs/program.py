@@ -19,7 +19,7 @@ class Line:
 
 @dataclass
 class Program:
-    """Lines, leaves' data by name, and which lines' tensors are dropped or realized, and when."""
+    """Lines, the leaves' data by name, and when tensors of lines are dropped or realized."""
 
     seed: Any
     lines: list[Line] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Program:
     realized: dict[int, tuple[int, ...]] = field(default_factory=dict)  # after line i, these
 
     def closure(self, target: int) -> list[int]:
-        """The lines that `target` needs, itself last."""
+        """Return the lines that `target` needs, itself last."""
         needed = {target}
         for i in range(target, -1, -1):
             if i in needed:

@@ -18,7 +18,7 @@ def run(
     live: set[int] | None = None,
     order: Any = None,
 ) -> dict[int, Any]:
-    """The live lines' results as NumPy arrays, read in a random order."""
+    """Return the live lines' results as NumPy arrays, read in a random order."""
     chosen = list(range(len(program.lines))) if lines is None else lines
     live = program.live if live is None else live
     last_use: dict[int, int] = {}
@@ -41,7 +41,7 @@ def run(
 
 
 def mismatch(value: Value, got: Array) -> str | None:
-    """What is wrong with a result, or None."""
+    """Return a description of the error in a result, or None."""
     if got.shape != value.shape:
         return f"shape {got.shape}, not {value.shape}"
     if got.dtype.name != value.dtype:
@@ -61,7 +61,7 @@ def mismatch(value: Value, got: Array) -> str | None:
 
 
 def check(program: Program, device: str) -> None:
-    """Run a program; where a result is wrong, name the shortest program that shows it."""
+    """Run a program; if a result is wrong, report the shortest program that reproduces it."""
     try:
         got = run(program, device, order=np.random.default_rng(program.seed))
     except Exception as error:
@@ -79,7 +79,7 @@ def check(program: Program, device: str) -> None:
 
 
 def shrink(program: Program, device: str) -> str:
-    """The smallest line whose ancestors alone already go wrong, with their lines."""
+    """Return the first line that is wrong with only its ancestors, and these lines."""
     for i in range(len(program.lines)):
         lines = program.closure(i)
         for live in ({i}, set(lines)):

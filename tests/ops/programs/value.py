@@ -1,4 +1,4 @@
-"""The value of a line with a bound of its error, and the effect of each step on both."""
+"""The value of a line with a bound on its error, and the effect of each step on both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = Any
 
 @dataclass(frozen=True)
 class Value:
-    """What a line must give: float64 (or int64, bool) elements, and how far off each may be."""
+    """The expected value of a line: float64 (or int64, bool) elements, and each one's tolerance."""
 
     ref: Array
     error: Array
@@ -33,7 +33,7 @@ class Value:
 
 
 def floating(ref: Array, error: Array, *operands: Value, ulps: float = 1.0) -> Value:
-    """A float32 result: exact where the operands are and the result is representable."""
+    """Return a float32 result: exact if the operands are exact and the result is representable."""
     ref = np.asarray(ref, np.float64)
     if all(v.exact for v in operands) and ulps <= 1 and np.array_equal(ref.astype(np.float32), ref):
         return Value(ref, np.zeros_like(ref), "float32")
@@ -51,7 +51,7 @@ def exact(ref: Array, dtype: str) -> Value:
 
 
 def moved(v: Value, move: Callable[[Array], Array]) -> Value:
-    """A movement: values and errors go the same way."""
+    """Return a movement, applied to values and errors."""
     return Value(
         np.ascontiguousarray(move(v.ref)).reshape(move(v.ref).shape),
         np.array(move(np.broadcast_to(v.error, v.ref.shape))),

@@ -67,7 +67,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def set_up(*, lists: bool, native: bool) -> Path:
-    """Installs what this run needs and builds the page; gives the Python to run it with."""
+    """Install what this run needs and build the page; return the Python to run it with."""
     python = environment.ensure_venv()
     if lists:
         return python

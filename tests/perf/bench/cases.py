@@ -1,7 +1,7 @@
 """The cases of the command-line benchmarks, written for py_tensor: suites of cases, as data.
 
 Cases have the form of the panel's (`web/worker/python/benchmarks.py`), whose own cases are used
-where they fit. The versions for other libraries are in `pytorch.py` and in
+where suitable. The versions for other libraries are in `pytorch.py` and in
 `web/worker/peers/*_cases.js`, under the case's name. This module runs on the host, which knows the
 expected results, and in the page's worker, which computes. So it imports nothing that either of
 them lacks.
@@ -20,36 +20,36 @@ FLOAT = 4  # bytes
 
 @dataclass(frozen=True)
 class Operand(benchmarks.Operand):
-    """An argument: uniform random float32 in (0, scale], but for one element of twice `scale`."""
+    """An argument: uniform random float32 in (0, scale], except one element of twice `scale`."""
 
     scale: float = 1.0
     below: int = 0
-    """Not 0: random int32 indices from 0 to below it."""
+    """If not 0: random int32 indices from 0 to below it."""
     dtype: str = "float32"
-    """Or "uint8", of all its numbers, or "bool"."""
+    """Or "uint8", with all its values, or "bool"."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case(benchmarks.Case):
-    """A case of the panel's form, and what the command line has to know beyond that."""
+    """A case of the panel's form, with additional data for the command line."""
 
     operands: tuple[Operand, ...]
     extent: int = 0
     least_kernels: int = 1
     most_kernels: int | None = None
-    """Kernels of one call, where their number is part of what is promised."""
+    """Kernels of one call, if their number is guaranteed."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The sizes of the cases: everything that depends on how fast the adapter is."""
+    """The sizes of the cases, which depend on the speed of the adapter."""
 
     squares: tuple[int, ...]
     """n of the square matrix products."""
     odd: tuple[int, ...]
-    """The same, for sizes that fit no tile."""
+    """The same, for sizes that are not multiples of a tile."""
     side: int
-    """n of the n × n tensors that are worked on elementwise, by rows, and moved."""
+    """n of the n × n tensors for elementwise, row-wise and movement ops."""
     batches: tuple[int, int]
     vector: int
     """n of an n × n matrix with a vector."""
@@ -97,7 +97,7 @@ SOFTWARE = Scale(
 
 
 def suites(scale: Scale) -> dict[str, tuple[Case, ...]]:
-    """Every suite; those of `PANEL` are the page's, at the page's own sizes."""
+    """Return every suite; those of `PANEL` are the page's, at the page's own sizes."""
     ours = {
         "matmul": _matmul(scale),
         "elementwise": _elementwise(scale),
@@ -114,11 +114,11 @@ def suites(scale: Scale) -> dict[str, tuple[Case, ...]]:
 
 
 PANEL = ("square", "last-axis")
-"""Suites that a run leaves out unless they are named: most of their cases are in ours too."""
+"""Suites that run only if named: most of their cases are in ours too."""
 
 
 def find(label: str, scale: Scale) -> Case:
-    """The case of this label."""
+    """Return the case of this label."""
     return next(case for suite in suites(scale).values() for case in suite if case.label == label)
 
 
@@ -154,7 +154,7 @@ def _case(
     expected: Callable[..., Any],
     **more: Any,
 ) -> Case:
-    """A case whose traffic is its operands and its result, each once, unless `more` tells."""
+    """A case whose traffic is its operands and result, each once, unless `more` overrides it."""
     operands = tuple(s if isinstance(s, Operand) else Operand(s) for s in shapes)
     elements = sum(_product(o.shape) for o in operands) + _product(result_shape)
     return Case(
@@ -180,12 +180,12 @@ def _times(*lengths: int) -> str:
 
 
 def _count(elements: int) -> str:
-    """A number of elements as people say it: 268 M."""
+    """Return a number of elements in short form: 268 M."""
     return f"{elements / 1e6:.3g} M" if elements >= 10**6 else f"{elements / 1e3:.3g} k"
 
 
 LONG_SUM = 2**14
-"""A straight float32 sum of more products may be off by more than `SUM`."""
+"""A sequential float32 sum of more products may have an error above `SUM`."""
 SUM = 1e-5
 
 
@@ -205,7 +205,7 @@ def _matmul(scale: Scale) -> tuple[Case, ...]:
     square, flipped = Operand((n, n)), Operand((n, n), transposed=True)
     count, b = scale.batches
     v, thin = scale.vector, scale.thin
-    by_bytes = {"unit": "GB/s"}  # a product with a vector is as fast as its matrix is read
+    by_bytes = {"unit": "GB/s"}  # a product with a vector is limited by reading its matrix
     return (
         *(_panel_case("square", "matmul", n) for n in scale.squares),
         *(_panel_case("square", "matmul", n) for n in scale.odd),
@@ -300,7 +300,7 @@ def _movement(scale: Scale) -> tuple[Case, ...]:
             *("every second column", f"{n}", (square,), (n, n // 2)),
             op=lambda pt, x: _copied(pt, x[:, ::2]),
             expected=lambda np, at, x: x[at[0], 2 * at[1]],
-            bytes=matrix + matrix // 2,  # memory gives whole lines, the columns between included
+            bytes=matrix + matrix // 2,  # whole cache lines are read, also the columns between
             tolerance=0.0,
         ),
         _case(
@@ -328,7 +328,7 @@ def _movement(scale: Scale) -> tuple[Case, ...]:
 
 
 BINS = 1000
-"""Elements that many values are added to."""
+"""Number of elements to which many values are added."""
 
 
 def _indexing(scale: Scale) -> tuple[Case, ...]:
@@ -415,7 +415,7 @@ def _indexing(scale: Scale) -> tuple[Case, ...]:
 
 
 def _fft(scale: Scale) -> tuple[Case, ...]:
-    """Of real numbers, as all operands are, and the absolute values of the results."""
+    """Return an FFT of real numbers, like all operands, with the absolute values of the results."""
     n, side = scale.flat // 16, scale.side
 
     def case(name: str, size: str, shape: tuple[int, ...]) -> Case:
@@ -423,15 +423,15 @@ def _fft(scale: Scale) -> tuple[Case, ...]:
             *(name, size, (shape,), shape),
             op=lambda pt, x: pt.abs(getattr(pt.fft, name)(x)),
             expected=lambda np, at, x: np.abs(getattr(np.fft, name)(x))[at],
-            bytes=20 * _product(shape),  # complex results, which the absolute values read
-            tolerance=1e-4,  # of an element: errors are 2e-7 of the root mean square of all
+            bytes=20 * _product(shape),  # complex results, read for the absolute values
+            tolerance=1e-4,  # relative to an element: errors are 2e-7 of the RMS of all
         )
 
     return case("fft", _count(n), (n,)), case("fft2", _times(side, side), (side, side))
 
 
 def _copied(pt: Any, view: Any) -> Any:
-    """The positive numbers that a view shows, in memory of their own: views are not computed."""
+    """Return the positive elements of a view, copied, because a view alone is not computed."""
     return pt.abs(view)
 
 
@@ -516,13 +516,13 @@ def _small_ops() -> tuple[Case, ...]:
             *("float((x*2).sum())", "16", (few,), ()),
             op=lambda pt, x: (x * 2).sum(),
             expected=lambda np, at, x: 2 * x.sum(dtype=np.float64),
-            # The first ones of a sample still run beside what its start has the browser do.
+            # The first calls of a sample run while the browser still works on starting it.
             **(number | {"calls": 200}),
         ),
         _case(
             "float of 100 kernels",
             "16 × 16",
-            # Products, so that they stay apart; scaled, so that the values stay near 1.
+            # Products, so that they stay distinct; scaled, so that the values stay near 1.
             (Operand((16, 16)), Operand((16, 16), scale=1 / 8)),
             (),
             op=_hundred_products,

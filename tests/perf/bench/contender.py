@@ -11,16 +11,16 @@ from tests.perf.bench.operands import Made
 
 
 class MissingError(Exception):
-    """The library has nothing for this case; the message is the name that it lacks, if any."""
+    """The library does not implement this case; the message is the missing name, if any."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """How long some calls of a case's op took together, the GPU's part included."""
+    """The total time of some calls of a case's op, including the GPU's work."""
 
     seconds: float
     dispatches: int | None = None
-    """Kernels that they ran, where that is known."""
+    """Number of kernels that they ran, if known."""
 
 
 class Contender(Protocol):
@@ -30,7 +30,7 @@ class Contender(Protocol):
     version: str
 
     def prepare(self, case: Case, operands: Sequence[Made]) -> None:
-        """Bring the operands to the device; raises `MissingError`."""
+        """Move the operands to the device; raises `MissingError`."""
         ...
 
     def sample(self, count: int) -> Sample:
@@ -38,13 +38,13 @@ class Contender(Protocol):
         ...
 
     def values(self, call: int, places: Sequence[int]) -> list[float]:
-        """Elements of what a call of the last sample gave, by flat index."""
+        """Return elements of the result of a call of the last sample, by flat index."""
         ...
 
     def gpu_seconds(self, count: int) -> float | None:
-        """Of `count` calls by the GPU's own clock, if the library can tell."""
+        """Return the seconds for `count` calls by the GPU's own clock, if available."""
         ...
 
     def release(self) -> None:
-        """Give back what the case holds; also after an error."""
+        """Release what the case holds; also called after an error."""
         ...

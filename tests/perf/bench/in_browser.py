@@ -28,12 +28,12 @@ SENT = (
     "tests/perf/bench/sampling.py",
     "web/worker/python/benchmarks.py",
 )
-"""What the worker gets, below a folder of its own."""
+"""Files for the worker, which gets them in a separate folder."""
 WORKER_ROOT = "/py_tensor_bench"
 PATIENCE = 60
-"""Seconds that one step inside the page may take, before it counts as hanging."""
+"""Seconds after which a step inside the page counts as hanging."""
 PING = 10
-"""Those that a page may take which has just failed."""
+"""The same for a page that has just failed."""
 HANGS = "no end after"
 _MODULE = 'import(new URL("__bench__/peers.js", location.href).href)'
 
@@ -67,11 +67,11 @@ class BenchPage:
         self.open()
 
     def open(self) -> None:
-        """Starts a browser with the page; `info` is what the page says of itself."""
+        """Start a browser with the page; `info` is the page's description of itself."""
         self._hangs = False
         self._session = AppSession(self._root)
         self._app = self._session.shared
-        # It would boot Python once more beside what is timed.
+        # It would boot a second Python during the timing.
         self._app.page.context.route("**/snapshot_worker.js", lambda route: route.abort())
         self.info = self._app.info
         self.browser = self._session.browser().version
@@ -81,7 +81,7 @@ class BenchPage:
             self.javascript(function, {"software": self.is_software})
 
     def mend(self) -> bool:
-        """After a failure: opens a new page where this one is of no more use; tells if so."""
+        """After a failure: opens a new page if this one is unusable; returns whether it did."""
         if self._works():
             return False
         self._session.close()
@@ -106,14 +106,14 @@ class BenchPage:
         return bool(self.info["isFallbackAdapter"]) or self.info["backend"] != "webgpu"
 
     def python(self, code: str, seconds: float = PATIENCE) -> Any:
-        """Runs code in the worker; gives its last expression, a literal."""
+        """Run code in the worker; return its last expression, a literal."""
         done = self.javascript("(code) => pyTensor.run(code)", code, seconds)
         if not done["ok"]:
             raise PageError(done["error"].strip().splitlines()[-1])
         return ast.literal_eval(done["result"]) if done["result"] else None
 
     def javascript(self, function: str, argument: Any = None, seconds: float = PATIENCE) -> Any:
-        """Calls a function of the page; a promise is awaited, for so long."""
+        """Call a function of the page; await a promise for at most this time."""
         script = f"""async ([argument, seconds]) => {{
           const late = new Promise((_, reject) => setTimeout(
             () => reject(new Error(`{HANGS} ${{seconds}} s`)), seconds * 1000));

@@ -15,7 +15,7 @@ from tests.perf.bench import cases, sampling
 
 
 async def prepare(label: str, *, software: bool, operands: Sequence[dict[str, Any]]) -> None:
-    """Takes the case of this label and brings its operands (`operands.Served.spec`) to the GPU."""
+    """Prepare the case with this label: move its operands (`operands.Served.spec`) to the GPU."""
     case = cases.find(label, cases.SOFTWARE if software else cases.HARDWARE)
     sampling.prepare(case, [await _operand(spec) for spec in operands])
 

@@ -28,9 +28,9 @@ from tests.perf.bench.contender import Contender, MissingError, Sample
 from tests.perf.bench.operands import Array, Made, make
 
 PLACES = 4096
-"""The most elements checked of a result: the first, the last, and others at random."""
+"""The largest number of elements checked of a result: the first, the last, and random others."""
 RESULTS = 8
-"""The most small results that one dispatch may store; this limits how few dispatches are valid."""
+"""The most small results in one dispatch, which sets the least valid number of dispatches."""
 AGREED = 0.1
 """The largest relative difference between two samples that agree."""
 WARM_UPS = 6
@@ -64,18 +64,18 @@ class Outcome:
     """What a contender did with a case."""
 
     status: str = "measured"
-    """Or "missing" (it has nothing for this case), "wrong" (an answer), "failed" (an exception)."""
+    """Or "missing" (not implemented), "wrong" (a wrong result), "failed" (an exception)."""
     reason: str | None = None
     samples: list[float] = field(default_factory=list)
     """Seconds for one op."""
     calls: int = 0
-    """In each sample."""
+    """Seconds for one op in each sample."""
     error: float | None = None
-    """The largest, relative."""
+    """The largest relative error."""
     dispatches: int | None = None
-    """Of one call."""
+    """Number of dispatches of one call."""
     more_dispatches: int = 0
-    """The most that a sample ran beyond those of its calls."""
+    """The most dispatches that a sample ran beyond those of its calls."""
     gpu: float | None = None
     """Seconds for one op by the GPU's clock."""
 
@@ -85,7 +85,7 @@ class Outcome:
 
     @property
     def spread(self) -> float:
-        """Half the distance between the quartiles, as a part of the median."""
+        """Half the interquartile range, relative to the median."""
         low, high = np.quantile(self.samples, (0.25, 0.75))
         return float(high - low) / 2 / self.median
 
@@ -96,11 +96,10 @@ def measure(
     effort: Effort,
     mend: Callable[[], bool],
 ) -> dict[str, Outcome]:
-    """Times a case on these contenders; gives an outcome for each, by name, whatever happens.
+    """Time a case on these contenders; always return an outcome for each, by name.
 
-    `mend` is called after a failure, to bring back what it may have broken. It tells whether it
-    had to start things anew; what the other contenders had prepared is then lost too, and they
-    begin again.
+    `mend` is called after a failure, to restore what it may have broken. It returns whether it had
+    to restart; then the other contenders have also lost their preparations, and start again.
     """
     operands = [make(operand, seed) for seed, operand in enumerate(case.operands)]
     answer = Answer(case, operands)
@@ -116,7 +115,7 @@ def measure(
 def _take_turns(
     turns: Sequence[_Turn], operands: Sequence[Made], rounds: int, mend: Callable[[], bool]
 ) -> _Turn | None:
-    """Takes all steps; stops and tells whose it was where things had to be started anew."""
+    """Take all steps; on a restart, stop and return the contender that caused it."""
     steps = [(turn, lambda turn=turn: turn.begin(operands)) for turn in turns]
     steps += [(turn, turn.round) for _ in range(rounds) for turn in turns]
     steps += [(turn, turn.end) for turn in turns]
@@ -127,7 +126,7 @@ def _take_turns(
 
 
 class Answer:
-    """The right values of a case at some places of its result."""
+    """The expected values of a case at some positions of its result."""
 
     def __init__(self, case: Case, operands: Sequence[Made]) -> None:
         self._case = case
@@ -138,7 +137,7 @@ class Answer:
         self._expected = np.asarray(expected, dtype=np.float64).reshape(-1)
 
     def error(self, got: Sequence[float]) -> float:
-        """The largest relative error; raises `WrongError` where it is too large."""
+        """Return the largest relative error; raises `WrongError` if it is too large."""
         apart = np.abs(np.asarray(got, dtype=np.float64) - self._expected)
         scale = np.maximum(np.abs(self._expected), self._case.least)
         relative: Array = np.divide(
@@ -158,7 +157,7 @@ def _places(elements: int) -> Array:
 
 
 class _Turn:
-    """One contender at one case."""
+    """One contender running one case."""
 
     def __init__(self, case: Case, contender: Contender, answer: Answer, effort: Effort) -> None:
         self.contender = contender
@@ -170,9 +169,9 @@ class _Turn:
         self._is_prepared = False
 
     def attempt(self, step: Callable[[], None], mend: Callable[[], bool]) -> bool:
-        """Takes a step, if nothing has gone wrong before; an exception becomes the outcome.
+        """Take a step, if none has failed before; an exception becomes the outcome.
 
-        Tells whether things had to be started anew after it.
+        Returns whether a restart was needed after it.
         """
         if self.outcome.status != "measured":
             return False
@@ -197,7 +196,7 @@ class _Turn:
     def _release(self) -> None:
         if self._is_prepared:
             self._is_prepared = False
-            with contextlib.suppress(Exception):  # it may be what has just failed
+            with contextlib.suppress(Exception):  # it may have failed just now
                 self.contender.release()
 
     @property
@@ -205,11 +204,11 @@ class _Turn:
         return self._spent < self._effort.case_seconds
 
     def begin(self, operands: Sequence[Made]) -> None:
-        """Brings the operands, finds out how many calls a sample takes, checks, warms up."""
+        """Move the operands, determine the number of calls in a sample, check, and warm up."""
         self._is_prepared = True
         self.contender.prepare(self._case, operands)
         single = self._sample(1)
-        if self.has_time:  # that one may have compiled something
+        if self.has_time:  # that call may have compiled kernels
             single = self._sample(1)
         self.outcome.dispatches = single.dispatches
         self._check_kernels(single.dispatches)
@@ -222,7 +221,7 @@ class _Turn:
             before, last = last, self._sample(self.outcome.calls).seconds
             if abs(last - before) <= AGREED * last:
                 break
-        self._spent = 0.0  # the rounds have as much again
+        self._spent = 0.0  # the rounds have the same time again
 
     def round(self) -> None:
         if not self.has_time:
@@ -231,7 +230,7 @@ class _Turn:
         self.outcome.samples.append(sample.seconds / (self.outcome.calls * self._case.ops))
 
     def end(self) -> None:
-        """Checks the last answers, asks the GPU's clock, gives everything back."""
+        """Check the last results, measure GPU time, and release everything."""
         self._check(self.outcome.calls)
         gpu = self.contender.gpu_seconds(self.outcome.calls)
         if gpu is not None:
@@ -239,10 +238,11 @@ class _Turn:
         self._release()
 
     def _enough_calls(self, seconds: float) -> int:
-        """Calls in one sample, where a single one takes so long.
+        """Return the number of calls in a sample, if a single call takes this long.
 
-        Much of that is a wait that all calls of a sample share, so it takes some steps. Each
-        number of calls may be planned anew, twice until the buffers of the last ones serve again.
+        Much of that time is a wait that all calls of a sample share, so several steps are needed. A
+        new number of calls is planned again, twice until the buffers of the previous ones are
+        reused.
         """
         calls = self._calls(seconds)
         while calls > 1 and self.has_time:
@@ -254,7 +254,7 @@ class _Turn:
         return calls
 
     def _calls(self, seconds: float) -> int:
-        """Calls in one sample, where each takes so long."""
+        """Return the number of calls in a sample, if each takes this long."""
         if self._case.calls is not None:
             return self._case.calls
         result = max(int(np.prod(self._case.result_shape)) * FLOAT, 1)
@@ -275,12 +275,12 @@ class _Turn:
         return sample
 
     def _least(self, kernels: int) -> int:
-        """Dispatches that do so much at the least."""
+        """Return the least number of dispatches for this many calls."""
         elements = int(np.prod(self._case.result_shape)) // self._case.ops
         return kernels if elements > SMALL else -(-kernels // RESULTS)
 
     def _check_kernels(self, found: int | None) -> None:
-        """Whether one call runs as many kernels as it has to, and no more than it may."""
+        """Check that one call runs as many kernels as it must, and no more than it may."""
         if found is None:
             return
         least = max(self._case.least_kernels, self._least(self._case.ops))
@@ -291,7 +291,7 @@ class _Turn:
             self.outcome.reason = f"{found} kernels; {most} at most are promised"
 
     def _check(self, calls: int) -> None:
-        """Compares the answers of the first and the last call of the last sample."""
+        """Check the results of the first and the last call of the last sample."""
         for call in {0, calls - 1}:
             values = self.contender.values(call, self._answer.places.tolist())
             error = self._answer.error(values)

@@ -12,7 +12,7 @@ from tests.perf.bench.operands import Made
 
 
 def absence() -> str | None:
-    """Why there is no GPU without a browser, if there is none."""
+    """Return why there is no GPU without a browser, if there is none."""
     try:
         pt.set_default_device("webgpu")
         pt.ones(1).tolist()

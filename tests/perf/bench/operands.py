@@ -1,4 +1,4 @@
-"""The operands of a case: made with NumPy, served as files, the same for every library."""
+"""The operands of a case: made with NumPy, served as files, and the same for every library."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.perf.bench.cases import Operand
 Array = npt.NDArray[Any]
 
 WHOLE = 2**24
-"""Larger operands are computed where they are used: each number of a column plus all of a row,"""
+"""Larger operands are computed where they are used: each number of a column plus a whole row,"""
 ROW = 2**20
-"""which has so many elements."""
+"""which has this many elements."""
 PEAK = 5 / 7
-"""Where the largest element is, as a part of all: there is one, so that argmax has one answer."""
+"""The relative position of the largest element, which is unique, so that argmax has one answer."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """An operand: `parts[0]`, or that row plus the column `parts[1]`; then reshaped and seen.
+    """An operand: `parts[0]`, or that row plus the column `parts[1]`; then reshaped and viewed.
 
-    Bytes are added modulo 256, and of bools it is whether either is true.
+    Bytes are added modulo 256; bools are combined by logical or.
     """
 
     operand: Operand
@@ -35,7 +35,7 @@ class Made:
 
     @property
     def array(self) -> Array:
-        """All of it, as the op sees it."""
+        """The whole operand, as passed to the op."""
         row, *column = self.parts
         whole = row + column[0][:, None] if column else row
         whole = whole.reshape(self.operand.shape)
@@ -43,7 +43,7 @@ class Made:
 
 
 def make(operand: Operand, seed: int) -> Made:
-    """An operand's random elements."""
+    """Return an operand's random elements."""
     rng = np.random.default_rng(seed)
     elements = int(np.prod(operand.shape))
     if operand.below:
@@ -63,7 +63,7 @@ def make(operand: Operand, seed: int) -> Made:
 
 
 def _uniform(rng: np.random.Generator, elements: int, scale: float) -> Array:
-    """In (0, scale]: no zero, so that relative errors are defined; and one of twice `scale`."""
+    """Return numbers in (0, scale], so that relative errors exist; one is twice `scale`."""
     array = np.float32(1) - rng.random(elements, dtype=np.float32)
     array[int(PEAK * elements)] = 2
     return array * np.float32(scale)
@@ -75,11 +75,11 @@ class Served:
     def __init__(self, folder: Path, url: str) -> None:
         self._folder = folder
         self._url = url
-        self._numbers = itertools.count()  # so that no cache ever gives an older file
+        self._numbers = itertools.count()  # so that no cache returns an older file
         folder.mkdir(parents=True)
 
     def specs(self, operands: Sequence[Made]) -> list[dict[str, Any]]:
-        """What the page needs: `files` (addresses), `format`, `shape`, `transposed`."""
+        """Return the data that the page needs: `files` (URLs), `format`, `shape`, `transposed`."""
         return [
             {
                 "files": [self._put(part) for part in made.parts],

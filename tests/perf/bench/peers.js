@@ -9,7 +9,7 @@
 
 /**
  * @typedef {object} Spec an operand (`operands.py`)
- * @property {string[]} files of a row, and where there are two, of a column that is added to it
+ * @property {string[]} files of a row, and if there are two, of a column that is added to it
  * @property {"f" | "i"} format float32 or int32
  * @property {number[]} shape
  */

@@ -43,11 +43,11 @@ CASES: dict[str, Callable[..., Any]] = {
     "unique": lambda torch, i: torch.unique(i).float().sum(),
     "add by index": lambda torch, x, i, v: _added_by_index(x.clone(), i, v),
 }
-"""By a case's name. Everything else reads the same in PyTorch as in py_tensor."""
+"""By a case's name. All others are written the same in PyTorch as in py_tensor."""
 
 
 class PyTorch:
-    """Timed by the clock on the wall, as the others are: all calls are queued, then one wait."""
+    """Wall time, as for the others: all calls are queued, then one wait."""
 
     name = "PyTorch"
 
@@ -105,7 +105,7 @@ class PyTorch:
 
 
 def find() -> PyTorch | None:
-    """PyTorch with a CUDA device, or None."""
+    """Return PyTorch with a CUDA device, or None."""
     try:
         torch = importlib.import_module("torch")
     except ImportError:

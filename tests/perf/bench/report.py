@@ -32,11 +32,11 @@ OURS = "py_tensor"
 PYTORCH = "PyTorch"
 NATIVE = "native"
 PROBES = {"GB/s": "copy", "GFLOP/s": "multiplyAdd"}
-"""Which probe a case is measured by."""
+"""The probe to which a case is compared."""
 
 
 def result(suite: str, case: Case, outcomes: Mapping[str, Outcome], probes: Any) -> dict[str, Any]:
-    """A case's entry among the results."""
+    """Return a case's entry among the results."""
     about = {"suite": suite, "case": case.name, "size": case.size, "flops": case.flops}
     about |= {"bytes": case.bytes, "unit": case.unit, "ops": case.ops}
     found = {name: _outcome(case, outcome, probes) for name, outcome in outcomes.items()}
@@ -67,7 +67,7 @@ def _ratios(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
 
 
 class Table:
-    """Lines of text, as wide as these contenders need."""
+    """A table of text with columns for these contenders."""
 
     def __init__(self, contenders: Sequence[str]) -> None:
         self._others = [name for name in contenders if name != OURS]
@@ -98,7 +98,7 @@ class Table:
         return _line(f"{entry['case']}, {entry['size']}", cells)
 
     def notes(self, entry: Mapping[str, Any]) -> list[str]:
-        """What there is to say of the contenders that a cell cannot hold."""
+        """Return notes on the contenders that do not fit into a cell."""
         found = entry["contenders"]
         told = [
             f"    {name}: {outcome['reason'][:WIDEST_NOTE]}"
@@ -114,7 +114,7 @@ NAME, FIRST, RATE, REST = 42, 8, 14, 12
 """Widths of the columns."""
 WIDEST_NOTE = 160
 FEW = 3
-"""Fewer samples have no spread worth showing."""
+"""With fewer samples no spread is shown."""
 
 
 def _line(name: str, cells: Sequence[str]) -> str:
@@ -124,7 +124,7 @@ def _line(name: str, cells: Sequence[str]) -> str:
 
 
 def _brief(outcome: Mapping[str, Any]) -> str:
-    """A contender's time, or why there is none; nothing where it has no such op."""
+    """Return a contender's time, or why there is none; empty if it lacks the op."""
     match outcome["status"]:
         case "measured":
             return duration(outcome["median"])
@@ -141,7 +141,7 @@ def _rate(outcome: Mapping[str, Any], unit: str) -> list[str]:
 
 
 def _scaled(rate: float, unit: str) -> str:
-    """1234 GB/s is 1.23 TB/s."""
+    """Format a rate with a prefix: 1234 GB/s is 1.23 TB/s."""
     if rate >= 1000:
         return f"{rate / 1000:.2f} {unit.replace('G', 'T', 1)}"
     return f"{rate:.3g} {unit}"

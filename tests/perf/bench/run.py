@@ -23,7 +23,7 @@ from tests.perf.bench.native import Native, absence
 
 
 def run(options: argparse.Namespace) -> int:
-    """Does what the command line says; gives the exit code: 0 if py_tensor did no case wrong."""
+    """Run the command line; return the exit code: 0 if py_tensor had no wrong case."""
     known = cases.suites(cases.HARDWARE)
     unknown = [name for name in options.suite or [] if name not in known]
     if unknown:
@@ -89,7 +89,7 @@ def _run(page: BenchPage, options: argparse.Namespace) -> int:
             results.append(report.result(name, case, outcomes, record["probes"]))
             print("\n".join([table.row(results[-1]), *table.notes(results[-1])]), flush=True)
         record["probes"] = _probe(page, record["probes"])
-    finally:  # an interrupt too leaves what there is
+    finally:  # after an interrupt too, save the results so far
         if options.json is not None:
             options.json.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
             print(f"\n{options.json}")
@@ -128,7 +128,7 @@ def _describe(
 
 
 def _probe(page: BenchPage, before: dict[str, Any]) -> dict[str, Any]:
-    """Runs the probes; their samples join those of `before`."""
+    """Run the probes; their samples join those of `before`."""
     function = """async (options) => {
       const probes = await import(new URL("sources/worker/peers/probes.js", location.href).href);
       return await probes.probeLimits(options);

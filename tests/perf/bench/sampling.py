@@ -1,8 +1,8 @@
-"""The part of the benchmarks in which py_tensor computes and is timed, in the Python that runs it.
+"""The part of the benchmarks that times py_tensor, in the Python that runs it.
 
-`in_page.py` loads the operands in the page's worker, `native.py` outside a browser. Then follow any
-number of calls of `sample`, `values` and `gpu_seconds`, and one of `release`. Each returns values
-that JSON can represent.
+`in_page.py` loads the operands in the page's worker, `native.py` outside a browser. After that come
+any number of calls of `sample`, `values` and `gpu_seconds`, and one of `release`. Each returns
+values that JSON can represent.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _operands: list[pt.Tensor] = []
 _calls: list[list[pt.Tensor]] = []
 """The results of each call of the last sample."""
 _numbers: list[float] = []
-"""What the calls gave, where that is a number."""
+"""The results of the calls, if they are numbers."""
 
 
 def prepare(case: cases.Case, operands: Sequence[pt.Tensor]) -> None:
-    """Takes a case and its operands."""
+    """Set the case and its operands."""
     global _case
     _case = case
     _operands[:] = operands
@@ -33,16 +33,16 @@ def prepare(case: cases.Case, operands: Sequence[pt.Tensor]) -> None:
 
 
 def operand(parts: Sequence[pt.Tensor], shape: Sequence[int], *, transposed: bool) -> pt.Tensor:
-    """An operand of the parts that `operands.Made` describes."""
+    """Return an operand made of the parts that `operands.Made` describes."""
     x = parts[0] if len(parts) == 1 else parts[0] + parts[1].reshape(-1, 1)
     x = x.reshape(*shape).realize()
     return x.T if transposed else x
 
 
 def sample(count: int) -> dict[str, Any]:
-    """Calls the case's op `count` times; all results are kept, and done when the time is taken.
+    """Call the case's op `count` times; all results are kept, and complete when timing ends.
 
-    Gives the `seconds` and `dispatches` of all calls; or, as `missing`, what py_tensor has not got.
+    Returns the `seconds` and `dispatches` of all calls; or as `missing`, what py_tensor lacks.
     """
     _calls.clear()
     _numbers.clear()
@@ -62,7 +62,7 @@ def sample(count: int) -> dict[str, Any]:
 def _all(count: int) -> None:
     for _ in range(count):
         _calls.append(_call())
-        if _case.ops > 1:  # a loop of its own, as of a training step
+        if _case.ops > 1:  # a loop of its own, as for a training step
             pt.realize(*_calls[-1])
     pt.realize(*(x for call in _calls for x in call))
     pt.synchronize()
@@ -86,7 +86,7 @@ def _call() -> list[pt.Tensor]:
 
 
 def values(call: int, places: Sequence[int]) -> list[float]:
-    """Elements of a call's results, as if they were one flat tensor, by their indices there."""
+    """Return elements of a call's results, indexed as one flat tensor."""
     if _numbers:
         return [_numbers[call]]
     results = _calls[call]
@@ -96,12 +96,12 @@ def values(call: int, places: Sequence[int]) -> list[float]:
 
 
 def _flat(x: pt.Tensor) -> Sequence[float]:
-    code: Any = x.dtype.typecode  # type checkers take no codes but literals
+    code: Any = x.dtype.typecode  # type checkers only accept literal codes
     return memoryview(x.tobytes()).cast(code)
 
 
 def gpu_seconds(count: int) -> float | None:
-    """Of `count` calls, on the GPU's own clock; None where the adapter has none."""
+    """Return the seconds of `count` calls by the GPU's own clock; None if the adapter has none."""
     try:
         with pt.profile() as profile:
             sample(count)
@@ -111,7 +111,7 @@ def gpu_seconds(count: int) -> float | None:
 
 
 def release() -> None:
-    """Gives the memory of the case back."""
+    """Release the memory of the case."""
     _calls.clear()
     _numbers.clear()
     _operands.clear()

@@ -28,7 +28,7 @@ TINY = cases.Scale(
 CASES = [
     case
     for name, suite in cases.suites(TINY).items()
-    if name not in cases.PANEL  # tests/browser/test_bench_panel.py has them
+    if name not in cases.PANEL  # tests/browser/test_bench_panel.py tests them
     for case in suite
 ]
 

@@ -36,7 +36,7 @@ def test_a_case_is_timed_and_kept(tmp_path: Path) -> None:
     assert "exp, 64" in done.stdout
 
 
-def test_unknown_names_are_told() -> None:
+def test_unknown_names_are_reported() -> None:
     done = bench("--suite", "nothing")
     assert done.returncode == 2
     assert "no suite 'nothing'; there are matmul" in done.stderr

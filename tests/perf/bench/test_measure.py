@@ -83,7 +83,7 @@ def test_a_wrong_answer_is_not_timed() -> None:
     assert (outcome.status, outcome.samples, contender.prepared) == ("wrong", [], 0)
 
 
-def test_what_goes_wrong_later_is_found() -> None:
+def test_later_errors_are_detected() -> None:
     class Decaying(Fake):
         def values(self, call: int, places: Sequence[int]) -> list[float]:
             factor = 1.001 if len(self.counts) > EFFORT.rounds + 2 else 1
@@ -118,7 +118,7 @@ def test_after_a_new_start_the_others_begin_again() -> None:
     first = Fake("a")
     found = run(first, Failing("b"), anew=True)
     assert [found[name].status for name in "ab"] == ["measured", "failed"]
-    assert first.prepared == 1  # what it held the first time went with the page
+    assert first.prepared == 1  # its first preparation was lost with the page
     assert len(found["a"].samples) == EFFORT.rounds
 
 

@@ -34,7 +34,7 @@ def place(request: pytest.FixtureRequest, gpu: GPU) -> GPU:
     """A device with the kernels for a GPU, and one with those for a software adapter."""
     software = request.param == "software"
     gpu.backend.profile = replace(gpu.backend.profile, software=software, max_buffers=10)
-    gpu.backend.pending_work = gpu.backend.ahead_work = 2**62  # nothing runs but what is asked for
+    gpu.backend.pending_work = gpu.backend.ahead_work = 2**62  # only requested work runs
     return gpu
 
 
@@ -47,10 +47,10 @@ def operands(place: GPU, expression: Expression) -> list[pt.Tensor]:
 
 
 def read(results: Sequence[pt.Tensor]) -> None:
-    """Compute together what a read of each needs."""
+    """Compute together the work that reading each needs."""
     pt.realize(*results)
     for x in results:
-        x._stored()  # a view of what is stored is copied where it is read
+        x._stored()  # a view of a stored tensor is copied when it is read
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS, ids=lambda e: e.name)
@@ -67,7 +67,7 @@ def test_kernels_and_dispatches(place: GPU, expression: Expression) -> None:
 
 @pytest.mark.parametrize("expression", EXPRESSIONS, ids=lambda e: e.name)
 def test_the_second_time_brings_nothing_new(place: GPU, expression: Expression) -> None:
-    """No plan, no program, no buffer; and one call into JavaScript for each flush."""
+    """A repetition makes no plan, program or buffer, and one call into JavaScript per flush."""
     xs = operands(place, expression)
     read(expression.results(*xs))
     counting: Any = Counting(place.bridge)
@@ -77,13 +77,13 @@ def test_the_second_time_brings_nothing_new(place: GPU, expression: Expression) 
     read(expression.results(*xs))
     flushes = place.backend.recalled - flushes
     assert [place.bridge.pipelines, place.bridge.ids, place.backend.planned] == known
-    del counting.calls["drain"]  # waiting for a flush long past
+    del counting.calls["drain"]  # waits for an old flush
     assert counting.calls == {"flush": flushes}
     assert 1 <= flushes <= 2
 
 
 def test_a_read_is_two_calls(place: GPU) -> None:
-    """A flush and a read, one submit; the first time the kernel is defined, or compiled, before."""
+    """A flush and a read, in one submit; the first time, the kernel is defined or compiled."""
     x = place.tensor(*range(16))
     float((x * 2).sum())
     counting: Any = Counting(place.bridge)

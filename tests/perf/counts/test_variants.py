@@ -30,15 +30,15 @@ Shape = tuple[int, ...]
 MOST = {"map": 5, "reduce": 6, "rows": 6, "matmul": 28, "scan": 6, "sort": 1, "radix": 5}
 """Programs of one kernel, by family.
 
-An elementwise kernel goes along one run in memory, by elements or by vectors; by vectors, it may go
-along one dimension or two, and an operand may give one value for all four elements of a vector.
-A reduction goes by vectors along rows, by vectors along columns, or by elements, over rows that are
-one run in memory or several; and it folds what slices of rows came to. A scan goes along rows in
-tiles or along columns one by one, by vectors or by elements, and then along what slices came to.
-A radix sort counts and moves: first the operand, then what it stored, at last into the result.
-Gathers are elementwise kernels, and so are products of up to four terms, one for each number of
-them. Other products have the seven tiles that fit in 16 KiB, each by vectors or by elements, and
-each with what follows the product or, where its sum is in parts, without.
+An elementwise kernel processes one contiguous run of memory, by elements or by vectors; by vectors,
+it may follow one dimension or two, and an operand may give one value for all four elements of a
+vector. A reduction goes by vectors along rows, by vectors along columns, or by elements, over rows
+that are one run in memory or several; and it combines the results of slices of rows. A scan goes
+along rows in tiles or along columns one by one, by vectors or by elements, and then along the
+results of slices. A radix sort counts and moves: first the operand, then intermediate data, finally
+into the result. Gathers are elementwise kernels, and so are products of up to four terms, one for
+each number of them. Other products have the seven tiles that fit in 16 KiB, each by vectors or by
+elements, and each with the ops after the product or, if its sum is split into parts, without.
 """
 SHAPES = 50
 SIZES: dict[int, tuple[int, ...]] = {
@@ -51,7 +51,7 @@ SIZES: dict[int, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """An expression, for which ranks, of operands of which shapes.
+    """An expression, its ranks, and the shapes of its operands.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ CASES = [(row, rank) for row in TABLE for rank in row.ranks]
 def programs_of(
     row: Row, rank: int, profile: AdapterProfile, source: Random, known: Programs
 ) -> set[Program]:
-    """The programs that the expression is lowered to over random shapes."""
+    """Return the programs to which the expression is lowered for random shapes."""
     place = simulate.device(execute=False)
     place.backend.max_bytes = 2**40
     found: set[Program] = set()
@@ -246,7 +246,7 @@ def stored(shape: Shape, place: Device, dtype: pt.DType) -> pt.Tensor:
 
 
 def counts(programs: set[Program]) -> dict[tuple[str, str], int]:
-    """How many programs each kernel has; a kernel is a family and what it computes."""
+    """Return the number of programs of each kernel; a kernel is a family and its computation."""
     return Counter((p.family.partition("_")[0], p.label) for p in programs)
 
 

@@ -1,4 +1,4 @@
-"""The fixtures of the browser tests: the page that a run shares."""
+"""The fixtures of the browser tests: the page shared by a test run."""
 
 from tests.browser.conftest import app as app
 from tests.browser.conftest import run as run

@@ -37,7 +37,7 @@ def counted(work):
 
 
 def second_time(run: Run, operands: str, work: str) -> dict[str, Any]:
-    """What the second run of some work takes; the first one may compile."""
+    """Return the counts of the second run of some work; the first one may compile."""
     code = (
         f"{COUNT}\n{operands}\ndef work():\n    return {work}\n"
         "pt.synchronize()\ncounted(work)\npt.synchronize()\ncounted(work)"

@@ -1,7 +1,7 @@
 """In the page: the speed of kernels relative to simpler ones with the same work, on any adapter.
 
-There are no absolute times. Both sides take turns, and the fastest round of each counts: on a busy
-machine, that round was disturbed least.
+There are no absolute times. Both sides take turns, and the fastest round of each counts, because on
+a busy machine that round was disturbed least.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def race(ours, other, rounds, calls):
     return [min(times) for times in zip(*((timed(ours), timed(other)) for _ in range(rounds)))]
 """
 
-# One invocation for each element, which walks a row and a column: what comes to mind first.
+# One invocation for each element, which loops over a row and a column: the naive kernel.
 NAIVE = """
 @group(0) @binding(0) var<storage, read> a: array<f32>;
 @group(0) @binding(1) var<storage, read> b: array<f32>;
@@ -70,7 +70,7 @@ def naive_matmul(n):
 
 
 def raced(run: Run, code: str, calls: int) -> tuple[float, float]:
-    """The seconds of `ours()` and of `other()`, which `code` defines."""
+    """Return the seconds of `ours()` and of `other()`, which `code` defines."""
     answer = run(f"{RACE}\n{code}\nrace(ours, other, {ROUNDS}, {calls})")
     assert answer["error"] is None, answer["error"]
     ours, other = literal_eval(answer["result"])
@@ -78,7 +78,7 @@ def raced(run: Run, code: str, calls: int) -> tuple[float, float]:
     return ours, other
 
 
-def test_a_matrix_product_beside_a_naive_kernel(run: Run) -> None:
+def test_a_matrix_product_against_a_naive_kernel(run: Run) -> None:
     code = f"""{NAIVE_MATMUL}
 x, y = (pt.rand(256, 256).realize() for _ in range(2))
 naive = naive_matmul(256)
@@ -116,7 +116,7 @@ other = lambda: chain(lambda y: y.realize())
     assert ours < 0.5 * other
 
 
-def test_a_layer_norm_in_one_kernel_beside_three(run: Run) -> None:
+def test_a_layer_norm_in_one_kernel_against_three(run: Run) -> None:
     """About 0.87 on the software adapter; without what `codegen/hoist.py` does it was 1.5."""
     code = """
 x = pt.rand(1024, 1024).realize()

@@ -3,6 +3,8 @@
 import { drawChart } from "../charts/chart.js";
 import { line } from "../charts/marks.js";
 import { decades, through } from "../charts/scales.js";
+import { pictureActions, saveRow } from "../display/saving.js";
+import { standalone } from "../display/standalone.js";
 import { h } from "../ui/dom.js";
 import { duration } from "./format.js";
 import { classOf, legend, shapeOf } from "./marks.js";
@@ -12,18 +14,21 @@ import { median } from "./statistics.js";
 /** @typedef {import("./record.js").Run} Run */
 /** @typedef {import("./record.js").Result} Result */
 
+/** Width of a saved chart, in CSS pixels. */
+const SAVED_WIDTH = 480;
+
 /**
  * @typedef {object} Series
  * @property {string} contender
- * @property {string} kind its class: of "wall", "gpu" (the kernels alone) and "before" (of the run compared with)
+ * @property {string} kind its class: "wall", "gpu" (kernels only) or "before" (the run compared with)
  * @property {{ extent: number, seconds: number, title: string }[]} points
  */
 
 /**
  * @param {Run} run
- * @param {Run | null} other a run to lay under it
+ * @param {Run | null} other a run to draw beneath it
  * @param {Record<string, string>} titles of the suites
- * @returns {HTMLElement | null} null where nothing has a place on an axis
+ * @returns {HTMLElement | null} null if there is nothing to draw
  */
 export function charts(run, other, titles) {
   const suites = [...new Set(run.results.map(({ suite }) => suite))];
@@ -40,7 +45,8 @@ export function charts(run, other, titles) {
   if (!sections.length) return null;
   const key = legend(contendersOf(run));
   if (run.results.some(({ contenders }) => Object.values(contenders).some(({ gpu }) => gpu))) {
-    key.append(h("span", { className: "faint" }, "dotted: kernels only, by the GPU’s clock"));
+    const clock = `${run.software ? "the software adapter" : "the GPU"}’s clock in a separate sample`;
+    key.append(h("span", { className: "faint" }, `dotted: kernels only, by ${clock}, which can exceed the whole time`));
   }
   if (other) key.append(h("span", { className: "faint" }, `faded: ${other.name ?? "the other run"}`));
   return h("div", { className: "charts" }, key, ...sections);
@@ -66,7 +72,8 @@ function chart(suite, name, run, other) {
   const extents = [...sizes.keys()].sort((a, b) => a - b);
   const ticks = extents.map((value) => ({ value, text: sizes.get(value) ?? "" }));
   const seconds = shown.map((point) => point.seconds);
-  const { element } = drawChart({
+  /** @type {import("../charts/chart.js").Spec} */
+  const spec = {
     title: name,
     xlabel: "size",
     ylabel: "time per op",
@@ -75,6 +82,7 @@ function chart(suite, name, run, other) {
     ratio: 0.62,
     x: (wanted) => through(ticks, wanted),
     y: () => decades(seconds, power),
+    hasLegend: false, // there is one for all charts
     marks: series.map(({ contender, kind, points }) =>
       line({
         label: "",
@@ -86,8 +94,34 @@ function chart(suite, name, run, other) {
           .map(({ extent, seconds: y, title }) => ({ x: extent, y, head: sizes.get(extent), title })),
       }),
     ),
-  });
-  return element;
+  };
+  const place = h("div", {}, drawChart(spec).element);
+  const alone = () => {
+    const marks = spec.marks.map((mark, i) => ({
+      ...mark,
+      label: labelOf(series[i], other),
+      marker: series[i].kind === "gpu" ? undefined : mark.marker,
+    }));
+    const { element } = drawChart({ ...spec, marks, hasLegend: true, largest: SAVED_WIDTH });
+    element.style.width = "max-content";
+    place.append(element); // only its place in the panel gives it its colours
+    try {
+      return standalone(element);
+    } finally {
+      element.remove();
+    }
+  };
+  place.append(saveRow(pictureActions(alone, name)));
+  return place;
+}
+
+/**
+ * @param {Series} series
+ * @param {Run | null} other
+ */
+function labelOf({ contender, kind }, other) {
+  if (kind === "gpu") return `${contender}, kernels only`;
+  return kind === "before" ? `${contender}, ${other?.name ?? "the other run"}` : contender;
 }
 
 /**

@@ -1,6 +1,6 @@
-/** Who is faster than whom, as far as the samples tell. */
+/** Which contender is faster, as far as the samples can tell. */
 
-import { contendersOf, isMeasured, OURS } from "./record.js";
+import { contendersOf, isMeasured, leadOf } from "./record.js";
 import { compare, median, spread } from "./statistics.js";
 
 /** @typedef {import("./record.js").Run} Run */
@@ -8,16 +8,16 @@ import { compare, median, spread } from "./statistics.js";
 /** @typedef {import("./record.js").Outcome} Outcome */
 /** @typedef {import("./statistics.js").Ratio} Ratio */
 
-/** Rounds that lie further apart say little. */
+/** Samples with a larger spread than this are too noisy to compare. */
 export const NOISY = 0.25;
 
-/** What was computed before: a table is drawn anew with every case. @type {WeakMap<object, WeakMap<object, Ratio | null>>} */
+/** Cache of ratios: the table is redrawn after every case. @type {WeakMap<object, WeakMap<object, Ratio | null>>} */
 const known = new WeakMap();
 
 /**
  * @param {Outcome | undefined} first
  * @param {Outcome | undefined} second
- * @returns {Ratio | null} how many times as fast the first one is; null where one was not measured, or too little
+ * @returns {Ratio | null} how many times as fast the first one is; null if either was not measured, or not often enough
  */
 export function ratioOf(first, second) {
   if (!isMeasured(first) || !isMeasured(second)) return null;
@@ -34,15 +34,16 @@ export function ratioOf(first, second) {
  * @returns {{ contender: string, ratio: Ratio }[]}
  */
 export function factorsOf({ contenders }) {
+  const lead = leadOf(Object.keys(contenders));
   return Object.keys(contenders).flatMap((contender) => {
-    const ratio = contender === OURS ? null : ratioOf(contenders[OURS], contenders[contender]);
+    const ratio = contender === lead ? null : ratioOf(contenders[lead], contenders[contender]);
     return ratio ? [{ contender, ratio }] : [];
   });
 }
 
 /**
  * @param {Result} result
- * @returns {string | null} the contender that is faster than every other one; null where an interval leaves it open
+ * @returns {string | null} the contender that is faster than all others; null if an interval includes 1
  */
 export function winnerOf({ contenders }) {
   const measured = Object.keys(contenders).filter((name) => isMeasured(contenders[name]));
@@ -55,22 +56,24 @@ export function winnerOf({ contenders }) {
 /**
  * @typedef {object} Standing
  * @property {string} contender
- * @property {number} faster in how many cases py_tensor is
+ * @property {number} faster number of cases in which py_tensor is faster
  * @property {number} slower
  * @property {number} unclear
- * @property {number} middle the median of how many times as fast it is
+ * @property {number} middle the median speed ratio
  */
 
 /**
- * How py_tensor stands beside each other contender, in the cases that both were measured in.
+ * How py_tensor compares with each other contender, over the cases in which both were measured.
  *
  * @param {Run} run
  * @returns {Standing[]}
  */
 export function standings(run) {
-  return contendersOf(run).flatMap((contender) => {
-    if (contender === OURS) return [];
-    const ratios = run.results.flatMap(({ contenders }) => ratioOf(contenders[OURS], contenders[contender]) ?? []);
+  const names = contendersOf(run);
+  const lead = leadOf(names);
+  return names.flatMap((contender) => {
+    if (contender === lead) return [];
+    const ratios = run.results.flatMap(({ contenders }) => ratioOf(contenders[lead], contenders[contender]) ?? []);
     if (!ratios.length) return [];
     const count = (/** @type {Ratio["verdict"]} */ kind) => ratios.filter(({ verdict }) => verdict === kind).length;
     const middle = median(ratios.map(({ ratio }) => ratio));
@@ -92,7 +95,7 @@ export function isNoisy(outcome) {
  */
 
 /**
- * What both runs have measured.
+ * The results that both runs contain.
  *
  * @param {Run} run
  * @param {Run} other

@@ -1,4 +1,4 @@
-/** The device card: where the figures of a run come from. */
+/** The device card: the hardware and software that a run was measured on. */
 
 import { adapterName } from "../ui/adapter.js";
 import { inBytes } from "../ui/bytes.js";

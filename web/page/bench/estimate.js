@@ -1,4 +1,4 @@
-/** How long a choice of benchmarks takes: beforehand an order of magnitude, later by what has passed. */
+/** How long a choice of benchmarks takes: at first an order of magnitude, refined as cases finish. */
 
 import { isSoftware } from "../ui/adapter.js";
 import { isOnGpu } from "./limits.js";
@@ -7,19 +7,19 @@ import { isOnGpu } from "./limits.js";
 /** @typedef {import("../../worker/protocol.js").SuiteInfo} SuiteInfo */
 /** @typedef {import("./form.js").Choice} Choice */
 
-/** What a device does in a second, and how long the shortest op takes it. */
+/** Throughput of a device, and the duration of its shortest op in seconds. */
 /** @typedef {{ "GFLOP/s": number, "GB/s": number, least: number }} Speed */
 
-/** Of NumPy in the page, a software adapter and a middling GPU. @type {Record<string, Speed>} */
+/** For NumPy in the page, a software adapter and a mid-range GPU. @type {Record<string, Speed>} */
 const SPEEDS = {
   cpu: { "GFLOP/s": 0.5, "GB/s": 2, least: 1e-5 },
   software: { "GFLOP/s": 5, "GB/s": 2, least: 3e-4 },
   gpu: { "GFLOP/s": 1000, "GB/s": 100, least: 3e-5 },
 };
 
-/** Operands, upload and whatever is compiled for the first time. */
+/** Seconds to create operands, upload them and compile. */
 const SET_UP_SECONDS = 0.2;
-/** The device's own limits, once. */
+/** Seconds to measure the device's limits, once per run. */
 const LIMITS_SECONDS = 2;
 /** `SAMPLE_SECONDS` of measuring.py. */
 const SAMPLE_SECONDS = 0.02;
@@ -53,7 +53,7 @@ export function estimates(choice, info) {
 }
 
 /**
- * One case on one contender, as `measuring.py` goes about it: checks, warm-ups, rounds with a load before each.
+ * One case on one contender, following `measuring.py`: checks, warm-ups, then rounds that each begin with a load.
  *
  * @param {number} one seconds
  * @param {number} rounds
@@ -64,17 +64,17 @@ function secondsToMeasure(one, rounds) {
 }
 
 /**
- * @param {number[]} cases what `estimates` gave
- * @returns {number} seconds for all, were there no budget for that
+ * @param {number[]} cases the result of `estimates`
+ * @returns {number} total seconds, ignoring the total budget
  */
 export function estimate(cases) {
   return LIMITS_SECONDS + cases.reduce((sum, part) => sum + part, 0);
 }
 
-/** How far a run is, and how long it still takes: the estimates, corrected by how long the finished ones took. */
+/** Progress of a run and the time left: the estimates, corrected by how long the finished cases took. */
 export class Progress {
   /**
-   * @param {number[]} cases what `estimates` gave
+   * @param {number[]} cases the result of `estimates`
    * @param {number} most seconds for all
    */
   constructor(cases, most) {
@@ -87,7 +87,7 @@ export class Progress {
     this.passed = 0;
   }
 
-  /** @returns {number} from 0 to 1, by time */
+  /** @returns {number} fraction of the time, from 0 to 1 */
   get fraction() {
     return this.whole ? this.#done / this.whole : 0;
   }

@@ -1,6 +1,8 @@
 /** What to run: suites with their cases and sizes, contenders, rounds, time budgets. Remembered by the browser. */
 
 import { button, h } from "../ui/dom.js";
+import { isOnGpu } from "./limits.js";
+import { ON_CPU } from "./record.js";
 import { recall, remember } from "./remembered.js";
 
 /** @typedef {import("../../worker/protocol.js").SuiteInfo} SuiteInfo */
@@ -16,18 +18,24 @@ import { recall, remember } from "./remembered.js";
  * @property {number} total seconds for all
  */
 
-/** The libraries that can take part, and what they are; all but the first two are loaded when they are chosen. */
-const CONTENDERS = { py_tensor: "on WebGPU", NumPy: "in Pyodide", tfjs: "on WebGPU", "jax-js": "on WebGPU" };
+/** The libraries that can be compared, with descriptions; the last two are loaded when chosen. */
+const CONTENDERS = {
+  py_tensor: "on WebGPU",
+  [ON_CPU]: "on NumPy",
+  NumPy: "in Pyodide",
+  tfjs: "on WebGPU",
+  "jax-js": "on WebGPU",
+};
 const ROUNDS = [7, 15, 31];
 const BUDGETS = [5, 20, 60];
 const TOTALS = [60, 300, 1200, 3600];
 
-/** What is chosen at first: a dozen seconds that show the most. */
+/** The default choice: takes about twelve seconds and shows the most. */
 const QUICK = {
   suite: "square",
   cases: ["exp", "sum()", "matmul"],
   sizes: { gpu: ["64", "512", "2048"], cpu: ["64", "128", "256"] },
-  contenders: ["py_tensor", "NumPy"],
+  contenders: { webgpu: ["py_tensor", "NumPy"], none: [ON_CPU, "NumPy"] },
   rounds: 7,
   budget: 5,
   total: 60,
@@ -38,13 +46,17 @@ const EVERYTHING = { rounds: 15, budget: 20, total: 1200 };
 export class ChoiceForm {
   /** @type {Map<string, SuiteSection>} */
   #sections;
+  /** What the user chose; null until then. */
+  #chosen = recall();
 
   /**
    * @param {SuiteInfo[]} suites
+   * @param {boolean} hasWebGpu
    * @param {boolean} hasGpu whether to choose every size from the start
    */
-  constructor(suites, hasGpu) {
+  constructor(suites, hasWebGpu, hasGpu) {
     this.suites = suites;
+    this.hasWebGpu = hasWebGpu;
     this.hasGpu = hasGpu;
     this.#sections = new Map(suites.map((suite) => [suite.key, new SuiteSection(suite)]));
     this.words = h("span", { className: "words" });
@@ -83,13 +95,32 @@ export class ChoiceForm {
         ),
       ),
     );
-    this.#set(this.#quick());
-    this.#set(recall() ?? {});
+    this.#fill();
     this.element.addEventListener("change", (event) => {
       const { target } = event;
       if (target instanceof HTMLInputElement && target.name === "suite") this.#opens(target.value, target.checked);
       this.#changed();
     });
+  }
+
+  /**
+   * Python has restarted.
+   *
+   * @param {boolean} hasWebGpu
+   * @param {boolean} hasGpu
+   */
+  follow(hasWebGpu, hasGpu) {
+    if (hasWebGpu === this.hasWebGpu && hasGpu === this.hasGpu) return;
+    this.hasWebGpu = hasWebGpu;
+    this.hasGpu = hasGpu;
+    this.#fill();
+  }
+
+  /** Select what the user chose, or else the default. */
+  #fill() {
+    this.#set(this.#quick());
+    if (this.#chosen) this.#set({ ...this.#chosen, contenders: this.#chosen.contenders[this.#kind] });
+    this.disable(false);
     this.#show();
   }
 
@@ -97,7 +128,7 @@ export class ChoiceForm {
   #quick() {
     const { suite, cases, sizes, contenders, rounds, budget, total } = QUICK;
     const chosen = { suite, cases, sizes: this.hasGpu ? sizes.gpu : sizes.cpu };
-    return { suites: [chosen], contenders, rounds, budget, total };
+    return { suites: [chosen], contenders: contenders[this.#kind], rounds, budget, total };
   }
 
   /** @returns {Choice} */
@@ -119,7 +150,7 @@ export class ChoiceForm {
   }
 
   /**
-   * Chooses this; what it does not name, or what there is not, stays as it is.
+   * Select a choice. Parts that it does not name, and names that do not exist, change nothing.
    *
    * @param {Partial<Choice>} choice
    */
@@ -143,7 +174,7 @@ export class ChoiceForm {
   }
 
   /**
-   * A suite that a person chooses is opened: what of it runs is the next question.
+   * Expand a suite when the user selects it, to show its cases and sizes.
    *
    * @param {string} key
    * @param {boolean} isChosen
@@ -155,7 +186,15 @@ export class ChoiceForm {
 
   #changed() {
     this.#show();
-    remember(this.choice());
+    const choice = this.choice();
+    const contenders = { ...(this.#chosen?.contenders ?? QUICK.contenders), [this.#kind]: choice.contenders };
+    this.#chosen = { ...choice, contenders };
+    remember(this.#chosen);
+  }
+
+  /** The contenders that can run differ, and so are chosen separately. */
+  get #kind() {
+    return this.hasWebGpu ? "webgpu" : "none";
   }
 
   #show() {
@@ -196,6 +235,10 @@ export class ChoiceForm {
   /** @param {boolean} isDisabled */
   disable(isDisabled) {
     for (const input of this.element.querySelectorAll("input")) input.disabled = isDisabled;
+    for (const input of this.hasWebGpu ? [] : this.#inputs("contender").filter(({ value }) => isOnGpu(value))) {
+      input.checked = false;
+      input.disabled = true;
+    }
     for (const preset of this.presets) preset.disabled = isDisabled;
   }
 }
@@ -249,7 +292,7 @@ class SuiteSection {
 /**
  * @param {Choice} choice
  * @param {SuiteInfo[]} infos
- * @returns {string} why it cannot be run; "" where it can
+ * @returns {string} why it cannot run; "" if it can
  */
 export function missingChoice({ suites, contenders }, infos) {
   if (!suites.length) return "Choose at least one suite.";
@@ -263,7 +306,7 @@ export function missingChoice({ suites, contenders }, infos) {
 
 /**
  * @param {Choice} choice
- * @returns {number} times to measure
+ * @returns {number} number of measurements
  */
 export function measurements({ suites, contenders }) {
   const cases = suites.reduce((sum, { cases, sizes }) => sum + cases.length * sizes.length, 0);
@@ -280,7 +323,7 @@ function inShort({ suites, contenders }, infos) {
     suites.length === 1
       ? `${infos.find(({ key }) => key === first.suite)?.title}: ${first.cases.join(", ")}`
       : counted(suites.length, "suite");
-  return `${what}; ${contenders.join(", ") || "nobody"}`;
+  return `${what}; ${contenders.join(", ") || "no contender"}`;
 }
 
 /**

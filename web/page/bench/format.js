@@ -1,4 +1,4 @@
-/** Figures as a person reads them. */
+/** Figures formatted for people. */
 
 /**
  * @param {number} seconds
@@ -40,7 +40,7 @@ export function percent(part) {
 
 /**
  * @param {number} seconds
- * @returns {string} as one says how long something will take
+ * @returns {string} an approximate duration in words
  */
 export function roughly(seconds) {
   return seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;

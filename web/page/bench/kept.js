@@ -1,4 +1,4 @@
-/** The list of kept runs: which one is shown, which one it is compared with, and what else can be done with them. */
+/** The list of saved runs: which one is shown, which one it is compared with, and the actions on each. */
 
 import { adapterName } from "../ui/adapter.js";
 import { h } from "../ui/dom.js";

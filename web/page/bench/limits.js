@@ -1,4 +1,4 @@
-/** What a kernel can reach at most, from what the probes of the device reached: the roofline model. */
+/** The upper bound on a kernel's speed, from measurements of the device: the roofline model. */
 
 import { median } from "./statistics.js";
 
@@ -13,7 +13,7 @@ import { median } from "./statistics.js";
  * @property {number} peak GFLOP/s of independent multiply-adds
  */
 
-/** Contenders that compute on the device which the probes have measured. */
+/** Contenders that run on the device that the probes measured. */
 const ON_THE_GPU = new Set(["py_tensor", "tfjs", "jax-js"]);
 
 /** @param {string} contender */
@@ -48,8 +48,8 @@ export function attainable({ bandwidth, peak }, intensity) {
 /**
  * @param {Result} result
  * @param {Measured} outcome
- * @returns {{ intensity: number, rate: number } | null} flops per byte, and GFLOP/s; null where the case has no
- *   such figures
+ * @returns {{ intensity: number, rate: number } | null} flops per byte, and GFLOP/s; null if the case has no such
+ *   figures
  */
 export function placeUnderRoof(result, outcome) {
   if (!result.flops || !result.bytes) return null;
@@ -57,12 +57,12 @@ export function placeUnderRoof(result, outcome) {
   return { intensity: result.flops / result.bytes, rate };
 }
 
-/** The GPU is busy for this part of the time at least, or the time is mostly that of something else. */
+/** If the GPU is busy for a smaller part of the time than this, overhead dominates. */
 export const BUSY = 0.5;
 
 /**
  * @param {Measured} outcome
- * @returns {number | null} of the time, by the GPU's own clock; null where that is not known
+ * @returns {number | null} fraction of the time in which the GPU is busy, by timestamp queries; null if unknown
  */
 export function busyPart({ gpu, samples }) {
   return typeof gpu === "number" ? gpu / median(samples) : null;
@@ -72,7 +72,7 @@ export function busyPart({ gpu, samples }) {
  * @param {Result} result
  * @param {Measured} outcome
  * @param {Probes | undefined} probes
- * @returns {number | null} of what the device allows for that many flops and bytes; over 1 where a cache helps
+ * @returns {number | null} fraction of the roofline bound for those flops and bytes; above 1 if a cache helps
  */
 export function partOfLimit(result, outcome, probes) {
   const roof = roofOf(probes);

@@ -4,7 +4,7 @@ import { adapterName } from "../ui/adapter.js";
 import { factorsOf, isNoisy, winnerOf } from "./comparison.js";
 import { duration, rateText, significant } from "./format.js";
 import { roofOf } from "./limits.js";
-import { contendersOf, isMeasured, OURS } from "./record.js";
+import { contendersOf, isMeasured, leadOf } from "./record.js";
 import { median, spread } from "./statistics.js";
 
 /** @typedef {import("./record.js").Run} Run */
@@ -65,7 +65,7 @@ function cell(result, name) {
   const time = duration(median(outcome.samples));
   const words = [winnerOf(result) === name ? `**${time}**` : time, `±${Math.round(100 * spread(outcome.samples))} %`];
   if (isNoisy(outcome)) words.push("noisy");
-  for (const { contender, ratio } of name === OURS ? factorsOf(result) : []) {
+  for (const { contender, ratio } of name === leadOf(Object.keys(result.contenders)) ? factorsOf(result) : []) {
     const interval = `${significant(ratio.low)}–${significant(ratio.high)}`;
     const than = escaped(contender);
     words.push(

@@ -1,13 +1,21 @@
-/** The marks by which contenders are told apart: colour and shape. */
+/** The colours and shapes that distinguish contenders. */
 
 import { h, svg } from "../ui/dom.js";
 
 /** The classes that give a contender its colour (`bench.css`). @type {Record<string, string>} */
-const CLASSES = { py_tensor: "ours", NumPy: "numpy", tfjs: "tfjs", "jax-js": "jax", PyTorch: "pytorch" };
+const CLASSES = {
+  py_tensor: "ours",
+  "py_tensor (cpu)": "ours-on-cpu",
+  NumPy: "numpy",
+  tfjs: "tfjs",
+  "jax-js": "jax",
+  PyTorch: "pytorch",
+};
 
-/** Around (0, 0). @type {Record<string, string>} */
+/** SVG paths around (0, 0). @type {Record<string, string>} */
 const SHAPES = {
   ours: "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z",
+  "ours-on-cpu": "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0zM-1.6 0a1.6 1.6 0 1 1 3.2 0a1.6 1.6 0 1 1 -3.2 0z",
   numpy: "M-3.2 -3.2h6.4v6.4h-6.4z",
   tfjs: "M0 -4.4L4 2.8H-4z",
   jax: "M0 -4.4L4.4 0L0 4.4L-4.4 0z",

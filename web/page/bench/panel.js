@@ -1,4 +1,4 @@
-/** The benchmark panel: choose, run, watch, cancel; keep, compare, carry in and out. */
+/** The benchmark panel: choose, run, watch and cancel; save, compare, import and export. */
 
 import { adapterName, isSoftware } from "../ui/adapter.js";
 import { button, byId, h, oncePerFrame } from "../ui/dom.js";
@@ -11,7 +11,7 @@ import { ChoiceForm, counted, measurements, missingChoice } from "./form.js";
 import { roughly, significant } from "./format.js";
 import { keptTable } from "./kept.js";
 import { toMarkdown } from "./markdown.js";
-import { fromJson, newRun, OURS, toJson } from "./record.js";
+import { contendersOf, fromJson, leadOf, newRun, toJson } from "./record.js";
 import { redrawing } from "./redrawing.js";
 import { roofline } from "./roofline.js";
 import { KeptRuns } from "./runs.js";
@@ -27,7 +27,7 @@ import { changeTable, detailNote, detailTable, summaryNote, summaryTable } from 
 /** @typedef {import("./runs.js").Kept} Kept */
 
 /**
- * What Python reports (measuring.py, boot.py).
+ * Events from Python (measuring.py, boot.py).
  *
  * @typedef {{ event: "limits", limits: Probes }} LimitsStep
  * @typedef {{ event: "begin", total: number }} BeginStep
@@ -37,9 +37,9 @@ import { changeTable, detailNote, detailTable, summaryNote, summaryTable } from 
  */
 
 const LARGEST_FILE = 16 * 2 ** 20;
-/** A GPU that has idled works at a fifth of its clock at first: an H200 needs so long to come to itself. */
+/** An idle GPU starts at a fifth of its clock; an H200 takes this long to reach full speed. */
 const CLOCK_SECONDS = 0.5;
-/** That the results of a sample may take at a time. WebGPU does not tell how much memory there is. */
+/** Memory that the results of a sample may hold at once. WebGPU does not report the memory size. */
 const RESULT_BYTES = { least: 2 ** 28, most: 2 ** 30 };
 
 /** @param {import("../views.js").Parts} parts */
@@ -57,14 +57,15 @@ class BenchmarkPanel {
     if (engine.isReady) engine.ready.then((info) => this.setUp(info));
     engine.addEventListener("change", () => this.showState());
     this.kept = new KeptRuns();
-    /** The run on the page, as it is kept: from its first case on. @type {Kept | null} */
+    /** The saved copy of the run on the page, from its first case on. @type {Kept | null} */
     this.shown = null;
     /** @type {Run | null} the run on the page */
     this.run = null;
-    /** @type {Kept | null} the one it is compared with */
+    /** @type {Kept | null} the run it is compared with */
     this.compared = null;
-    /** What the device reached the last time it was asked. @type {Probes | undefined} */
+    /** The last measurement of the device's limits. @type {Probes | undefined} */
     this.probes = undefined;
+    this.lead = h("div");
     this.isRunning = false;
     /** @type {Progress | null} */
     this.progress = null;
@@ -74,17 +75,22 @@ class BenchmarkPanel {
     this.kept.load().then(() => this.drawKept());
   }
 
-  /** It has one page, which is as it was left. */
+  /** The view has a single page and keeps its state. */
   show() {}
 
   /** @param {Info} info */
   setUp(info) {
+    if (this.info && adapterName(info) !== adapterName(this.info)) this.probes = undefined; // of another device
     this.info = info;
+    const hasWebGpu = info.backend === "webgpu";
+    const hasGpu = hasWebGpu && !isSoftware(info);
+    this.lead.replaceChildren(...explanation(info));
     if (this.form) {
-      this.showState(); // Python was started anew; what a person has here stays
+      this.form.follow(hasWebGpu, hasGpu);
+      this.showState(); // Python restarted; keep what the user has here
       return;
     }
-    this.form = new ChoiceForm(info.suites, info.backend === "webgpu" && !isSoftware(info));
+    this.form = new ChoiceForm(info.suites, hasWebGpu, hasGpu);
     this.form.element.addEventListener("change", () => this.showEstimate());
     this.start = button("Run", "button primary", () => this.begin());
     this.start.setAttribute("aria-describedby", "benchmarks-estimate");
@@ -98,8 +104,7 @@ class BenchmarkPanel {
     this.output = h("div", { className: "output" });
     this.keptList = h("section", { className: "kept-runs" });
     const controls = h("div", { className: "controls" }, this.start, this.cancel, this.bar, this.left, this.estimate);
-    const lead = explanation(info);
-    this.root.replaceChildren(...lead, controls, this.words, this.form.element, this.output, this.keptList);
+    this.root.replaceChildren(this.lead, controls, this.words, this.form.element, this.output, this.keptList);
     this.showState();
     this.draw();
     this.drawKept();
@@ -132,7 +137,7 @@ class BenchmarkPanel {
     this.showState();
     if (hadFocus) this.cancel?.focus();
     this.showProgress();
-    this.draw(); // what stands there is of another run
+    this.draw(); // the results shown are of another run
     this.drawKept();
     const most = software ? RESULT_BYTES.least : (info.limits?.maxBufferSize ?? 0) / 4;
     const result_bytes = Math.min(RESULT_BYTES.most, Math.max(RESULT_BYTES.least, most));
@@ -153,7 +158,7 @@ class BenchmarkPanel {
   }
 
   /**
-   * Keeps a run as it is by now, so that a reload in the middle of it leaves what there is.
+   * Save the run so far, so that a reload in the middle of it loses nothing.
    *
    * @param {Run} run
    */
@@ -186,7 +191,7 @@ class BenchmarkPanel {
     } else if (step.event === "working") {
       progress.part = step.part;
       const name = `${progress.finished + 1} of ${progress.cases.length}: ${step.case}, ${step.size}`;
-      if (name !== this.working) this.say(name); // a screen reader hears of each case once
+      if (name !== this.working) this.say(name); // announce each case once to screen readers
       this.working = name;
     } else {
       run.results.push(step.result);
@@ -212,7 +217,7 @@ class BenchmarkPanel {
     const count = (status) => outcomes.filter((outcome) => outcome.status === status).length;
     const noisy = outcomes.filter(isNoisy).length;
     const parts = [`${count("measured")} measured`];
-    if (noisy) parts.push(`${noisy} of them noisy (rounds more than ±25 % apart)`);
+    if (noisy) parts.push(`${noisy} of them noisy (samples vary by more than 25 %)`);
     for (const status of ["skipped", "missing", "wrong", "failed"]) {
       if (count(status)) parts.push(`${count(status)} ${status}`);
     }
@@ -234,7 +239,7 @@ class BenchmarkPanel {
     this.showEstimate();
   }
 
-  /** @param {string} [label] what is done just now */
+  /** @param {string} [label] the current step */
   showProgress(label = "") {
     if (!this.bar || !this.left || !this.progress) return;
     const { fraction, left } = this.progress;
@@ -242,7 +247,7 @@ class BenchmarkPanel {
     this.left.textContent = [`about ${roughly(left)} left`, label].filter(Boolean).join("; ");
   }
 
-  /** What a run would take; or why there can be none now. */
+  /** Show the expected duration of a run, or why none can start. */
   showEstimate() {
     if (!this.estimate || !this.form || !this.info) return;
     if (this.isRunning) this.estimate.textContent = "";
@@ -305,7 +310,7 @@ class BenchmarkPanel {
     return parts.filter((part) => part !== null);
   }
 
-  /** @returns {Record<string, string>} of the suites, by their keys */
+  /** @returns {Record<string, string>} titles of the suites, by key */
   titles() {
     return Object.fromEntries((this.info?.suites ?? []).map(({ key, title }) => [key, title]));
   }
@@ -409,17 +414,18 @@ function inWords(choice, seconds) {
 }
 
 /**
- * How py_tensor stands beside the others, in words.
+ * A summary in words of how py_tensor compares with the others.
  *
  * @param {Run} run
  */
 function headline(run) {
+  const lead = leadOf(contendersOf(run));
   const sentences = standings(run).map(({ contender, faster, slower, unclear, middle }) => {
     const times = middle >= 1 ? `is ${significant(middle)}× as fast` : `takes ${significant(1 / middle)}× as long`;
     const counts = Object.entries({ "faster in": faster, "slower in": slower, "no clear difference in": unclear });
     const words = counts.flatMap(([verdict, count]) => (count ? [`${verdict} ${count}`] : []));
     const all = `${words.join(", ")} of ${faster + slower + unclear}`;
-    return h("li", {}, h("strong", {}, `${OURS} beside ${contender}: ${all}`), `; at the median it ${times}`);
+    return h("li", {}, h("strong", {}, `${lead} compared with ${contender}: ${all}`), `; at the median it ${times}`);
   });
   return sentences.length ? h("ul", { className: "headline" }, ...sentences) : null;
 }
@@ -429,16 +435,19 @@ function explanation(info) {
   const device = h("strong", {}, adapterName(info));
   const where =
     info.backend !== "webgpu"
-      ? ["This browser has no WebGPU, so only NumPy runs."]
+      ? [`No WebGPU here${info.problem ? ` (${info.problem})` : ""}: only py_tensor’s cpu device and NumPy can run.`]
       : isSoftware(info)
         ? ["WebGPU here is ", device, ", a software adapter on the CPU: expect low numbers."]
         : ["Your GPU: ", device, "."];
+  if (info.backend === "webgpu")
+    where.push(" The default device does not matter here: the CPU is measured as a separate entry.");
   return [
     h("h2", { className: "view-heading" }, "Benchmarks"),
     h(
       "p",
       { className: "intro" },
-      "The same work in py_tensor, NumPy and two JavaScript libraries, all in this page. ",
+      "The same work in py_tensor and NumPy, and, if chosen under “What to run”, in the JavaScript libraries " +
+        "TensorFlow.js (tfjs) and jax-js, all in this page. ",
       ...where,
       " Every result is checked against float64 before it is timed. A winner is named only if the lead is significant.",
     ),

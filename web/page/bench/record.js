@@ -1,4 +1,4 @@
-/** A run of the benchmarks as a value: how it is made, read from JSON, and written to it. */
+/** A benchmark run as a value: creating it, reading it from JSON and writing it. */
 
 import { partOfLimit } from "./limits.js";
 import { RUN, SCHEMA } from "./schema.js";
@@ -9,7 +9,7 @@ import { problemsWith } from "./validate.js";
 /** @typedef {import("./form.js").Choice} Choice */
 
 /**
- * The form is `schema.js`'s.
+ * `schema.js` defines the format.
  *
  * @typedef {object} Outcome
  * @property {"measured" | "missing" | "skipped" | "wrong" | "failed"} status
@@ -66,6 +66,8 @@ import { problemsWith } from "./validate.js";
  */
 
 export const OURS = "py_tensor";
+/** py_tensor on its cpu device, which computes with NumPy. */
+export const ON_CPU = "py_tensor (cpu)";
 
 /**
  * @param {Info} info
@@ -113,7 +115,15 @@ export function isMeasured(outcome) {
 }
 
 /**
- * Those who took part, in the order in which they did.
+ * @param {string[]} contenders
+ * @returns {string} the one to which the others are compared: py_tensor on WebGPU, or else on its cpu device
+ */
+export function leadOf(contenders) {
+  return contenders.includes(OURS) ? OURS : ON_CPU;
+}
+
+/**
+ * The contenders of a run, in their order.
  *
  * @param {Run} run
  * @returns {string[]}
@@ -124,7 +134,7 @@ export function contendersOf(run) {
 
 /**
  * @param {Run} run
- * @returns {string} JSON, with what follows from the samples beside them
+ * @returns {string} JSON, with figures derived from the samples
  */
 export function toJson(run) {
   const results = run.results.map((result) => ({
@@ -158,7 +168,7 @@ function withFigures(result, outcome, probes) {
 /**
  * @param {Result} result
  * @param {Measured} outcome
- * @returns {number | null} in 10**9 of the case's unit; null where no rate says anything
+ * @returns {number | null} in 10**9 of the case's unit; null if a rate is meaningless
  */
 export function rate(result, outcome) {
   const work = result.unit === "GFLOP/s" ? result.flops : result.bytes;

@@ -1,7 +1,7 @@
-/** Redraws that leave a person where they are: on the same control, with the same parts open and scrolled. */
+/** Redraw while keeping the focus, open parts and scroll positions. */
 
 /**
- * Parts may be told apart by `data-key` (a row) and `data-part` (a control in it); others are by what they say.
+ * Parts are identified by `data-key` (a row) and `data-part` (a control in it), or else by their text.
  *
  * @param {HTMLElement} root
  * @param {() => void} draw replaces what is inside
@@ -22,7 +22,7 @@ export function redrawing(root, draw) {
   if (focused === null) return;
   const again = find(root, "a, button, input, summary, [role=region]", focused) ?? root.querySelector("button");
   if (!(again instanceof HTMLElement)) return;
-  if (again.matches(".table-scroller")) again.tabIndex = 0; // it is known to scroll only when it has been laid out
+  if (again.matches(".table-scroller")) again.tabIndex = 0; // whether it scrolls is known only after layout
   again.focus({ preventScroll: true });
 }
 

@@ -1,14 +1,16 @@
-/** What was chosen to run, across reloads. */
+/** The choice of benchmarks, stored across reloads. */
 
 import { problemsWith } from "./validate.js";
 
 /** @typedef {import("./form.js").Choice} Choice */
+/** @typedef {Omit<Choice, "contenders"> & { contenders: { webgpu: string[], none: string[] } }} Chosen none: without WebGPU */
 
 const KEY = "py_tensor.benchmarks";
 
 const names = { type: "array", items: { type: "string" } };
 const FORM = {
   type: "object",
+  required: ["suites", "contenders", "rounds", "budget", "total"],
   properties: {
     suites: {
       type: "array",
@@ -18,23 +20,27 @@ const FORM = {
         properties: { suite: { type: "string" }, cases: names, sizes: names },
       },
     },
-    contenders: names,
+    contenders: {
+      type: "object",
+      required: ["webgpu", "none"],
+      properties: { webgpu: names, none: names },
+    },
     rounds: { type: "number" },
     budget: { type: "number" },
     total: { type: "number" },
   },
 };
 
-/** @param {Choice} choice */
+/** @param {Chosen} choice */
 export function remember(choice) {
   try {
     localStorage.setItem(KEY, JSON.stringify(choice));
   } catch {
-    // Without storage the next visit begins as the first one did.
+    // Without storage the next visit starts with the defaults.
   }
 }
 
-/** @returns {Partial<Choice> | null} null where there is none, or another build's */
+/** @returns {Chosen | null} null if there is none, or it is of another build */
 export function recall() {
   try {
     const value = JSON.parse(localStorage.getItem(KEY) ?? "null");

@@ -1,9 +1,11 @@
-/** Where cases lie under the roof of the device: GFLOP/s against flops per byte, both logarithmic. */
+/** The roofline chart: GFLOP/s against flops per byte, both axes logarithmic. */
 
 import { drawChart } from "../charts/chart.js";
 import { spots } from "../charts/marks.js";
 import { decades } from "../charts/scales.js";
 import { widthOf, words } from "../charts/text.js";
+import { pictureActions, saveRow } from "../display/saving.js";
+import { standalone } from "../display/standalone.js";
 import { h, svg } from "../ui/dom.js";
 import { rateText, significant } from "./format.js";
 import { attainable, BUSY, busyPart, isOnGpu, placeUnderRoof, roofOf } from "./limits.js";
@@ -19,7 +21,7 @@ const LINE = 13;
 
 /**
  * @param {Run} run
- * @returns {HTMLElement | null} null where the device has not been measured, or nothing on it
+ * @returns {HTMLElement | null} null if the device, or everything on it, is unmeasured
  */
 export function roofline(run) {
   const roof = roofOf(run.probes);
@@ -49,13 +51,13 @@ export function roofline(run) {
     ],
   });
   figure.prepend(key);
-  return figure;
+  return h("div", {}, figure, saveRow(pictureActions(() => standalone(figure), "Roofline")));
 }
 
 /** @typedef {NonNullable<ReturnType<typeof roofOf>>} Roof */
 /** @typedef {import("../charts/marks.js").Mark} Mark */
 
-/** Of a mark that says nothing of itself. */
+/** Defaults for a mark without hover values. */
 const SILENT = { label: "", ink: { look: "" }, isAlong: false, extent: null, near: () => null };
 
 /**
@@ -95,7 +97,7 @@ function pointOf({ contender, name, size, intensity, rate, isOverhead }, roof) {
 }
 
 /**
- * The names of the limits and of py_tensor's cases, where they have room.
+ * Labels of the limits and of py_tensor's cases, where there is room.
  *
  * @param {Place[]} places
  * @param {Roof} roof
@@ -150,7 +152,7 @@ function placesOf(run) {
 }
 
 /**
- * Of each case py_tensor's place with its largest size: that one bears the name.
+ * For each case, the point of py_tensor at the largest size: it gets the label.
  *
  * @param {Place[]} places
  */
@@ -177,7 +179,7 @@ function box(x, y, width, height) {
   return { left: x, right: x + width, top: y - height, bottom: y };
 }
 
-/** Writes labels where nothing else is. */
+/** Places labels where they overlap nothing. */
 class Writer {
   /** @param {import("../charts/marks.js").Place} on */
   constructor(on) {
@@ -194,7 +196,7 @@ class Writer {
    * @param {number} y
    * @param {"start" | "end"} anchor
    * @param {string} kind
-   * @returns {boolean} whether it has room, and is written
+   * @returns {boolean} whether there was room for it
    */
   write(text, x, y, anchor, kind) {
     const width = widthOf(text);

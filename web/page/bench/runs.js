@@ -1,4 +1,4 @@
-/** The runs that the browser keeps: in IndexedDB, a bounded number, the oldest given up first. */
+/** Saved runs: a bounded number in IndexedDB, the oldest deleted first. */
 
 import { inStore, within } from "../../worker/boot/database.js";
 import { fromJson } from "./record.js";
@@ -14,13 +14,13 @@ export class KeptRuns {
   constructor() {
     /** Newest first. @type {Kept[]} */
     this.all = [];
-    /** Why they do not outlive the page; null where they do. @type {string | null} */
+    /** Why the runs cannot be stored; null if they can. @type {string | null} */
     this.problem = null;
-    /** How many were damaged, and are removed. */
+    /** Number of damaged runs, which were deleted. */
     this.lost = 0;
   }
 
-  /** Brings what earlier visits have kept. */
+  /** Load the runs of earlier visits. */
   async load() {
     const keys = (await this.#ask("readonly", (store) => store.getAllKeys())) ?? [];
     /** @type {Kept[]} */
@@ -52,7 +52,7 @@ export class KeptRuns {
   }
 
   /**
-   * Keeps a run as it is now: after it was renamed, say.
+   * Save a run again, for example after renaming.
    *
    * @param {Kept} kept
    */
@@ -68,8 +68,8 @@ export class KeptRuns {
 
   /**
    * @param {unknown} text
-   * @param {IDBValidKey} key under which it is kept
-   * @returns {{ id: string, run: unknown } | null} null for what is not as it was saved
+   * @param {IDBValidKey} key its key in the store
+   * @returns {{ id: string, run: unknown } | null} null if it is not as it was saved
    */
   #parsed(text, key) {
     try {
@@ -94,7 +94,7 @@ export class KeptRuns {
    * @template T
    * @param {IDBTransactionMode} mode
    * @param {(store: IDBObjectStore) => IDBRequest<T>} ask
-   * @returns {Promise<T | null>} null where the browser keeps nothing: then the page does, while it is open
+   * @returns {Promise<T | null>} null without storage: the run is then held only while the page is open
    */
   async #ask(mode, ask) {
     try {

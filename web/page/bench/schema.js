@@ -1,9 +1,9 @@
 /**
- * The form of a run of the benchmarks as JSON, in JSON Schema (2020-12; `validate.js` knows the keywords used here).
- * docs/benchmarks.md tells the same in words. What the command line writes (`tests/perf/bench/report.py`) has it too.
+ * The JSON format of a benchmark run, as JSON Schema (2020-12; `validate.js` supports the keywords used here).
+ * docs/benchmarks.md describes it. The command line (`tests/perf/bench/report.py`) writes the same format.
  */
 
-/** Grows when a reader has to know. */
+/** Incremented when a change of the format affects readers. */
 export const SCHEMA = 1;
 
 const seconds = { type: "number", minimum: 0 };

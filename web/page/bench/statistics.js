@@ -1,13 +1,13 @@
-/** What can be said of samples of times. Pure, and the same for the same samples. */
+/** Statistics of timing samples. Pure and deterministic. */
 
-/** Fewer samples have no interval worth showing. */
+/** With fewer samples no interval is shown. */
 export const FEW = 5;
 const RESAMPLES = 2000;
 const CONFIDENCE = 0.95;
 
 /**
  * @param {readonly number[]} samples not empty
- * @param {number} part from 0 (the least) to 1 (the largest)
+ * @param {number} part from 0 (the smallest) to 1 (the largest)
  * @returns {number} interpolated between neighbours, as NumPy's `quantile` does by default
  */
 export function quantile(samples, part) {
@@ -40,21 +40,20 @@ export function spread(samples) {
 
 /**
  * @typedef {object} Ratio
- * @property {number} ratio of the medians: how many times as long the second takes, so how many times as fast the
- *   first one is
- * @property {number} low the interval in which the ratio lies with a confidence of 95 %
+ * @property {number} ratio of the medians, second to first: how many times as fast the first one is
+ * @property {number} low the 95 % confidence interval of the ratio
  * @property {number} high
- * @property {"faster" | "slower" | "unclear"} verdict on the first one; unclear where the interval holds 1
+ * @property {"faster" | "slower" | "unclear"} verdict on the first one; unclear if the interval includes 1
  */
 
 /**
  * Compares two sets of samples by the percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap,
- * 1993, chapter 13): both are drawn anew, with replacement, many times, and the interval is what the middle 95 % of
- * the ratios of medians span.
+ * 1993, chapter 13): both are resampled with replacement many times, and the interval spans the middle 95 % of the
+ * ratios of medians.
  *
  * @param {readonly number[]} first
  * @param {readonly number[]} second
- * @returns {Ratio | null} null where there are too few samples
+ * @returns {Ratio | null} null if there are too few samples
  */
 export function compare(first, second) {
   if (Math.min(first.length, second.length) < FEW) return null;
@@ -82,7 +81,7 @@ function drawnMedian(samples, into, random) {
 }
 
 /**
- * The generator mulberry32, so that an interval is the same whenever it is computed.
+ * The generator mulberry32, so that intervals are reproducible.
  *
  * @param {number} seed
  * @returns {() => number} uniform in [0, 1)

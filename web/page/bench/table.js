@@ -1,13 +1,14 @@
-/** The results as tables: who takes how long; every figure of every contender; and one run beside another. */
+/** The results as tables: a summary, all figures of all contenders, and the comparison of two runs. */
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { changes, factorsOf, isNoisy, ratioOf, winnerOf } from "./comparison.js";
 import { duration, percent, rateText, significant } from "./format.js";
 import { BUSY, busyPart, isOnGpu, partOfLimit } from "./limits.js";
-import { contendersOf, isMeasured, OURS, rate } from "./record.js";
+import { contendersOf, isMeasured, leadOf, rate } from "./record.js";
 import { median, spread } from "./statistics.js";
 
 /** @typedef {import("./record.js").Run} Run */
+/** @typedef {import("./record.js").Probes} Probes */
 /** @typedef {import("./record.js").Result} Result */
 /** @typedef {import("./record.js").Outcome} Outcome */
 /** @typedef {import("./record.js").Measured} Measured */
@@ -17,7 +18,7 @@ import { median, spread } from "./statistics.js";
 const WORDS = { missing: "None", skipped: "Skipped", wrong: "Wrong", failed: "Failed" };
 
 /**
- * A row for each case and size, a column for each contender: the steady state, and what follows from it.
+ * A row for each case and size, a column for each contender: the steady-state time and figures derived from it.
  *
  * @param {Run} run
  * @param {Record<string, string>} titles of the suites
@@ -49,7 +50,7 @@ export function summaryTable(run, titles) {
  * @param {number} i of a result
  * @param {Record<string, string>} titles
  * @param {number} columns
- * @returns {HTMLElement | null} the line above the first result of each suite, where there are several
+ * @returns {HTMLElement | null} the heading above the first result of each suite, if there are several
  */
 function suiteLine({ results }, i, titles, columns) {
   const { suite } = results[i];
@@ -83,9 +84,9 @@ function summaryCell(run, result, name, isWinner) {
   const deviation = h("span", { className: "faint" }, ` ±${Math.round(100 * spread(outcome.samples))} %`);
   const cell = h("td", { className: "number" }, time, deviation);
   if (isNoisy(outcome)) cell.append(" ", h("strong", { className: "noisy" }, "noisy"));
-  if (name !== OURS) return cell;
+  if (name !== leadOf(Object.keys(result.contenders))) return cell;
   const factors = factorsOf(result).map(({ contender, ratio }) => ratioWords(ratio, contender));
-  for (const words of [rateWords(run, result, outcome), ...factors]) {
+  for (const words of [rateWords(isOnGpu(name) ? run.probes : undefined, result, outcome), ...factors]) {
     if (words) cell.append(h("span", { className: "second" }, words));
   }
   return cell;
@@ -98,15 +99,15 @@ function reasonCell({ status, reason }) {
 }
 
 /**
- * @param {Run} run
+ * @param {Probes | undefined} probes
  * @param {Result} result
  * @param {Measured} outcome
  */
-function rateWords(run, result, outcome) {
+function rateWords(probes, result, outcome) {
   const busy = busyPart(outcome);
   if (busy !== null && busy < BUSY) return `GPU busy ${percent(busy)}`;
   const found = rate(result, outcome);
-  const part = partOfLimit(result, outcome, run.probes);
+  const part = partOfLimit(result, outcome, probes);
   const words = [];
   if (found !== null) words.push(rateText(found, result.unit));
   if (part !== null) words.push(`${percent(part)} of limit`);
@@ -115,7 +116,7 @@ function rateWords(run, result, outcome) {
 
 /**
  * @param {Ratio} ratio
- * @param {string} than whose speed it is relative to
+ * @param {string} than the contender it is relative to
  */
 function ratioWords({ ratio, low, high, verdict }, than) {
   const interval = `(${significant(low)}–${significant(high)})`;
@@ -129,14 +130,14 @@ function changeWords(ratio) {
   return ratio.verdict === "unclear" ? `no change ${interval}` : `${significant(ratio.ratio)}× ${interval}`;
 }
 
-/** What the summary's cells say. */
+/** The legend of the summary. */
 export function summaryNote() {
   return h(
     "p",
     { className: "hint" },
     "Steady state: median time per op ± half the interquartile range. Below that of py_tensor, its rate " +
-      "and share of the device's limit, or how busy the GPU is if that is less than half of the " +
-      "time; then its speed relative to each of the others, with a 95 % " +
+      "and share of the device's limit (above 100 % where a cache helps), or how busy the GPU is if that is less " +
+      "than half of the time; then its speed relative to each of the others, with a 95 % " +
       "bootstrap interval. Bold: fastest; none if an interval includes 1.",
   );
 }
@@ -207,7 +208,7 @@ function detailCells(run, result, name, columns) {
   return texts.map((text) => h("td", { className: "number", textContent: text }));
 }
 
-/** What there is not: NumPy compiles nothing, and asks no GPU. */
+/** Not applicable: NumPy compiles nothing and submits nothing to a GPU. */
 const NONE = "–";
 
 /** @param {number} error */
@@ -228,7 +229,7 @@ function compileWords({ compile }) {
 }
 
 /**
- * What the columns of the details say.
+ * The meaning of the columns of the details.
  *
  * @param {Run} run
  */
@@ -239,17 +240,18 @@ export function detailNote({ software }) {
     { className: "hint" },
     `Compile: the part of the first run until kernels were compiled. GPU: kernels only, by ${clock}, in ` +
       "a separate sample; GPU and dispatches are per op. Mostly overhead: the GPU is busy less than half of " +
-      "the time, so a rate would say little about kernels. Samples: rounds × calls in each. –: not available.",
+      "the time, so a rate would say little about kernels. Of limit: of what the measured copy and multiply-adds " +
+      "allow; above 100 % where a cache helps. Samples: rounds × calls in each. –: not available.",
   );
 }
 
 /**
- * What has changed between two runs.
+ * The changes between two runs.
  *
  * @param {Run} run
  * @param {Run} other
  * @param {Record<string, string>} titles of the suites
- * @returns {HTMLElement | null} null where they have nothing in common
+ * @returns {HTMLElement | null} null if they have nothing in common
  */
 export function changeTable(run, other, titles) {
   const rows = changes(run, other);

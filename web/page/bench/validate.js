@@ -1,4 +1,4 @@
-/** Holds a value against a JSON Schema, of which it knows the keywords that `schema.js` uses. */
+/** Validates a value against a JSON Schema; supports only the keywords that `schema.js` uses. */
 
 /**
  * @typedef {object} Schema
@@ -20,7 +20,7 @@ const MOST_PROBLEMS = 5;
 /**
  * @param {Schema} schema
  * @param {unknown} value
- * @returns {string[]} what is wrong, each with its place; empty where nothing is
+ * @returns {string[]} the problems, each with its path; empty if valid
  */
 export function problemsWith(schema, value) {
   /** @type {string[]} */
@@ -91,7 +91,7 @@ function tooLong(most, length, what) {
 /** @param {unknown} value */
 function typeOf(value) {
   if (value === null) return "null";
-  if (typeof value === "number" && !Number.isFinite(value)) return "no finite number"; // as JSON's 1e999
+  if (typeof value === "number" && !Number.isFinite(value)) return "no finite number"; // such as JSON's 1e999
   return Array.isArray(value) ? "array" : typeof value;
 }
 

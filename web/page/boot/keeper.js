@@ -1,16 +1,16 @@
-/** Sees to it that a snapshot is left for the next visit, while nobody needs the computer. */
+/** Makes a snapshot for the next visit while the page is idle. */
 
 import { urlOf } from "../../worker/files.js";
 import { Interpreter } from "../interpreter.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 
-/** Quiet before it begins, in ms. It takes a core for two seconds. */
+/** Idle time before it begins, in ms. It uses a core for two seconds. */
 const QUIET_MS = 2000;
 
 /**
  * @param {Engine} engine
- * @returns {Promise<void>} when there is nothing left to do
+ * @returns {Promise<void>} resolved when there is nothing left to do
  */
 export function leaveSnapshotWhenIdle(engine) {
   let done = false;
@@ -44,7 +44,7 @@ export function leaveSnapshotWhenIdle(engine) {
   }
 
   function consider() {
-    stop(); // what runs goes first
+    stop(); // running code has priority
     if (!done && engine.isReady && !engine.isBusy) timer = setTimeout(begin, QUIET_MS);
   }
 

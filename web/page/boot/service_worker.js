@@ -1,26 +1,26 @@
 /**
- * The page's side of the service worker (sw.js): what it needs it for, and when it asks.
+ * The page's side of the service worker (sw.js): when it is registered, and what for.
  *
- * The first script of the page asks for it only where the page is not isolated, which the worker can
- * change; for everything else it can wait until Python is there.
+ * The first script of the page registers it only if the page is not cross-origin isolated, which the worker can
+ * change; for everything else, registration waits until Python is ready.
  */
 
 /** @typedef {import("../engine.js").Engine} Engine */
 
 /** Set in this tab when it was reloaded to become isolated: never twice in a row. */
 const RELOADED = "py_tensor reloaded";
-/** The worker starts in a tenth of a second on a quiet machine; where it never does, the page goes on without. */
+/** The worker starts in 0.1 s on an idle machine; after this time the page goes on without it. */
 const PATIENCE_MS = 10_000;
-/** So long after Python is there the files are fetched once more, for a visit without a network. */
+/** Delay after Python is ready before the files are fetched again for offline visits. */
 const QUIET_MS = 1000;
 
 /**
- * Reload the page once with the service worker's headers, where the host did not send them.
+ * Reload the page once to get the service worker's headers, if the host did not send them.
  *
- * @returns {Promise<void>} when the page may start as it is: never, if it is being replaced
+ * @returns {Promise<void>} resolved when the page may start as it is; never if it is being reloaded
  */
 export async function becomeIsolated() {
-  const isFramed = window.top !== window; // then it is for the page around it to be isolated
+  const isFramed = window.top !== window; // in a frame: the embedding page decides about isolation
   if (isFramed || !("serviceWorker" in navigator) || !mark("tried")) return;
   const isActive = await Promise.race([register().then(Boolean), pause(PATIENCE_MS)]).catch(() => false);
   if (!isActive) return;
@@ -36,12 +36,12 @@ export function keepForOffline(engine) {
     await pause(QUIET_MS);
     (await register()).postMessage("keep");
   };
-  const ask = () => void keep().catch(() => {}); // not allowed here: then the page needs its server
+  const ask = () => void keep().catch(() => {}); // not allowed here: no offline visits
   engine.addEventListener("ready", ask, { once: true });
-  engine.addEventListener("failed", ask, { once: true }); // there may be a build that starts
+  engine.addEventListener("failed", ask, { once: true }); // another build might start
 }
 
-/** @returns {Promise<boolean>} whether it answers what this page asks for, at last */
+/** @returns {Promise<boolean>} whether it finally controls this page */
 export async function serviceWorkerControls() {
   if (!("serviceWorker" in navigator)) return false;
   const { serviceWorker } = navigator;
@@ -58,17 +58,17 @@ export async function serviceWorkerControls() {
   return serviceWorker.controller !== null;
 }
 
-/** @returns {Promise<ServiceWorker>} once it answers for this page's address */
+/** @returns {Promise<ServiceWorker>} once it controls this page's address */
 async function register() {
-  // Relative to the page: this module may come from the folder of a build.
+  // Relative to the page: this module may be served from a build's folder.
   await navigator.serviceWorker.register("sw.js", { updateViaCache: "none" });
   const { active } = await navigator.serviceWorker.ready;
   return /** @type {ServiceWorker} */ (active);
 }
 
 /**
- * @param {string | null} reload what to remember of it
- * @returns {boolean} whether that is news, and will be remembered
+ * @param {string | null} reload the reload to remember
+ * @returns {boolean} whether it is new, and was stored
  */
 function mark(reload) {
   try {
@@ -77,7 +77,7 @@ function mark(reload) {
     else sessionStorage.setItem(RELOADED, reload);
     return isNews;
   } catch {
-    return false; // no storage, no guard, no reload
+    return false; // without storage nothing would prevent a reload loop
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Keeps a second Python ready, so that a restart is instant: booted while nobody needs the computer, with a
- * device of its own and the usual kernels.
+ * Keeps a second Python ready, so that a restart is instant: booted while the page is idle, with a device of its own
+ * and the usual kernels.
  */
 
 import { onChoicesKept } from "../../worker/boot/choices.js";
@@ -10,14 +10,14 @@ import { begin as startWorker } from "../start.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 
-/** Quiet before it begins, in ms: longer than a snapshot waits, which is of more use. */
+/** Idle time before it begins, in ms: longer than for a snapshot, which is more useful. */
 const QUIET_MS = 10_000;
-/** GiB of the device. A spare takes 65 MB of it. */
+/** Minimum memory of the computer in GiB. A spare takes 65 MB. */
 const LEAST_MEMORY = 4;
 
 /**
  * @param {Engine} engine
- * @param {Promise<void>} afterwards when it may begin to wait for quiet
+ * @param {Promise<void>} afterwards resolved when it may begin to wait for an idle period
  */
 export function keepSpareWhenIdle(engine, afterwards) {
   if (!hasRoom()) return;
@@ -53,7 +53,7 @@ export function keepSpareWhenIdle(engine, afterwards) {
     setSpare(interpreter);
   }
 
-  /** @param {Interpreter | null} spare in place of the one there is, if there is one */
+  /** @param {Interpreter | null} spare replaces the present one, if any */
   function setSpare(spare) {
     engine.spare?.end();
     engine.spare = spare;
@@ -61,7 +61,7 @@ export function keepSpareWhenIdle(engine, afterwards) {
   }
 
   /**
-   * It would fail again; a restart then boots anew, and tells why that fails.
+   * It would fail again. The next restart boots a new Python and reports the failure.
    *
    * @param {Interpreter} interpreter
    */
@@ -73,19 +73,19 @@ export function keepSpareWhenIdle(engine, afterwards) {
     ignoreChoices();
   }
 
-  /** A device knows the choices among kernels that were kept when it was got: now there are others. */
+  /** A device reads the stored kernel choices when it is created, and these have changed since. */
   function replace() {
     if (engine.spare) setSpare(null);
     consider();
   }
 
   function consider() {
-    stop(); // what runs goes first
+    stop(); // running code has priority
     if (!engine.spare && engine.isReady && !engine.isBusy) timer = setTimeout(whenQuiet, QUIET_MS);
   }
 
   function whenQuiet() {
-    const idle = self.requestIdleCallback ?? setTimeout; // which Safari has
+    const idle = self.requestIdleCallback ?? setTimeout; // Safari has no requestIdleCallback
     if (document.hidden) timer = setTimeout(whenQuiet, QUIET_MS);
     else idle(() => engine.isReady && !engine.isBusy && !booting && !engine.spare && begin());
   }
@@ -98,7 +98,7 @@ export function keepSpareWhenIdle(engine, afterwards) {
   });
 }
 
-/** Where the browser does not say how much memory there is, small devices are told by their screens. */
+/** If the browser does not report the memory size, a small screen means a small device. */
 function hasRoom() {
   const { deviceMemory } = /** @type {Navigator & { deviceMemory?: number }} */ (navigator);
   return deviceMemory === undefined ? matchMedia("(pointer: fine)").matches : deviceMemory >= LEAST_MEMORY;

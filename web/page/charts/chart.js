@@ -1,6 +1,6 @@
 /**
- * The page's charts: title, legend, axes, marks, colour bar, and the values under the pointer. What is drawn comes as
- * marks (marks.js), so that a view may have some of its own.
+ * The page's charts: title, legend, axes, marks, colour bar, and the values under the pointer. A chart draws marks
+ * (marks.js), and a view may define its own.
  */
 
 import { h, svg } from "../ui/dom.js";
@@ -20,16 +20,16 @@ import { fixed, shortened, TICK_SIZE, TITLE_SIZE, widthOf, words, wrapped } from
  * @property {string} [title]
  * @property {string} [xlabel]
  * @property {string} [ylabel]
- * @property {(wanted: number) => Axis} x an axis with about so many ticks
+ * @property {(wanted: number) => Axis} x an axis with about `wanted` ticks
  * @property {(wanted: number) => Axis} y
  * @property {Mark[]} marks
- * @property {boolean} [hasLegend] by default, if a mark has a label
- * @property {Colours | null} [colours] of its bar
+ * @property {boolean} [hasLegend] default: if any mark has a label
+ * @property {Colours | null} [colours] of the colour bar
  * @property {string[]} [notes] below it
  * @property {string} [className] of the figure
- * @property {number} [ratio] of its height to its width
+ * @property {number} [ratio] height divided by width
  * @property {number} [largest] width, in CSS pixels
- * @property {string} [empty] what is said where there is nothing to draw
+ * @property {string} [empty] the text shown if there is nothing to draw
  *
  * @typedef {{ left: number, right: number, top: number, bottom: number, width: number, height: number }} Area
  */
@@ -37,11 +37,11 @@ import { fixed, shortened, TICK_SIZE, TITLE_SIZE, widthOf, words, wrapped } from
 const LARGEST_WIDTH = 680;
 const SMALLEST_WIDTH = 220;
 const RATIO = 0.48;
-const LEAST_HEIGHT = 220; // of the axes, with what is written below
+const LEAST_HEIGHT = 220; // of the axes, including the text below them
 const EDGE = 14;
 const LINE = 18;
 const KEY = 22;
-/** How near the pointer has to be to a point, in CSS pixels. */
+/** Largest distance from the pointer to a point that it selects, in CSS pixels. */
 const REACH = 40;
 
 /**
@@ -50,7 +50,7 @@ const REACH = 40;
  * @property {(spec: Spec) => void} redraw draws another chart in it
  *
  * @param {Spec} spec
- * @returns {Chart} drawn anew for another width: text does not scale with it
+ * @returns {Chart} redrawn when its width changes, because text does not scale with it
  */
 export function drawChart(spec) {
   let shown = spec;
@@ -159,7 +159,7 @@ function keyOf({ key, ink, marker }) {
 }
 
 /**
- * The axes take what their ticks and names need; the ticks depend on what is left.
+ * Axes take the space that their ticks and names need; the number of ticks depends on what is left.
  *
  * @param {Spec} spec
  * @param {number} top
@@ -178,7 +178,7 @@ function layOut(spec, top, width, height) {
 /**
  * @param {Axis} axis that of y
  * @param {string} [name]
- * @returns {number} what is left of the axes
+ * @returns {number} the space left of the axes
  */
 export function leftOf(axis, name) {
   const longest = Math.max(0, ...axis.ticks.map(({ text }) => widthOf(text)));
@@ -186,7 +186,7 @@ export function leftOf(axis, name) {
 }
 
 /**
- * An axis whose ticks have room beside each other.
+ * An axis whose tick labels do not overlap.
  *
  * @param {(wanted: number) => Axis} make
  * @param {number} length
@@ -288,7 +288,7 @@ function followPointer(picture, spec, place) {
 /** @typedef {{ mark: Mark, near: Near }} Found */
 
 /**
- * What lies nearest across, of each series that has a value there; or else the one point that is nearest.
+ * For each series with x values, the value nearest in x; if there is none, the single nearest point.
  *
  * @param {Mark[]} marks
  * @param {number} x
@@ -329,7 +329,7 @@ function drawTip({ xlabel }, found, place) {
 }
 
 /**
- * A box with words beside a place, inside of what is around it.
+ * A text box beside a position, kept inside its container.
  *
  * @param {number} x
  * @param {number} y

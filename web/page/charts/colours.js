@@ -1,4 +1,4 @@
-/** Colours of values, and the bar that explains them. */
+/** Colour scales and colour bars. */
 
 import { svg } from "../ui/dom.js";
 import { linearAxis } from "./scales.js";
@@ -8,9 +8,9 @@ import { fixed, widthOf, words } from "./text.js";
 
 /**
  * @typedef {object} Colours what values look like
- * @property {string[]} stops evenly spaced, each #rrggbb, that of the least value first
- * @property {[number, number]} range the values of the first and the last; equal where there is one value
- * @property {number[]} [levels] the values that are drawn, where those are few
+ * @property {string[]} stops evenly spaced, each #rrggbb, from the smallest value
+ * @property {[number, number]} range the values of the first and the last; equal if there is only one value
+ * @property {number[]} [levels] the values that are drawn, if they are few
  */
 
 const BAR = 12;
@@ -64,7 +64,7 @@ function shortLevel(value) {
 /**
  * @param {Colours} colours
  * @param {number} height
- * @returns {number} how wide its bar is, with all that stands beside it
+ * @returns {number} width of the colour bar with its labels
  */
 export function barWidth(colours, height) {
   const longest = Math.max(0, ...ticksOf(colours, height).map(({ text }) => widthOf(text)));
@@ -73,7 +73,7 @@ export function barWidth(colours, height) {
 
 /**
  * @param {Colours} colours
- * @param {number} left of what it stands beside, the right end
+ * @param {number} left the right end of what it stands beside
  * @param {number} top
  * @param {number} bottom
  */

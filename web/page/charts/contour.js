@@ -3,8 +3,8 @@
 /** @typedef {[number, number, number, number]} Segment x and y of both ends, in columns and rows */
 
 /**
- * The edges of a cell that a line joins, by which of its corners lie above: 1 for the first corner, 2 for the next
- * clockwise, and so on. Edge 0 is the first row's, 1 the right one. Saddles, 5 and 10, have two lines.
+ * The edges of a cell that a line joins, indexed by the corners above the level: 1 for the first corner, 2 for the next
+ * clockwise, and so on. Edge 0 is the one in the first row, edge 1 the right one. Saddles, 5 and 10, have two lines.
  *
  * @type {[number, number][][]}
  */
@@ -26,7 +26,7 @@ const CASES = [
   [[0, 3]],
   [],
 ];
-/** Of a saddle, where the middle of the cell is below the level (first), and above. @type {[number, number][][]} */
+/** Lines of a saddle whose centre is below the level (first) or above it. @type {[number, number][][]} */
 const FIVE = [
   [
     [3, 0],
@@ -39,8 +39,8 @@ const FIVE = [
 ];
 
 /**
- * The lines along which a grid has a value, linearly interpolated between its points (Lorensen and Cline, 1987, in
- * two dimensions). Cells with a corner that is not finite have none.
+ * The contour lines of a grid at a level, linearly interpolated between its points (Lorensen and Cline, 1987, in two
+ * dimensions). Cells with a non-finite corner have no lines.
  *
  * @param {(number | null)[][]} rows
  * @param {number} level
@@ -64,7 +64,7 @@ export function contourLines(rows, level) {
 
 /**
  * @param {number} found
- * @param {boolean} isHigh whether the middle is above
+ * @param {boolean} isHigh whether the centre is above the level
  */
 function linesOf(found, isHigh) {
   if (found !== 5 && found !== 10) return CASES[found];
@@ -90,7 +90,7 @@ function crossing(edge, i, j, a, b, c, d, level) {
 }
 
 /**
- * Where between two values a level lies.
+ * The position of a level between two values.
  *
  * @param {number} from
  * @param {number} to another one

@@ -1,4 +1,4 @@
-/** What stands for a series: lines, areas, points, bars and contours. `Mark` is what a chart asks of each. */
+/** Marks that show a series: lines, areas, points, bars and contours. `Mark` is the interface that a chart uses. */
 
 import { svg } from "../ui/dom.js";
 import { colourOf } from "./colours.js";
@@ -9,24 +9,27 @@ import { fixed } from "./text.js";
 /** @typedef {import("./colours.js").Colours} Colours */
 
 /** @typedef {{ x: number, y: number, head?: string, title?: string }} Point what is said instead of its x, and its y */
-/** @typedef {{ look: string, colour?: string | null }} Ink classes, and a colour other than that of the classes */
+/**
+ * @typedef {{ look: string, colour?: string | null, dashes?: string, width?: number }} Ink CSS classes, and a colour,
+ *   dashes and line width that override them
+ */
 
 /**
- * @typedef {object} Place where values lie in the picture, in CSS pixels
+ * @typedef {object} Place maps values to positions in the picture, in CSS pixels
  * @property {(value: number) => number} x
  * @property {(value: number) => number} y
  * @property {number} left
  * @property {number} right
  * @property {number} top
  * @property {number} bottom
- * @property {number} base where 0 is, or the end of the axis next to it
+ * @property {number} base position of 0, or of the nearest end of the axis
  *
- * @typedef {object} Near what the pointer is near to
- * @property {number} at its place across
- * @property {number} up and down
+ * @typedef {object} Near a value near the pointer
+ * @property {number} at its x position
+ * @property {number} up its y position
  * @property {string} head the value of x
  * @property {string} text
- * @property {Ink} [ink] where it is not that of its mark
+ * @property {Ink} [ink] if it differs from that of its mark
  *
  * @typedef {object} Extent
  * @property {[number, number]} x
@@ -40,14 +43,17 @@ import { fixed } from "./text.js";
  * @property {"line" | "area" | "spot"} key how the legend shows it
  * @property {string} [marker] a path around (0, 0) for each point
  * @property {boolean} isAlong the pointer finds its values by x alone
- * @property {Extent | null} extent null where nothing is to be drawn
+ * @property {Extent | null} extent null if there is nothing to draw
  * @property {boolean} [isTight] the axes end where it does
  * @property {(place: Place) => SVGElement[]} draw
  * @property {(x: number, y: number, place: Place) => Near | null} near
  */
 
-/** Lines of so many points at most have a spot at each. */
+/** Lines with at most this many points show a spot at each. */
 const SPARSE = 40;
+
+/** Between points that are closer than this, in CSS pixels, markers leave no room for dashes. */
+const DENSE = 24;
 
 /**
  * @template {SVGElement} T
@@ -55,9 +61,12 @@ const SPARSE = 40;
  * @param {Ink} ink
  * @returns {T}
  */
-export function inked(element, { look, colour }) {
+export function inked(element, { look, colour, dashes, width }) {
   element.classList.add(...look.split(" ").filter(Boolean));
   if (colour) element.style.setProperty("--colour", colour);
+  if (!element.classList.contains("curve")) return element;
+  if (typeof dashes === "string") element.style.strokeDasharray = dashes || "none";
+  if (width) element.style.strokeWidth = `${width}`;
   return element;
 }
 
@@ -65,20 +74,21 @@ export function inked(element, { look, colour }) {
  * @param {object} series
  * @param {string} series.label
  * @param {Ink} series.ink
- * @param {(Point | null)[]} series.points null where there is a gap
- * @param {string} [series.marker]
- * @param {boolean} [series.isArea] what lies between it and the base is filled
- * @param {number | null} [series.base] a value that the axis of y has, too
- * @param {boolean} [series.hasSpots] at each point; else where there are few
+ * @param {(Point | null)[]} series.points null for a gap
+ * @param {string} [series.marker] "" for none
+ * @param {boolean} [series.isArea] fill the area between the line and the base
+ * @param {number | null} [series.base] a value that the y axis must include
+ * @param {boolean} [series.hasSpots] a spot at each point; default: if there are few points, or a marker
+ * @param {boolean} [series.hasLine]
  * @returns {Mark}
  */
-export function line({ label, ink, points, marker, isArea = false, base = null, hasSpots }) {
-  const withSpots = hasSpots ?? (points.length <= SPARSE && !isArea);
+export function line({ label, ink, points, marker, isArea = false, base = null, hasSpots, hasLine = true }) {
+  const withSpots = hasSpots ?? (marker ? true : marker !== "" && points.length <= SPARSE && !isArea);
   return {
     label,
     ink,
     marker,
-    key: isArea ? "area" : "line",
+    key: isArea ? "area" : hasLine ? "line" : "spot",
     isAlong: true,
     extent: extentOf(points, isArea ? base : null),
     draw(place) {
@@ -90,7 +100,8 @@ export function line({ label, ink, points, marker, isArea = false, base = null, 
       });
       const fills = isArea ? runsOf(points).map((run) => svg("path", { class: "fill", d: filled(run, place) })) : [];
       const spots = withSpots ? points.flatMap((point) => (point ? [spot(point, place, marker, 2)] : [])) : [];
-      return [...fills, path, ...spots].map((element) => inked(element, ink));
+      const drawn = marker && ink.dashes && isDense(points, place) ? { ...ink, dashes: "" } : ink;
+      return [...fills, ...(hasLine ? [path] : []), ...spots].map((element) => inked(element, drawn));
     },
     near: (x, _, place) => nearest(points, place, x, null),
   };
@@ -103,7 +114,7 @@ export function line({ label, ink, points, marker, isArea = false, base = null, 
  * @param {(Point | null)[]} series.points
  * @param {string} [series.marker]
  * @param {number} [series.radius]
- * @param {(number | null)[] | null} [series.values] by which each has a colour
+ * @param {(number | null)[] | null} [series.values] values that determine the colours
  * @param {Colours | null} [series.colours]
  * @returns {Mark}
  */
@@ -142,9 +153,9 @@ export function spots({ label, ink, points, marker, radius = 2.75, values = null
  * @param {string} series.label
  * @param {Ink} series.ink
  * @param {Bar[]} series.bars from left to right
- * @param {number | null} [series.base] where the bars begin: the axis of y has it, too
+ * @param {number | null} [series.base] where the bars begin; the y axis includes it
  * @param {boolean} [series.isTight]
- * @param {boolean} [series.isClear] what lies behind can be seen
+ * @param {boolean} [series.isClear] translucent
  * @returns {Mark}
  */
 export function columns({ label, ink, bars, base = 0, isTight = false, isClear = false }) {
@@ -295,7 +306,7 @@ function extentOf(points, base = null) {
 
 /**
  * @param {(Point | null)[]} points
- * @returns {Point[][]} those that no gap separates
+ * @returns {Point[][]} runs of points without a gap
  */
 function runsOf(points) {
   /** @type {Point[][]} */
@@ -316,6 +327,16 @@ function pathOf(run, place) {
 }
 
 /**
+ * @param {(Point | null)[]} points
+ * @param {Place} place
+ */
+function isDense(points, place) {
+  const at = runsOf(points).map((run) => run.map(({ x, y }) => [place.x(x), place.y(y)]));
+  const steps = at.flatMap((run) => run.slice(1).map(([x, y], i) => Math.hypot(x - run[i][0], y - run[i][1])));
+  return steps.reduce((sum, step) => sum + step, 0) < DENSE * steps.length;
+}
+
+/**
  * @param {Point[]} run
  * @param {Place} place
  */
@@ -328,7 +349,7 @@ function filled(run, place) {
  * @param {(Point | null)[]} points
  * @param {Place} place
  * @param {number} x
- * @param {number | null} y where that counts as well
+ * @param {number | null} y a y value to include
  * @returns {(Near & { index: number }) | null}
  */
 function nearest(points, place, x, y) {

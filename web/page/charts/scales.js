@@ -3,28 +3,28 @@
 /** @typedef {{ value: number, text: string }} Tick one without text is a minor one */
 /**
  * @typedef {object} Axis
- * @property {(value: number) => number} at from 0, the lower end, to 1
+ * @property {(value: number) => number} at position from 0, the lower end, to 1
  * @property {Tick[]} ticks
  * @property {number} low the value at the lower end
  * @property {number} high
  */
 
-/** Some of these are between the least float and the largest. */
+/** The largest step between ticks: a few steps span the whole range of floats. */
 const LARGEST_STEP = Number.MAX_VALUE / 4;
 
 /**
  * @param {number} low
  * @param {number} high
  * @param {number} wanted about how many ticks
- * @param {boolean} [isWhole] all values are integers: so are the ticks
+ * @param {boolean} [isWhole] all values are integers, so the ticks are too
  * @returns {Axis}
  */
 export function linearAxis(low, high, wanted, isWhole = false) {
   const [from, to] = spread(low, high);
-  const span = to / 2 - from / 2; // of two halves: the whole may be infinite
+  const span = to / 2 - from / 2; // from halves, because the full span may overflow to infinity
   const about = Math.min((span / wanted) * 2 || LARGEST_STEP, LARGEST_STEP);
   let ticks = ticksAt(from, to, Math.max(niceStep(about), isWhole ? 1 : 0));
-  // A single one says little.
+  // A single tick is not enough.
   if (ticks.length < 2) ticks = ticksAt(from, to, Math.max(niceStep(about / 2), isWhole ? 1 : 0));
   return { at: (value) => (value / 2 - from / 2) / span, ticks, low: from, high: to };
 }
@@ -45,9 +45,9 @@ function ticksAt(from, to, step) {
 }
 
 /**
- * How ticks are written, so that neighbours differ: all of an axis in one form.
+ * Formats ticks so that neighbours differ, with one format for the whole axis.
  *
- * @param {number} step between two
+ * @param {number} step between two ticks
  * @param {number} most the largest of them
  * @returns {(value: number) => string}
  */
@@ -121,10 +121,10 @@ export function decades(values, write = short) {
 }
 
 /**
- * A logarithmic axis with these ticks, and with room beyond the first and the last.
+ * A logarithmic axis with these ticks, and room beyond the first and the last.
  *
  * @param {Tick[]} ticks of positive, ascending values; a single one is put in the middle
- * @param {number} wanted at most so many are written
+ * @param {number} wanted the largest number of labels
  * @returns {Axis}
  */
 export function through(ticks, wanted) {
@@ -144,7 +144,7 @@ export function through(ticks, wanted) {
  * Names at 0, 1, 2 and so on.
  *
  * @param {string[]} names
- * @param {number} wanted at most so many are written
+ * @param {number} wanted the largest number of labels
  * @returns {Axis}
  */
 export function namedAxis(names, wanted) {
@@ -155,7 +155,7 @@ export function namedAxis(names, wanted) {
 }
 
 /**
- * A number in few characters.
+ * A number as a short string.
  *
  * @param {number} value
  */
@@ -163,14 +163,14 @@ export function short(value) {
   return isExtreme(value) ? scientific(value) : plain(String(Number(value.toPrecision(6))));
 }
 
-/** @param {number} value whether its zeros would have to be counted */
+/** @param {number} value whether it has too many zeros to read */
 function isExtreme(value) {
   const size = Math.abs(value);
   return size >= 1e6 || (size < 1e-4 && value !== 0);
 }
 
 /**
- * Four digits at most, and a power of ten.
+ * At most four digits, and a power of ten.
  *
  * @param {number} value
  */
@@ -186,7 +186,7 @@ function plain(text) {
 }
 
 /**
- * A single value gets room around it.
+ * Widens the range of a single value.
  *
  * @param {number} low
  * @param {number} high
@@ -199,7 +199,7 @@ function spread(low, high) {
 }
 
 /**
- * The nearest of 1, 2, 5, 10, ... times a power of ten, as ratios go.
+ * The nearest of 1, 2, 5, 10, ... times a power of ten, by ratio.
  *
  * @param {number} wanted
  */

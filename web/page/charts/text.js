@@ -1,4 +1,4 @@
-/** How wide text is, so that a chart has room for it. */
+/** Measures text, so that charts can reserve space for it. */
 
 import { svg } from "../ui/dom.js";
 
@@ -28,7 +28,7 @@ export function widthOf(text, size = TICK_SIZE, weight = 400) {
 /**
  * @param {string} text
  * @param {number} width
- * @returns {string} as much of it as fits
+ * @returns {string} as much of the text as fits
  */
 export function shortened(text, width) {
   if (widthOf(text) <= width) return text;

@@ -1,10 +1,10 @@
 /**
- * What Python asks the page to show: one kind of bundle each. py_tensor/display/screen.py,
- * web/worker/python/rich.py, views.py and saving.py there make them.
+ * The kinds of bundle that Python sends to the page to show. py_tensor/display/screen.py and rich.py, views.py and
+ * saving.py of web/worker/python make them.
  *
  * @typedef {{ kind: "text", text: string }} TextBundle
  * @typedef {{ kind: "error", text: string }} ErrorBundle why there is nothing to show
- * @typedef {{ kind: "shown" }} ShownBundle a result that is on the screen already
+ * @typedef {{ kind: "shown" }} ShownBundle a result that is already on the screen
  * @typedef {{ kind: "html" | "svg" | "png" | "jpeg", data: string, label: string }} ForeignBundle of an object of
  *   another library; PNG and JPEG in base64
  *
@@ -12,8 +12,8 @@
  * @property {"image"} kind
  * @property {number} width
  * @property {number} height
- * @property {number | null} scale CSS pixels for each of its own; null: as fits
- * @property {string} label empty where the picture stands in something that has one
+ * @property {number | null} scale CSS pixels per image pixel; null: as large as fits
+ * @property {string} label empty if the element around the picture has a label
  * @property {FigureFacts | null} [figure] what is drawn around it
  * @property {ImageBitmap} [bitmap] either this,
  * @property {Uint8ClampedArray<ArrayBuffer>} [bytes] or its pixels,
@@ -24,22 +24,24 @@
  * @property {string} xlabel
  * @property {string} ylabel
  * @property {boolean} hasAxes
- * @property {boolean} hasValues its colours stand for values
+ * @property {boolean} hasValues its colours represent values
  * @property {boolean} isWhole those are integers
  * @property {Colours | null} colours of the bar; null: none
  * @property {[number, number, number, number] | null} extent the values at the left, right, bottom and top ends; null:
- *   rows and columns are counted
- * @property {{ width: number, height: number }} [of] how many columns and rows there are, where fewer are drawn
+ *   row and column numbers
+ * @property {{ width: number, height: number }} [of] the full number of columns and rows, if fewer are drawn
  *
  * @typedef {object} Thinned
  * @property {string} label
  * @property {string | null} [color] of CSS
- * @property {number} size how many points or elements there were before it was thinned out
- * @property {number} step of so many one was looked at
+ * @property {number} size number of points or elements before thinning
+ * @property {number} step one of every `step` was used
  *
- * @typedef {(number | null)[]} Values null is not finite
+ * @typedef {(number | null)[]} Values null stands for a value that is not finite
  * @typedef {Thinned & { mark: "line" | "area" | "scatter", x: Values, y: Values, c?: Values | null, s?: number,
- *   colours?: Colours | null }} CurveSeries `c`: by which each point has a colour; `s`: the area of a point
+ *   colours?: Colours | null, marker?: string, dashes?: string, lineWidth?: number }} CurveSeries
+ *   `c`: values that determine the colours of the points; `s`: the area of a point; `marker`: a path around (0, 0), ""
+ *   for none; `dashes`: as in SVG, "" for none; `lineWidth`: 0 for no line. Missing ones have default values
  * @typedef {Thinned & { mark: "bar", x: Values, y: Values, width: number }} BarSeries
  * @typedef {Thinned & { mark: "contour", x: number[], y: number[], z: Values[], levels: number[],
  *   colours: Colours | null }} ContourSeries
@@ -57,7 +59,7 @@
  * @typedef {object} PlotBundle
  * @property {"plot"} kind
  * @property {Series[]} series
- * @property {string[] | null} categories the names of 0, 1, 2 and so on of x
+ * @property {string[] | null} categories the names of the x values 0, 1, 2 and so on
  * @property {string} title
  * @property {string} xlabel
  * @property {string} ylabel
@@ -66,42 +68,43 @@
  *
  * @typedef {object} TensorBundle
  * @property {"tensor"} kind
- * @property {number} number by which Python knows it
+ * @property {number} number that identifies it in Python
  * @property {number[]} shape
  * @property {string} dtype
  * @property {string} device
  * @property {number} bytes
- * @property {ViewName[]} views that make sense for it
- * @property {Form[]} forms in which it can be saved
- * @property {string} [text] its repr, where that does not stand above
+ * @property {ViewName[]} views the applicable ones
+ * @property {Form[]} forms file formats in which it can be saved
+ * @property {string} [text] its repr, if that is not shown above
  *
  * @typedef {"table" | "plot" | "heatmap" | "histogram" | "image"} ViewName
  * @typedef {"npy" | "csv" | "list"} Form
  * @typedef {{ kind: "file", text: string, bytes?: Uint8ClampedArray<ArrayBuffer> }} FileBundle of a tensor, to be saved
- * @typedef {{ plane: number, planes: number, index: number[] }} Plane of a tensor of more than two axes
+ * @typedef {{ plane: number, planes: number, index: number[] }} Plane one of the planes of a tensor with more than two
+ *   axes
  *
  * @typedef {object} TableBundle
  * @property {"table"} kind
  * @property {string[][]} cells
- * @property {number} height of the whole plane
+ * @property {number} height number of rows of the whole plane
  * @property {number} width
- * @property {number} row the first that is shown
+ * @property {number} row the first row shown
  * @property {number} column
- * @property {number} rows of a page
+ * @property {number} rows on a page
  * @property {number} columns
- * @property {boolean} isVector one axis, as a column
+ * @property {boolean} isVector the tensor has one axis, shown as a column
  *
  * @typedef {object} HeatmapFacts
  * @property {"heatmap"} kind
- * @property {{ width: number, height: number, steps: number[] }} of the plane: its size, and of how many rows and
- *   columns one was looked at
+ * @property {{ width: number, height: number, steps: number[], blocks: number[] }} of the plane: its size, the steps
+ *   between the rows and columns that were used, and how many of them each pixel is the mean of
  * @typedef {Omit<ImageBundle, "kind"> & HeatmapFacts & Plane} HeatmapBundle
  *
- * @typedef {number | boolean} ControlValue of a choice, its place among the options
+ * @typedef {number | boolean} ControlValue for a choice, the index of the option
  *
  * @typedef {object} ControlFacts a control (py_tensor/ui.py)
  * @property {"slider" | "number" | "checkbox" | "choice" | "button"} type
- * @property {number} number by which Python knows it
+ * @property {number} number that identifies it in Python
  * @property {string} label
  * @property {ControlValue} value
  * @property {number | null} [start]
@@ -112,11 +115,11 @@
  *
  * @typedef {object} ControlsBundle
  * @property {"controls"} kind
- * @property {number | null} target what is run when they are first shown
+ * @property {number | null} target the function to run when they are first shown
  * @property {ControlFacts[]} controls
  * @property {Past} [past] of an earlier visit
  *
- * @typedef {{ parts: import("../sessions/record.js").Part[], failure: Outcome | null }} Past what stood below them
+ * @typedef {{ parts: import("../sessions/record.js").Part[], failure: Outcome | null }} Past the output below them
  * @typedef {import("../../worker/protocol.js").Outcome} Outcome
  *
  * @typedef {ControlsBundle | TextBundle | ErrorBundle | ShownBundle | ForeignBundle | ImageBundle | PlotBundle | TensorBundle
@@ -124,7 +127,7 @@
  */
 
 /**
- * Give back at once the memory of a bundle that nobody will see: a bitmap's may be the GPU's.
+ * Release at once the memory of a bundle that will not be shown: a bitmap may hold GPU memory.
  *
  * @param {Bundle} bundle
  */

@@ -1,6 +1,7 @@
 /**
- * Controls (py_tensor/ui.py) and, below them, the output of what runs as they change. Python is told of a change at
- * once, at most once in a frame, and says what is to be run; that waits for its turn among the inputs, once.
+ * Controls (py_tensor/ui.py) and, below them, the output of the functions that run when they change. A change is sent
+ * to Python at once, at most once per frame. Python answers with the functions to run; each is queued among the inputs,
+ * at most once.
  */
 
 import { drawFailure } from "../repl/failure.js";
@@ -14,7 +15,7 @@ import { h, oncePerFrame } from "../ui/dom.js";
 /** @typedef {import("./displays.js").Displays} Displays */
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 
-/** Bubbles from a panel that shows something else than before. */
+/** Bubbles from a panel whose content has changed. */
 export const CHANGED = "controls-changed";
 
 let ids = 0;
@@ -27,9 +28,9 @@ export class ControlsPanel {
   constructor(bundle, displays) {
     this.bundle = bundle;
     this.displays = displays;
-    this.interpreter = displays.engine.interpreter; // another one knows nothing of these
+    this.interpreter = displays.engine.interpreter; // a new Python does not know these controls
     this.isLive = bundle.past === undefined;
-    /** What waits for its turn. @type {Set<number>} */
+    /** The queued functions. @type {Set<number>} */
     this.waiting = new Set();
     /** @type {Set<Field>} */
     this.changed = new Set();
@@ -42,7 +43,7 @@ export class ControlsPanel {
     );
     this.form.setAttribute("role", "group");
     this.note = h("p", { className: "note", hidden: true }, "Run this input again to use its controls.");
-    /** What is printed and displayed. */
+    /** Printed and displayed output. */
     this.output = h("div", { className: "controls-output" });
     /** @type {Printed | null} */
     this.printed = null;
@@ -113,13 +114,13 @@ export class ControlsPanel {
   }
 
   /**
-   * The user changed a control in another place.
+   * The user changed the same control elsewhere.
    *
    * @param {number} number
    * @param {ControlValue} value
    */
   follow(number, value) {
-    for (const field of this.fields) if (field.facts.number === number) field.value = value;
+    for (const field of this.fields) if (field.facts.number === number) field.show(value);
   }
 
   sayChanged() {
@@ -128,7 +129,7 @@ export class ControlsPanel {
 
   // Running ----------------------------------------------------------------------------------------
 
-  /** @param {number} target is to be run, which may wait for its turn already */
+  /** @param {number} target the function to run, which may be queued already */
   request(target) {
     if (this.waiting.has(target)) return;
     this.waiting.add(target);
@@ -163,7 +164,7 @@ export class ControlsPanel {
     this.sayChanged();
   }
 
-  /** @returns {Printed} in place of what was printed before */
+  /** @returns {Printed} replaces what was printed before */
   openPrinted() {
     const printed = new Printed();
     if (this.printed) this.printed.element.replaceWith(printed.element);
@@ -194,7 +195,8 @@ class Field {
    */
   constructor(facts, onChange) {
     this.facts = facts;
-    this.presses = Number(facts.value); // of a button
+    /** The last value that is fit for Python; of a button the number of presses. @type {ControlValue} */
+    this.value = facts.value;
     this.onChange = onChange;
     const id = `control-${++ids}`;
     this.input = this.inputOf(id);
@@ -219,7 +221,7 @@ class Field {
     if (type === "button") {
       const made = h("button", { type: "button", id, className: "button", textContent: label });
       made.addEventListener("click", () => {
-        this.presses++;
+        this.value = Number(this.value) + 1;
         this.onChange(this);
       });
       return made;
@@ -236,27 +238,23 @@ class Field {
     if (type !== "checkbox") made.value = String(value);
     made.addEventListener("input", () => {
       this.describe();
-      if (this.isFit) this.onChange(this);
+      if (!this.isFit) return;
+      this.value = made instanceof HTMLInputElement && type === "checkbox" ? made.checked : Number(made.value);
+      this.onChange(this);
     });
     return made;
   }
 
-  /** @returns {ControlValue} */
-  get value() {
+  /** @param {ControlValue} value */
+  show(value) {
     const { input } = this;
-    if (input instanceof HTMLButtonElement) return this.presses;
-    return input instanceof HTMLInputElement && input.type === "checkbox" ? input.checked : Number(input.value);
-  }
-
-  set value(value) {
-    const { input } = this;
-    this.presses = Number(value);
+    this.value = value;
     if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = value === true;
     else if (!(input instanceof HTMLButtonElement)) input.value = String(value);
     this.describe();
   }
 
-  /** Whether Python can have the value: of a number any that its bounds admit, whatever its step. */
+  /** Whether the value may be sent to Python: for a number, any value within its bounds, whatever its step. */
   get isFit() {
     const { input, facts } = this;
     if (facts.type !== "number") return true;
@@ -265,7 +263,7 @@ class Field {
     return value !== "" && isWhole && !validity.badInput && !validity.rangeUnderflow && !validity.rangeOverflow;
   }
 
-  /** The value of a slider beside it, and what is wrong with a number. */
+  /** Show the value of a slider beside it, and the error of a number. */
   describe() {
     const { input, facts } = this;
     if (facts.type === "slider") this.shown.textContent = /** @type {HTMLInputElement} */ (input).value;

@@ -1,4 +1,4 @@
-/** What Python shows, by number: new displays, and updates in place at the rate of the screen. */
+/** The displays of Python, by number: new ones, and updates in place at the screen's refresh rate. */
 
 import { h } from "../ui/dom.js";
 import { discard } from "./bundles.js";
@@ -12,17 +12,17 @@ import { restorable, storable } from "./keeping.js";
 /** @typedef {import("./controls.js").ControlsPanel} ControlsPanel */
 /** @typedef {import("./draw.js").Drawn} Drawn */
 
-/** How many can still be updated. */
+/** Number of displays that can still be updated. */
 const UPDATABLE = 200;
-/** What stands below a cell of a program (editor/running.js). */
+/** The output below a cell of a program (editor/running.js). */
 const CELL_OUTPUT = ".cell-output";
-/** A hidden page has no frames: a timer stands by. */
+/** A hidden page gets no animation frames, so a timer replaces them after this time. */
 const LONGEST_FRAME_MS = 100;
 
 export class Displays {
   /**
    * @param {Engine} engine
-   * @param {(change: () => void) => void} around what changes the transcript's height
+   * @param {(change: () => void) => void} around wraps changes of the transcript's height
    */
   constructor(engine, around) {
     this.engine = engine;
@@ -31,11 +31,11 @@ export class Displays {
     this.shown = new Map();
     /** @type {WeakMap<Element, Shown>} */
     this.byElement = new WeakMap();
-    /** Where the outputs go of what Python knows by this number. @type {Map<number, ControlsPanel>} */
+    /** The panels that show the output of controls, by their numbers in Python. @type {Map<number, ControlsPanel>} */
     this.panels = new Map();
-    /** What cells show, by the command that they run. @type {Map<number, Element>} */
+    /** The outputs of cells, by the ids of their commands. @type {Map<number, Element>} */
     this.cells = new Map();
-    /** Resolved when all updates so far are drawn. @type {Promise<void>} */
+    /** Resolved once all updates so far have been drawn. @type {Promise<void>} */
     this.updated = Promise.resolve();
     engine.addEventListener("ready", () => this.forget());
     engine.addEventListener("due", (event) => {
@@ -43,12 +43,12 @@ export class Displays {
       if (!targets) this.panels.get(number)?.retire();
       for (const target of targets ?? []) {
         const panel = this.panels.get(target);
-        if (panel?.element.isConnected) panel.request(target); // its cell may have run again since
+        if (panel?.element.isConnected) panel.request(target); // the cell may have run again since
       }
     });
   }
 
-  /** Another Python counts anew. */
+  /** A new Python starts its numbers again. */
   forget() {
     for (const { drawn } of this.shown.values()) drawn.retire?.();
     this.shown.clear();
@@ -60,18 +60,18 @@ export class Displays {
    * A run begins.
    *
    * @param {number} id
-   * @param {Element} entry for what it shows
+   * @param {Element} entry for its output
    */
   begin(id, entry) {
     this.sweep();
     if (entry.closest(CELL_OUTPUT)) this.cells.set(id, entry);
   }
 
-  /** Has Python drop what cells have registered whose output was cleared or replaced. */
+  /** Make Python drop what cells registered, once their output has been cleared or replaced. */
   sweep() {
     for (const [id, entry] of this.cells) {
       const root = entry.getRootNode();
-      if (!(root instanceof Element && root.matches(CELL_OUTPUT))) continue; // another view of the page may be shown
+      if (!(root instanceof Element && root.matches(CELL_OUTPUT))) continue; // another view of the page may be open
       this.cells.delete(id);
       this.engine.forget(id);
     }
@@ -96,7 +96,7 @@ export class Displays {
 
   /**
    * @param {Element} element of a display
-   * @returns {Promise<Bundle | null>} what it shows now, as the browser can store it
+   * @returns {Promise<Bundle | null>} its present content in a form that the browser can store
    */
   async storable(element) {
     const shown = this.byElement.get(element);
@@ -105,7 +105,7 @@ export class Displays {
   }
 
   /**
-   * @param {Bundle} bundle of an earlier visit: what Python knew of it is gone
+   * @param {Bundle} bundle of an earlier visit, whose Python is gone
    * @returns {HTMLElement} to be put into the transcript
    */
   restored(bundle) {
@@ -123,7 +123,7 @@ export class Displays {
   }
 
   /**
-   * In the next frame; then Python is told.
+   * Draw in the next frame, then notify Python.
    *
    * @param {number} number
    * @param {Bundle} bundle
@@ -145,7 +145,7 @@ export class Displays {
         else discard(bundle);
       } finally {
         tell();
-        this.engine.post({ kind: "frame", number }); // Python waits for it
+        this.engine.post({ kind: "frame", number }); // Python is waiting for it
       }
     };
     requestAnimationFrame(run);
@@ -163,7 +163,7 @@ class Shown {
     this.displays = displays;
     this.facts = factsOf(bundle);
     this.drawn = draw(bundle, displays);
-    // An animation is not read out.
+    // Screen readers do not announce animations.
     this.element = h("div", { className: "display", ariaLive: "off" }, this.drawn.element);
   }
 

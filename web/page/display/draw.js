@@ -1,4 +1,4 @@
-/** From a bundle to elements: the one place that knows all kinds. */
+/** Turns bundles into elements: the only module that knows all kinds of bundle. */
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { ControlsPanel } from "./controls.js";
@@ -13,12 +13,12 @@ import { TensorPanel } from "./tensor.js";
 /** @typedef {import("./bundles.js").ControlValue} ControlValue */
 
 /**
- * @typedef {Displays} Place where something is drawn
+ * @typedef {Displays} Place where a bundle is drawn
  * @typedef {object} Drawn
  * @property {HTMLElement} element
- * @property {(bundle: Bundle) => boolean} [redraw] shows another bundle in the same element, where that can be done
- * @property {() => Promise<Bundle>} [stored] what it shows now, as the browser can store it
- * @property {(number: number, value: ControlValue) => void} [follow] a control of it was changed in another place
+ * @property {(bundle: Bundle) => boolean} [redraw] show another bundle in the same element, if possible
+ * @property {() => Promise<Bundle>} [stored] its present content in a form that the browser can store
+ * @property {(number: number, value: ControlValue) => void} [follow] one of its controls was changed elsewhere
  * @property {() => void} [retire] its Python is gone
  */
 
@@ -57,7 +57,7 @@ export function draw(bundle, place) {
  * @param {Kind} bundle
  * @param {Place} place
  * @param {(bundle: Kind) => Drawn} make
- * @returns {Drawn} with buttons to save it, which stay, and keep the focus, while it is redrawn
+ * @returns {Drawn} with Save buttons, which stay in place and keep the focus when it is redrawn
  */
 function savable(bundle, place, make) {
   let drawn = make(bundle);

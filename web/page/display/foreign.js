@@ -1,4 +1,4 @@
-/** Objects of other libraries: HTML without what could do harm, SVG, PNG and JPEG as images, in which nothing runs. */
+/** Objects of other libraries: sanitized HTML; and SVG, PNG and JPEG as images, in which no scripts run. */
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { sanitized } from "./sanitize.js";
@@ -19,7 +19,7 @@ export function drawForeign({ kind, data, label }) {
   return h("img", { className: "foreign-image", src, alt: label });
 }
 
-/** @param {string} text in which lone surrogates become the replacement character: an address can hold none */
+/** @param {string} text lone surrogates become the replacement character, because URLs cannot hold them */
 function encoded(text) {
   return encodeURIComponent(text.replaceAll(/\p{Cs}/gu, "\ufffd"));
 }

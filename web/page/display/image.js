@@ -1,13 +1,21 @@
-/** Pixels on a canvas, each as large as it takes to be seen. */
+/** Pixels on a canvas, enlarged so that they can be seen. */
 
 import { h } from "../ui/dom.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
 /** @typedef {Omit<import("./bundles.js").ImageBundle, "kind">} Image */
 
-/** CSS pixels that a small image is enlarged to, by a whole factor of at most `MOST`. */
+/** Size in CSS pixels to which small images are enlarged, by an integer factor of at most `MOST`. */
 const SMALL = 256;
-const MOST = 16;
+const MOST = 48;
+
+/**
+ * @param {{ width: number, height: number, scale: number | null }} image
+ * @returns {number} CSS pixels per pixel
+ */
+export function enlargement({ width, height, scale }) {
+  return scale ?? Math.min(MOST, Math.max(1, Math.floor(SMALL / Math.max(width, height))));
+}
 
 export class Picture {
   /** @param {Image} image */
@@ -20,7 +28,7 @@ export class Picture {
 
   /**
    * @param {Bundle} bundle
-   * @returns {boolean} false for what this canvas cannot show: it has one kind of context for good
+   * @returns {boolean} false if this canvas cannot show it: the kind of a canvas's context cannot change
    */
   redraw(bundle) {
     if (bundle.kind !== "image" || this.hasBitmaps !== (bundle.bitmap !== undefined)) return false;
@@ -34,7 +42,7 @@ export class Picture {
     const { canvas } = this;
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
-    const factor = scale ?? Math.min(MOST, Math.max(1, Math.floor(SMALL / Math.max(width, height))));
+    const factor = enlargement({ width, height, scale });
     const natural = `${width * factor}px`;
     canvas.style.width = scale === null ? `min(${natural}, ${(90 * width) / height}vh)` : natural;
     canvas.classList.toggle("fitted", scale === null);
@@ -47,12 +55,12 @@ export class Picture {
   }
 }
 
-/** Pictures of an earlier visit that are not on their canvas yet. @type {WeakMap<HTMLCanvasElement, Promise<void>>} */
+/** Pictures of an earlier visit that have not been drawn yet. @type {WeakMap<HTMLCanvasElement, Promise<void>>} */
 const decoding = new WeakMap();
 
 /**
  * @param {Element} element
- * @returns {Promise<unknown> | null} null where all its pictures are on their canvases
+ * @returns {Promise<unknown> | null} null if all its pictures are drawn
  */
 export function decodingIn(element) {
   const pending = [...element.querySelectorAll("canvas")].flatMap((canvas) => decoding.get(canvas) ?? []);
@@ -61,7 +69,7 @@ export function decodingIn(element) {
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @returns {Promise<Blob>} what it shows
+ * @returns {Promise<Blob>} the picture on the canvas
  */
 export async function pngOf(canvas) {
   await decoding.get(canvas);
@@ -73,7 +81,7 @@ export async function pngOf(canvas) {
 
 /**
  * @param {Uint8Array<ArrayBuffer>} png
- * @param {HTMLCanvasElement} canvas stays empty where it is none
+ * @param {HTMLCanvasElement} canvas stays empty if the data is not an image
  */
 async function decode(png, canvas) {
   const bitmap = await createImageBitmap(new Blob([png], { type: "image/png" })).catch(() => null);

@@ -1,10 +1,10 @@
-/** An image with what explains it: title, axes, colour bar, and the values under the pointer. */
+/** An image with title, axes, colour bar, and the values under the pointer. */
 
 import { canvas, drawAxes, drawTitle, fitting, leftOf, tipAt } from "../charts/chart.js";
 import { barWidth, channelsAt, drawBar } from "../charts/colours.js";
 import { linearAxis, short } from "../charts/scales.js";
 import { h, svg } from "../ui/dom.js";
-import { Picture } from "./image.js";
+import { enlargement, Picture } from "./image.js";
 
 /** @typedef {import("../charts/colours.js").Colours} Colours */
 /** @typedef {import("./bundles.js").Bundle} Bundle */
@@ -14,11 +14,14 @@ import { Picture } from "./image.js";
 const LARGEST_WIDTH = 960;
 const LEAST_BAR = 90;
 const LEAST_SIDE = 12;
+/** The height that a picture may always have, and the room that it leaves for an input and the prompt. */
+const LEAST_HEIGHT = 240;
+const PROMPT = 150;
 const EDGE = 8;
 
 /**
  * @param {Image & { figure: FigureFacts | null }} image
- * @returns {import("./draw.js").Drawn} the picture alone where there is nothing to explain
+ * @returns {import("./draw.js").Drawn} only the picture, if there is nothing to add
  */
 export function drawImage(image) {
   return image.figure ? new ImageFigure(image, image.figure) : new Picture(image);
@@ -61,7 +64,7 @@ class ImageFigure {
     return true;
   }
 
-  /** @param {number} width of all */
+  /** @param {number} width of the whole figure */
   layOut(width) {
     this.width = width;
     const { title, xlabel, ylabel, hasAxes, colours } = this.facts;
@@ -74,15 +77,15 @@ class ImageFigure {
       );
     const before = hasAxes ? leftOf(y(400), ylabel) : 0;
     const behind = Math.max(colours ? barWidth(colours, 400) : 0, EDGE);
-    const [across, high] = this.sizeIn(width - before - behind);
     const below = hasAxes ? (xlabel ? 42 : 24) : 0;
     const start = head.height + EDGE;
+    const [across, high] = this.sizeIn(width - before - behind, start + below);
     const area = { left: before, right: before + across, top: start, bottom: start + high };
     const barEnd = Math.max(area.bottom, start + (colours ? LEAST_BAR : 0));
     const height = Math.max(area.bottom + below, barEnd + EDGE);
     const whole = Math.max(before + across + behind, Math.min(width, 160));
     const picture = canvas(whole, height, this.image.label);
-    picture.removeAttribute("role"); // the canvas has it
+    picture.removeAttribute("role"); // it is on the canvas
     picture.removeAttribute("aria-label");
     picture.setAttribute("aria-hidden", "true");
     picture.append(...head.elements);
@@ -101,7 +104,7 @@ class ImageFigure {
     this.drawn = picture;
   }
 
-  /** Lays the picture where the axes leave room for it. */
+  /** Position the picture inside the axes. */
   place() {
     const { left, right, top, bottom } = this.area ?? { left: 0, right: 0, top: 0, bottom: 0 };
     const { style } = this.picture.canvas;
@@ -115,13 +118,15 @@ class ImageFigure {
 
   /**
    * @param {number} room
-   * @returns {[number, number]} width and height of the picture
+   * @param {number} around the height of what is above and below the picture
+   * @returns {[number, number]} width and height of the picture, which fits into the console with the prompt
    */
-  sizeIn(room) {
+  sizeIn(room, around) {
     const { width, height, scale } = this.image;
-    const factor = scale ?? Math.min(16, Math.max(1, Math.floor(256 / Math.max(width, height))));
-    const most = scale === null ? (0.8 * innerHeight * width) / height : Number.POSITIVE_INFINITY;
-    const across = Math.min(width * factor, most, Math.max(room, 40));
+    const screen = this.element.closest(".screen")?.clientHeight ?? innerHeight;
+    const highest = Math.max(LEAST_HEIGHT, screen - around - PROMPT);
+    const most = scale === null ? (highest * width) / height : Number.POSITIVE_INFINITY;
+    const across = Math.min(width * enlargement(this.image), most, Math.max(room, 40));
     return [Math.max(across, LEAST_SIDE), Math.max((across * height) / width, LEAST_SIDE)];
   }
 
@@ -159,7 +164,7 @@ class ImageFigure {
   }
 
   /**
-   * The value of a pixel, found from its colour: no element is asked of Python.
+   * The value of a pixel, computed from its colour without asking Python for the element.
    *
    * @param {number} column
    * @param {number} row
@@ -202,7 +207,7 @@ function shareOf({ stops }, r, g, b) {
 
 /**
  * @param {import("../charts/scales.js").Axis} axis
- * @param {boolean} isTurned its lower end is at the other side
+ * @param {boolean} isTurned its lower end is on the other side
  * @returns {import("../charts/scales.js").Axis}
  */
 function turned(axis, isTurned) {

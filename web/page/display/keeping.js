@@ -1,4 +1,4 @@
-/** Displays across visits: what the browser stores of them, and what can be shown of that without their Python. */
+/** Displays across visits: how they are stored, and what can be shown without their Python. */
 
 import { pngOf } from "./image.js";
 
@@ -10,7 +10,7 @@ const LARGEST = 16_384;
 /**
  * @param {Bundle} bundle
  * @param {HTMLElement} element that shows it
- * @returns {Promise<Bundle | null>} null where nothing can be stored
+ * @returns {Promise<Bundle | null>} null if it cannot be stored
  */
 export async function storable(bundle, element) {
   if (bundle.kind !== "image") return bundle;
@@ -21,7 +21,7 @@ export async function storable(bundle, element) {
 
 /**
  * @param {Bundle} bundle as it was stored
- * @returns {Bundle} that asks nothing of Python
+ * @returns {Bundle} that can be shown without Python
  */
 export function restorable(bundle) {
   if (bundle.kind === "tensor") return { ...bundle, views: [], forms: [] }; // the tensor itself is gone

@@ -1,4 +1,4 @@
-/** What `plot`, `scatter`, `bar`, `hist` and `contour` show, as charts. */
+/** The charts of `plot`, `scatter`, `bar`, `hist` and `contour`. */
 
 import { drawChart } from "../charts/chart.js";
 import { columns, contours, line, spots } from "../charts/marks.js";
@@ -74,7 +74,15 @@ function markOf(series, i, bundle) {
     case "scatter": {
       const colours = coloursOf(series);
       const radius = Math.sqrt((series.s ?? 24) / Math.PI);
-      return spots({ label, ink, points: pointsOf(series, bundle), radius, values: series.c, colours });
+      return spots({
+        label,
+        ink,
+        points: pointsOf(series, bundle),
+        radius,
+        values: series.c,
+        colours,
+        marker: series.marker,
+      });
     }
     case "bar":
       return columns({ label, ink, base, bars: barsOf(series, bundle) });
@@ -90,12 +98,16 @@ function markOf(series, i, bundle) {
     case "contour":
       return contours({ ...series, ink, colours: coloursOf(series) });
     default:
-      return line({ label, ink, base, points: pointsOf(series, bundle), isArea: series.mark === "area" });
+      return line({
+        ...{ label, base, marker: series.marker, isArea: series.mark === "area", hasLine: series.lineWidth !== 0 },
+        ink: { ...ink, dashes: series.dashes, width: series.lineWidth },
+        points: pointsOf(series, bundle),
+      });
   }
 }
 
 /**
- * The classes of a series: when colours run out, lines are dashed, then dotted.
+ * The CSS classes of a series: when the colours run out, lines are dashed, then dotted.
  *
  * @param {number} i
  */
@@ -114,7 +126,7 @@ function coloursOf(series) {
 /**
  * @param {CurveSeries | BarSeries} series
  * @param {{ xscale: "linear" | "log", yscale: "linear" | "log" }} scales
- * @returns {(Point | null)[]} null where there is a gap
+ * @returns {(Point | null)[]} null for a gap
  */
 function pointsOf({ x, y }, { xscale, yscale }) {
   const isShown = (/** @type {number | null} */ value, /** @type {string} */ scale) =>
@@ -125,7 +137,7 @@ function pointsOf({ x, y }, { xscale, yscale }) {
 }
 
 /**
- * Those of several series stand side by side.
+ * The bars of several series stand side by side.
  *
  * @param {BarSeries} series
  * @param {PlotBundle} bundle
@@ -147,12 +159,12 @@ function barsOf(series, bundle) {
 /**
  * @param {HistogramSeries} series
  * @param {PlotBundle} bundle
- * @returns {Bar[]} those of integers around them
+ * @returns {Bar[]} bars of integers are centred on them
  */
 function binsOf(series, { yscale }) {
   const { counts, edges, isWhole } = series;
   const shift = isWhole ? 0.5 : 0;
-  const room = edges[0] === edges[edges.length - 1] ? Math.abs(edges[0]) / 20 || 0.1 : 0; // all values are one
+  const room = edges[0] === edges[edges.length - 1] ? Math.abs(edges[0]) / 20 || 0.1 : 0; // all values are equal
   return counts.flatMap((y, i) => {
     if (yscale === "log" && !y) return [];
     return [{ from: edges[i] - shift - room, to: edges[i + 1] - shift + room, y, name: interval(series, i) }];
@@ -188,7 +200,7 @@ function axisOver(marks, which, bundle) {
     return (wanted) => logAxis(hasColumns && which === "y" ? low / 2 : low / room, high * room, wanted);
   }
   const isWhole = extents.every((extent) => (which === "x" ? extent.isWhole : extent.isWholeUp));
-  // Beyond the last points, which along an edge would be hard to see; but lines reach from side to side.
+  // Leave a margin so that points are not drawn on an edge; lines span the full width.
   const isTight = marks.some((mark) => mark.isTight);
   const hasRoom =
     which === "y"
@@ -197,11 +209,43 @@ function axisOver(marks, which, bundle) {
   const room = hasRoom && low < high ? high / 20 - low / 20 : 0;
   const from = low === 0 && hasBase(marks) ? 0 : Math.max(low - room, -Number.MAX_VALUE);
   const to = high === 0 && hasBase(marks) ? 0 : Math.min(high + room, Number.MAX_VALUE);
-  return (wanted) => linearAxis(from, to, wanted, isWhole);
+  const middles = which === "x" ? middlesOf(bundle) : [];
+  const hasWholeMiddles = middles.length > 0 && middles.every(Number.isInteger);
+  const each = middles.map((value) => ({ value, text: short(value) }));
+  const haveTicks = areEven(middles) && new Set(each.map(({ text }) => text)).size === each.length;
+  return (wanted) => {
+    const axis = linearAxis(from, to, wanted, isWhole || hasWholeMiddles);
+    return haveTicks && each.length <= wanted ? { ...axis, ticks: each } : axis;
+  };
 }
 
 /**
- * Whether a histogram may lie over another one.
+ * @param {PlotBundle} bundle
+ * @returns {number[]} the values in the middle of the bars, ascending; empty if there are other marks
+ */
+function middlesOf({ series }) {
+  const found = series.map((one) => {
+    if (one.mark === "bar") return one.x.filter((x) => x !== null);
+    return one.mark === "hist" && isOfSingles(one) ? one.edges.slice(0, -1) : null;
+  });
+  if (found.includes(null)) return [];
+  return [...new Set(found.flatMap((values) => values ?? []))].sort((a, b) => a - b);
+}
+
+/** @param {HistogramSeries} series whether each bin counts a single integer */
+function isOfSingles({ isWhole, edges }) {
+  return isWhole && edges[1] - edges[0] === 1;
+}
+
+/** @param {number[]} values ascending; whether they have equal distances */
+function areEven(values) {
+  if (!values.length) return false;
+  const step = (values[values.length - 1] - values[0]) / (values.length - 1 || 1);
+  return values.every((value, i) => Math.abs(value - values[0] - i * step) <= 1e-6 * step);
+}
+
+/**
+ * Whether a histogram may overlap another one.
  *
  * @param {HistogramSeries} series
  * @param {PlotBundle} bundle
@@ -210,7 +254,7 @@ function isOneOfMany(series, bundle) {
   return bundle.series.some((other) => other.mark === "hist" && other !== series);
 }
 
-/** @param {Mark[]} marks whether some stand on 0 */
+/** @param {Mark[]} marks whether any of them starts at 0 */
 function hasBase(marks) {
   return marks.some(({ key }) => key === "area");
 }
@@ -229,7 +273,7 @@ function notesOf(series) {
 }
 
 /**
- * What the chart shows, in words.
+ * A description of the chart.
  *
  * @param {PlotBundle} bundle
  */

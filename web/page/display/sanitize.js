@@ -1,7 +1,7 @@
 /**
- * HTML of other people's objects, rebuilt out of what is known to be harmless: no scripts, handlers, styles, classes,
- * links or addresses. What is unknown is left out, its content kept. (While it parses, the browser notes in its console
- * the handlers and styles that the policy of the page refuses by itself.)
+ * HTML of objects of other libraries, rebuilt from an allowlist: no scripts, handlers, styles, classes, links or URLs.
+ * Unknown elements are replaced by their content. (During parsing, the browser logs handlers and styles that the page's
+ * content security policy blocks.)
  */
 
 const ELEMENTS = new Set(
@@ -10,7 +10,7 @@ const ELEMENTS = new Set(
     "kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var"
   ).split(" "),
 );
-/** What is left out with all that is in it: it is no text for the reader. */
+/** Elements removed with their content, which is not text to read. */
 const SILENT = new Set(
   (
     "audio button canvas embed form frame frameset head iframe input link math meta noembed noframes noscript object " +
@@ -19,7 +19,7 @@ const SILENT = new Set(
 );
 const ATTRIBUTES = new Set(["colspan", "rowspan", "scope", "span", "start", "title", "align", "open", "dir", "lang"]);
 const IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]*$/i;
-/** Deeper nesting is left out: the browser would lay it out one level on top of the other. */
+/** Deeper nesting is removed: the browser would draw the levels on top of each other. */
 const DEEPEST = 200;
 
 /**

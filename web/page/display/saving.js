@@ -1,17 +1,17 @@
-/** Buttons that save what is shown: a picture as PNG, a chart as SVG and PNG. */
+/** Buttons that save pictures and charts as SVG and PNG. */
 
 import { button, h } from "../ui/dom.js";
 import { saveFile } from "../ui/saving.js";
 import { decodingIn, pngOf } from "./image.js";
-import { pngOfSvg, standalone } from "./standalone.js";
+import { pngOfSvg, standalone, svgAround, svgOfCanvas } from "./standalone.js";
 
 /** @typedef {import("./bundles.js").Bundle} Bundle */
 /** @typedef {{ words: string, label?: string, save: () => Promise<string | void> }} Action gives what is said of it */
 
 /**
  * @param {Bundle} bundle
- * @param {() => HTMLElement} shown what shows it now
- * @returns {HTMLElement[]} the row of buttons below it, where there is something to save
+ * @param {() => HTMLElement} shown the element that shows it now
+ * @returns {HTMLElement[]} the row of buttons below it, if there is something to save
  */
 export function saversOf(bundle, shown) {
   const actions = actionsOf(bundle, shown);
@@ -29,7 +29,7 @@ export function saveRow(actions) {
     const made = button(words, "save-button", async () => {
       if (made.ariaBusy === "true") return; // a disabled button would lose the focus
       made.ariaBusy = "true";
-      said.replaceChildren(); // what was said stands until the next click
+      said.replaceChildren(); // the message stays until the next click
       try {
         said.textContent = (await save()) ?? "";
       } catch (error) {
@@ -47,41 +47,75 @@ export function saveRow(actions) {
 }
 
 /**
+ * @param {() => string | Promise<string>} svg makes the SVG
+ * @param {string} [of] what it shows, for screen readers
+ * @param {() => Promise<Blob>} [png] default: the SVG, drawn
+ * @returns {Action[]}
+ */
+export function pictureActions(svg, of, png = async () => pngOfSvg(await svg())) {
+  /** @param {string} format */
+  const named = (format) => ({ words: `Save ${format}`, label: of && `Save ${format} of ${of}` });
+  return [
+    { ...named("SVG"), save: async () => saveFile("picture.svg", "image/svg+xml", await svg()) },
+    { ...named("PNG"), save: async () => saveFile("picture.png", "image/png", await png()) },
+  ];
+}
+
+/**
  * @param {Bundle} bundle
  * @param {() => HTMLElement} shown
  * @returns {Action[]}
  */
 function actionsOf(bundle, shown) {
-  /** @param {() => Promise<Blob>} make */
-  const png = (make) => ({
-    words: "Save PNG",
-    save: async () => saveFile("picture.png", "image/png", await make()),
-  });
-  /** @param {() => string | Promise<string>} make */
-  const svg = (make) => ({
-    words: "Save SVG",
-    save: async () => saveFile("picture.svg", "image/svg+xml", await make()),
-  });
   const figure = async () => {
     await decodingIn(shown());
     return standalone(shown());
   };
+  const bare = async () => {
+    await decodingIn(shown());
+    return svgOfCanvas(canvasOf(shown()));
+  };
   switch (bundle.kind) {
     case "image":
     case "heatmap":
-      if (!bundle.figure) return [png(() => pngOf(canvasOf(shown())))];
-      return [svg(figure), png(async () => pngOfSvg(await figure()))];
+      if (!bundle.figure) return pictureActions(bare, "", () => pngOf(canvasOf(shown())));
+      return pictureActions(figure);
     case "plot":
-      return [svg(figure), png(async () => pngOfSvg(await figure()))];
+      return pictureActions(figure);
     case "svg":
-      return [svg(() => bundle.data), png(() => pngOfSvg(bundle.data))];
+      return pictureActions(() => bundle.data);
     case "png":
-      return [png(async () => new Blob([bytesOf(bundle.data)]))];
-    case "jpeg":
-      return [{ words: "Save JPEG", save: async () => saveFile("picture.jpg", "image/jpeg", bytesOf(bundle.data)) }];
+    case "jpeg": {
+      const { kind, data } = bundle;
+      const href = `data:image/${kind};base64,${data}`;
+      const file = async () => new Blob([bytesOf(data)]);
+      const svg = async () => {
+        const { naturalWidth: width, naturalHeight: height } = await decoded(href);
+        return svgAround(href, width, height);
+      };
+      if (kind === "png") return pictureActions(svg, "", file);
+      const save = async () => saveFile("picture.jpg", "image/jpeg", await file());
+      return [...pictureActions(svg, "", () => pngOfJpeg(href)), { words: "Save JPEG", save }];
+    }
     default:
       return [];
   }
+}
+
+/** @param {string} href */
+async function decoded(href) {
+  const picture = new Image();
+  picture.src = href;
+  await picture.decode();
+  return picture;
+}
+
+/** @param {string} href */
+async function pngOfJpeg(href) {
+  const picture = await decoded(href);
+  const canvas = new OffscreenCanvas(picture.naturalWidth, picture.naturalHeight);
+  canvas.getContext("2d")?.drawImage(picture, 0, 0);
+  return canvas.convertToBlob();
 }
 
 /** @param {string} base64 */

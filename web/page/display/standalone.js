@@ -1,8 +1,8 @@
-/** A chart as a document of its own: its SVG with the styles it has here, and the words around it. */
+/** A picture or chart as a standalone SVG: a chart with its computed styles and the text around it. */
 
 import { svg } from "../ui/dom.js";
 
-/** What style sheets say of shapes and letters. */
+/** The style properties of shapes and text that are copied. */
 const STYLES = [
   "fill",
   "fill-opacity",
@@ -19,32 +19,32 @@ const STYLES = [
   "text-anchor",
 ];
 const MARGIN = 10;
-/** Pixels of a PNG for each of the chart. */
+/** PNG pixels per pixel of the chart. */
 const SCALE = 2;
 
 /**
- * The figure as it stands, in light colours on white. What is not in the page is put there for a moment.
+ * The figure in its present state, in light colours on white. Parts not in view are copied into the page for a moment.
  *
  * @param {HTMLElement} element
  * @returns {string} an SVG document
  */
 export function standalone(element) {
-  const { isConnected } = element;
-  const figure = isConnected ? element : copyOf(element);
-  if (!isConnected) document.body.append(figure);
+  const isShown = element.checkVisibility();
+  const figure = isShown ? element : copyOf(element);
+  if (!isShown) document.body.append(figure);
   const { colorScheme, color } = figure.style;
   Object.assign(figure.style, { colorScheme: "light", color: "var(--ink)" });
   try {
     return drawn(figure);
   } finally {
     Object.assign(figure.style, { colorScheme, color });
-    if (!isConnected) figure.remove();
+    if (!isShown) figure.remove();
   }
 }
 
 /**
  * @param {HTMLElement} figure
- * @returns {HTMLElement} with its pictures, which a clone has not
+ * @returns {HTMLElement} with its pictures, which cloning does not copy
  */
 function copyOf(figure) {
   const copy = /** @type {HTMLElement} */ (figure.cloneNode(true));
@@ -58,7 +58,7 @@ function copyOf(figure) {
 /** @param {HTMLElement} figure */
 function drawn(figure) {
   const { left, top, width } = figure.getBoundingClientRect();
-  const shown = [...figure.children].filter((child) => child.childNodes.length > 0); // the line for values may be empty
+  const shown = [...figure.children].filter((child) => child.childNodes.length > 0); // the line of values may be empty
   const height = Math.max(0, ...shown.map((child) => child.getBoundingClientRect().bottom - top));
   const size = { width: Math.ceil(width) + 2 * MARGIN, height: Math.ceil(height) + 2 * MARGIN };
   const root = svg("svg", { ...size, viewBox: `${-MARGIN} ${-MARGIN} ${size.width} ${size.height}` });
@@ -75,11 +75,47 @@ function drawn(figure) {
   for (const canvas of figure.querySelectorAll("canvas")) {
     const box = canvas.getBoundingClientRect();
     const place = { x: box.left - left, y: box.top - top, width: box.width, height: box.height };
-    const { imageRendering } = getComputedStyle(canvas);
-    root.append(svg("image", { ...place, href: canvas.toDataURL(), "image-rendering": imageRendering }));
+    root.append(imageOf(canvas, place));
   }
   root.append(...wordsIn(figure, left, top));
   return new XMLSerializer().serializeToString(root);
+}
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {Record<string, number>} place
+ */
+function imageOf(canvas, place) {
+  const { imageRendering } = getComputedStyle(canvas);
+  const look = { "image-rendering": imageRendering, preserveAspectRatio: "none" }; // a thin picture may be widened
+  return svg("image", { ...place, ...look, href: canvas.toDataURL() });
+}
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @returns {string} an SVG of the size at which it is shown
+ */
+export function svgOfCanvas(canvas) {
+  const { width, height } = canvas.getBoundingClientRect();
+  const size = width && height ? { width, height } : { width: canvas.width, height: canvas.height };
+  return documentOf(imageOf(canvas, size), size);
+}
+
+/**
+ * @param {string} href a picture in a data URL
+ * @param {number} width
+ * @param {number} height
+ */
+export function svgAround(href, width, height) {
+  return documentOf(svg("image", { href, width, height }), { width, height });
+}
+
+/**
+ * @param {SVGElement} image
+ * @param {{ width: number, height: number }} size
+ */
+function documentOf(image, { width, height }) {
+  return new XMLSerializer().serializeToString(svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, image));
 }
 
 /**
@@ -99,7 +135,7 @@ function styled(picture) {
 }
 
 /**
- * Title, legend and notes, which are no SVG in the page.
+ * Title, legend and notes, which are not SVG in the page.
  *
  * @param {HTMLElement} figure
  * @param {number} left

@@ -1,4 +1,4 @@
-/** A page of a tensor's elements, and the buttons to the others. */
+/** A page of a tensor's elements, and the buttons that go to other pages. */
 
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { pageButton } from "./pager.js";
@@ -31,9 +31,9 @@ export function drawTable(bundle, go) {
 
 /**
  * @param {"rows" | "columns"} name
- * @param {number} size of all
- * @param {number} from the first that is shown
- * @param {number} step of a page
+ * @param {number} size total number
+ * @param {number} from the first one shown
+ * @param {number} step number on a page
  * @param {(to: number) => void} go
  */
 function pager(name, size, from, step, go) {

@@ -1,4 +1,4 @@
-/** What is known of a tensor beside its values, and the views of it that are a click away. */
+/** The facts line below a tensor, and the views that it opens. */
 
 import { inBytes } from "../ui/bytes.js";
 import { copyText } from "../ui/copying.js";
@@ -39,7 +39,7 @@ export class TensorPanel {
   constructor(bundle, place) {
     this.bundle = bundle;
     this.place = place;
-    this.interpreter = place.engine.interpreter; // another one counts its tensors anew
+    this.interpreter = place.engine.interpreter; // a new Python starts the numbers of its tensors again
     /** @type {ViewName | null} */
     this.open = null;
     this.asked = 0;
@@ -57,7 +57,7 @@ export class TensorPanel {
    * @returns {HTMLElement[]}
    */
   savers(line) {
-    const forms = this.bundle.forms ?? []; // of an earlier visit there may be none
+    const forms = this.bundle.forms ?? []; // there may be none for an earlier visit
     if (!forms.length) return [];
     const row = saveRow(
       forms.map((form) => {
@@ -79,7 +79,7 @@ export class TensorPanel {
 
   /**
    * @param {Form} form
-   * @returns {Promise<string>} what is said of it
+   * @returns {Promise<string>} the message to show
    */
   async save(form) {
     if (this.interpreter !== this.place.engine.interpreter) return LOST;
@@ -173,7 +173,7 @@ export class TensorPanel {
 
 /**
  * @param {Bundle} bundle
- * @param {(change: Record<string, number>) => void} go to another part of the tensor
+ * @param {(change: Record<string, number>) => void} go moves to another part of the tensor
  * @returns {HTMLElement[]}
  */
 function drawView(bundle, go) {
@@ -224,15 +224,17 @@ function planeChooser({ plane, planes, index }, go) {
 /** @param {HeatmapBundle} bundle */
 function meansOf({ of, width, height }) {
   if (of.width === width && of.height === height) return [];
+  const [rows, columns] = of.blocks.map((count) => count.toLocaleString("en"));
   const [down, across] = of.steps.map((step) => step.toLocaleString("en"));
   const isPart = of.steps.some((step) => step > 1);
-  const part = isPart ? ` of 1 in ${down} rows and 1 in ${across} columns` : "";
-  const text = `${of.height} × ${of.width}, drawn as the means of blocks${part}`;
+  const part = isPart ? `, taken from 1 in ${down} rows and 1 in ${across} columns` : "";
+  const size = `${of.height.toLocaleString("en")} × ${of.width.toLocaleString("en")}`;
+  const text = `${size}. Each pixel is the mean of ${rows} × ${columns} elements${part}.`;
   return [h("p", { className: "plotted-note" }, text)];
 }
 
 /**
- * After a page was turned, the focus is on the button that turned it, or on its counterpart at the end.
+ * After a page turn, focus the button that was used, or its counterpart on the last page.
  *
  * @param {HTMLElement} view
  * @param {string} action
@@ -246,8 +248,8 @@ function refocus(view, action) {
 
 /** @param {TensorBundle} bundle */
 function factsOf({ shape, dtype, device, bytes }) {
-  const dimensions = shape.length ? shape.join(" × ") : "scalar";
-  return [dimensions, dtype, device, inBytes(bytes)].join(" · ");
+  const tuple = `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`; // as in Python, and in the list of variables
+  return [shape.length ? tuple : "scalar", dtype, device, inBytes(bytes)].join(" · ");
 }
 
 /** @param {string | null} error a traceback */

@@ -1,13 +1,14 @@
-/** A program's cells: what begins with a line `# %%`, as Spyder, VS Code and Jupytext have them. */
+/** The cells of a program: each begins with a line `# %%`, as in Spyder, VS Code and Jupytext. */
 
 const MARKER = /^[ \t]*#[ \t]*(?:%%|In\[[ \d]*\]:?)(?<rest>.*)$/;
+const TEXT = /^\[(?:markdown|md|raw)\]/;
 
 /**
  * @typedef {object} Cell
  * @property {number} from where it begins, with its marker
  * @property {number} to where it ends, without the last end of line
  * @property {number} line the number of its first line, from 1
- * @property {string} title what its marker says
+ * @property {string} title the text of its marker
  * @property {boolean} isText `# %% [markdown]`: comments, not code
  */
 
@@ -20,8 +21,17 @@ export function isMarker(line) {
 }
 
 /**
+ * @param {string} line
+ * @returns {boolean} whether a cell of code begins with it
+ */
+export function isCodeMarker(line) {
+  const rest = MARKER.exec(line)?.groups?.rest;
+  return rest !== undefined && !TEXT.test(rest.trim());
+}
+
+/**
  * @param {string} text
- * @returns {Cell[]} in order, without one that is empty before the first marker
+ * @returns {Cell[]} in order; an empty cell before the first marker is left out
  */
 export function cellsOf(text) {
   /** @type {Cell[]} */
@@ -33,8 +43,7 @@ export function cellsOf(text) {
     const last = cells.at(-1);
     if (marker || !last) {
       const title = (marker?.rest ?? "").trim();
-      const isText = /^\[(?:markdown|md|raw)\]/.test(title);
-      cells.push({ from, to, line: i + 1, title, isText });
+      cells.push({ from, to, line: i + 1, title, isText: TEXT.test(title) });
     } else last.to = to;
     from = to + 1;
   }
@@ -45,23 +54,21 @@ export function cellsOf(text) {
 
 /**
  * @param {Cell[]} cells of a text
- * @param {number} at a place in it
- * @returns {Cell} the one that the place is in
+ * @param {number} at a position in it
+ * @returns {Cell} the cell that contains the position
  */
 export function cellAt(cells, at) {
   return cells.findLast(({ from }) => from <= at) ?? cells[0];
 }
 
 /**
- * The code between two places, behind as many empty lines as stand before it: its lines have the numbers that the
- * editor shows.
+ * Precede code by empty lines, so that line numbers match the editor.
  *
- * @param {string} text
- * @param {number} from
- * @param {number} to
+ * @param {string} source
+ * @param {number} line the number of its first line
  */
-export function numbered(text, from, to) {
-  return "\n".repeat(lineOf(text, from) - 1) + text.slice(from, to).trimEnd();
+export function numbered(source, line) {
+  return "\n".repeat(line - 1) + source;
 }
 
 /**
@@ -81,4 +88,9 @@ export function lineOf(text, at) {
  */
 export function endOfCode(text, from, to) {
   return from + text.slice(from, to).trimEnd().length;
+}
+
+/** @param {string} path */
+export function isNotebook(path) {
+  return /\.ipynb$/i.test(path);
 }

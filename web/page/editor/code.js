@@ -11,9 +11,13 @@ import { toNextStep } from "../repl/text.js";
 import { writing } from "../repl/writing.js";
 import { h } from "../ui/dom.js";
 import {
+  closeSearchPanel,
   completionStatus,
   Decoration,
+  EditorState,
   EditorView,
+  findNext,
+  findPrevious,
   GutterMarker,
   gutter,
   indentLess,
@@ -21,23 +25,38 @@ import {
   keymap,
   lineNumbers,
   MapMode,
+  openSearchPanel,
   Prec,
   pythonLanguage,
   StateEffect,
   StateField,
+  search,
   Transaction,
   WidgetType,
 } from "../vendor/codemirror.js";
-import { cellAt, cellsOf, endOfCode, isMarker } from "./cells.js";
+import { cellAt, cellsOf, endOfCode, isCodeMarker, isMarker } from "./cells.js";
+import { placesOf } from "./notebook.js";
 
 /** @typedef {import("../repl/completion.js").Query} Query */
-/** @typedef {import("@codemirror/state").EditorState} EditorState */
 /** @typedef {import("./cells.js").Cell} Cell */
+/** @typedef {import("./notebook.js").Notebook} Notebook */
+/** @typedef {import("./notebook.js").Tracked} Tracked */
 /**
  * @typedef {"here" | "next" | "all"} How "here": the selection, or else the cell with the caret; "next": the cell with
  *   the caret, then move to the next one
  */
-/** @typedef {{ name: string, at: number }} Output its slot, and the end of the line that it is below */
+/**
+ * @typedef {object} Output
+ * @property {string} name of its slot
+ * @property {number} from where its code begins
+ * @property {number} to where its code ends
+ * @property {number} at the end of the line that it is below
+ * @property {number} height in px; -1 before it is known
+ */
+/**
+ * @typedef {"replaced" | "cleared" | "edited" | "restored"} Reason why an output is gone; "edited": its code was removed;
+ *   "restored": another of an earlier visit is shown there
+ */
 
 /**
  * @typedef {object} CodeEvents
@@ -45,7 +64,7 @@ import { cellAt, cellsOf, endOfCode, isMarker } from "./cells.js";
  * @property {() => void} onMove the selection has changed
  * @property {(how: How, at?: number) => void} onRun at: start of the cell to run; by default the cell with the caret
  * @property {() => void} onSave
- * @property {(elements: HTMLElement[], isEdit: boolean) => void} onGone outputs were removed; isEdit: with their code
+ * @property {(elements: HTMLElement[], reason: Reason) => void} onGone outputs were removed
  * @property {Query} query
  */
 
@@ -54,16 +73,27 @@ const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "Tab"]);
 /** @type {import("@codemirror/state").StateEffectType<{ remove: string[], add: Output[] }>} */
 const change = StateEffect.define();
 
+/**
+ * The new heights of outputs, by name. CodeMirror measures the text again where a decoration has changed. A request to
+ * measure is not enough: CodeMirror ignores it while the text is lower than the editor.
+ *
+ * @type {import("@codemirror/state").StateEffectType<Map<string, number>>}
+ */
+const resize = StateEffect.define();
+
 /** @type {StateField<Output[]>} */
 const outputs = StateField.define({
   /** @returns {Output[]} */
   create: () => [],
   update(before, { changes, effects, newDoc }) {
-    const moved = before.flatMap(({ name, at }) => {
-      const place = changes.mapPos(at, -1, MapMode.TrackDel);
-      return place === null ? [] : [{ name, at: newDoc.lineAt(place).to }];
+    const moved = before.flatMap((output) => {
+      const place = changes.mapPos(output.at, -1, MapMode.TrackDel);
+      if (place === null) return [];
+      const { from, to } = output;
+      return [{ ...output, from: changes.mapPos(from, 1), to: changes.mapPos(to, -1), at: newDoc.lineAt(place).to }];
     });
     return effects.reduce((found, effect) => {
+      if (effect.is(resize)) return found.map((one) => ({ ...one, height: effect.value.get(one.name) ?? one.height }));
       if (!effect.is(change)) return found;
       const { remove, add } = effect.value;
       return [...found.filter(({ name }) => !remove.includes(name)), ...add];
@@ -72,7 +102,9 @@ const outputs = StateField.define({
   provide: (field) =>
     EditorView.decorations.from(field, (found) =>
       Decoration.set(
-        found.map(({ name, at }) => Decoration.widget({ widget: new Slot(name), block: true, side: 1 }).range(at)),
+        found.map(({ name, at, height }) =>
+          Decoration.widget({ widget: new Slot(name, height), block: true, side: 1 }).range(at),
+        ),
         true,
       ),
     ),
@@ -80,10 +112,14 @@ const outputs = StateField.define({
 
 /** The place of an output in the text. */
 class Slot extends WidgetType {
-  /** @param {string} name */
-  constructor(name) {
+  /**
+   * @param {string} name
+   * @param {number} height
+   */
+  constructor(name, height) {
     super();
     this.name = name;
+    this.height = height;
   }
 
   /**
@@ -91,7 +127,20 @@ class Slot extends WidgetType {
    * @param {Slot} other
    */
   eq(other) {
-    return other.name === this.name;
+    return other.name === this.name && other.height === this.height;
+  }
+
+  /** @override */
+  get estimatedHeight() {
+    return this.height;
+  }
+
+  /**
+   * @override
+   * @param {HTMLElement} dom
+   */
+  updateDOM(dom) {
+    return dom.querySelector("slot")?.name === this.name;
   }
 
   /** @override */
@@ -103,6 +152,59 @@ class Slot extends WidgetType {
   ignoreEvent() {
     return true;
   }
+}
+
+/** @type {import("@codemirror/state").StateEffectType<Tracked[]>} */
+const track = StateEffect.define();
+
+/** Where the cells of the notebook are. @type {StateField<Tracked[]>} */
+const tracked = StateField.define({
+  /** @returns {Tracked[]} */
+  create: () => [],
+  update(before, { changes, effects }) {
+    const given = effects.find((effect) => effect.is(track));
+    if (given || changes.empty) return given?.value ?? before;
+    const moved = (/** @type {number} */ at, /** @type {number} */ side) =>
+      at < 0 ? at : (changes.mapPos(at, side, MapMode.TrackDel) ?? -1);
+    return before.map(({ cell, from, to }) => ({ cell, from: moved(from, 1), to: moved(to, -1) }));
+  },
+});
+
+/**
+ * @param {Notebook} notebook
+ * @param {string} text of its program
+ * @returns {Tracked[]}
+ */
+function cellsIn(notebook, text) {
+  return placesOf(text).map(({ from, to }, i) => ({ cell: notebook.cells[i], from, to: endOfCode(text, from, to) }));
+}
+
+/**
+ * Update a notebook from its program that was changed elsewhere.
+ *
+ * @param {Notebook} notebook
+ * @param {string} text
+ */
+export function followText(notebook, text) {
+  const before = notebook.program;
+  const start = EditorState.create({ doc: before, extensions: tracked });
+  const { state } = start.update({ effects: track.of(cellsIn(notebook, before)) });
+  const after = state.update({ changes: replacement(before, text) }).state;
+  notebook.follow(text, after.field(tracked));
+}
+
+/**
+ * @param {string} before
+ * @param {string} after
+ * @returns {{ from: number, to: number, insert: string }} the part of the text that was replaced
+ */
+function replacement(before, after) {
+  const most = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < most && before[from] === after[from]) from++;
+  let end = 0;
+  while (end < most - from && before.at(-1 - end) === after.at(-1 - end)) end++;
+  return { from, to: before.length - end, insert: after.slice(from, after.length - end) };
 }
 
 const STARTS = Decoration.line({ class: "cm-cell" });
@@ -124,7 +226,7 @@ function drawStarts({ doc }) {
   return Decoration.set(found);
 }
 
-/** A mark that runs its cell when clicked. Screen readers skip it: the keyboard has Shift-Enter. */
+/** A mark that runs its cell of code when clicked. Screen readers skip it: the keyboard has Shift-Enter. */
 class RunMark extends GutterMarker {
   /** @override */
   toDOM() {
@@ -132,6 +234,23 @@ class RunMark extends GutterMarker {
   }
 }
 const RUN = new RunMark();
+
+/** The browser's own search would only find the lines that CodeMirror has in the page, which are those near the view. */
+const FIND_KEYS = [
+  { key: "Mod-f", run: openSearchPanel },
+  { key: "F3", run: findNext, shift: findPrevious, preventDefault: true },
+  { key: "Mod-g", run: findNext, shift: findPrevious, preventDefault: true },
+  { key: "Escape", run: closeSearchPanel },
+].map((binding) => ({ ...binding, scope: "editor search-panel" }));
+const FIND_WORDS = EditorState.phrases.of({
+  next: "Next",
+  previous: "Previous",
+  "match case": "Match case",
+  regexp: "Regular expression",
+  "by word": "Whole words",
+  replace: "Replace",
+  "replace all": "Replace all",
+});
 
 export class Code {
   /**
@@ -142,19 +261,24 @@ export class Code {
    */
   constructor(text, label, isProgram, events) {
     this.events = events;
+    this.label = label;
     this.isProgram = isProgram;
     /** Whether Tab moves the focus instead of indenting: after Escape. Without it the keyboard could not leave. */
     this.tabLeaves = false;
     this.count = 0;
+    /** The notebook of this program. @type {Notebook | null} */
+    this.notebook = null;
     this.element = h("div", { className: "code-editor" });
     const root = this.element.attachShadow({ mode: "open", delegatesFocus: true });
-    this.view = new EditorView({ root, parent: root, doc: text, extensions: this.extensions(label) });
+    this.view = new EditorView({ root, parent: root, doc: text, extensions: this.extensions() });
     /** CodeMirror does not notice by itself that an output has changed its height. */
-    this.resizing = new ResizeObserver(() => this.view.requestMeasure());
+    this.resizing = new ResizeObserver((sizes) => {
+      const heights = new Map(sizes.map(({ target, borderBoxSize: [{ blockSize }] }) => [target.slot, blockSize]));
+      this.view.dispatch({ effects: resize.of(heights) });
+    });
   }
 
-  /** @param {string} label */
-  extensions(label) {
+  extensions() {
     const { events } = this;
     const python = [
       signatures(events.query),
@@ -162,13 +286,14 @@ export class Code {
       pythonLanguage,
       starts,
       outputs,
+      tracked,
       gutter({
         class: "cm-runs",
-        lineMarker: (view, { from, to }) => (isMarker(view.state.sliceDoc(from, to)) ? RUN : null),
+        lineMarker: (view, { from, to }) => (isCodeMarker(view.state.sliceDoc(from, to)) ? RUN : null),
         lineMarkerChange: ({ docChanged }) => docChanged,
         domEventHandlers: {
           click: (view, { from, to }) => {
-            if (!isMarker(view.state.sliceDoc(from, to))) return false;
+            if (!isCodeMarker(view.state.sliceDoc(from, to))) return false;
             events.onRun("here", from);
             return true;
           },
@@ -178,10 +303,13 @@ export class Code {
     return [
       this.keys(),
       ...(this.isProgram ? python : []),
+      search({ top: true }),
+      keymap.of(FIND_KEYS),
+      FIND_WORDS,
       lineNumbers(),
       look, // before `writing`, whose theme it overrides
       writing,
-      EditorView.contentAttributes.of({ "aria-label": label }),
+      EditorView.contentAttributes.of(() => ({ "aria-label": this.label })),
       EditorView.domEventObservers({
         keydown: (event) => this.noteKey(event),
         blur: () => {
@@ -189,11 +317,17 @@ export class Code {
         },
       }),
       EditorView.updateListener.of(({ docChanged, selectionSet }) => {
-        if (docChanged) this.sweep(true);
+        if (docChanged) this.sweep("edited");
         if (docChanged) events.onChange();
         if (docChanged || selectionSet) events.onMove();
       }),
     ];
+  }
+
+  /** @param {string} label accessible name */
+  rename(label) {
+    this.label = label;
+    this.view.dispatch({});
   }
 
   keys() {
@@ -233,16 +367,21 @@ export class Code {
    * @param {boolean} isUndoable
    */
   replace(text, isUndoable) {
-    const before = this.text;
-    const most = Math.min(before.length, text.length);
-    let from = 0;
-    while (from < most && before[from] === text[from]) from++;
-    let end = 0;
-    while (end < most - from && before.at(-1 - end) === text.at(-1 - end)) end++;
     this.view.dispatch({
-      changes: { from, to: before.length - end, insert: text.slice(from, text.length - end) },
+      changes: replacement(this.text, text),
       annotations: Transaction.addToHistory.of(isUndoable),
     });
+  }
+
+  /** Note where the cells of the notebook are, of which this text is the program. */
+  track() {
+    this.view.dispatch({ effects: track.of(this.notebook ? cellsIn(this.notebook, this.text) : []) });
+  }
+
+  /** Update the notebook from this text. */
+  updateNotebook() {
+    this.notebook?.follow(this.text, this.view.state.field(tracked));
+    this.track();
   }
 
   get cells() {
@@ -264,6 +403,11 @@ export class Code {
     this.view.focus();
   }
 
+  /** Move the caret to the end of the text. */
+  toEnd() {
+    this.view.dispatch({ selection: { anchor: this.text.length } });
+  }
+
   /**
    * Move the caret to the next cell; after the last one, append a cell.
    *
@@ -273,8 +417,7 @@ export class Code {
     const next = this.cells.find(({ from }) => from > at);
     const { doc } = this.view.state;
     if (next) {
-      const line = doc.lineAt(next.from);
-      const anchor = isMarker(line.text) && line.number < doc.lines ? doc.line(line.number + 1).from : line.from;
+      const anchor = this.codeFrom(next.from);
       this.view.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(next.from, { y: "nearest" }) });
       return;
     }
@@ -293,19 +436,34 @@ export class Code {
    * Show an output below its code, and remove earlier outputs of that code.
    *
    * @param {HTMLElement} element
-   * @param {number} from start of the code
-   * @param {number} to
+   * @param {{ from: number, to: number, isPart: boolean }} code isPart: it may be a part of a cell, whose output stays
+   * @param {Reason} reason why the earlier outputs are removed
+   * @returns {Element[]} the removed outputs
    */
-  show(element, from, to) {
-    const at = this.view.state.doc.lineAt(endOfCode(this.text, from, to)).to;
+  show(element, { from, to, isPart }, reason) {
+    const last = endOfCode(this.text, from, to);
+    const at = this.view.state.doc.lineAt(last).to;
     const name = `output-${++this.count}`;
     element.slot = name;
     this.element.append(element);
     this.resizing.observe(element);
     const end = Math.max(to, at); // the last line may end with spaces
-    const remove = this.outputs.filter((other) => other.at >= from && other.at <= end).map((other) => other.name);
-    this.view.dispatch({ effects: change.of({ remove, add: [{ name, at }] }) });
-    this.sweep(false);
+    const below = this.outputs.filter((other) => other.at >= from && other.at <= end);
+    const isOf = (/** @type {Output} */ other) => !isPart || (other.from >= from && other.to <= last);
+    const remove = below.filter(isOf).map((other) => other.name);
+    const output = { name, from: this.codeFrom(from), to: last, at, height: -1 };
+    this.view.dispatch({ effects: change.of({ remove, add: [output] }) });
+    return this.sweep(reason);
+  }
+
+  /**
+   * @param {number} from start of a cell or a part of one
+   * @returns {number} the start of its first line that is not a marker
+   */
+  codeFrom(from) {
+    const { doc } = this.view.state;
+    const line = doc.lineAt(from);
+    return isMarker(line.text) && line.number < doc.lines ? doc.line(line.number + 1).from : from;
   }
 
   /** @param {HTMLElement[]} [elements] outputs; by default all, except those of running and waiting cells */
@@ -314,17 +472,44 @@ export class Code {
     const names = this.outputs.map(({ name }) => name).filter((name) => !running.has(name));
     const remove = elements?.map(({ slot }) => slot) ?? names;
     this.view.dispatch({ effects: change.of({ remove, add: [] }) });
-    this.sweep(false);
+    this.sweep("cleared");
+  }
+
+  /**
+   * @param {Element} element an output
+   * @returns {Cell | undefined} the cell above it
+   */
+  cellOf(element) {
+    const output = this.outputs.find(({ name }) => name === element.slot);
+    return output && cellAt(this.cells, output.at);
+  }
+
+  /**
+   * Scroll to an output, or to the error in it.
+   *
+   * @param {Element} element
+   * @param {boolean} [isForTyping] whether to move the caret into its cell
+   */
+  reveal(element, isForTyping = false) {
+    const output = this.outputs.find(({ name }) => name === element.slot);
+    if (!output) return;
+    const { at } = output;
+    const selection = isForTyping ? { selection: { anchor: at } } : {};
+    this.view.dispatch({ ...selection, effects: EditorView.scrollIntoView(at, { y: "nearest" }) });
+    if (isForTyping) this.focus();
+    requestAnimationFrame(() => (element.querySelector(".error") ?? element).scrollIntoView({ block: "nearest" }));
   }
 
   /**
    * @param {number} from start of the code of a cell
    * @param {number} to
-   * @returns {boolean} whether it runs, or waits to
+   * @returns {Element[]} its outputs that are running or waiting
    */
-  isRunning(from, to) {
+  runningIn(from, to) {
     const { running } = this;
-    return this.outputs.some(({ name, at }) => at >= from && at <= to && running.has(name));
+    const found = this.outputs.filter(({ name, at }) => at >= from && at <= to && running.has(name));
+    const names = new Set(found.map(({ name }) => name));
+    return [...this.element.children].filter(({ slot }) => names.has(slot));
   }
 
   /** The names of the outputs of running and waiting cells. */
@@ -340,16 +525,18 @@ export class Code {
   /**
    * Remove the outputs that have lost their place in the text.
    *
-   * @param {boolean} isEdit their code was removed
+   * @param {Reason} reason
+   * @returns {Element[]} these outputs
    */
-  sweep(isEdit) {
+  sweep(reason) {
     const names = new Set(this.outputs.map(({ name }) => name));
     const gone = /** @type {HTMLElement[]} */ ([...this.element.children].filter(({ slot }) => !names.has(slot)));
     for (const element of gone) {
       this.resizing.unobserve(element);
       element.remove();
     }
-    if (gone.length) this.events.onGone(gone, isEdit);
+    if (gone.length) this.events.onGone(gone, reason);
+    return gone;
   }
 
   // Keys -------------------------------------------------------------------------------------------
@@ -393,7 +580,7 @@ export class Code {
 
 const look = EditorView.theme({
   "&": { height: "100%" },
-  ".cm-scroller": { overflow: "auto", scrollbarWidth: "thin", overscrollBehavior: "contain" },
+  ".cm-scroller": { overflow: "auto", scrollbarWidth: "thin", overscrollBehaviorX: "contain" },
   ".cm-content": { padding: "0.5rem 0 4rem" },
   ".cm-line": { padding: "0 0.75rem 0 0.25rem" },
   ".cm-gutters": { color: "var(--muted)", userSelect: "none" },
@@ -407,5 +594,21 @@ const look = EditorView.theme({
     cursor: "pointer",
   },
   ".cm-cell": { boxShadow: "inset 0 1px var(--line)", fontWeight: "600" },
+  ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--ink)", fontFamily: "var(--sans)" },
+  ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
+  ".cm-panel.cm-search": { padding: "0.25rem 2rem 0.25rem 0.5rem" },
+  ".cm-panel.cm-search [name=select]": { display: "none" }, // there is one selection at a time
+  ".cm-panel.cm-search label": { fontSize: "0.8125rem" },
+  ".cm-panel.cm-search [name=close]": { width: "1.75rem", height: "1.75rem", fontSize: "1.125rem", cursor: "pointer" },
+  ".cm-textfield, .cm-button": {
+    border: "1px solid var(--line)",
+    borderRadius: "6px",
+    background: "var(--surface)",
+    color: "var(--ink)",
+    fontSize: "0.8125rem",
+  },
+  ".cm-panel :is(input, button):focus-visible": { outline: "2px solid var(--accent)" },
+  ".cm-searchMatch": { backgroundColor: "var(--warn-soft)" },
+  ".cm-searchMatch-selected": { outline: "2px solid var(--accent)" },
   ".cm-output": { padding: "0.25rem 0.75rem 0.5rem 0.25rem", whiteSpace: "normal", cursor: "auto" },
 });

@@ -10,7 +10,7 @@ const USUAL = 57;
 const STEP = 2;
 
 export class Divider {
-  /** @param {HTMLElement} editor which stands before the console */
+  /** @param {HTMLElement} editor the element before the console */
   constructor(editor) {
     this.editor = editor;
     this.percent = USUAL;
@@ -81,12 +81,12 @@ export class Divider {
     try {
       localStorage.setItem(KEY, String(Math.round(this.percent)));
     } catch {
-      // Without storage the next visit begins with the usual width.
+      // Without storage the next visit starts with the default width.
     }
   }
 }
 
-/** @returns {number} the percentage of the last visit */
+/** @returns {number} the percentage stored by the last visit */
 function recalled() {
   try {
     return Number.parseInt(localStorage.getItem(KEY) ?? "", 10) || USUAL;

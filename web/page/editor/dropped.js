@@ -1,12 +1,12 @@
-/** What was dropped on the page, folders included. */
+/** Files dropped on the page, including those in folders. */
 
 /** @typedef {{ path: string, file: File }} Dropped */
 
-/** So many files of folders are taken. */
+/** Largest number of files taken from folders. */
 const MOST_FILES = 1000;
 
 /**
- * @param {DataTransfer} transfer which is empty when its event is over
+ * @param {DataTransfer} transfer empty once its event has been handled
  * @returns {Promise<Dropped[]>}
  */
 export async function droppedFiles(transfer) {
@@ -34,7 +34,7 @@ async function walk(entry, path, found) {
   const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
   for (;;) {
     /** @type {FileSystemEntry[]} */
-    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)); // a part at a time
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)); // in batches
     if (!some.length) return;
     for (const each of some) await walk(each, `${path}/${each.name}`, found);
   }

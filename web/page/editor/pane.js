@@ -7,14 +7,19 @@
 
 import { forgetUnstored, keepUnstored, readUnstored } from "../sessions/unstored.js";
 import { button, h } from "../ui/dom.js";
+import { Menu } from "../ui/menu.js";
 import { saveFile } from "../ui/saving.js";
-import { Code } from "./code.js";
+import { stopButton } from "../ui/stop_button.js";
+import { isNotebook } from "./cells.js";
+import { Code, followText } from "./code.js";
 import { Divider } from "./divider.js";
-import { notebookOf, programOf } from "./notebook.js";
-import { drop, run, showAgain, showStored } from "./running.js";
+import { Notebook } from "./notebook.js";
+import { disown, drop, hold, isAfter, nameOf, outputOf, run, showAgain, showStored } from "./running.js";
 import { Tree } from "./tree.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
+/** @typedef {import("../repl/transcript.js").Entry} Entry */
+/** @typedef {import("../sessions/sessions.js").Again} Again */
 /** @typedef {import("../sessions/kept.js").KeptSession} KeptSession */
 /** @typedef {import("../sessions/store.js").File} KeptFile */
 
@@ -24,23 +29,27 @@ import { Tree } from "./tree.js";
  * @property {import("../repl/console.js").Console} repl
  * @property {import("../sessions/sessions.js").Sessions} sessions
  *
- * @typedef {object} Doc a file in a tab
+ * @typedef {object} Doc a file in a tab, or one whose cells run
  * @property {string} path
  * @property {Code} code
+ * @property {boolean} hasTab
  * @property {string} kept its text in the session
- * @property {string} json of a notebook, as it was written last; else ""
- * @property {string} opened of a notebook, as it was opened; else ""
+ * @property {Notebook | null} notebook of this program
+ * @property {string} json of the notebook, as last written; else ""
+ * @property {boolean} isChanged outputs of the notebook have changed since then
+ * @property {number} held outputs that are being written to the notebook
+ * @property {{ words: string, entry: import("../repl/transcript.js").Shown } | null} failure of the last run
  * @property {ReturnType<typeof setTimeout>} [timer]
  */
 
 const KEEP_AFTER_MS = 300;
 const SAID_FOR_MS = 6000;
-/** The Interrupt button appears after this time. */
-const STOP_AFTER_MS = 300;
-/** A longer text is not opened. */
+/** An offer to undo. */
+const OFFERED_FOR_MS = 20_000;
+/** A longer text is not opened; a notebook, which may contain pictures, always is. */
 const LONGEST_TEXT = 2 * 2 ** 20;
-/** A notebook may contain pictures. */
-const LONGEST_NOTEBOOK = 8 * 2 ** 20;
+const NOTHING_OPEN =
+  "No program is open. “New” creates a program or a notebook. A click on a data file writes code that reads it at the prompt.";
 const START = `# %% A cell starts with "# %%". Shift+Enter runs it and goes to the next one.
 import py_tensor as pt
 
@@ -49,6 +58,11 @@ x.sin().sum()
 
 # %% The output of a cell is below it.
 pt.plot(x.sin())
+`;
+const NEW_NOTEBOOK = `# %% [markdown]
+# A text cell contains Markdown as comments, which is not rendered here.
+
+# %%
 `;
 
 export class Pane {
@@ -62,7 +76,7 @@ export class Pane {
     this.repl = repl;
     this.sessions = sessions;
     this.root = root;
-    /** In the order of their tabs. @type {Doc[]} */
+    /** Those with tabs are in the order of these. @type {Doc[]} */
     this.docs = [];
     /** @type {Doc | null} */
     this.shown = null;
@@ -75,21 +89,38 @@ export class Pane {
       onRename: (path, to) => void this.rename(path, to),
     });
     this.runAllButton = button("Run all", "button primary", () => this.run("all"));
-    this.runButton = button("Run cell", "button", () => this.run("here"));
-    this.stopButton = button("Interrupt", "button", () => {
-      engine.dropQueued();
-      engine.interrupt();
-    });
-    this.stopButton.hidden = true;
-    this.createButton = button("New", "button quiet", () => void this.create());
+    this.runButton = button("", "button run", () => this.run("here"));
+    this.runButton.append(h("span", {}, "Run cell"), h("span", {}, "Run selection"));
+    this.stopButton = stopButton(engine, () => this.focus());
+    this.createMenu = new Menu("New", [
+      button("Program (.py)", "", () => void this.create("program.py", "")),
+      button("Notebook (.ipynb)", "", () => void this.create("notebook.ipynb", NEW_NOTEBOOK)),
+    ]);
     this.tabs = h("ul", { className: "editor-tabs" });
-    this.place = h("div", { className: "editor-text" });
-    this.said = h("span", { className: "editor-said" });
-    /** Ends when the sessions so far are shown: one after the other. */
+    this.nothing = h("p", { className: "editor-nothing", hidden: true }, NOTHING_OPEN);
+    this.place = h("div", { className: "editor-text" }, this.nothing);
+    this.said = h("span");
+    /** The file that `said` is about, if it is about one. @type {Doc | null} */
+    this.saidOf = null;
+    /** The failure of the last run of the file in view, and of `missed`. */
+    this.failed = h("span");
+    /** A file that was not in view when it failed, and has not been since. @type {Doc | null} */
+    this.missed = null;
+    /** Offers to undo, the newest last. */
+    this.offers = h("span", { className: "editor-offers" });
+    /** Resolved once all sessions opened so far have been shown; they are shown one after another. */
     this.restored = Promise.resolve();
+    /** Files without a tab stay open for the cells that run again. */
+    this.isRunningAgain = false;
+    /** Resolved when notebooks contain the outputs of all finished cells. @type {Promise<unknown>} */
+    this.held = Promise.resolve();
     this.draw(onClose);
     this.divider = new Divider(root);
-    engine.addEventListener("change", () => this.showStop());
+    sessions.addEventListener("again", (event) => this.holdAgain(/** @type {CustomEvent<Again>} */ (event).detail));
+    sessions.addEventListener("ranAgain", () => {
+      this.isRunningAgain = false;
+      void this.flush();
+    });
     sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) void this.flush();
@@ -110,26 +141,31 @@ export class Pane {
     });
     this.runAllButton.title = "Run every cell (Ctrl+Shift+Enter)";
     this.runButton.title = "Run the selection, or the cell with the cursor (Ctrl+Enter)";
-    this.createButton.title = "New program";
     const openButton = button("Open…", "button quiet", () => picker.click());
     openButton.title = "Add files from this computer; or drop them anywhere on the console";
-    const clear = button("Clear outputs", "button quiet", () => this.shown?.code.remove());
+    const clear = button("Clear outputs", "button quiet clear", () => this.clear());
     const close = button("×", "button quiet", onClose);
     close.setAttribute("aria-label", "Close the editor");
     close.title = "Close the editor";
     this.tabs.setAttribute("aria-label", "Open files");
-    this.said.setAttribute("role", "status");
-    const keys = h("span", { className: "editor-keys" });
-    keys.append(
-      ...[h("kbd", {}, "Shift Enter"), " run cell, go on  ", h("kbd", {}, "Ctrl Enter"), " run cell or selection  "],
-      ...[h("kbd", {}, "Esc"), " ", h("kbd", {}, "Tab"), " leave the text"],
+    const keys = h(
+      "p",
+      { className: "keys" },
+      h("span", {}, h("kbd", {}, "Shift Enter"), " run and move to next"),
+      h("span", {}, h("kbd", {}, "Ctrl Enter"), " run cell or selection"),
+      h("span", {}, h("kbd", {}, "Esc"), " ", h("kbd", {}, "Tab"), " leave the text"),
     );
     this.root.replaceChildren(
       h(
         "div",
         { className: "editor-bar" },
-        ...[this.runAllButton, this.runButton, this.stopButton, clear, h("span", { className: "editor-gap" })],
-        ...[this.createButton, openButton, close, picker],
+        h(
+          "div",
+          { className: "editor-acts" },
+          ...[this.runAllButton, this.runButton, clear, this.stopButton, h("span", { className: "editor-gap" })],
+          ...[this.createMenu.element, openButton, picker],
+        ),
+        close,
       ),
       h(
         "div",
@@ -137,7 +173,16 @@ export class Pane {
         this.tree.element,
         h("div", { className: "editor-main" }, this.tabs, this.place),
       ),
-      h("div", { className: "editor-foot" }, keys, this.said),
+      h(
+        "div",
+        { className: "editor-foot" },
+        keys,
+        h(
+          "div",
+          { className: "editor-said", role: "status", ariaAtomic: "false" },
+          ...[this.said, this.failed, this.offers],
+        ),
+      ),
     );
   }
 
@@ -171,11 +216,11 @@ export class Pane {
       });
     }
     if (session !== this.sessions.session) return;
-    this.show(this.docs.find(({ path }) => path === shown) ?? this.docs[0] ?? null);
+    this.show(this.docs.find(({ path }) => path === shown) ?? this.opened[0] ?? null);
   }
 
   /**
-   * Save what was typed, and close the files: whatever is typed or saved from now on is of another session.
+   * Save what was typed, and close the files: whatever is typed or saved afterwards belongs to another session.
    */
   async leaveSession() {
     this.leave(); // the storage may be full
@@ -191,42 +236,25 @@ export class Pane {
       code.close();
     }
     this.docs = [];
-    this.shown = null;
+    this.shown = this.missed = null;
     this.unkept.clear();
+    this.drawFailures();
+    this.offers.replaceChildren();
   }
 
   /** Store the list of tabs. */
   keep() {
     const isOpen = !this.root.hidden;
-    const tabs = this.docs.map(({ path }) => path);
-    const { editor } = this.sessions.session.about;
-    void this.sessions.keepEditor({ ...editor, isOpen, tabs, shown: this.shown?.path ?? null });
+    const tabs = this.opened.map(({ path }) => path);
+    void this.sessions.keepEditor({ isOpen, tabs, shown: this.shown?.path ?? null });
   }
 
-  /** @param {string} path of a notebook */
-  clearedOf(path) {
-    return this.sessions.session.about.editor?.cleared?.get(path) ?? [];
-  }
-
-  /**
-   * Store which outputs of a notebook file are not shown.
-   *
-   * @param {string} path
-   * @param {string[]} keys
-   */
-  keepCleared(path, keys) {
-    const { editor } = this.sessions.session.about;
-    if (!editor || keys.length === this.clearedOf(path).length) return;
-    void this.sessions.keepEditor({ ...editor, cleared: new Map([...(editor.cleared ?? []), [path, keys]]) });
-  }
-
-  /** @param {Changes} changes of files, by Python or from here */
+  /** @param {Changes} changes to files, made by Python or by the page */
   follow({ changed, removed, refused }) {
     for (const { path, bytes } of changed) {
       this.unkept.delete(path);
       const doc = this.docOf(path);
-      if (!doc) this.keepCleared(path, []);
-      else if (doc.code.text === doc.kept) this.take(doc, bytes);
+      if (doc && doc.code.text === doc.kept) this.take(doc, bytes);
     }
     for (const path of removed) {
       this.unkept.delete(path);
@@ -247,18 +275,24 @@ export class Pane {
     const opened = textOf(doc.path, bytes);
     if (!opened) this.close(doc, false);
     if (!opened) return;
-    const { text, json } = opened;
-    if (json ? json === doc.json : text === doc.kept) return;
-    Object.assign(doc, { kept: text, json, opened: json });
+    const { text, json, notebook } = opened;
+    if (notebook ? json === doc.json : text === doc.kept) return;
+    Object.assign(doc, { kept: text, json, notebook, isChanged: false });
+    doc.code.notebook = notebook;
     doc.code.text = text;
-    if (json) showStored(doc.code, json, this.repl);
-    this.keepCleared(doc.path, []);
+    doc.code.track();
+    if (notebook) showStored(doc.code, this.repl);
   }
 
   // Files ------------------------------------------------------------------------------------------
 
   get paths() {
     return new Set([...this.sessions.session.files.keys(), ...this.unkept]);
+  }
+
+  /** The files in tabs. */
+  get opened() {
+    return this.docs.filter(({ hasTab }) => hasTab);
   }
 
   /** @param {string} path */
@@ -270,7 +304,7 @@ export class Pane {
    * @param {KeptFile[]} changed
    * @param {string[]} removed paths
    * @param {KeptSession} session
-   * @returns {Promise<boolean>} false where this session is not open any more
+   * @returns {Promise<boolean>} false where this session is no longer open
    */
   async write(changed, removed, session) {
     const isOpen = await this.sessions.writeFiles(changed, removed, session);
@@ -280,7 +314,7 @@ export class Pane {
     return isOpen;
   }
 
-  /** @param {import("./dropped.js").Dropped[]} files or chosen ones */
+  /** @param {import("./dropped.js").Dropped[]} files dropped or chosen */
   async addFiles(files) {
     if (!files.length) return;
     const { session } = this.sessions;
@@ -294,21 +328,33 @@ export class Pane {
       const bytes = await session.readFile(path);
       if (bytes) before.push({ path, bytes });
     }
+    for (const { path } of read) {
+      const doc = this.docOf(path);
+      if (doc) doc.json = ""; // its outputs are shown again, even if the file is the same
+    }
     if (!(await this.write(read, [], session))) return;
     const words = read.length === 1 ? read[0].path : `${read.length} files`;
-    if (before.length)
-      this.say(
-        `Replaced ${words}. `,
-        this.undoing(async () => void (await this.write(before, [], session))),
-      );
+    if (before.length) this.offerUndo(`Replaced ${words}. `, async () => void (await this.write(before, [], session)));
     else this.say(`Added ${words}.`);
     const text = read.find(({ path }) => isProgram(path));
     if (text) await this.open(text.path);
+    const { shown } = this;
+    const hasText = shown?.path === text?.path && shown?.notebook && shown.code.cells.some(({ isText }) => isText);
+    if (hasText && !before.length) this.say(`Added ${words}. Markdown is shown as comments, not rendered.`);
   }
 
-  async create() {
-    const path = this.unused("program.py");
-    if (await this.write([{ path, bytes: encoded("") }], [], this.sessions.session)) await this.open(path);
+  /**
+   * Create a program or a notebook, with the caret at its end.
+   *
+   * @param {string} name
+   * @param {string} text
+   */
+  async create(name, text) {
+    const path = this.unused(name);
+    const bytes = isNotebook(path) ? notebookBytes(text) : encoded(text);
+    if (!(await this.write([{ path, bytes }], [], this.sessions.session))) return;
+    await this.open(path);
+    this.docOf(path)?.code.toEnd();
   }
 
   /**
@@ -334,6 +380,7 @@ export class Pane {
 
   /** @param {string} path */
   async download(path) {
+    await this.held;
     await this.flush();
     const bytes = await this.sessions.session.readFile(path);
     if (bytes) saveFile(path.split("/").at(-1) ?? path, "application/octet-stream", bytes);
@@ -349,30 +396,40 @@ export class Pane {
     const cells = session.cellsOf(path);
     const hadFocus = this.tree.focused === path;
     if (!(await this.write([], [path], session))) return;
-    if (hadFocus && this.tree.focused === null) this.createButton.focus(); // it was the last file
+    if (hadFocus && this.tree.focused === null) this.createMenu.summary.focus(); // it was the last file
     if (!bytes) {
       this.say(`Deleted ${path}.`);
       return;
     }
     const restore = async () => {
-      session.putBack(cells);
-      await this.write([{ path, bytes }], [], session);
-      if (wasOpen) await this.open(path);
-      else this.tree.focus(path);
+      const free = this.unused(path); // another file may have its name by now
+      if (free === path) session.putBack(cells);
+      await this.write([{ path: free, bytes }], [], session);
+      if (wasOpen) await this.open(free);
+      else this.tree.focus(free);
     };
-    this.say(`Deleted ${path}. `, this.undoing(restore));
+    this.offerUndo(`Deleted ${path}. `, restore);
   }
 
   /**
-   * @param {() => Promise<void>} act
-   * @returns {HTMLButtonElement} that calls `act` once, as long as this session is open
+   * Offer to undo a change for a while, or as long as the button has the focus.
+   *
+   * @param {string} words
+   * @param {() => Promise<void>} act called once, as long as this session is open
    */
-  undoing(act) {
+  offerUndo(words, act) {
     const { session } = this.sessions;
     const undo = h("button", { type: "button", className: "button", textContent: "Undo" });
+    const offer = h("span", {}, words, undo);
+    this.offers.append(offer);
+    const end = () => {
+      if (offer.contains(document.activeElement)) setTimeout(end, SAID_FOR_MS);
+      else offer.remove();
+    };
+    setTimeout(end, OFFERED_FOR_MS);
     const work = async () => {
       if (session === this.sessions.session) await act();
-      this.say("");
+      offer.remove();
       if (document.activeElement === document.body) this.focus();
     };
     undo.addEventListener("click", () => void work(), { once: true });
@@ -380,34 +437,63 @@ export class Pane {
   }
 
   /**
+   * Rename a file. A program that becomes a notebook is converted, and a notebook that becomes a program too.
+   *
    * @param {string} path
    * @param {string} to
    */
   async rename(path, to) {
     const { session } = this.sessions;
+    this.say("");
+    await this.held;
     await this.flush();
-    const bytes = await session.readFile(path);
+    const before = await session.readFile(path);
+    const bytes = before && converted(path, to, before);
     await this.sessions.opened;
     if (!bytes || session !== this.sessions.session) return;
     if (this.paths.has(to) || to.split("/").some((name) => name === "" || name === "." || name === "..")) {
       this.say(this.paths.has(to) ? `There is already a file ${to}.` : `${to} is not a valid file name.`);
       return;
     }
-    const at = this.docs.findIndex((doc) => doc.path === path);
-    const wasShown = this.shown?.path === path;
+    const renamed = this.docOf(path);
+    const at = renamed?.hasTab ? this.docs.indexOf(renamed) : -1;
+    const wasShown = renamed !== undefined && this.shown === renamed;
     session.moveCells(path, to);
-    const cleared = this.clearedOf(path);
+    if (renamed && isProgram(path) === isProgram(to) && isNotebook(path) === isNotebook(to)) {
+      renamed.path = to; // its cells may be running
+      renamed.code.rename(to);
+    }
     const hadFocus = this.tree.focused === path;
     if (!(await this.write([{ path: to, bytes }], [path], session))) return;
-    this.keepCleared(to, cleared);
     if (hadFocus) this.tree.focus(to);
+    if (isNotebook(path) && bytes !== before) {
+      const restore = () => this.restoreNotebook({ path, bytes: before }, { path: to, bytes }, session);
+      this.offerUndo(`${to} is a program: the file has no outputs. `, restore);
+    }
     if (at < 0) return;
     const doc = await this.openTab(to, session);
     if (!doc) return;
+    if (bytes !== before) this.holdAll(doc);
     this.docs.splice(at, 0, ...this.docs.splice(this.docs.indexOf(doc), 1));
     if (wasShown) this.show(doc);
     this.drawTabs();
     this.keep();
+  }
+
+  /**
+   * Undo the conversion of a notebook to a program. An edited program stays.
+   *
+   * @param {KeptFile} notebook
+   * @param {KeptFile} program
+   * @param {KeptSession} session
+   */
+  async restoreNotebook({ path, bytes }, program, session) {
+    await this.flush();
+    const now = await session.readFile(program.path);
+    const isSame = now !== null && decoded(now) === decoded(program.bytes);
+    const free = this.unused(path);
+    if (isSame) session.moveCells(program.path, free);
+    if (await this.write([{ path: free, bytes }], isSame ? [program.path] : [], session)) await this.open(free);
   }
 
   // Tabs -------------------------------------------------------------------------------------------
@@ -423,18 +509,21 @@ export class Pane {
       return;
     }
     if (session !== this.sessions.session) return;
-    this.repl.offer(loading(path), `${path} is not text. The code at the prompt reads it.`);
+    const what = isNotebook(path) ? "not a valid notebook" : "not text";
+    this.repl.offer(loading(path), `${path} is ${what}. The code at the prompt reads it.`);
   }
 
   /**
    * @param {string} path
    * @param {KeptSession} session
-   * @returns {Promise<Doc | null>} null if the file is not text, or this session is not open any more
+   * @param {boolean} [hasTab] false: only while its cells run
+   * @returns {Promise<Doc | null>} null if the file is not text, or this session is no longer open
    */
-  async openTab(path, session) {
+  async openTab(path, session, hasTab = true) {
     const bytes = this.docOf(path) ? null : await session.readFile(path);
     if (session !== this.sessions.session) return null;
-    const there = this.docOf(path); // since a moment ago, perhaps
+    const there = this.docOf(path); // it may have been opened in the meantime
+    if (there) there.hasTab ||= hasTab;
     if (there) return there;
     const opened = bytes && textOf(path, bytes);
     if (!opened) return null;
@@ -442,14 +531,20 @@ export class Pane {
     const doc = {
       path,
       code: this.codeOf(path, opened.text, () => doc),
+      hasTab,
       kept: opened.text,
       json: opened.json,
-      opened: opened.json,
+      notebook: opened.notebook,
+      isChanged: false,
+      held: 0,
+      failure: null,
     };
+    doc.code.notebook = doc.notebook;
+    doc.code.track();
     doc.code.element.hidden = true;
     this.place.append(doc.code.element);
     this.docs.push(doc);
-    if (doc.json) showStored(doc.code, doc.json, this.repl, this.clearedOf(path));
+    if (doc.notebook) showStored(doc.code, this.repl);
     showAgain(doc.code, session.cellsOf(path));
     return doc;
   }
@@ -461,13 +556,17 @@ export class Pane {
    */
   codeOf(path, text, own) {
     return new Code(text, path, isProgram(path), {
-      onChange: () => this.keepSoon(own()),
+      onChange: () => {
+        this.setFailure(own(), null);
+        this.keepSoon(own());
+      },
       onMove: () => this.nameRun(),
       onRun: (how, at) => this.run(how, at),
       onSave: () => void this.flush().then(() => this.saySaved(own())),
-      onGone: (blocks, isEdit) => {
-        const keys = drop(blocks, this.repl);
-        if (!isEdit) this.keepCleared(path, [...new Set([...this.clearedOf(path), ...keys])]);
+      onGone: (blocks, reason) => {
+        if (reason !== "restored") drop(blocks, this.repl);
+        this.setFailure(own(), null);
+        this.release(own(), blocks, reason);
       },
       query: (method, args) => this.engine.query(method, args),
     });
@@ -476,6 +575,13 @@ export class Pane {
   /** @param {Doc | null} doc */
   show(doc) {
     this.shown = doc;
+    if (doc && this.missed?.path === doc.path) {
+      doc.failure ??= this.missed.failure; // its tab may have been closed
+      this.missed = null;
+    }
+    if (this.saidOf && this.saidOf !== doc) this.say("");
+    this.drawFailures();
+    this.nothing.hidden = doc !== null;
     for (const { code } of this.docs) code.element.hidden = code !== doc?.code;
     doc?.code.view.requestMeasure();
     this.drawTabs();
@@ -484,24 +590,33 @@ export class Pane {
   }
 
   /**
+   * Close a tab. The outputs of cells that run are still written to the file.
+   *
    * @param {Doc} doc
    * @param {boolean} isKept whether the file still exists
    */
   close(doc, isKept = true) {
     if (isKept) void this.flush();
-    clearTimeout(doc.timer);
-    const at = this.docs.indexOf(doc);
+    this.setFailure(doc, null);
+    const at = this.opened.indexOf(doc);
     const hadFocus = this.place.contains(document.activeElement) || this.tabs.contains(document.activeElement);
-    this.docs.splice(at, 1);
-    doc.code.close();
-    if (this.shown === doc) this.show(this.docs[at] ?? this.docs[at - 1] ?? null);
+    doc.hasTab = false;
+    if (!isKept || (isDone(doc) && !this.isRunningAgain)) this.forget(doc);
+    if (this.shown === doc) this.show(this.opened[at] ?? this.opened[at - 1] ?? null);
     else this.drawTabs();
     if (hadFocus) this.focus();
     this.keep();
   }
 
+  /** @param {Doc} doc */
+  forget(doc) {
+    clearTimeout(doc.timer);
+    this.docs.splice(this.docs.indexOf(doc), 1);
+    doc.code.close();
+  }
+
   drawTabs() {
-    const tabs = this.docs.map((doc) => {
+    const tabs = this.opened.map((doc) => {
       const show = button(doc.path, "editor-tab", () => {
         this.show(doc);
         this.keep();
@@ -536,14 +651,17 @@ export class Pane {
   /** Save the text of all open files. */
   async flush() {
     const { session } = this.sessions;
-    const changed = this.docs.filter((doc) => doc.code.text !== doc.kept);
+    const changed = this.docs.filter((doc) => doc.isChanged || doc.code.text !== doc.kept);
     const files = changed.map((doc) => {
       clearTimeout(doc.timer);
       doc.kept = doc.code.text;
+      doc.isChanged = false;
       return fileOf(doc);
     });
     if (files.length) await this.write(files, [], session);
     await session.queue;
+    const closed = this.isRunningAgain ? [] : this.docs.filter(({ hasTab }) => !hasTab);
+    for (const doc of closed.filter(isDone)) this.forget(doc);
   }
 
   /** The files whose text is not in the browser's storage. */
@@ -551,17 +669,17 @@ export class Pane {
     return this.docs.filter((doc) => doc.code.text !== doc.kept || !this.isStored(doc));
   }
 
-  /** @param {Doc} doc as it was saved last */
+  /** @param {Doc} doc as last saved */
   isStored({ path }) {
     return !this.sessions.session.dirtyFiles.has(path) && !this.unkept.has(path);
   }
 
   /** @param {Doc} doc */
   saySaved(doc) {
-    this.say(this.isStored(doc) ? "Saved in this browser." : "Not saved in this browser; Python has the file.");
+    this.say(this.isStored(doc) ? "Saved in this browser." : "Not saved in this browser; Python has the file.", doc);
   }
 
-  /** The page or the session is left, and the store may not be written any more. */
+  /** The page or the session is closing, and the store may no longer be writable. */
   leave() {
     const typed = this.unstored.map(({ path, code }) => ({ path, text: code.text }));
     if (typed.length) keepUnstored(this.sessions.session.about.id, typed);
@@ -569,20 +687,14 @@ export class Pane {
 
   // Running ----------------------------------------------------------------------------------------
 
-  /** Show the Interrupt button while something runs, after a delay: otherwise it would flicker. */
-  showStop() {
-    clearTimeout(this.patience);
-    if (!this.engine.isWorking) {
-      if (this.stopButton === document.activeElement) this.focus(); // or nothing would have it
-      this.stopButton.hidden = true;
-    } else this.patience = setTimeout(() => this.stopButton.removeAttribute("hidden"), STOP_AFTER_MS);
-  }
-
   nameRun() {
     const { shown } = this;
     const isRunnable = shown !== null && isProgram(shown.path);
     for (const made of [this.runAllButton, this.runButton]) made.disabled = !isRunnable;
-    this.runButton.textContent = shown?.code.selection ? "Run selection" : "Run cell";
+    const [cell, selection] = this.runButton.children;
+    const hasSelection = Boolean(shown?.code.selection);
+    cell.classList.toggle("meant", !hasSelection);
+    selection.classList.toggle("meant", hasSelection);
   }
 
   /**
@@ -592,37 +704,187 @@ export class Pane {
   run(how, at) {
     const doc = this.shown;
     if (!doc || !isProgram(doc.path)) return;
+    this.say("");
+    this.setFailure(doc, null);
     void this.flush();
-    run(doc.code, this.repl, how, at, { say: (words) => this.say(words), path: doc.path });
+    const onEnd = (/** @type {Element} */ block) => this.hold(block);
+    const say = (/** @type {string} */ words, /** @type {HTMLElement | undefined} */ failed) => {
+      if (!failed) {
+        this.say(this.shown === doc ? words : `${doc.path}: ${words}`, doc);
+        return;
+      }
+      this.say("");
+      const { entry } = /** @type {import("./running.js").Output} */ (outputOf(failed));
+      if (this.shown !== doc) this.missed = doc;
+      this.setFailure(doc, { words, entry });
+      if (how === "all" && this.shown === doc) doc.code.reveal(failed);
+    };
+    run(doc.code, this.repl, how, at, { say, path: doc.path, onEnd });
   }
 
   /**
-   * @param {string} words
-   * @param {...Node} more
+   * @param {Doc} doc
+   * @param {Doc["failure"]} failure
    */
-  say(words, ...more) {
-    this.said.replaceChildren(words, ...more);
-    this.beSilentSoon();
+  setFailure(doc, failure) {
+    if (doc.failure === failure) return;
+    doc.failure = failure;
+    this.drawFailures();
   }
 
-  /** Remove what is said, unless its button has the focus. */
-  beSilentSoon() {
+  drawFailures() {
+    const links = [this.shown, this.missed].flatMap((doc) => {
+      if (!doc?.failure) return [];
+      const { words, entry } = doc.failure;
+      const named = doc === this.shown ? words : `${doc.path}: ${words}`;
+      return button(named, "to-failure", () => void this.go(doc.path, entry, true));
+    });
+    this.failed.replaceChildren(...links);
+  }
+
+  /**
+   * Scroll to an output.
+   *
+   * @param {string} path of its file
+   * @param {import("../repl/transcript.js").Shown} entry that it shows
+   * @param {boolean} isForTyping whether to move the caret into its cell
+   * @returns {Promise<Doc | null>} null if it is no longer there
+   */
+  async go(path, entry, isForTyping) {
+    const doc = await this.openTab(path, this.sessions.session);
+    const block = entry.element.parentElement;
+    if (!doc || !block || outputOf(block)?.code !== doc.code) return null;
+    if (this.shown !== doc) this.show(doc);
+    this.keep();
+    doc.code.reveal(block, isForTyping);
+    return doc;
+  }
+
+  /**
+   * Show the output of a cell.
+   *
+   * @param {string} path of its file
+   * @param {Entry} entry
+   * @returns {Promise<string>} the name of the cell, with its file
+   */
+  async showCell(path, entry) {
+    const doc = await this.go(path, entry, false);
+    const cell = doc?.code.cellOf(/** @type {Element} */ (entry.element.parentElement));
+    if (!doc || !cell) return path;
+    const { cells } = doc.code;
+    return cells.length === 1 ? path : `${path}, ${nameOf(cell, cells)}`;
+  }
+
+  // Outputs in notebooks ---------------------------------------------------------------------------
+
+  /**
+   * Open the notebooks whose cells run again, to write the outputs to them.
+   *
+   * @param {string[]} paths
+   */
+  async beforeAgain(paths) {
+    const { session } = this.sessions;
+    this.isRunningAgain = true;
+    for (const path of paths) await this.openTab(path, session, false);
+  }
+
+  /**
+   * Write an output to the file of its notebook.
+   *
+   * @param {Element} block
+   * @param {Entry} [entry] shown by the output
+   */
+  hold(block, entry) {
+    const doc = this.docs.find(({ code }) => code === outputOf(block)?.code);
+    if (!doc) return;
+    const work = this.holdIn(doc, block, entry).catch((error) =>
+      this.say(`The outputs were not written to the notebook: ${error}`),
+    );
+    this.held = Promise.all([this.held, work]);
+  }
+
+  /**
+   * @param {Doc} doc
+   * @param {Element} block
+   * @param {Entry} [entry]
+   */
+  async holdIn(doc, block, entry) {
+    const { notebook } = doc;
+    doc.held += 1;
+    try {
+      doc.isChanged = (notebook && (await hold(block, notebook, entry))) || doc.isChanged;
+    } finally {
+      doc.held -= 1;
+      this.keepSoon(doc);
+    }
+  }
+
+  /** @param {Doc} doc whose finished outputs are written to its file, if it is a notebook */
+  holdAll({ code }) {
+    for (const block of code.element.children) if (!block.querySelector(":is(.running, .waiting)")) this.hold(block);
+  }
+
+  /** @param {Again} input that ran again */
+  holdAgain({ entry, source }) {
+    const block = entry.element.parentElement;
+    if (block && isAfter(block, source)) this.hold(block, entry);
+  }
+
+  /**
+   * Remove cleared outputs from the file of their notebook too.
+   *
+   * @param {Doc} doc
+   * @param {Element[]} blocks
+   * @param {import("./code.js").Reason} reason
+   */
+  release(doc, blocks, reason) {
+    const { notebook } = doc;
+    const owned = blocks.map((block) => outputOf(block)?.owner);
+    if (reason === "edited") for (const block of blocks) disown(block); // it may still be running
+    for (const cell of owned.flatMap((owner) => owner ?? [])) {
+      if (!notebook?.cells.includes(cell)) continue; // of an earlier state of the file
+      if (reason === "edited") notebook.unseen.add(cell);
+      if (reason === "cleared") notebook.hold(cell, [], null);
+      if (reason === "cleared") this.changeOutputs(doc);
+    }
+  }
+
+  clear() {
+    const doc = this.shown;
+    if (!doc) return;
+    doc.code.remove();
+    if (!doc.notebook) return;
+    doc.notebook.clear();
+    this.changeOutputs(doc);
+  }
+
+  /** @param {Doc} doc whose file gets other outputs */
+  changeOutputs(doc) {
+    doc.isChanged = true;
+    this.keepSoon(doc);
+  }
+
+  /**
+   * @param {string} words shown for a while
+   * @param {Doc | null} [doc] whose tab they belong to
+   */
+  say(words, doc = null) {
+    this.said.textContent = words;
+    this.saidOf = doc;
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => {
-      if (this.said.contains(document.activeElement)) this.beSilentSoon();
-      else this.said.replaceChildren();
-    }, SAID_FOR_MS);
+    this.silence = setTimeout(() => this.said.replaceChildren(), SAID_FOR_MS);
   }
 }
 
 /**
  * @param {Doc} doc
- * @returns {KeptFile} its file, as it is to be saved
+ * @returns {KeptFile} its file, ready to be saved
  */
 function fileOf(doc) {
-  const { path, code } = doc;
-  if (isNotebook(path)) doc.json = notebookOf(code.text, doc.opened);
-  return { path, bytes: encoded(isNotebook(path) ? doc.json : code.text) };
+  const { path, code, notebook } = doc;
+  code.updateNotebook();
+  doc.json = notebook?.json ?? "";
+  return { path, bytes: encoded(notebook ? doc.json : code.text) };
 }
 
 /**
@@ -633,7 +895,41 @@ function fileOf(doc) {
 async function fileOfTyped({ path, text }, session) {
   if (!isNotebook(path)) return { path, bytes: encoded(text) };
   const before = await session.readFile(path);
-  return { path, bytes: encoded(notebookOf(text, (before && decoded(before)) ?? "")) };
+  return { path, bytes: notebookBytes(text, (before && textOf(path, before))?.notebook) };
+}
+
+/**
+ * @param {string} text of its program
+ * @param {Notebook | null} [notebook] that is changed; by default a new one
+ */
+function notebookBytes(text, notebook) {
+  const changed = notebook ?? new Notebook("");
+  followText(changed, text);
+  return encoded(changed.json);
+}
+
+/**
+ * @param {string} path
+ * @param {string} to its new name
+ * @param {KeptFile["bytes"]} bytes
+ * @returns {KeptFile["bytes"]} the content under the new name: the same, unless a program becomes a notebook or a
+ *   notebook a program
+ */
+function converted(path, to, bytes) {
+  const isPython = (/** @type {string} */ name) => /\.py$/i.test(name);
+  const text = textOf(path, bytes)?.text;
+  if (text === undefined) return bytes;
+  if (isNotebook(path) && isPython(to)) return encoded(text);
+  const isWritten = text.trim() !== "" && textOf(to, bytes) !== null; // the JSON of a notebook
+  return isPython(path) && isNotebook(to) && !isWritten ? notebookBytes(text) : bytes;
+}
+
+/**
+ * @param {Doc} doc
+ * @returns {boolean} whether all its outputs are in the file
+ */
+function isDone({ code, held, isChanged }) {
+  return held === 0 && !isChanged && code.running.size === 0;
 }
 
 /** @param {string} path */
@@ -641,23 +937,19 @@ function isProgram(path) {
   return /\.(?:py|ipynb)$/i.test(path);
 }
 
-/** @param {string} path */
-function isNotebook(path) {
-  return /\.ipynb$/i.test(path);
-}
-
 /**
  * @param {string} path
  * @param {Uint8Array} bytes
- * @returns {{ text: string, json: string } | null} the text in the editor; null if the file is not text or too long
+ * @returns {{ text: string, json: string, notebook: Notebook | null } | null} the text in the editor; null if the file
+ *   is not text or too long
  */
 function textOf(path, bytes) {
-  const longest = isNotebook(path) ? LONGEST_NOTEBOOK : LONGEST_TEXT;
-  const text = bytes.byteLength > longest ? null : decoded(bytes);
+  const text = bytes.byteLength > LONGEST_TEXT && !isNotebook(path) ? null : decoded(bytes);
   if (text === null) return null;
-  if (!isNotebook(path) || !text.trim()) return { text: text.replaceAll(/\r\n?/g, "\n"), json: "" };
+  if (!isNotebook(path)) return { text: text.replaceAll(/\r\n?/g, "\n"), json: "", notebook: null };
   try {
-    return { text: programOf(text), json: text };
+    const notebook = new Notebook(text);
+    return { text: notebook.program, json: text, notebook };
   } catch {
     return null;
   }
@@ -680,7 +972,7 @@ function decoded(bytes) {
 
 /**
  * @param {string} path of a file that is not text
- * @returns {string} code that reads it
+ * @returns {string} code that reads the file
  */
 function loading(path) {
   const name = JSON.stringify(path);

@@ -1,4 +1,4 @@
-/** A program of the page's, edited and run where it stands. */
+/** A program of the page, edited and run in place. */
 
 import { h } from "../ui/dom.js";
 import { EditorView } from "../vendor/codemirror.js";
@@ -9,13 +9,17 @@ export class Program {
   /**
    * @param {import("../views.js").Parts} parts
    * @param {string} name what it is, for a screen reader
-   * @param {string} text
+   * @param {string} original
+   * @param {string} text as edited so far
+   * @param {(text: string) => void} onChange
    */
-  constructor({ engine, repl }, name, text) {
+  constructor({ engine, repl }, name, original, text, onChange) {
     this.repl = repl;
-    this.original = text;
+    /** @type {AbortController | null} */
+    this.following = null;
+    this.original = original.trimEnd();
     this.code = new Code(text.trimEnd(), name, true, {
-      onChange: () => {},
+      onChange: () => onChange(this.code.text),
       onMove: () => {},
       onRun: (how, at) => this.run(how, at),
       onSave: () => {},
@@ -35,21 +39,34 @@ export class Program {
     run(this.code, this.repl, how, at, {
       say: (words) => {
         this.said.textContent = words;
-        if (how === "all") this.showEnd();
       },
     });
-    if (how === "all") this.showEnd();
+    if (how === "all") this.follow();
   }
 
-  /** Bring the output of a long program into view. */
+  /** Keep the output in view as it grows, until the user does something. */
+  follow() {
+    this.following?.abort();
+    const following = new AbortController();
+    const { signal } = following;
+    const sizes = new ResizeObserver(() => this.showEnd());
+    for (const output of this.code.element.children) sizes.observe(output);
+    signal.addEventListener("abort", () => sizes.disconnect());
+    for (const type of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+      window.addEventListener(type, () => following.abort(), { signal, passive: true });
+    }
+    this.following = following;
+  }
+
+  /** Scroll to the output of a long program. */
   showEnd() {
     this.code.view.dispatch({ effects: EditorView.scrollIntoView(this.code.text.length, { y: "nearest" }) });
     requestAnimationFrame(() => this.code.element.lastElementChild?.scrollIntoView({ block: "nearest" }));
   }
 
-  /** Be as it was at first. */
+  /** Restore the original program. */
   reset() {
     this.code.remove();
-    this.code.replace(this.original.trimEnd(), true);
+    this.code.replace(this.original, true);
   }
 }

@@ -1,8 +1,9 @@
 /** Runs the code of a file and shows each output below its code. */
 
+import { cellsOf, writtenOutputs } from "../repl/export.js";
 import { button, h } from "../ui/dom.js";
-import { lineOf, numbered } from "./cells.js";
-import { outputsOf } from "./notebook.js";
+import { endOfCode, lineOf, numbered } from "./cells.js";
+import { placesOf, unescaped } from "./notebook.js";
 import { storedEntry } from "./stored.js";
 
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
@@ -13,7 +14,7 @@ import { storedEntry } from "./stored.js";
 /** @typedef {import("./cells.js").Cell} Cell */
 /** @typedef {import("./code.js").Code} Code */
 /** @typedef {import("./code.js").How} How */
-/** @typedef {{ from: number, to: number, name: string }} Range code that runs as one input */
+/** @typedef {{ from: number, to: number, name: string, isPart: boolean }} Range code that runs as one input */
 
 /**
  * @param {Code} code
@@ -23,26 +24,42 @@ import { storedEntry } from "./stored.js";
  */
 function rangesOf(code, how, at) {
   const { cells, selection } = code;
-  const name = (/** @type {Cell} */ cell) =>
-    cells.length === 1 ? "the program" : `cell ${cells.findIndex(({ from }) => from === cell.from) + 1}`;
-  if (how === "here" && at === undefined && selection) return [{ ...selection, name: "the selection" }];
+  if (how === "here" && at === undefined && selection) return [{ ...selection, name: "the selection", isPart: true }];
   const one = at === undefined ? code.cell : cells.find(({ from }) => from === at);
   const meant = how === "all" ? cells : cells.filter(({ from }) => from === one?.from);
-  return meant.filter(({ isText }) => !isText).map((cell) => ({ ...cell, name: name(cell) }));
+  return meant.filter(({ isText }) => !isText).map((cell) => ({ ...cell, name: nameOf(cell, cells), isPart: false }));
 }
 
-/** Of so many outputs in a notebook file the first are shown: each takes longer than the one before. */
+/**
+ * @param {Cell} cell
+ * @param {Cell[]} cells of its program
+ * @returns {string} such as "cell 2": as in notebooks, cells of text are not counted
+ */
+export function nameOf(cell, cells) {
+  if (cells.length === 1) return "the program";
+  return `cell ${cells.filter(({ isText, from }) => !isText && from <= cell.from).length}`;
+}
+
+/** Show only this many outputs of a notebook file: each takes longer than the one before. */
 const MOST_STORED = 300;
 
-/** The entry of each output. @type {WeakMap<Element, Shown>} */
-const entries = new WeakMap();
-/** Of each output that a notebook file holds: which one it is. @type {WeakMap<Element, string>} */
-const keys = new WeakMap();
+/**
+ * @typedef {object} Output
+ * @property {Code} code
+ * @property {Shown} entry shown by it
+ * @property {boolean} isPart of a selection, which may be a part of a cell
+ * @property {import("./notebook.js").NotebookCell} [owner] its cell in the notebook
+ */
+
+/** The outputs, by their elements. @type {WeakMap<Element, Output>} */
+const outputs = new WeakMap();
 
 /**
  * @typedef {object} Run
- * @property {(words: string) => void} say called with a sentence when the code has ended
+ * @property {(words: string, failed?: HTMLElement) => void} say called with a sentence when the code has ended; failed:
+ *   the output, if that shows an error
  * @property {string} [path] of the file; without it the session does not store the outputs
+ * @property {(block: Element) => void} [onEnd] called with an output that is complete
  */
 
 /**
@@ -54,22 +71,29 @@ const keys = new WeakMap();
  * @param {number | undefined} at start of the cell to run; by default the cell with the caret
  * @param {Run} options
  */
-export function run(code, repl, how, at, { say, path }) {
+export function run(code, repl, how, at, { say, path, onEnd }) {
   const chain = {};
   const { text, cell } = code;
-  for (const { from, to, name } of rangesOf(code, how, at)) {
-    const source = text.slice(from, to).trimEnd();
+  for (const range of rangesOf(code, how, at)) {
+    const { from, to, name } = range;
+    const source = sourceIn(code, from, to);
     if (!source.trim()) continue;
     const entry = repl.transcript.entryOf(source);
-    entry.code = code;
-    const block = show(code, entry, from, to, name);
+    const { replaced } = show(code, entry, range);
     const reason = repl.reasonToWait();
     if (reason) entry.wait(reason);
-    if (path !== undefined) repl.keeper?.entered(entry, source, { path, line: lineOf(text, from) });
-    void repl.run(numbered(text, from, to), entry, chain).then((outcome) => {
-      if (entry.element.childElementCount < 2) entry.note("Done. No output.");
-      addClear(code, block, name);
-      if (!outcome.isDropped) say(wordsOf(outcome, name));
+    if (path !== undefined) repl.keeper?.entered(entry, source, { path, line: lineOf(text, from) }, replaced);
+    void repl.run(numbered(source, lineOf(text, from)), entry, chain).then((outcome) => {
+      const block = entry.element.parentElement; // of this editor, or of one that opened the file again
+      if (!block) return; // another run of the input took its place
+      addClear(block, name);
+      if (outcome.isDropped) {
+        disown(block); // the cell keeps its outputs
+        repl.keeper?.dropped(entry);
+        return;
+      }
+      say(wordsOf(outcome, name), outcome.ok || outcome.interrupted ? undefined : block);
+      onEnd?.(block);
     });
   }
   if (how === "next") code.moveOn(cell.from);
@@ -77,27 +101,87 @@ export function run(code, repl, how, at, { say, path }) {
 
 /**
  * @param {Code} code
- * @param {Shown} entry
  * @param {number} from
  * @param {number} to
- * @param {string} name
+ * @returns {string} the Python in this part of the text
  */
-function show(code, entry, from, to, name) {
-  const block = h("div", { className: "cell-output", role: "group", ariaLabel: `Output of ${name}` }, entry.element);
-  entries.set(block, entry);
-  code.show(block, from, to);
-  return block;
+function sourceIn({ text, notebook }, from, to) {
+  const source = text.slice(from, to).trimEnd();
+  return notebook ? unescaped(source) : source;
 }
 
 /**
  * @param {Code} code
+ * @param {Shown} entry
+ * @param {Range} range
+ * @param {import("./code.js").Reason} [reason] why earlier outputs of the code are removed
+ * @returns {{ block: HTMLElement, replaced: Shown[] }} replaced: the entries of the code that were shown so far
+ */
+function show(code, entry, { from, to, name, isPart }, reason = "replaced") {
+  const block = h("div", { className: "cell-output", role: "group", ariaLabel: `Output of ${name}` }, entry.element);
+  if ("code" in entry) entry.code = code;
+  const owner = isPart ? undefined : code.notebook?.cellOf(code.text, from, to);
+  outputs.set(block, { code, entry, isPart, owner });
+  const gone = code.show(block, { from, to, isPart: isPart || reason === "restored" }, reason);
+  return { block, replaced: gone.flatMap((other) => outputs.get(other)?.entry ?? []) };
+}
+
+/** @param {Element | null} block */
+export function outputOf(block) {
+  return block ? outputs.get(block) : undefined;
+}
+
+/**
+ * The output belongs to no notebook cell.
+ *
+ * @param {Element} block
+ */
+export function disown(block) {
+  const output = outputs.get(block);
+  if (output) output.owner = undefined;
+}
+
+/**
+ * @param {Element} block
+ * @param {string} source
+ * @returns {boolean} whether the cell above this output has the code `source`
+ */
+export function isAfter(block, source) {
+  const code = outputs.get(block)?.code;
+  const cell = code?.cellOf(block);
+  return cell !== undefined && code !== undefined && sourceIn(code, cell.from, cell.to) === source;
+}
+
+/**
+ * Store an output in its notebook cell.
+ *
+ * @param {Element} block
+ * @param {import("./notebook.js").Notebook} notebook
+ * @param {Shown} [entry] shown by the output
+ * @returns {Promise<boolean>} false if it belongs to none
+ */
+export async function hold(block, notebook, entry = outputs.get(block)?.entry) {
+  const output = outputs.get(block);
+  const cell = output?.owner;
+  if (!cell || !entry || !notebook.cells.includes(cell)) return false;
+  output.entry = entry;
+  const count = notebook.nextCount;
+  cell.execution_count = count;
+  const shown = cellsOf([entry.element]).flatMap((input) => input.outputs);
+  const written = await writtenOutputs(shown, count);
+  if (cell.execution_count === count) notebook.hold(cell, written, count); // otherwise it has run again
+  return true;
+}
+
+/**
  * @param {HTMLElement} block
  * @param {string} name
  */
-function addClear(code, block, name) {
+function addClear(block, name) {
   const clear = button("×", "clear-output", () => {
-    code.remove([block]);
-    code.focus();
+    const code = outputs.get(block)?.code;
+    code?.remove([block]);
+    code?.focus();
   });
   clear.title = "Clear this output";
   clear.setAttribute("aria-label", `Clear the output of ${name}`);
@@ -105,64 +189,94 @@ function addClear(code, block, name) {
 }
 
 /**
- * Show the outputs of an earlier visit: below the same code, or else below the cell at the same line.
+ * Show the outputs of an earlier visit: below the same code, or else below the cell at the same line. An input without
+ * outputs also shows those that the file holds for its cell.
  *
  * @param {Code} code
  * @param {Input[]} inputs
  */
 export function showAgain(code, inputs) {
-  const { text, cells } = code;
+  const { cells } = code;
   const used = new Set();
-  for (const { source, entry, cell, state } of inputs) {
+  for (const { source, entry, cell, state, isTrimmed } of inputs) {
     const line = cell?.line ?? 1;
     const [same] = cells
-      .filter((other) => !used.has(other) && text.slice(other.from, other.to).trimEnd() === source)
+      .filter((other) => !used.has(other) && sourceIn(code, other.from, other.to) === source)
       .sort((a, b) => Math.abs(a.line - line) - Math.abs(b.line - line));
     used.add(same);
-    const found = same?.from ?? text.indexOf(source);
-    const { from, to } = cells.findLast((other) => other.line <= line) ?? cells[0];
-    const block =
-      found < 0 ? show(code, entry, from, to, "a cell") : show(code, entry, found, found + source.length, "a cell");
-    if (state !== "running" && state !== "waiting") addClear(code, block, "a cell");
+    const isUnfinished = state === "running" || state === "waiting";
+    const range = same ? { ...same, name: "a cell", isPart: false } : partOf(code, source, line);
+    const { block, replaced } = show(code, entry, range, "restored");
+    const isLive = entry.element.matches(".running, .waiting"); // its file was opened again
+    if ((isUnfinished && !isLive) || isTrimmed) takeStored(entry, replaced, isTrimmed);
+    if (!isUnfinished) addClear(block, "a cell");
   }
 }
 
 /**
- * Show the outputs that a notebook file holds, below their cells, instead of those shown until now; but for cells that
- * run.
- *
- * @param {Code} code that has the notebook's text
- * @param {string} json of the notebook
- * @param {Console} repl
- * @param {string[]} [cleared] keys of outputs that are not to be shown
+ * @param {Shown} entry of an input without outputs
+ * @param {Shown[]} replaced
+ * @param {boolean} isTrimmed instead of its note that they were removed
  */
-export function showStored(code, json, repl, cleared = []) {
-  const { text, cells } = code;
-  code.remove([.../** @type {NodeListOf<HTMLElement>} */ (code.element.querySelectorAll(":scope > .from-file"))]);
-  /** @type {Map<string, number>} */
-  const seen = new Map();
-  const hidden = new Set(cleared);
+function takeStored({ element }, replaced, isTrimmed) {
+  const stored = replaced.filter((other) => other.element.parentElement?.matches(".from-file"));
+  if (!stored.length) return;
+  if (isTrimmed) element.querySelector(":scope > .note")?.remove();
+  const outputs = stored.flatMap((other) => [...other.element.children].filter((child) => !child.matches(".source")));
+  element.append(h("p", { className: "note" }, "From the file"), ...outputs);
+}
+
+/**
+ * @param {Code} code
+ * @param {string} source that is not a cell now
+ * @param {number} line where it was
+ * @returns {Range}
+ */
+function partOf({ text, cells }, source, line) {
+  let found = text.indexOf(source);
+  const distance = (/** @type {number} */ at) => Math.abs(lineOf(text, at) - line);
+  for (let at = found; at >= 0; at = text.indexOf(source, at + 1)) if (distance(at) < distance(found)) found = at;
+  const { from, to } = cells.findLast((other) => other.line <= line) ?? cells[0];
+  const place = found < 0 ? { from: endOfCode(text, from, to), to } : { from: found, to: found + source.length };
+  return { ...place, name: "a cell", isPart: true };
+}
+
+/**
+ * Show the outputs that a notebook file holds, below their cells, replacing those shown so far, except for running
+ * cells.
+ *
+ * @param {Code} code of a notebook
+ * @param {Console} repl
+ */
+export function showStored(code, repl) {
+  const { text, notebook } = code;
+  code.remove();
   let room = MOST_STORED;
   let left = 0;
   /** @type {HTMLElement | undefined} */
   let last;
-  for (const { from, to, outputs } of outputsOf(json)) {
-    const source = text.slice(from, to);
-    const nth = seen.get(source) ?? 0;
-    seen.set(source, nth + 1);
-    const key = `${nth} ${source}`; // a notebook may contain the same code twice
-    if (hidden.has(key) || code.isRunning(from, to)) continue;
-    const some = outputs.slice(0, room);
+  const places = placesOf(text);
+  for (const [i, place] of places.entries()) {
+    const { from, to } = place;
+    const owner = notebook?.cells[i];
+    const running = code.runningIn(from, to);
+    for (const block of running) {
+      const output = outputOf(block);
+      if (output && !output.isPart) output.owner = owner;
+    }
+    if (owner?.cell_type !== "code" || running.length || !Array.isArray(owner.outputs) || !owner.outputs.length)
+      continue;
+    const source = text.slice(from, to).trimEnd();
+    const some = owner.outputs.slice(0, room);
     room -= some.length;
-    left += outputs.length - some.length;
+    left += owner.outputs.length - some.length;
     const entry = some.length ? readable(source, some, repl) : null;
     if (!entry) continue;
-    const name = `cell ${cells.findIndex((cell) => cell.from === from) + 1}`;
-    const block = show(code, entry, from, to, `${name}, from the file`);
+    const name = nameOf(place, places);
+    const { block } = show(code, entry, { from, to, name: `${name}, from the file`, isPart: false });
     block.classList.add("from-file");
     block.prepend(h("p", { className: "note" }, "From the file"));
-    addClear(code, block, name);
-    keys.set(block, key);
+    addClear(block, name);
     last = block;
   }
   if (left) last?.append(h("p", { className: "note" }, `${left.toLocaleString("en")} more outputs are not shown.`));
@@ -190,14 +304,12 @@ function readable(source, outputs, repl) {
  *
  * @param {HTMLElement[]} blocks
  * @param {Console} repl
- * @returns {string[]} the keys of those that are from the file
  */
 export function drop(blocks, repl) {
   for (const block of blocks) {
-    const entry = entries.get(block);
+    const entry = outputs.get(block)?.entry;
     if (entry) repl.keeper?.dropped(entry);
   }
-  return blocks.flatMap((block) => keys.get(block) ?? []);
 }
 
 /**

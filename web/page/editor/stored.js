@@ -1,6 +1,6 @@
 /**
- * Outputs as a notebook file holds them (nbformat 4): printed text, errors, and of displays and results a PNG, a JPEG,
- * an SVG or text. HTML and other types are never shown.
+ * The outputs in a notebook file (nbformat 4): printed text, errors, and displays and results as PNG, JPEG, SVG or
+ * text. HTML and other types are never shown.
  */
 
 import { TerminalText } from "../repl/terminal.js";

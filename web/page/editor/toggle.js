@@ -1,12 +1,12 @@
 /**
- * The editor's place in the console: a button that opens it, and files that are dropped. The editor itself comes when
- * it is first opened.
+ * The editor's button in the console, and files dropped on the page. The editor itself is loaded when first opened.
  */
 
 import { byId, h } from "../ui/dom.js";
 import { warnIfOutdated } from "../ui/status.js";
 import { loadStyles } from "../ui/styles.js";
 import { EDITOR } from "../views.js";
+import { isNotebook } from "./cells.js";
 import { droppedFiles } from "./dropped.js";
 
 /** @typedef {import("./pane.js").Pane} Pane */
@@ -19,7 +19,7 @@ export class EditorToggle {
     this.root = byId("editor");
     /** @type {Promise<Pane> | null} */
     this.pane = null;
-    /** It was opened before the session was. */
+    /** The editor was opened before the session. */
     this.isAsked = false;
     this.button = h("button", { type: "button", className: "button", id: "editor-button", textContent: "Editor" });
     this.button.title = "Write programs, and open files";
@@ -29,6 +29,14 @@ export class EditorToggle {
     byId("sessions").before(this.button);
     const { sessions } = workplace;
     sessions.addEventListener("opened", () => void this.follow());
+    sessions.showCell = async (cell, entry) => {
+      const pane = await this.show();
+      return pane ? pane.showCell(cell.path, entry) : cell.path;
+    };
+    sessions.beforeAgain = async (paths) => {
+      const notebooks = paths.filter(isNotebook);
+      if (notebooks.length) await (await this.loaded())?.beforeAgain(notebooks);
+    };
     this.takeDrops();
   }
 
@@ -36,7 +44,7 @@ export class EditorToggle {
     return !this.root.hidden;
   }
 
-  /** Another session is here. */
+  /** Another session was opened. */
   async follow() {
     const { sessions } = this.workplace;
     await sessions.opened;
@@ -64,7 +72,7 @@ export class EditorToggle {
   }
 
   /**
-   * A program of the page's, to be edited.
+   * Open a program of the page for editing.
    *
    * @param {string} name of its file
    * @param {string} code
@@ -81,6 +89,11 @@ export class EditorToggle {
   async show() {
     this.root.hidden = false;
     this.button.setAttribute("aria-expanded", "true");
+    return this.loaded();
+  }
+
+  /** @returns {Promise<Pane | null>} null if it could not be loaded */
+  async loaded() {
     this.pane ??= this.load();
     try {
       return await this.pane;
@@ -100,7 +113,7 @@ export class EditorToggle {
     return pane;
   }
 
-  /** A browser would leave the page for a file that is dropped on it. */
+  /** By default, a browser navigates to a file that is dropped on the page. */
   takeDrops() {
     const panel = byId("panel-console");
     const isOurs = (/** @type {DragEvent} */ { dataTransfer }) =>

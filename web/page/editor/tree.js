@@ -1,7 +1,7 @@
-/** The files of the session, by folders, with what can be done to each. */
+/** The files of the session, by folder, with the actions on each. */
 
 import { inBytes } from "../ui/bytes.js";
-import { h } from "../ui/dom.js";
+import { h, svg } from "../ui/dom.js";
 
 /**
  * @typedef {object} TreeEvents
@@ -28,13 +28,13 @@ export class Tree {
   }
 
   /**
-   * @param {Map<string, number | null>} sizes by path; null: it is not kept
+   * @param {Map<string, number | null>} sizes by path; null: it is not stored
    * @param {string | null} shown whose text is in the editor
    */
   draw(sizes, shown) {
     this.sizes = sizes;
     this.shown = shown;
-    if (this.list.querySelector("input")) return; // a name is being typed
+    if (this.list.querySelector("input")) return; // a name is being edited
     const { focused } = this;
     const place = document.activeElement?.className ?? "";
     const next = focused !== null && !sizes.has(focused) ? this.neighbourOf(focused) : null;
@@ -72,7 +72,7 @@ export class Tree {
   }
 
   /**
-   * @param {string} path of a file that is gone, and still has its entry
+   * @param {string} path of a deleted file whose entry still exists
    * @returns {string | null} the file below it, or else above it
    */
   neighbourOf(path) {
@@ -112,8 +112,8 @@ export class Tree {
     open.addEventListener("click", () => this.events.onOpen(path));
     const row = h("li", { className: "file" }, open);
     row.dataset.path = path;
-    const act = (/** @type {string} */ sign, /** @type {string} */ verb, /** @type {() => void} */ work) => {
-      const made = h("button", { type: "button", className: `file-act ${verb.toLowerCase()}`, textContent: sign });
+    const act = (/** @type {string | Node} */ sign, /** @type {string} */ verb, /** @type {() => void} */ work) => {
+      const made = h("button", { type: "button", className: `file-act ${verb.toLowerCase()}` }, sign);
       made.title = verb;
       made.setAttribute("aria-label", `${verb} ${path}`);
       made.addEventListener("click", work);
@@ -124,7 +124,7 @@ export class Tree {
       act("↓", "Download", () => this.events.onDownload(path));
       act("✎", "Rename", () => this.rename(row, path));
     }
-    act("×", "Delete", () => this.events.onRemove(path));
+    act(bin(), "Delete", () => this.events.onRemove(path));
     return row;
   }
 
@@ -158,4 +158,12 @@ export class Tree {
     const dot = path.lastIndexOf(".");
     field.setSelectionRange(name, dot > name ? dot : path.length);
   }
+}
+
+/** The sign of deletion; a cross closes a tab. */
+function bin() {
+  const sign = svg("svg", { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true" });
+  const path = "M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.5 9h7l.5-9M6.75 7v4M9.25 7v4";
+  sign.append(svg("path", { d: path, fill: "none", stroke: "currentcolor", "stroke-width": 1.25 }));
+  return sign;
 }

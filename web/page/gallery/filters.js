@@ -1,4 +1,4 @@
-/** Image filters on a picture that is dropped in or chosen, or on the camera's. Nothing leaves the page. */
+/** Image filters on a dropped or chosen picture, or on the camera. Nothing leaves the page. */
 
 import { isSoftware } from "../ui/adapter.js";
 import { h } from "../ui/dom.js";
@@ -7,14 +7,14 @@ import { LivePicture } from "./live_picture.js";
 /** @typedef {import("../engine.js").Engine} Engine */
 /** @typedef {import("./gallery.js").Example} Example */
 
-/** Pixels of a picture's longer side. */
+/** Longer side of a picture, in pixels. */
 const STILL = 480;
 const MOVING = { hardware: 480, software: 240 };
-/** So often it is told what a moving picture takes. */
+/** Interval between updates of the timing of a moving picture. */
 const TOLD_EVERY_MS = 500;
 const INVITATION = "Drop or paste a picture here. It stays on this machine.";
 const NO_CAMERA = "This browser does not offer a camera to this page.";
-/** By the name of the error. @type {Record<string, string>} */
+/** Messages by name of the error. @type {Record<string, string>} */
 const REFUSALS = {
   NotAllowedError: "Camera access was denied. You can allow it in the browser's settings for this page.",
   NotFoundError: "No camera found.",
@@ -31,13 +31,13 @@ export class Filters {
     this.engine = engine;
     this.picture = new LivePicture(engine, example, "The filtered picture");
     this.filter = "edges";
-    this.asked = 0; // counts what starts and stops the camera
-    /** What holds the pixels before they go to Python. */
+    this.asked = 0; // incremented when the camera starts or stops
+    /** Canvas from which the pixels are read for Python. */
     this.source = new OffscreenCanvas(1, 1);
     this.source.getContext("2d", { willReadFrequently: true });
     this.figures = h("p", { className: "note state figures" });
     this.toldAt = 0;
-    /** What the last drawing came to grief over. @type {string | null} */
+    /** The error of the last drawing. @type {string | null} */
     this.problem = null;
     this.state = h("p", { className: "note state", role: "status" }, INVITATION);
     this.video = h("video", { muted: true, playsInline: true });
@@ -120,7 +120,7 @@ export class Filters {
       return;
     }
     if (asked !== this.asked) {
-      end(stream); // the page was left, or the camera asked for again, before it was allowed
+      end(stream); // the page was left, or the camera requested again, before permission
       return;
     }
     this.stream = stream;
@@ -128,13 +128,13 @@ export class Filters {
     this.state.textContent = "Camera images stay on this machine.";
     stream.getVideoTracks()[0].addEventListener("ended", () => this.loseCamera(stream));
     this.video.srcObject = stream;
-    await this.video.play().catch(() => {}); // it is stopped again
+    await this.video.play().catch(() => {}); // stopped in the meantime
     await this.show(stream);
   }
 
   /** @param {MediaStream} stream its frames are filtered until it is stopped, or a filter fails */
   async show(stream) {
-    const info = await this.engine.ready.catch(() => null); // then the drawing says why
+    const info = await this.engine.ready.catch(() => null); // the drawing shows the reason
     const longest = info && !isSoftware(info) ? MOVING.hardware : MOVING.software;
     try {
       while (this.stream === stream) {
@@ -148,14 +148,14 @@ export class Filters {
     }
   }
 
-  /** @param {MediaStream} stream that the browser or its user has ended */
+  /** @param {MediaStream} stream ended by the browser or the user */
   loseCamera(stream) {
     if (this.stream !== stream) return;
     this.stopCamera();
     this.state.textContent = "The camera has stopped.";
   }
 
-  /** @returns {number} tells what is asked for from now on from what was before */
+  /** @returns {number} identifies requests from now on, to tell them from earlier ones */
   stopCamera() {
     if (this.stream) end(this.stream);
     this.stream = undefined;
@@ -166,7 +166,7 @@ export class Filters {
   }
 
   /**
-   * Keep a picture to be filtered, no larger than is needed.
+   * Keep a picture to filter, scaled down to the needed size.
    *
    * @param {ImageBitmap | HTMLVideoElement | OffscreenCanvas} picture
    * @param {number} longest side, in pixels
@@ -180,7 +180,7 @@ export class Filters {
     this.source.getContext("2d")?.drawImage(picture, 0, 0, this.source.width, this.source.height);
   }
 
-  /** @returns {Promise<boolean>} whether it went well; what was asked for meanwhile is drawn too */
+  /** @returns {Promise<boolean>} whether it succeeded; also draws what was requested in the meantime */
   async draw() {
     this.wanted = true;
     if (this.isDrawing) return true;
@@ -224,7 +224,7 @@ function end(stream) {
 
 /**
  * @param {HTMLVideoElement} video
- * @returns {Promise<unknown>} resolves when there is another picture to see; not while the page is hidden
+ * @returns {Promise<unknown>} resolves when the next picture is available; not while the page is hidden
  */
 function nextFrame(video) {
   return new Promise((resolve) => {
@@ -233,7 +233,7 @@ function nextFrame(video) {
   });
 }
 
-/** What is filtered until there is a picture. */
+/** The picture that is filtered until the user provides one. */
 function testCard() {
   const card = new OffscreenCanvas(STILL, 300);
   const context = /** @type {OffscreenCanvasRenderingContext2D} */ (card.getContext("2d"));

@@ -2,7 +2,7 @@
 
 import { urlOf } from "../../worker/files.js";
 import { copyButton } from "../ui/copying.js";
-import { button, byId, h } from "../ui/dom.js";
+import { button, byId, focusHeading, h } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { InPlace } from "../ui/in_place.js";
 import { paragraphs } from "../ui/prose.js";
@@ -21,7 +21,7 @@ import { MandelbrotZoom } from "./mandelbrot.js";
  * @property {string} text
  * @property {string} code
  *
- * @typedef {object} Live what one can do in an example's page
+ * @typedef {object} Live the interactive part of an example's page
  * @property {HTMLElement} element
  * @property {() => void} start its page is shown
  * @property {() => void} stop its page is left
@@ -41,7 +41,7 @@ class Gallery {
     this.parts = parts;
     this.engine = parts.engine;
     this.repl = parts.repl;
-    /** What was made of examples, by name. @type {Map<string, InPlace>} */
+    /** The example programs as edited, by name. @type {Map<string, InPlace>} */
     this.programs = new Map();
     this.root = byId("panel-gallery");
     /** @type {Live | null} */
@@ -58,7 +58,9 @@ class Gallery {
     const at = examples.findIndex(({ name }) => name === path);
     this.root.replaceChildren(...(at < 0 ? this.overview(examples) : this.page(examples, at)));
     this.live?.start();
-    if (path && at >= 0) focusHeading(this.root);
+    if (!path || at < 0) return;
+    focusHeading(this.root);
+    window.scrollTo({ top: 0 });
   }
 
   leave() {
@@ -69,7 +71,9 @@ class Gallery {
 
   /** @param {Example[]} examples */
   overview(examples) {
-    const words = "Short programs to read, run and edit. They run in this page, on your GPU.";
+    const words =
+      "Short programs to read, run and edit. They run in this page, on your GPU if the browser offers it, " +
+      "and share the variables of the console.";
     const cards = examples.map((example) => h("li", {}, card(example)));
     return [
       h("div", { className: "reading" }, h("h2", {}, "Gallery"), h("p", { className: "lead" }, words)),
@@ -106,7 +110,7 @@ class Gallery {
         h("p", { className: "lead" }, example.line),
         ...(this.live ? [this.live.element] : []),
         ...paragraphs(example.text),
-        h("div", { className: "actions" }, ...program.buttons, open, copy),
+        h("div", { className: "actions" }, ...program.buttons, open, copy, program.stop),
         program.place,
         neighbours(examples, at),
       ),
@@ -155,10 +159,4 @@ function neighbours(examples, at) {
   const nav = h("nav", { className: "neighbours" }, ...links.filter(Boolean));
   nav.setAttribute("aria-label", "Other examples");
   return nav;
-}
-
-/** @param {HTMLElement} root whose heading is where a reader of the new page begins */
-function focusHeading(root) {
-  root.querySelector("h2")?.focus({ preventScroll: true });
-  window.scrollTo({ top: 0 });
 }

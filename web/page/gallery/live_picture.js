@@ -1,4 +1,4 @@
-/** A picture that Python draws with an example's functions, as often as it is asked to. */
+/** A picture that Python draws on request with an example's functions. */
 
 import { Picture } from "../display/image.js";
 import { saversOf } from "../display/saving.js";
@@ -9,9 +9,9 @@ import { reasonOf } from "../ui/outcome.js";
 /** @typedef {import("../../worker/protocol.js").Bundle} Bundle */
 /** @typedef {import("./gallery.js").Example} Example */
 
-/** CSS pixels of a picture's longer side. */
+/** Longer side of a picture, in CSS pixels. */
 const SIDE = 480;
-/** What takes longer is marked as under way. */
+/** Drawings that take longer show a busy mark. */
 const MARKED_AFTER_MS = 250;
 
 export class LivePicture {
@@ -19,7 +19,7 @@ export class LivePicture {
    * @param {Engine} engine
    * @param {Example} example
    * @param {string} label
-   * @param {"img" | "application"} [role] the latter takes keys, which screen readers hand on then
+   * @param {"img" | "application"} [role] the latter handles keys, which screen readers then pass on
    */
   constructor(engine, example, label, role = "img") {
     this.engine = engine;
@@ -29,18 +29,18 @@ export class LivePicture {
     this.element = h("div", { className: "live-picture", role, ariaLabel: label });
     /** The buttons that save it, once there is a picture. */
     this.savers = h("div");
-    /** Is told of a picture that takes long. */
+    /** Called for a picture that takes long. */
     this.onSlow = () => {};
   }
 
   /**
    * @param {Record<string, string | number>} values for the function in worker/python/gallery.py
-   * @param {Uint32Array<ArrayBuffer>} [frame] pixels to start from; they are gone then
+   * @param {Uint32Array<ArrayBuffer>} [frame] pixels to start from; they are transferred
    * @returns {Promise<string | null>} why there is no picture
    */
   async draw(values, frame) {
     const { name, code } = this.example;
-    // The frames of a camera follow each other: none of them is waited for.
+    // Camera frames follow each other quickly, so they show no busy mark.
     const mark = frame ? undefined : setTimeout(() => this.setBusy(true), MARKED_AFTER_MS);
     const outcome = await this.engine.draw({ name, code, values, frame }, { onAnswer: (bundle) => this.show(bundle) });
     clearTimeout(mark);

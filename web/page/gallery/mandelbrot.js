@@ -1,4 +1,4 @@
-/** The Mandelbrot set to zoom into: each view is computed anew by the example's own function. */
+/** A zoomable Mandelbrot set: the example's own function computes each view. */
 
 import { button, h } from "../ui/dom.js";
 import { LivePicture } from "./live_picture.js";
@@ -10,7 +10,7 @@ const SIZE = 480;
 const HOME = { x: -0.65, y: 0, width: 2.6 };
 const ZOOM = 3;
 const SHIFT = 0.25;
-/** Below this, neighbouring pixels are the same number in float32. */
+/** Below this width, neighbouring pixels are equal in float32. */
 const SMALLEST_WIDTH = 2e-4;
 
 export class MandelbrotZoom {
@@ -20,7 +20,7 @@ export class MandelbrotZoom {
    */
   constructor(engine, example) {
     this.view = HOME;
-    /** @type {typeof HOME | null} what is being drawn */
+    /** @type {typeof HOME | null} the view being drawn */
     this.drawing = null;
     const label = "The Mandelbrot set. Arrow keys move, plus and minus zoom.";
     this.picture = new LivePicture(engine, example, label, "application");
@@ -59,7 +59,7 @@ export class MandelbrotZoom {
     this.isShown = false;
   }
 
-  /** @param {MouseEvent} event a click: what was clicked becomes the centre */
+  /** @param {MouseEvent} event a click, whose position becomes the centre */
   zoomAt(event) {
     const { left, top, width } = this.picture.element.getBoundingClientRect();
     const [across, down] = [(event.clientX - left) / width - 0.5, (event.clientY - top) / width - 0.5];
@@ -98,7 +98,7 @@ export class MandelbrotZoom {
     this.draw();
   }
 
-  /** Draw the view, and once more if it was changed meanwhile. */
+  /** Draw the view, and once more if it changed in the meantime. */
   async draw() {
     if (this.drawing) return;
     while (this.isShown && this.drawing !== this.view) {

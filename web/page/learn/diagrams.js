@@ -3,17 +3,18 @@
 import { h, svg } from "../ui/dom.js";
 import { figure, scroller } from "./figure.js";
 
-/** In the drawing of the queue: so many runs fit, into so much room. */
+/** In the drawing of the queue: the number of runs that fit, and the width for them. */
 const MOST_RUNS = 3;
 const GPU_TIME = 162;
 
-/** Of a workgroup, so many are drawn each. */
+/** Number of workgroups, and of threads of each, that are drawn. */
 const MOST_THREADS = 8;
 
 /** @typedef {import("./learn.js").Command} Command */
 
 /**
- * The first workgroup and the last, and what each thread begins with. Of many threads the first and the last are drawn.
+ * The first and the last workgroup, and the index with which each thread starts. If there are many threads, only the
+ * first and last ones are drawn.
  *
  * @param {number} groups
  * @param {number} threads of each
@@ -57,7 +58,7 @@ export function counted(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Eight values that become one in three levels. */
+/** Eight values reduced to one in three levels. */
 export function treeDiagram() {
   const values = [3, 1, 7, 0, 4, 1, 6, 3];
   const parts = [];
@@ -113,12 +114,12 @@ export function streamDiagram(commands) {
   });
   const rest = commands.length - rows.length;
   if (rest > 0) rows.push(h("tr", {}, h("td", {}, `… ${rest} more`), h("td", {})));
-  const head = h("tr", {}, h("th", { scope: "col" }, "Numbers"), h("th", { scope: "col" }, "What they say"));
+  const head = h("tr", {}, h("th", { scope: "col" }, "Numbers"), h("th", { scope: "col" }, "Meaning"));
   return scroller(h("table", { className: "stream" }, h("thead", {}, head), h("tbody", {}, ...rows)));
 }
 
 /**
- * Python goes on while the GPU works, and waits where it reads.
+ * Python continues while the GPU works, and waits when it reads.
  *
  * @param {number} runs of kernels
  */

@@ -1,9 +1,9 @@
-/** How a drawing stands in the page: with words for a screen reader, and scrolled where it is too wide. */
+/** A drawing in the page, with a description for screen readers; it scrolls if it is too wide. */
 
 import { focusableWhileItScrolls, h, markMore, svg } from "../ui/dom.js";
 
 /**
- * @param {string} words what a screen reader says
+ * @param {string} words description for screen readers
  * @param {number} width
  * @param {number} height
  * @param {SVGElement[]} parts
@@ -17,7 +17,7 @@ export function figure(words, width, height, ...parts) {
   return scroller(drawing);
 }
 
-/** @param {Element} content what may be wider than its place */
+/** @param {Element} content content that may be wider than its container */
 export function scroller(content) {
   const element = h("div", { className: "scroller" }, content);
   focusableWhileItScrolls(element);

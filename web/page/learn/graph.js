@@ -2,8 +2,8 @@
  * The graph of an expression, drawn in layers: each node below its operands.
  *
  * After K. Sugiyama, S. Tagawa and M. Toda, "Methods for visual understanding of hierarchical system structures",
- * IEEE Transactions on Systems, Man, and Cybernetics 11, 1981: an edge that passes a layer has a place of its own in
- * it, and the layers are sorted by where their neighbours stand.
+ * IEEE Transactions on Systems, Man, and Cybernetics 11, 1981: an edge that crosses a layer has its own position in it,
+ * and layers are sorted by the positions of their neighbours.
  */
 
 import { h, svg } from "../ui/dom.js";
@@ -13,27 +13,27 @@ import { figure } from "./figure.js";
 /** @typedef {{ x: number, y: number }} Point */
 
 /**
- * @typedef {object} Place in a layer: of a node, or of an edge that passes
+ * @typedef {object} Place position in a layer, of a node or of an edge that crosses it
  * @property {number} layer
  * @property {number} width
  * @property {Place[]} above where its edges come from
  * @property {Place[]} below where they go
- * @property {number} x of its middle
+ * @property {number} x of its centre
  */
 
 const BOX = { width: 128, height: 40 };
 const GAP = { x: 20, y: 30 };
 const PASSING = 8;
-/** Of a name, in characters times their size. */
+/** Width of a character, relative to the font size. */
 const LONGEST_NAME = 192;
 const MOST_DRAWN = 60;
 const SWEEPS = 4;
 
 /**
- * The nodes by the longest way from an operand without operands: those at the top, the result below.
+ * Layers of the nodes, by the longest path from a leaf: leaves at the top, the result at the bottom.
  *
  * @param {GraphNode[]} nodes operands first
- * @param {Record<string, string>} names of some, by their numbers
+ * @param {Record<string, string>} names of some nodes, by their numbers
  * @returns {HTMLElement}
  */
 export function graphDiagram(nodes, names) {
@@ -54,7 +54,7 @@ export function graphDiagram(nodes, names) {
 
 /**
  * @param {GraphNode[]} nodes
- * @returns {number[]} the layer of each; a leaf stands right above what uses it first
+ * @returns {number[]} the layer of each; a leaf is placed right above its first user
  */
 function layersOf(nodes) {
   /** @type {number[]} */
@@ -70,7 +70,7 @@ function layersOf(nodes) {
 /**
  * @param {Place} from
  * @param {Place} to
- * @returns {Place[]} from the one to the other, with a place in each layer in between
+ * @returns {Place[]} the edge from one to the other, with a position in each layer between them
  */
 function wayBetween(from, to) {
   const way = [from];
@@ -86,7 +86,7 @@ function wayBetween(from, to) {
 }
 
 /**
- * Each by the middle of its neighbours in the layer that was sorted before it.
+ * Sort each layer by the mean position of neighbours in the layer sorted before it.
  *
  * @param {Place[][]} layers
  * @param {boolean} isDownwards
@@ -104,10 +104,10 @@ function sortLayers(layers, isDownwards) {
 }
 
 /**
- * Puts the layers one below the other, around a common middle.
+ * Stacks the layers, with their centres aligned.
  *
  * @param {Place[][]} layers
- * @returns {number} the width of the widest
+ * @returns {number} the width of the widest layer
  */
 function place(layers) {
   const widest = Math.max(...layers.map(widthOf));
@@ -116,7 +116,7 @@ function place(layers) {
 }
 
 /**
- * Puts the members of a layer side by side.
+ * Places the members of a layer side by side.
  *
  * @param {Place[]} layer
  * @param {number} middle

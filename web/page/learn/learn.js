@@ -1,6 +1,7 @@
-/** "How it works": the way of one expression, the reader's own, in seven short sections. */
+/** "How it works": follows one expression, which the user can change, through seven short sections. */
 
 import { byId, h } from "../ui/dom.js";
+import { codeBlock } from "../ui/highlight.js";
 import { reasonOf } from "../ui/outcome.js";
 import { inline } from "../ui/prose.js";
 import { SECTIONS } from "./sections.js";
@@ -8,14 +9,14 @@ import { SECTIONS } from "./sections.js";
 /** @typedef {import("../engine.js").Engine} Engine */
 
 /**
- * @typedef {object} Trace what became of an expression (worker/python/tracing.py)
+ * @typedef {object} Trace how an expression was evaluated (worker/python/tracing.py)
  * @property {GraphNode[]} nodes operands first
  * @property {Record<string, string>} names of nodes, by their numbers
  * @property {{ shape: number[], dtype: string }} result
- * @property {Kernel[]} kernels as `pt.explain` has them
+ * @property {Kernel[]} kernels as reported by `pt.explain`
  * @property {string} device
  * @property {{ commands: Command[], parameters: number, parts: number, leaves: number, outputs: number }} [stream]
- *   where there are kernels
+ *   if there are kernels
  * @property {{ record: number, plan?: number, read: number }} microseconds
  * @property {string} shown
  *
@@ -41,6 +42,8 @@ import { SECTIONS } from "./sections.js";
 
 const DEFAULT = "((x * 2 + 1) ** 2).sum(0)";
 const OTHERS = ["pt.exp(x - y)", "x @ w + y", "pt.softmax(x)", "(x - x.mean(1, keepdims=True)).T", "x.cumsum(0)"];
+const FEWEST = 30;
+const SAMPLE = 100;
 const TRACE = '__import__("py_tensor_page.tracing", fromlist=["*"]).trace';
 
 /** @param {import("../views.js").Parts} parts */
@@ -95,7 +98,7 @@ class Learn {
         h(
           "p",
           { className: "lead" },
-          "What happens between an expression and its result, shown on an expression of your own.",
+          "What happens between an expression and its result. Try it with your own expression.",
         ),
         this.form,
         h("div", { className: "chips others" }, ...chips),
@@ -115,7 +118,8 @@ class Learn {
     const expression = this.input?.value.trim() ?? "";
     /** @type {string[]} */
     const printed = [];
-    const outcome = await this.engine.run(`${TRACE}(${JSON.stringify(expression)})`, {
+    const columns = columnsIn(this.parts?.at(-1)?.yours ?? this.root);
+    const outcome = await this.engine.run(`${TRACE}(${JSON.stringify(expression)}, ${columns})`, {
       onOutput: (stream, text) => stream === "stdout" && printed.push(text),
     });
     if (!this.said) return;
@@ -133,13 +137,29 @@ class Learn {
     const { length } = trace.kernels;
     const runs = trace.kernels.reduce((sum, { dispatches }) => sum + dispatches, 0);
     const times = runs > length ? `, run ${runs} times in all` : "";
+    const without =
+      trace.device === "cpu" ? "computed on the CPU. What follows explains the GPU device" : "already stored";
     const kernels = trace.stream
       ? `${length} ${length === 1 ? "kernel" : "kernels"}${times}`
-      : `no kernels: ${trace.device === "cpu" ? "computed on the CPU" : "already stored"}`;
+      : `no kernels: ${without}`;
     const nodes = trace.nodes.length;
     this.said.textContent = `${nodes} ${nodes === 1 ? "node" : "nodes"}, ${kernels}.`;
     for (const { section, yours } of this.parts ?? []) yours.replaceChildren(...section.yours(trace));
   }
+}
+
+/**
+ * @param {HTMLElement} element
+ * @returns {number} how many characters a line of a code block in it can have
+ */
+function columnsIn(element) {
+  const block = codeBlock("0".repeat(SAMPLE), "");
+  element.append(block);
+  const { paddingLeft, paddingRight } = getComputedStyle(block);
+  const room = block.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  const width = block.firstElementChild?.getBoundingClientRect().width ?? 0;
+  block.remove();
+  return Math.max(FEWEST, Math.floor((room / width) * SAMPLE) || FEWEST);
 }
 
 /**

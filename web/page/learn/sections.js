@@ -1,4 +1,4 @@
-/** The sections of "How it works": what each says, and what it shows of the reader's expression. */
+/** The sections of "How it works": the text of each, and what it shows about the user's expression. */
 
 import { h } from "../ui/dom.js";
 import { codeBlock, highlightedWgsl } from "../ui/highlight.js";
@@ -14,7 +14,7 @@ import { graphDiagram } from "./graph.js";
  * @property {string} title
  * @property {string[]} text paragraphs
  * @property {() => Element} [diagram] that is the same for every expression
- * @property {(trace: Trace) => (Element | string)[]} yours what it shows of the reader's expression
+ * @property {(trace: Trace) => (Element | string)[]} yours what it shows about the user's expression
  */
 
 /** @type {Section[]} */
@@ -29,6 +29,7 @@ export const SECTIONS = [
     yours: (trace) => [
       graphDiagram(trace.nodes, trace.names),
       caption(`The graph of your expression. Recording it took ${microseconds(trace.microseconds.record)}.`),
+      ...(trace.device === "cpu" ? [caption(COMPUTED_AT_ONCE)] : []),
     ],
   },
   {
@@ -45,9 +46,10 @@ export const SECTIONS = [
     title: "One thread per element",
     text: [
       "A GPU does not loop over elements. It starts thousands of threads, one for each element or for a few. Threads are grouped into workgroups, which share a little fast memory. A thread knows only its index, and computes from it which elements to process.",
-      "This is the kernel's source in WGSL, the shader language of WebGPU. Sizes and constants are parameters, so one compiled kernel serves every shape.",
+      "The source of a kernel is in WGSL, the shader language of WebGPU. Sizes and constants are parameters, so one compiled kernel serves every shape.",
     ],
-    yours: (trace) => trace.kernels.map((kernel) => wgslOf(kernel, trace)),
+    yours: (trace) =>
+      trace.kernels.length ? trace.kernels.map((kernel) => wgslOf(kernel, trace)) : [caption(noKernels(trace))],
   },
   {
     key: "together",
@@ -103,6 +105,8 @@ export const SECTIONS = [
     ],
   },
 ];
+
+const COMPUTED_AT_ONCE = "The cpu device computes small operations at once, so their results are stored nodes.";
 
 /** @param {Trace} trace */
 function noKernels({ device }) {
@@ -161,7 +165,7 @@ function counted(ops) {
 
 /**
  * @param {Trace} trace
- * @returns {import("./learn.js").Command[]} those that run a kernel
+ * @returns {import("./learn.js").Command[]} the commands that run a kernel
  */
 function runsOf({ stream }) {
   return (stream?.commands ?? []).filter(({ program }) => program);
@@ -193,7 +197,7 @@ function wgslOf({ number, name, wgsl }, trace) {
  * @param {string} name
  * @param {string} wgsl
  * @param {Trace} trace
- * @returns {{ groups: number, threads: number } | null} what it is given; null where it runs more than once
+ * @returns {{ groups: number, threads: number } | null} its dispatch size; null if it runs more than once
  */
 function threadsOf(name, wgsl, trace) {
   const runs = runsOf(trace).filter(({ program }) => program === name);

@@ -1,4 +1,4 @@
-/** Sessions as doctest reads them: inputs behind prompts, and what each shows. */
+/** Doctest sessions: inputs after prompts, and their outputs. */
 
 /**
  * @param {string} session
@@ -27,7 +27,7 @@ export function codeOf(session) {
 
 /**
  * @param {string} session
- * @returns {string} its inputs as a program, in which a cell ends with each that shows something
+ * @returns {string} its inputs as a program, with a cell break after each input that has output
  */
 export function programOf(session) {
   /** @type {string[][]} */

@@ -1,4 +1,4 @@
-/** The entries of the reference, fetched when they are first asked for. */
+/** The entries of the reference, fetched at first use. */
 
 import { urlOf } from "../../worker/files.js";
 
@@ -12,7 +12,7 @@ let loaded = null;
 export function loadReference() {
   loaded ??= load();
   loaded.catch(() => {
-    loaded = null; // the next one who asks has it fetched again
+    loaded = null; // the next call fetches again
   });
   return loaded;
 }

@@ -1,6 +1,6 @@
-/** The reference: every public function with an example, found by name, read one at a time. */
+/** The reference: every public function with an example, with a search, one entry at a time. */
 
-import { button, byId, h } from "../ui/dom.js";
+import { button, byId, focusHeading, h } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { InPlace } from "../ui/in_place.js";
 import { inline, paragraphs } from "../ui/prose.js";
@@ -29,13 +29,13 @@ class Reference {
   /** @param {import("../views.js").Parts} parts */
   constructor(parts) {
     this.parts = parts;
-    /** What was made of examples, by name. @type {Map<string, InPlace>} */
+    /** The example programs as edited, by name. @type {Map<string, InPlace>} */
     this.programs = new Map();
     this.repl = parts.repl;
     this.root = byId("panel-reference");
     /** The name of the function that is shown, or "". */
     this.path = "";
-    /** The entry that stands there. @type {Entry | undefined} */
+    /** The entry in the page. @type {Entry | undefined} */
     this.drawn = undefined;
     this.ready = this.load();
   }
@@ -54,7 +54,8 @@ class Reference {
     this.list.setAttribute("aria-label", "Functions");
     this.list.addEventListener("keydown", (event) => this.onListKey(event));
     this.article = h("article", { className: "reading entry-page" });
-    const side = h("div", { className: "side" }, this.search, this.count, this.list);
+    const title = h("h2", { className: "title" }, "Reference"); // above the list, if the article is below it
+    const side = h("div", { className: "side" }, title, this.search, this.count, this.list);
     this.root.replaceChildren(h("div", { className: "reference" }, side, this.article));
     this.find();
   }
@@ -71,9 +72,7 @@ class Reference {
     if (!entry) return;
     this.list?.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
     window.scrollTo({ top: 0 });
-    if (!this.root.querySelector(".side")?.contains(document.activeElement)) {
-      this.article?.querySelector("h2")?.focus({ preventScroll: true });
-    }
+    if (!this.root.querySelector(".side")?.contains(document.activeElement)) focusHeading(this.article);
   }
 
   /** @param {Entry} entry */
@@ -98,7 +97,7 @@ class Reference {
       ...(entry.facts.length ? [facts(entry.facts)] : []),
       ...entry.sections.flatMap(section),
       ...(entry.example ? [h("h3", {}, "Example"), program.place] : []),
-      ...(entry.example ? [h("div", { className: "actions" }, ...program.buttons, open)] : []),
+      ...(entry.example ? [h("div", { className: "actions" }, ...program.buttons, open, program.stop)] : []),
     ];
   }
 
@@ -114,9 +113,9 @@ class Reference {
     }
   }
 
-  /** Show what the words in the search's field are found in: in the index, and in the list of all functions. */
+  /** Show the entries that match the search, in the index and in the list of all functions. */
   find() {
-    const words = this.search?.value.trim().toLowerCase() ?? "";
+    const words = this.search?.value.trim() ?? "";
     const groups = words ? found(this.entries ?? [], words) : bySection(this.entries ?? []);
     this.groups = groups;
     this.list?.replaceChildren(...groups.map(group));
@@ -126,7 +125,7 @@ class Reference {
     this.draw(words !== "" && count === 0);
   }
 
-  /** @param {boolean} isInVain whether a search has found nothing: no entry is left to be shown then */
+  /** @param {boolean} isInVain whether a search found nothing; then no entry is shown */
   draw(isInVain) {
     const entry = isInVain ? undefined : this.entry();
     if (entry && entry === this.drawn) return;
@@ -138,14 +137,18 @@ class Reference {
     const words = this.search?.value.trim();
     if (!words) return introduction(this.path, this.groups ?? []);
     const absent = Object.entries(this.absent ?? {}).filter(([name]) => isMeant(name, words.toLowerCase()));
+    const names = Map.groupBy(absent, ([, instead]) => instead);
     return [
       h("h2", {}, `Search: ${words}`),
-      ...absent.map(([name, instead]) => h("p", {}, "There is no ", h("code", {}, name), `: ${instead}.`)),
+      ...[...names].map(([instead, pairs]) => {
+        const missing = pairs.flatMap(([name], i) => [i ? " or " : "There is no ", h("code", {}, name)]);
+        return h("p", {}, ...missing, `: ${instead}.`);
+      }),
       ...(this.groups?.length || absent.length ? overviewOf(this.groups ?? []) : [h("p", {}, "No matches.")]),
     ];
   }
 
-  /** @param {KeyboardEvent} event Enter opens the first that is found, Down goes to it */
+  /** @param {KeyboardEvent} event Enter opens the first match, Down moves to it */
   onSearchKey(event) {
     const first = this.links()[0];
     if (event.key === "ArrowDown" && first) {
@@ -156,7 +159,7 @@ class Reference {
     }
   }
 
-  /** @param {KeyboardEvent} event Up and Down go through the list, and from its top to the search */
+  /** @param {KeyboardEvent} event Up and Down move through the list, and from its top to the search */
   onListKey(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
@@ -167,7 +170,7 @@ class Reference {
     else links[at]?.focus();
   }
 
-  /** @returns {HTMLAnchorElement[]} those that the search has left */
+  /** @returns {HTMLAnchorElement[]} the visible entries */
   links() {
     return [...(this.list?.querySelectorAll("a") ?? [])];
   }
@@ -176,7 +179,7 @@ class Reference {
 /** @typedef {[title: string, members: Entry[]]} Group */
 
 /**
- * Whether a name that is not there is what one looks for.
+ * Whether a missing name matches the search.
  *
  * @param {string} name `pt.grad` or `x.grad`
  * @param {string} words in lower case
@@ -196,11 +199,11 @@ function bySection(entries) {
 
 /**
  * @param {Entry[]} entries
- * @param {string} words in lower case
- * @returns {Group[]} those named so, the likeliest first; and those whose text has all the words
+ * @param {string} words
+ * @returns {Group[]} entries whose name matches, best first; then those whose text contains all the words
  */
 function found(entries, words) {
-  const parts = words.split(/\s+/);
+  const parts = words.toLowerCase().split(/\s+/);
   /** @type {[entry: Entry, rank: number][]} */
   const ranked = entries.map((entry) => [entry, rankOf(entry, words)]);
   const named = ranked.filter(([, rank]) => rank < UNNAMED).sort(([, a], [, b]) => a - b);
@@ -215,18 +218,22 @@ function found(entries, words) {
   return groups.filter(([, members]) => members.length);
 }
 
-const UNNAMED = 3;
+const UNNAMED = 4;
 
 /**
+ * Names count with and without what is before their last dot: `Tensor.T` is found by `T`.
+ *
  * @param {Entry} entry
  * @param {string} words
- * @returns {number} 0 where it is called so, 1 where it begins so, 2 where the words are part of a name
+ * @returns {number} 0 if the name is equal, 1 except for its case, 2 if it begins so, 3 if it contains the words
  */
 function rankOf({ name, aliases }, words) {
-  const names = [name, ...aliases].map((each) => each.toLowerCase());
+  const names = [name, ...aliases].flatMap((each) => [each, each.replace(/^[\w.]+\.(?=\w+$)/, "")]);
   if (names.includes(words)) return 0;
-  if (names.some((each) => each.startsWith(words))) return 1;
-  return names.some((each) => each.includes(words)) ? 2 : UNNAMED;
+  const [lower, wanted] = [names.map((each) => each.toLowerCase()), words.toLowerCase()];
+  if (lower.includes(wanted)) return 1;
+  if (lower.some((each) => each.startsWith(wanted))) return 2;
+  return lower.some((each) => each.includes(wanted)) ? 3 : UNNAMED;
 }
 
 /** @param {Entry} entry */
@@ -242,13 +249,14 @@ function group([title, members]) {
 
 /** @param {Entry} entry */
 function link({ name }) {
-  const made = h("a", { href: `#reference/${name}` }, name);
+  const parts = name.split(/(?<=[._])/); // a long name may break here
+  const made = h("a", { href: `#reference/${name}` }, ...parts.flatMap((part) => [part, h("wbr")]));
   made.dataset.name = name;
   return made;
 }
 
 /**
- * @param {string} path that led nowhere, or ""
+ * @param {string} path of an unknown entry, or ""
  * @param {Group[]} groups of all entries
  */
 function introduction(path, groups) {
@@ -256,12 +264,14 @@ function introduction(path, groups) {
   const missing = path ? [h("p", { className: "note" }, `There is no function “${path}”.`)] : [];
   return [
     ...missing,
-    h("h2", {}, "Reference"),
+    h("h2", { className: "title" }, "Reference"),
     ...paragraphs(
       `${count} functions, methods and properties of \`pt\` (\`py_tensor\`). Names and meaning are NumPy's ` +
         "wherever NumPy has them. For `pt.random.Generator`, `pt.testing` " +
         "and `pt.lib.stride_tricks`, use `help` in the console.\n\nEvery entry has an example that the tests run. " +
-        "“Accuracy” is the largest error that the tests allow on any adapter, in units in the last place (ulp).",
+        "Run here, it shares the variables of the console. " +
+        "“Accuracy” is the largest error that the tests allow on any adapter, in units in the last place (ulp). " +
+        "“dtypes” are those of GPU devices; `cpu` has `float64` and `complex128` too.",
     ),
     ...overviewOf(groups),
   ];

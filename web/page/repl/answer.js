@@ -1,4 +1,4 @@
-/** Where one types what a program asks for. Lines typed ahead wait there for the next questions. */
+/** The field for input that a program asks for. Lines typed ahead are kept for the next questions. */
 
 import { h } from "../ui/dom.js";
 
@@ -12,22 +12,22 @@ export class AnswerField {
     this.input.addEventListener("paste", (event) => this.onPaste(event));
     /** @type {string[]} typed ahead, each with its newline; "" is the end of the input */
     this.lines = [];
-    /** @type {((line: string) => void) | null} takes the answer to the question that is open */
+    /** @type {((line: string) => void) | null} receives the answer to the open question */
     this.onLine = null;
   }
 
-  /** Nothing is asked, and nothing typed. */
+  /** Whether nothing is asked and nothing is typed. */
   get isIdle() {
     return !this.onLine && !this.lines.length && !this.input.value;
   }
 
-  /** What no question has taken, as text. */
+  /** The input that no question has used, as text. */
   get rest() {
     return (this.lines.join("") + this.input.value).trimEnd();
   }
 
   /**
-   * With the focus, and what is typed and selected.
+   * Move the field, keeping focus, text and selection.
    *
    * @param {HTMLElement} parent
    */
@@ -40,7 +40,7 @@ export class AnswerField {
     this.input.setSelectionRange(selectionStart, selectionEnd, selectionDirection ?? "none");
   }
 
-  /** @param {(line: string) => void} onLine takes one line: that which was typed first */
+  /** @param {(line: string) => void} onLine receives one line, the first one typed */
   ask(onLine) {
     this.onLine = onLine;
     this.answer();
@@ -72,7 +72,7 @@ export class AnswerField {
   }
 
   /**
-   * Of a paste, each line is an answer.
+   * Each line of a paste is an answer.
    *
    * @param {ClipboardEvent} event
    */
@@ -89,7 +89,7 @@ export class AnswerField {
 /**
  * @param {KeyboardEvent} event
  * @param {HTMLInputElement} field
- * @returns {string | null} what this key ends, as in a terminal: Enter a line, Ctrl-D the input
+ * @returns {string | null} the text that this key completes, as in a terminal: Enter ends a line, Ctrl-D the input
  */
 function lineOf(event, field) {
   if (event.isComposing) return null;

@@ -1,4 +1,4 @@
-/** How many characters fit into a line of the transcript. */
+/** The width of the transcript in characters. */
 
 import { h } from "../ui/dom.js";
 
@@ -8,7 +8,7 @@ const SAMPLE = 100;
 
 /**
  * @param {HTMLElement} element
- * @param {(columns: number) => void} onChange is told at once, and whenever the number changes
+ * @param {(columns: number) => void} onChange called at once, and whenever the number changes
  */
 export function watchColumns(element, onChange) {
   let columns = 0;
@@ -22,7 +22,7 @@ export function watchColumns(element, onChange) {
   };
   let width = -1;
   new ResizeObserver(([{ contentRect }]) => {
-    if (contentRect.width === width) return; // it grows in height with every line
+    if (contentRect.width === width) return; // only the height changes, with every line
     width = contentRect.width;
     measure();
   }).observe(element);

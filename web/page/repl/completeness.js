@@ -1,7 +1,7 @@
 /**
  * Whether an input is complete, from Python's lexical structure alone: brackets, strings, f-strings
- * with their fields, comments, joined lines and blocks. It must be known on the keystroke, so Python
- * cannot be asked; test_repl.py holds the answers against Python's own.
+ * with their fields, comments, joined lines and blocks. The answer is needed on the keystroke, too soon to ask Python;
+ * test_repl.py compares the answers with Python's own.
  */
 
 /**
@@ -20,10 +20,10 @@ const F_PREFIX = /^(f|fr|rf)$/i;
 const CONTINUES_A_BLOCK = /(elif|else|except|finally)\b/y;
 const CODE =
   /(?<blank>[ \t\f]+|#[^\n]*)|(?<join>\\\n[ \t]*)|(?<newline>\n)|(?<prefix>\w*)(?<quote>"""|'''|["'])|\w+|./sy;
-/** What a line of `%time x` has before its code (magics.py). */
+/** The part of a line such as `%time x` before its code (magics.py). */
 const MAGIC = /%%?[a-z]\w*[ \t]*(-[a-z][ \t]*\d+[ \t]*)*/iy;
 const LITERAL = /\{\{|\}\}|\\N\{[^}\n]*\}|\\[^{}]|[^{}\\"'\n]+|./sy;
-/** What follows an opening quote, to the closing one. @type {Record<string, RegExp>} */
+/** The text from after an opening quote to the closing quote. @type {Record<string, RegExp>} */
 const REST = {
   '"': /(?:\\.|[^\\\n"])*"/sy,
   "'": /(?:\\.|[^\\\n'])*'/sy,
@@ -33,9 +33,8 @@ const REST = {
 const ENDS_IN_A_JOIN = /(?:\\.|[^\\\n])*\\\n?$/sy;
 
 /**
- * Whether Enter should run this, rather than begin another line. As in a terminal, an indented block
- * is ended by an empty line. What cannot become valid counts as complete: running it says what is
- * wrong.
+ * Whether Enter should run this, rather than begin another line. As in a terminal, an empty line ends an indented
+ * block. Input that cannot become valid counts as complete: running it reports the error.
  *
  * @param {string} text
  * @returns {boolean}
@@ -60,15 +59,15 @@ class Scanner {
     this.at = 0;
     /** @type {Open[]} innermost last */
     this.open = [];
-    /** @type {LogicalLine[]} those that are not blank */
+    /** @type {LogicalLine[]} the lines that are not blank */
     this.lines = [];
     /** @type {LogicalLine | null} */
     this.line = null;
-    /** Where the code begins that follows the last magic. */
+    /** The start of the code after the last magic. */
     this.margin = 0;
-    /** The first line is that of a magic that takes all that follows. */
+    /** The first line is a magic that takes all following lines. */
     this.isCell = /^%%[a-z]/i.test(text);
-    /** It ends within a string of several lines, or in a backslash. */
+    /** The text ends within a multi-line string or with a backslash. */
     this.isCut = false;
     this.isBroken = false;
   }
@@ -112,7 +111,7 @@ class Scanner {
     this.line.last = token;
   }
 
-  /** A backslash that joins no line to its own. */
+  /** A backslash that is not a line continuation. */
   backslash() {
     if (this.at === this.text.length) this.isCut = true;
     else this.isBroken = true;
@@ -162,7 +161,7 @@ class Scanner {
     else this.isBroken = true;
   }
 
-  /** @param {Open & { quote: string }} inner an f-string, or a format specifier in one */
+  /** @param {Open & { quote: string }} inner an f-string, or a format specifier within one */
   literal(inner) {
     if (inner.kind === "f-string" && this.text.startsWith(inner.quote, this.at)) {
       this.at += inner.quote.length;
@@ -174,7 +173,7 @@ class Scanner {
     if (token === "{") {
       this.open.push({ kind: "field" });
     } else if (inner.kind === "format" && token.startsWith("}")) {
-      this.at += 1 - token.length; // the second brace is not its own
+      this.at += 1 - token.length; // the second brace does not belong to it
       this.open.splice(-2);
     } else if (token === "}" || (token === "\n" && inner.quote.length === 1)) {
       this.isBroken = true;
@@ -183,7 +182,7 @@ class Scanner {
     }
   }
 
-  /** One before a brace, or at the very end. */
+  /** A backslash before a brace, or at the very end. */
   backslashInLiteral() {
     this.isCut = this.at === this.text.length;
   }

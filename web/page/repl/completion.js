@@ -1,4 +1,4 @@
-/** What could stand at the caret: asked of Python, shown while one types, taken with Tab. */
+/** Completions at the caret: requested from Python, shown while typing, accepted with Tab. */
 
 import { h } from "../ui/dom.js";
 import { inline } from "../ui/prose.js";
@@ -24,16 +24,16 @@ import {
  * @typedef {object} Option (completion.py)
  * @property {string} label
  * @property {string} kind
- * @property {string} [apply] what is inserted, where that is not the label
+ * @property {string} [apply] the text to insert, if it differs from the label
  *
  * @typedef {{ prefix: string, options: Option[] }} Found
  */
 
 const AFTER_A_DOT = /[\w)\]}"']\.\w*$/;
-/** Which kinds come first among those that fit equally well. @type {Record<string, number>} */
+/** The order of kinds among equally good matches. @type {Record<string, number>} */
 const BOOST = { argument: 20, key: 20, value: 5, keyword: -5 };
 
-/** The editors whose list Tab has asked for: its first entry is to be selected. @type {WeakSet<EditorView>} */
+/** The editors whose list was opened by Tab, so that its first entry is selected. @type {WeakSet<EditorView>} */
 const asked = new WeakSet();
 
 /**
@@ -61,7 +61,7 @@ export function completions(query) {
 }
 
 /**
- * Where the selected name stands there already, Enter has nothing to take, and runs.
+ * If the selected name is already complete at the caret, Enter runs the input.
  *
  * @param {EditorView} view
  */
@@ -110,8 +110,8 @@ async function describe(query, before, label) {
 }
 
 /**
- * Tab, where it completes: takes what is selected in the list. Else it inserts what all possible names
- * have in common, and opens the list, or goes on to its first entry.
+ * Tab when it completes: accepts the selected entry of the list. Otherwise it inserts the common prefix of all matches
+ * and opens the list, or selects its first entry.
  *
  * @param {Query} query
  * @param {EditorView} view
@@ -123,7 +123,7 @@ export async function complete(query, view) {
   const pos = state.selection.main.head;
   /** @type {Found | null} */
   const found = await query("complete", { before: state.sliceDoc(0, pos), after: state.sliceDoc(pos) });
-  if (view.state.doc !== state.doc) return true; // typed on: it is over
+  if (view.state.doc !== state.doc) return true; // the user typed on
   if (!found) return false;
   const { prefix, options } = found;
   const isOpen = completionStatus(view.state) === "active";
@@ -149,11 +149,11 @@ export async function complete(query, view) {
 /**
  * @param {Option[]} options
  * @param {string} prefix
- * @returns {string} `prefix`, and what all the labels that begin with it go on with
+ * @returns {string} the longest common prefix of the labels that begin with `prefix`
  */
 function sharedBeginning(options, prefix) {
   const labels = options.map(({ label }) => label).filter((label) => label.startsWith(prefix));
-  if (labels.length < options.length) return prefix; // some begin with it in another case
+  if (labels.length < options.length) return prefix; // some differ in case
   return labels.reduce((shared, label) => {
     let length = 0;
     while (length < shared.length && shared[length] === label[length]) length++;

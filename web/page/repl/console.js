@@ -17,18 +17,21 @@ import { Transcript } from "./transcript.js";
 /** @typedef {import("../../worker/protocol.js").OutputEvent} OutputEvent */
 /** @typedef {import("./help.js").Help} Help */
 /** @typedef {import("./transcript.js").Entry} Entry */
+/** @typedef {import("./transcript.js").Shown} Shown */
 
 /**
- * @typedef {object} Keeper hears of what the console shows, to keep it
- * @property {(entry: Entry, source: string, cell?: import("../sessions/record.js").Cell) => void} entered
- * @property {(entry: import("./transcript.js").Shown) => void} dropped it is shown no more
- * @property {(entry: Entry) => void} changed it runs, and may have shown more
+ * @typedef {object} Keeper notified of what the console shows, in order to store it
+ * @property {(entry: Entry, source: string, cell?: import("../sessions/record.js").Cell, replaced?: Shown[]) => void} entered
+ *   replaced: entries that were dropped because this one shows the output of their code
+ * @property {(entry: Shown) => void} dropped it is no longer shown
+ * @property {(entry: Entry) => void} changed it is running, and may have new output
  * @property {(entry: Entry, outcome: import("../../worker/protocol.js").Outcome) => void} finished
- * @property {() => void} drafted the prompt holds another text
+ * @property {() => void} drafted the text of the prompt changed
  */
 
-/** So long after an answer, what is typed answers the next question, should there be one. */
+/** The input field stays open this long after an answer, in case another question follows. */
 const TYPING_AHEAD_MS = 150;
+const LOST = "All variables are lost.";
 
 export class Console {
   /** @param {Engine} engine */
@@ -37,11 +40,11 @@ export class Console {
     this.screen = byId("screen");
     this.transcript = new Transcript(byId("transcript"), this.screen);
     this.displays = new Displays(engine, (change) => this.transcript.keepingEnd(change));
-    /** Says what the code is that was put into the prompt. */
+    /** A note about code that was put into the prompt. */
     this.notice = h("p", { className: "offered", id: "offered", hidden: true });
     this.notice.setAttribute("role", "status");
     byId("prompt").before(this.notice);
-    /** What the prompt held right after code was put into it. */
+    /** The text of the prompt right after code was put into it. */
     this.offered = "";
     /** @type {Keeper | null} */
     this.keeper = null;
@@ -55,15 +58,21 @@ export class Console {
       onEscape: () => this.closeHelp(),
       onResize: () => this.transcript.scrollToEnd(),
       onChange: () => {
+        this.sayWhatTabDoes();
         if (!this.editor.text) this.notice.hidden = true;
         this.keeper?.drafted();
       },
       query: (method, args) => engine.query(method, args),
     });
+    this.sayWhatTabDoes();
     watchColumns(byId("transcript"), (columns) => engine.resize(columns));
     this.listen();
     this.addExamples();
     this.addTouchKeys();
+  }
+
+  sayWhatTabDoes() {
+    byId("keys").classList.toggle("has-text", this.editor.text !== "");
   }
 
   listen() {
@@ -73,6 +82,7 @@ export class Console {
     });
     this.screen.addEventListener("click", (event) => this.focusFromClick(event));
     document.addEventListener("keydown", (event) => this.focusFromKey(event));
+    document.addEventListener("keydown", (event) => this.closeHelpByKey(event));
     document.addEventListener("paste", (event) => this.takePaste(event));
     this.engine.addEventListener("output", (event) => {
       const { stream, text } = /** @type {CustomEvent<OutputEvent>} */ (event).detail;
@@ -93,7 +103,10 @@ export class Console {
     this.engine.addEventListener("ready", (event) => {
       const info = /** @type {CustomEvent<Info>} */ (event).detail;
       const versions = `py_tensor ${info.version} · Python ${info.python} · pt is imported`;
-      this.transcript.note(this.engine.restarted ?? versions);
+      const { restarted } = this.engine;
+      const isSaid = restarted !== null && this.transcript.says(restarted);
+      const lost = isSaid ? LOST : `${restarted} ${LOST}`;
+      this.transcript.note(restarted === null ? versions : lost);
       const isFree = document.activeElement === document.body || document.activeElement === null;
       if (isFree && !isTouchScreen()) this.editor.focus();
     });
@@ -102,10 +115,10 @@ export class Console {
   // Running ----------------------------------------------------------------------------------------
 
   /**
-   * On the keystroke: what is typed next belongs to the next input.
+   * Called on the keystroke, so that later keystrokes belong to the next input.
    *
    * @param {string} text
-   * @param {boolean} isAsPasted then no empty line is needed to end its last block
+   * @param {boolean} isAsPasted its last block needs no empty line to end it
    */
   submit(text, isAsPasted) {
     if (!text.trim()) return;
@@ -120,7 +133,7 @@ export class Console {
   /** @param {string} source */
   enter(source) {
     this.editor.history.add(source);
-    this.editor.hidePlaceholder(); // it has shown what one types here
+    this.editor.hidePlaceholder(); // it showed what can be typed here
     const entry = this.transcript.add(source);
     const reason = this.reasonToWait();
     if (reason) entry.wait(reason);
@@ -131,7 +144,7 @@ export class Console {
   /**
    * @param {string} source
    * @param {Entry} entry
-   * @param {object} [chain] what is of one chain does not run after one of it has failed
+   * @param {object} [chain] after a failure, the remaining runs of the same chain do not start
    * @returns {Promise<import("../../worker/protocol.js").Outcome>}
    */
   async run(source, entry, chain) {
@@ -174,8 +187,18 @@ export class Console {
    */
   showHelp(help, entry) {
     this.help.show(help);
-    entry.note(`Help on ${help.name} is shown below; Esc closes it.`);
+    entry.note(`Help on ${help.name} is open in the console, where ${isTouchScreen() ? "Close" : "Esc"} closes it.`);
     this.transcript.scrollToEnd();
+  }
+
+  /**
+   * Escape closes the help, unless it closes something else or is typed in a text field.
+   *
+   * @param {KeyboardEvent} event
+   */
+  closeHelpByKey({ key, isComposing, defaultPrevented, target }) {
+    if (key !== "Escape" || isComposing || defaultPrevented || document.querySelector(":popover-open")) return;
+    if (isForPrompt(target)) this.closeHelp();
   }
 
   closeHelp() {
@@ -184,7 +207,7 @@ export class Console {
     return true;
   }
 
-  /** Where that is not plain to see from the entry above. */
+  /** The reason, unless the entry above makes it obvious. */
   reasonToWait() {
     if (this.engine.isBenchmarking) return "This runs when the benchmarks are done.";
     return this.engine.isReady || this.engine.broken ? null : "This runs when Python is ready.";
@@ -204,10 +227,10 @@ export class Console {
       clearTimeout(this.leaving);
       this.leaving = setTimeout(() => this.leave(entry), TYPING_AHEAD_MS);
     });
-    if (!this.editor.text) entry.printed?.field?.input.focus(); // or what is being typed would be torn apart
+    if (!this.editor.text) entry.printed?.field?.input.focus(); // do not take the focus while the user types
   }
 
-  /** @param {Entry} entry has had its answers, and asks for no more */
+  /** @param {Entry} entry which has its answers and asks for no more */
   leave(entry) {
     const { printed } = entry;
     if (printed?.field?.isIdle) this.keepingFocus(entry, () => printed.closeField());
@@ -215,7 +238,7 @@ export class Console {
 
   /**
    * @param {Entry} entry
-   * @param {() => void} change that may remove the field with the focus; then the code that the entry is of gets it
+   * @param {() => void} change that may remove the focused field; then the entry's code gets the focus
    */
   keepingFocus({ element, code }, change) {
     const hadFocus = element.contains(document.activeElement);
@@ -223,7 +246,7 @@ export class Console {
     if (hadFocus && document.activeElement === document.body) (code ?? this.editor).focus();
   }
 
-  /** Ctrl-C: ends what runs, and forgets what was typed ahead; with nothing running, the input. */
+  /** Ctrl-C: interrupt what runs and discard input typed ahead; if nothing runs, clear the prompt. */
   interruptOrCancel() {
     if (this.engine.isBusy) {
       this.engine.dropQueued();
@@ -233,7 +256,7 @@ export class Console {
     }
   }
 
-  /** As far as that brings up no keyboard over the results. */
+  /** Focus the prompt, unless that would open an on-screen keyboard over the results. */
   focus() {
     if (!isTouchScreen()) this.editor.focus();
   }
@@ -254,7 +277,7 @@ export class Console {
     markMore(strip);
   }
 
-  /** What a keyboard on a screen lacks. They leave it up, and the focus where it is. */
+  /** Keys that on-screen keyboards lack. They keep the keyboard open and the focus in place. */
   addTouchKeys() {
     /** @type {[label: string, name: string, press: () => unknown][]} */
     const keys = [
@@ -274,11 +297,11 @@ export class Console {
   }
 
   /**
-   * Put code into the prompt to be read and run by whoever sits before it. What it takes the place of is not lost:
-   * undo brings it back, and it is in the history.
+   * Put code into the prompt for the user to read and run. The text that it replaces can be restored by undo and from
+   * the history.
    *
    * @param {string} code
-   * @param {string} note what is said about it, as long as the prompt holds it
+   * @param {string} note shown while the prompt holds the code
    */
   offer(code, note) {
     const draft = this.editor.text;
@@ -293,17 +316,17 @@ export class Console {
   }
 
   /**
-   * What is typed where nothing takes text is meant for the prompt; so is Ctrl-R, which would reload the page.
+   * Text typed outside any field goes to the prompt, as does Ctrl-R, which would otherwise reload the page.
    *
    * @param {KeyboardEvent} event
    */
   focusFromKey(event) {
     const { key, target } = event;
     const isShortcut = event.metaKey || ((event.ctrlKey || event.altKey) && !event.getModifierState("AltGraph"));
-    const isText = [...key].length === 1 && key !== " "; // which presses a button
+    const isText = [...key].length === 1 && key !== " "; // these keys press a button
     if (event.defaultPrevented) return;
     const isSearch = event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey && key.toLowerCase() === "r";
-    if (isSearch && this.transcript.root.contains(document.activeElement)) event.preventDefault(); // in an answer, too
+    if (isSearch && this.transcript.root.contains(document.activeElement)) event.preventDefault(); // in answers too
     if (!isForPrompt(target)) return;
     if (isText && !isShortcut) this.editor.focus();
     if (isSearch) {
@@ -330,8 +353,8 @@ export class Console {
 }
 
 /**
- * @param {EventTarget | null} target of what is typed
- * @returns {boolean} whether the console is shown, and nothing there takes text
+ * @param {EventTarget | null} target of the key event
+ * @returns {boolean} whether the console is shown and the target takes no text
  */
 function isForPrompt(target) {
   const isElsewhere =
@@ -339,7 +362,7 @@ function isForPrompt(target) {
   return !isElsewhere && !byId("panel-console").hidden;
 }
 
-/** Where taking the focus would bring up a keyboard over the result. */
+/** Whether focusing would open an on-screen keyboard over the result. */
 function isTouchScreen() {
   return matchMedia("(pointer: coarse)").matches;
 }

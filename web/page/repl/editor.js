@@ -29,9 +29,9 @@ import { writing } from "./writing.js";
  * @property {(text: string, isAsPasted: boolean) => void} onEnter
  * @property {() => void} onInterrupt Ctrl-C with nothing selected
  * @property {() => void} onClear Ctrl-L
- * @property {() => boolean} onEscape whether there was something to close
- * @property {() => void} onResize the text has more lines, or fewer
- * @property {() => void} onChange the text is another one
+ * @property {() => boolean} onEscape returns whether there was something to close
+ * @property {() => void} onResize the number of lines changed
+ * @property {() => void} onChange the text changed
  * @property {Query} query
  */
 
@@ -42,9 +42,9 @@ export class Editor {
   constructor(events) {
     this.events = events;
     this.history = new History();
-    /** After Escape, Tab leaves the prompt: nobody is trapped in it. */
+    /** After Escape, Tab leaves the prompt, so that it is no keyboard trap. */
     this.tabLeaves = false;
-    /** What stood here right after a paste. */
+    /** The text right after a paste. */
     this.asPasted = "";
     this.hint = new Compartment();
     this.view = this.open(byId("input"));
@@ -53,7 +53,7 @@ export class Editor {
   }
 
   /**
-   * CodeMirror takes the place of the plain field that is there until now, with what was typed into it.
+   * Replace the plain text field by CodeMirror, keeping the text typed into it.
    *
    * @param {HTMLElement} host
    */
@@ -61,7 +61,7 @@ export class Editor {
     const field = /** @type {HTMLTextAreaElement} */ (host.querySelector("textarea"));
     const hadFocus = document.activeElement === field;
     const { value, selectionStart, selectionEnd } = field;
-    // Its styles are adopted by the shadow root; a <style> in the document would be refused.
+    // Its styles are adopted by the shadow root; the content security policy blocks a <style> in the document.
     const root = host.attachShadow({ mode: "open", delegatesFocus: true });
     const view = new EditorView({
       root,
@@ -75,11 +75,11 @@ export class Editor {
     return view;
   }
 
-  /** @param {HTMLTextAreaElement} field what it takes the place of */
+  /** @param {HTMLTextAreaElement} field the field it replaces */
   extensions(field) {
     return [
       this.keys(),
-      signatures(this.events.query), // Escape hides them, and then does what else it does
+      signatures(this.events.query), // Escape hides them first
       completions(this.events.query),
       pythonLanguage,
       writing,
@@ -105,7 +105,7 @@ export class Editor {
     ];
   }
 
-  /** Those that make it a prompt. (The list of completions has its keys before them.) */
+  /** The keys of a prompt. (The keys of the completion list take precedence.) */
   keys() {
     return Prec.high(
       keymap.of([
@@ -143,12 +143,12 @@ export class Editor {
     this.view.dispatch({ effects: this.hint.reconfigure([]) });
   }
 
-  /** @param {string} text put in place of the selection, undoable */
+  /** @param {string} text replaces the selection, undoable */
   insert(text) {
     this.view.dispatch(this.view.state.replaceSelection(text), { scrollIntoView: true, userEvent: "input" });
   }
 
-  /** Begin another line, indented as Python would have it; a bracket that closes gets a line of its own. */
+  /** Begin another line with Python's indentation; a closing bracket gets a line of its own. */
   newLine() {
     const line = this.lineBeforeCaret();
     const indent = nextIndent(line);
@@ -170,7 +170,7 @@ export class Editor {
     this.asPasted = this.text;
   }
 
-  /** @param {string} text in place of all that stands here, undoable */
+  /** @param {string} text replaces all text, undoable */
   replace(text) {
     this.view.dispatch({ selection: { anchor: 0, head: this.view.state.doc.length } });
     this.paste(text);
@@ -183,7 +183,7 @@ export class Editor {
 
   // Keys -------------------------------------------------------------------------------------------
 
-  /** Where the prompt closed the brackets by itself, they do not make an input complete. */
+  /** Brackets that the prompt closed by itself do not make an input complete. */
   onEnter() {
     const { head } = this.view.state.selection.main;
     const isInBrackets = /[([{,]\s*$/.test(this.lineBeforeCaret());
@@ -200,7 +200,7 @@ export class Editor {
   }
 
   /**
-   * Put an earlier or a later input of the history here, wherever the caret is.
+   * Replace the text by an earlier or later input of the history, wherever the caret is.
    *
    * @param {-1 | 1} step
    */
@@ -211,7 +211,7 @@ export class Editor {
   }
 
   /**
-   * Whether the caret is on the first line as it is shown, or the last.
+   * Whether the caret is on the first or last displayed line.
    *
    * @param {-1 | 1} step
    */
@@ -230,7 +230,7 @@ export class Editor {
     return this.tabLeaves || !this.view.state.doc.length;
   }
 
-  /** Tab completes, and indents at the beginning of a line; where it can do neither, it moves the focus. */
+  /** Tab completes, or indents at the beginning of a line; if it can do neither, it moves the focus. */
   onTab() {
     if (this.leavesByTab) return false;
     const line = this.lineBeforeCaret();
@@ -304,7 +304,7 @@ class Prompt extends GutterMarker {
 const FIRST = new Prompt(">>>");
 const MORE = new Prompt("...");
 
-/** One to every line; a transcript has its own. */
+/** A prompt before every line, except in a transcript, which has its own. */
 const prompts = gutter({
   class: "cm-prompts",
   lineMarker: ({ state }, line) => (startsWithPrompt(state) ? null : line.from === 0 ? FIRST : MORE),

@@ -1,24 +1,24 @@
-/** A session as files: a Python script, and a Jupyter notebook with its outputs, pictures included. */
+/** A session as a Jupyter notebook with its outputs, pictures included. */
 
+import { failureOf } from "./failure.js";
 import { mimesOf } from "./outputs.js";
+import { IMPORT } from "./script.js";
 
 /** @typedef {import("./outputs.js").Mimes} Mimes */
 /**
- * @typedef {{ kind: "printed" | "result" | "error", text: string }} TextOutput of an error the traceback
+ * @typedef {"stdout" | "stderr"} Stream
+ * @typedef {{ kind: "result", text: string } | { kind: "printed", name: Stream, text: string }} TextOutput
+ * @typedef {{ kind: "error", text: string, type: string, message: string }} ErrorOutput text: the traceback
  * @typedef {{ kind: "display", data: () => Promise<Mimes> }} DisplayOutput
  *
- * @typedef {object} Cell an input and what came of it
+ * @typedef {object} Cell an input and its outputs
  * @property {string} source
- * @property {boolean} ok it has run, and did not fail
- * @property {(TextOutput | DisplayOutput)[]} outputs in order
+ * @property {boolean} ok it ran and did not fail
+ * @property {(TextOutput | ErrorOutput | DisplayOutput)[]} outputs in order
  */
 
-const IMPORT = "import py_tensor as pt";
-/** An input that is a magic, or asks for help. */
-const NO_PYTHON = /^\s*(%|\?)|^[^\n#"']*\?{1,2}\s*$/;
-
 /**
- * The inputs and outputs that parts of a transcript show.
+ * The inputs and outputs in parts of a transcript. Their elements need not be in the page.
  *
  * @param {Iterable<Element>} parts
  * @returns {Cell[]}
@@ -33,41 +33,29 @@ export function cellsOf(parts) {
 }
 
 /**
- * The same of entries that are about to leave the page: their pictures are taken now, and need it no more.
- *
- * @param {Iterable<Element>} parts
- * @returns {Cell[]}
- */
-export function cellsOfLeaving(parts) {
-  const cells = cellsOf(parts);
-  for (const output of cells.flatMap(({ outputs }) => outputs)) {
-    if (output.kind !== "display") continue;
-    const data = output.data();
-    output.data = () => data;
-  }
-  return cells;
-}
-
-/**
  * @param {Element} element of an entry
  * @returns {Cell["outputs"]}
  */
 function outputOf(element) {
   if (element.matches(".source, .note, .tensor, button")) return [];
-  if (element.matches("pre.printed")) return [{ kind: "printed", text: textOf(element) }];
+  if (element.matches("pre.printed")) return printed(element);
   if (element.matches("pre.result")) return [{ kind: "result", text: textOf(element).replace(/\n$/, "") }];
-  if (element.matches(".error")) return [{ kind: "error", text: linesShown(element) }];
+  const failure = failureOf(element);
+  if (failure) return [{ kind: "error", ...failure }];
   return [{ kind: "display", data: () => mimesOf(element) }];
 }
 
-/**
- * @param {Cell[]} cells
- * @returns {string} a script of the inputs that ran without failing; what is not Python, such as %timeit, is a comment
- */
-export function scriptOf(cells) {
-  const ran = cells.filter(({ ok }) => ok);
-  const inputs = ran.map(({ source }) => (NO_PYTHON.test(source) ? source.replace(/^/gm, "# ") : source));
-  return `${[IMPORT, ...inputs].join("\n\n")}\n`;
+/** @param {Element} element whose parts of one style are elements (repl/terminal.js) */
+function printed(element) {
+  /** @type {{ kind: "printed", name: Stream, text: string }[]} */
+  const found = [];
+  for (const part of element.firstElementChild?.children ?? []) {
+    const name = part.classList.contains("stderr") ? "stderr" : "stdout";
+    const last = found.at(-1);
+    if (last?.name === name) last.text += textOf(part);
+    else found.push({ kind: "printed", name, text: textOf(part) });
+  }
+  return found;
 }
 
 /**
@@ -93,19 +81,28 @@ export async function notebookOf(cells) {
  */
 async function codeCell({ source, outputs }, i) {
   const count = i + 1;
-  const written = await Promise.all(outputs.map((output) => writtenOutput(output, count)));
   return {
     cell_type: "code",
     id: `input-${count}`,
     execution_count: count,
     metadata: {},
-    outputs: written.filter((output) => output !== null),
+    outputs: await writtenOutputs(outputs, count),
     source: linesOf(source),
   };
 }
 
 /**
- * @param {TextOutput | DisplayOutput} output
+ * @param {Cell["outputs"]} outputs
+ * @param {number} count of the input
+ * @returns {Promise<object[]>} in nbformat
+ */
+export async function writtenOutputs(outputs, count) {
+  const written = await Promise.all(outputs.map((output) => writtenOutput(output, count)));
+  return written.filter((output) => output !== null);
+}
+
+/**
+ * @param {Cell["outputs"][number]} output
  * @param {number} count
  */
 async function writtenOutput(output, count) {
@@ -114,23 +111,21 @@ async function writtenOutput(output, count) {
     const lines = Object.entries(data).map(([mime, text]) => [mime, mime === "image/png" ? text : linesOf(text)]);
     return lines.length ? { output_type: "display_data", data: Object.fromEntries(lines), metadata: {} } : null;
   }
-  if (output.kind === "printed") return { output_type: "stream", name: "stdout", text: linesOf(output.text) };
-  if (output.kind === "error") return errorOutput(output.text);
+  if (output.kind === "printed") return { output_type: "stream", name: output.name, text: linesOf(output.text) };
+  if (output.kind === "error") return errorOutput(output);
   const data = { "text/plain": linesOf(output.text) };
   return { output_type: "execute_result", execution_count: count, data, metadata: {} };
 }
 
-/** @param {string} traceback whose last line that begins at the margin names the exception */
-function errorOutput(traceback) {
-  const lines = traceback.trimEnd().split("\n");
-  const last = lines.findLast((line) => /^[\w.]+(?:Error|Exception|Interrupt|Exit|Warning|Group)\b/.test(line)) ?? "";
-  const [, ename = "Error", evalue = ""] = /^([\w.]+)(?:: (.*))?$/.exec(last) ?? [];
-  return { output_type: "error", ename, evalue, traceback: lines };
+/** @param {ErrorOutput} error */
+function errorOutput({ text, type, message }) {
+  const ename = type.split(".").at(-1); // without the class or function that contains the exception's class
+  return { output_type: "error", ename, evalue: message, traceback: text.trimEnd().split("\n") };
 }
 
 /**
  * @param {string} text
- * @returns {string[]} its lines, each with its newline, as nbformat has them
+ * @returns {string[]} its lines, each with its newline, as in nbformat
  */
 function linesOf(text) {
   return text.match(/[^\n]*\n|[^\n]+/g) ?? [];
@@ -139,9 +134,4 @@ function linesOf(text) {
 /** @param {Element} element */
 function textOf(element) {
   return element.textContent ?? "";
-}
-
-/** @param {Element} element whose parts stand below each other */
-function linesShown(element) {
-  return /** @type {HTMLElement} */ (element).innerText.trimEnd();
 }

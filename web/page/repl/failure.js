@@ -1,6 +1,6 @@
 /**
- * How an error is shown: what is wrong first, then the user's own line with the place in it, then who
- * called that; every frame at one click. An interrupt is a line of its own, and a quiet one.
+ * Shows an error: the message first, then the user's own line with the failing part marked, then its callers; a click
+ * shows the full traceback. An interrupt is shown as a single, unobtrusive line.
  */
 
 import { h } from "../ui/dom.js";
@@ -10,14 +10,38 @@ import { h } from "../ui/dom.js";
 /** @typedef {import("../../worker/protocol.js").Place} Place */
 /** @typedef {import("../../worker/protocol.js").SourceLine} SourceLine */
 
-/** Of the places of an error that led to another one, or that is one of a group. */
+/** Largest number of frames shown for a chained error or a member of an exception group. */
 const PLACES_OF_OTHERS = 2;
+
+/** The outcome that each element shows. @type {WeakMap<Element, Outcome>} */
+const outcomes = new WeakMap();
+
+/**
+ * @param {Element} element
+ * @returns {{ text: string, type: string, message: string } | null} text: the traceback; null if it shows no failure of an input
+ */
+export function failureOf(element) {
+  const outcome = outcomes.get(element);
+  if (!outcome) return null;
+  const { failure } = outcome;
+  const text = outcome.error ?? "";
+  if (failure) return { text, type: failure.type, message: failure.message };
+  const [, type = "Error", message = text] = /^(\w+)(?:: (.*))?$/s.exec(text) ?? [];
+  return { text, type, message };
+}
 
 /**
  * @param {Outcome} outcome of an input that failed
  * @returns {HTMLElement}
  */
-export function drawFailure({ error, full_error: full, failure, interrupted }) {
+export function drawFailure(outcome) {
+  const element = drawn(outcome);
+  outcomes.set(element, outcome);
+  return element;
+}
+
+/** @param {Outcome} outcome */
+function drawn({ error, full_error: full, failure, interrupted }) {
   if (interrupted) return interruption(failure);
   if (!failure) return h("pre", { className: "error" }, error ?? "");
   const element = h("div", { className: "error" }, ...parts(failure));
@@ -26,10 +50,10 @@ export function drawFailure({ error, full_error: full, failure, interrupted }) {
 }
 
 /**
- * The number of the input's line that failed, or that called what failed.
+ * The number of the line of the input that failed, or that called the failing code.
  *
  * @param {Outcome} outcome
- * @returns {number | null} null where that is no line of the input
+ * @returns {number | null} null if no line of the input is involved
  */
 export function lineAtFault({ failure, interrupted }) {
   const place = failure?.places.find(({ input }) => input === failure.input);
@@ -56,7 +80,7 @@ function parts(failure) {
 }
 
 /**
- * The first line is read, and what follows it may be drawn with characters: that keeps its columns.
+ * The first line is prose. Later lines may be aligned, so they keep their columns.
  *
  * @param {Failure} failure
  */
@@ -74,7 +98,7 @@ function message({ type, message: text }) {
 }
 
 /**
- * Innermost first: that is what failed.
+ * Innermost frame first: the one that failed.
  *
  * @param {Failure} failure
  * @param {number} most
@@ -93,9 +117,9 @@ function places({ places: all, input }, most) {
 
 /**
  * @param {Place} place
- * @param {number} depth how far from what failed
+ * @param {number} depth distance from the frame that failed
  * @param {number} current the input that failed
- * @returns {string} such as "called in train, an earlier input"; empty where there is nothing to say
+ * @returns {string} such as "called in train, an earlier input"; empty if there is nothing to say
  */
 function nameOf({ input, file, function: name, repeated }, depth, current) {
   const inside = name === "<module>" ? "" : `in ${name}`;
@@ -113,7 +137,7 @@ function drawLine({ number, before, marked, after }) {
 }
 
 /**
- * What it came from, and what it consists of.
+ * Its causes, and the members of an exception group.
  *
  * @param {Failure} failure
  * @returns {HTMLElement[]}

@@ -1,4 +1,4 @@
-/** The help panel below the transcript: signature, docstring, and source of what was asked about. */
+/** The help panel below the transcript: signature, docstring and source of an object. */
 
 import { entryNamed } from "../reference/entries.js";
 import { h } from "../ui/dom.js";
@@ -6,14 +6,14 @@ import { highlightedLines } from "../ui/highlight.js";
 import { inline } from "../ui/prose.js";
 
 /**
- * @typedef {object} Help what Python knows of an object (inspection.py)
+ * @typedef {object} Help facts about an object from Python (inspection.py)
  * @property {string} name
  * @property {string} kind
  * @property {string | null} signature
  * @property {[label: string, text: string][]} facts
  * @property {Block[]} doc
  * @property {string | null} source
- * @property {string[]} [names] by one of which the reference may have it
+ * @property {string[]} [names] names under which the reference may list it
  *
  * @typedef {{ heading: string } | { text: string } | { code: string } | { items: string[] }
  *   | { terms: { term: string, type: string, text: string }[] }} Block
@@ -21,15 +21,12 @@ import { inline } from "../ui/prose.js";
 
 export class HelpPanel {
   /**
-   * @param {HTMLElement} above the panel is put behind it
+   * @param {HTMLElement} above the panel is inserted after it
    * @param {() => void} onClose
    */
   constructor(above, onClose) {
     this.onClose = onClose;
     this.element = h("section", { className: "help", hidden: true, tabIndex: 0 });
-    this.element.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") this.close();
-    });
     above.after(this.element);
   }
 
@@ -51,14 +48,14 @@ export class HelpPanel {
   }
 
   /**
-   * What the reference has of it: its address, and an example where the docstring has none.
+   * Add the link to its entry in the reference, and the entry's example if the docstring has none.
    *
    * @param {Help} help
    * @param {HTMLElement} head
    */
   async addReference({ names, doc, source }, head) {
     if (!names?.length) return;
-    const entry = await entryNamed(names).catch(() => null); // without the reference there is the docstring
+    const entry = await entryNamed(names).catch(() => null); // without the reference the docstring is enough
     if (!entry || !head.isConnected) return;
     head.lastElementChild?.before(h("a", { href: `#reference/${entry.name}` }, "Reference"));
     if (!entry.example || doc.some((part) => "code" in part)) return;
@@ -109,7 +106,7 @@ function term({ term, type, text }) {
 }
 
 /**
- * @param {string} text Python, perhaps with prompts
+ * @param {string} text Python code, possibly with prompts
  * @param {string} className
  */
 function code(text, className) {

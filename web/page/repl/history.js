@@ -1,4 +1,4 @@
-/** What was typed, across reloads. */
+/** The input history, stored across reloads. */
 
 const KEY = "py_tensor.history";
 const LIMIT = 500;
@@ -8,9 +8,9 @@ export class History {
     const { entries, isDamaged } = load();
     /** Oldest first. @type {string[]} */
     this.entries = entries;
-    /** Whether what was saved is not all there. */
+    /** Whether part of the stored history could not be read. */
     this.isDamaged = isDamaged;
-    /** The walk that is under way. @type {Walk | null} */
+    /** The current walk. @type {Walk | null} */
     this.walk = null;
   }
 
@@ -23,13 +23,13 @@ export class History {
   }
 
   /**
-   * One step through the entries that begin with what stood before the caret when the walk began.
-   * A walk ends when the text is changed.
+   * Step through the entries that begin with the text before the caret at the start of the walk. A walk ends when the
+   * text is changed.
    *
-   * @param {-1 | 1} step back or forth
-   * @param {string} text what stands in the input now
+   * @param {-1 | 1} step back or forward
+   * @param {string} text the present text of the input
    * @param {string} beforeCaret
-   * @returns {string | null} what is to stand there; null at either end
+   * @returns {string | null} the new text; null at either end
    */
   move(step, text, beforeCaret) {
     if (this.walk?.shown !== text) this.walk = new Walk(this.entries, text, beforeCaret);
@@ -38,8 +38,8 @@ export class History {
 
   /**
    * @param {string} part
-   * @param {number} [before] an index: older than that
-   * @returns {number} the index of the newest entry that contains it; -1 where none does
+   * @param {number} [before] only entries before this index
+   * @returns {number} the index of the newest entry that contains it; -1 if none does
    */
   find(part, before = this.entries.length) {
     return this.entries.findLastIndex((entry, index) => index < before && entry.includes(part));
@@ -75,7 +75,7 @@ function load() {
   try {
     text = localStorage.getItem(KEY) ?? text;
   } catch {
-    // There is no storage.
+    // Storage is unavailable.
   }
   try {
     const stored = JSON.parse(text);
@@ -91,6 +91,6 @@ function save(entries) {
   try {
     localStorage.setItem(KEY, JSON.stringify(entries));
   } catch {
-    // No storage, or it is full: the history then lasts as long as the page.
+    // Storage is unavailable or full: the history then lasts as long as the page.
   }
 }

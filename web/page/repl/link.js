@@ -1,15 +1,15 @@
 /**
- * Code in an address: `#code=`, then the UTF-8 text by deflate-raw and base64url. An address that is no
- * such thing holds the text itself, percent-encoded: the form of older links, and of links typed by hand.
+ * Code in a URL: `#code=`, then the UTF-8 text compressed by deflate-raw and encoded in base64url. If that does not
+ * decode, the rest is the percent-encoded text itself: the form of older links, and of links typed by hand.
  */
 
 const START = "#code=";
-/** No link holds more: a small one could unfold to gigabytes. */
+/** The largest code in a link: a small link could decompress to gigabytes. */
 const MOST_BYTES = 1_000_000;
 
 /**
  * @param {string} code
- * @returns {Promise<string>} the part of an address from its "#" on
+ * @returns {Promise<string>} the fragment of a URL, with its "#"
  */
 export async function hashOf(code) {
   const packed = await through(new TextEncoder().encode(code), new CompressionStream("deflate-raw"));
@@ -23,8 +23,8 @@ export async function hashOf(code) {
 }
 
 /**
- * @param {string} hash of an address
- * @returns {Promise<string | null>} the code that it carries; null where it carries none
+ * @param {string} hash the fragment of a URL
+ * @returns {Promise<string | null>} the code in it; null if there is none
  */
 export async function codeOf(hash) {
   if (!hash.startsWith(START)) return null;
@@ -60,12 +60,12 @@ function plain(text) {
  * @param {Uint8Array<ArrayBuffer>} bytes
  * @param {CompressionStream | DecompressionStream} transform
  * @returns {Promise<Uint8Array>}
- * @throws {RangeError} if more comes out than a link may hold
+ * @throws {RangeError} if the decompressed code is longer than allowed
  */
 async function through(bytes, transform) {
   const chunks = [];
   let size = 0;
-  const reader = new Blob([bytes]).stream().pipeThrough(transform).getReader(); // Safari's streams are no iterables
+  const reader = new Blob([bytes]).stream().pipeThrough(transform).getReader(); // Safari's streams are not iterable
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     size += read.value.length;
     if (size > MOST_BYTES) throw new RangeError("too long for a link");

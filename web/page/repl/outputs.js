@@ -1,4 +1,4 @@
-/** What an output shows, by MIME type, as notebooks hold it. */
+/** The data of an output by MIME type, as in notebooks. */
 
 import { decodingIn, pngOf } from "../display/image.js";
 import { standalone } from "../display/standalone.js";
@@ -8,10 +8,10 @@ import { standalone } from "../display/standalone.js";
 const DATA = /^data:([^;,]+)(;base64)?,(.*)$/s;
 
 /**
- * What of it is read here and now needs the page; the rest does not.
+ * The parts that need the page are read before this function returns; the rest is read later.
  *
- * @param {Element} element of an entry: a display, or a result that is no text alone
- * @returns {Promise<Mimes>} empty where there is nothing to keep
+ * @param {Element} element of an entry: a display, or a result that is not only text
+ * @returns {Promise<Mimes>} empty if there is nothing to store
  */
 export async function mimesOf(element) {
   const text = element.querySelector("pre.result, pre.error");
@@ -19,7 +19,7 @@ export async function mimesOf(element) {
   const chart = element.querySelector("figure");
   if (chart) {
     const decoding = decodingIn(chart);
-    if (decoding) await decoding; // of an earlier visit: it may have left the page by then
+    if (decoding) await decoding; // of an earlier visit; it may be removed from the page before its pictures load
     return described({ "image/svg+xml": standalone(chart) }, chart.querySelector("[role=img]")?.ariaLabel);
   }
   const canvas = element.querySelector("canvas");
@@ -38,7 +38,7 @@ export async function mimesOf(element) {
 
 /**
  * @param {Mimes} mimes
- * @param {string | null | undefined} words for where it cannot be shown
+ * @param {string | null | undefined} words text for hosts that cannot show it
  */
 function described(mimes, words) {
   return { ...mimes, "text/plain": words ?? "" };

@@ -1,6 +1,6 @@
 /**
- * The transcript is one stop of the Tab key, whatever it holds: the arrows go from entry to entry, and
- * Tab goes on to the buttons of the entry that has the focus (repl.css hides those of the others).
+ * The transcript is a single tab stop: the arrow keys move between entries, and Tab moves on to the buttons of the
+ * focused entry (repl.css hides the buttons of the others).
  */
 
 const ENTRY = ".entry";
@@ -9,7 +9,7 @@ export class RovingFocus {
   /** @param {HTMLElement} root of the entries */
   constructor(root) {
     this.root = root;
-    /** Where Tab leads to. @type {HTMLElement | null} */
+    /** The entry that Tab focuses. @type {HTMLElement | null} */
     this.current = null;
     root.addEventListener("focusin", ({ target }) => {
       const entry = target instanceof Element ? target.closest(ENTRY) : null;
@@ -25,7 +25,7 @@ export class RovingFocus {
   }
 
   /**
-   * A new entry is where Tab leads to, unless somebody is among the others.
+   * Make a new entry the tab stop, unless another entry has the focus.
    *
    * @param {HTMLElement} entry
    */

@@ -1,4 +1,4 @@
-/** Ctrl-R: search backwards through what was typed, while the line that is found stands in the prompt. */
+/** Ctrl-R: search the history backwards; the prompt shows the match. */
 
 import { h } from "../ui/dom.js";
 
@@ -6,7 +6,7 @@ import { h } from "../ui/dom.js";
 
 /**
  * @typedef {object} Prompt
- * @property {string} text what stands in it
+ * @property {string} text the text of the prompt
  * @property {() => void} focus
  */
 
@@ -14,7 +14,7 @@ export class HistorySearch {
   /**
    * @param {History} history
    * @param {Prompt} prompt
-   * @param {HTMLElement} place the line of the search is put behind it
+   * @param {HTMLElement} place the search field is inserted after it
    */
   constructor(history, prompt, place) {
     this.history = history;
@@ -27,7 +27,7 @@ export class HistorySearch {
     this.row = h("div", { className: "search-row", hidden: true }, "search: ", this.input, this.state, hint);
     place.after(this.row);
     this.draft = "";
-    /** Where in the history the line that is shown stands. */
+    /** Index in the history of the match shown. */
     this.at = -1;
     this.input.addEventListener("input", () => this.show(this.history.find(this.input.value)));
     this.input.addEventListener("keydown", (event) => this.onKey(event));
@@ -48,7 +48,7 @@ export class HistorySearch {
     this.row.hidden = true;
   }
 
-  /** @param {number} index of the entry; -1 where none was found, and the one before it stays */
+  /** @param {number} index of the entry; -1 if none was found; the previous match then stays */
   show(index) {
     if (!this.input.value) {
       this.at = this.history.entries.length;

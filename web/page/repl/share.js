@@ -1,129 +1,118 @@
 /** Links that carry code, and the session as files: the menu in the console's foot. */
 
+import { count } from "../sessions/words.js";
 import { copyText } from "../ui/copying.js";
-import { byId, h } from "../ui/dom.js";
+import { button, byId, h } from "../ui/dom.js";
+import { Menu } from "../ui/menu.js";
 import { saveFile } from "../ui/saving.js";
-import { notebookOf, scriptOf } from "./export.js";
+import { cellsOf, notebookOf } from "./export.js";
 import { codeOf, hashOf } from "./link.js";
+import { scriptOf } from "./script.js";
 
 /** @typedef {import("./console.js").Console} Console */
-/** @typedef {import("./export.js").Cell} Cell */
+/** @typedef {import("./export.js").Cell & { isCleared: boolean }} Cell */
+/** @typedef {import("../sessions/sessions.js").Sessions} Sessions */
 
 const FROM_A_LINK = "The code below came with the link. Read it, then press Enter to run it.";
 const SAID_FOR_MS = 8000;
 
 export class Sharing {
-  /** @param {Console} repl */
-  constructor(repl) {
+  /**
+   * @param {Console} repl
+   * @param {Sessions} sessions
+   */
+  constructor(repl, sessions) {
     this.repl = repl;
-    /** The address whose code was shown last. */
+    this.sessions = sessions;
+    /** The URL whose code was shown last. */
     this.taken = "";
-    this.summary = h("summary", { className: "button quiet" }, "Share");
-    this.inputItem = this.item("", () => this.copyLink(this.inputOrLast()));
+    this.inputItem = button("", "", () => void this.copyLink(this.inputOrLast()));
+    this.withCleared = h("input", { type: "checkbox", checked: true });
+    this.clearedCount = h("span");
+    this.choice = h("label", {}, this.withCleared, this.clearedCount);
     const items = [
       this.inputItem,
-      this.item("Copy a link to the session", () => {
-        const cells = this.repl.transcript.cells();
-        void this.copyLink(this.session(cells), leftOut(cells));
+      button("Copy a link to the session", "", () => {
+        const { cells } = this;
+        void this.copyLink(this.session(cells), `: ${included(ranIn(cells))}`, leftOut(cells));
       }),
-      this.item("Save as a script (.py)", () => {
-        const cells = this.repl.transcript.cells();
-        saveFile("py_tensor_session.py", "text/x-python", scriptOf(cells));
-        this.say(`Script saved.${leftOut(cells)}`);
+      button("Save as a script (.py)", "", () => {
+        const ran = ranIn(this.cells);
+        saveFile("py_tensor_session.py", "text/x-python", scriptOf(ran.map(({ source }) => source)));
+        this.say(`Script saved: ${included(ran)}.${leftOut(this.cells)}`);
       }),
-      this.item("Save as a notebook (.ipynb)", async () => {
-        const notebook = JSON.stringify(await notebookOf(this.repl.transcript.cells()), null, 1);
+      button("Save as a notebook (.ipynb)", "", async () => {
+        const { cells } = this;
+        const notebook = JSON.stringify(await notebookOf(cells), null, 1);
         saveFile("py_tensor_session.ipynb", "application/x-ipynb+json", notebook);
-        this.say("Notebook saved, with its outputs.");
+        this.say(`Notebook saved, with its outputs: ${included(cells)}.`);
       }),
+      this.choice,
     ];
-    this.menu = h(
-      "details",
-      { className: "share", id: "share" },
-      this.summary,
-      h("div", { className: "menu" }, ...items),
-    );
-    this.menu.addEventListener("toggle", () => this.nameInput());
-    this.nameInput();
+    const menu = new Menu("Share", items).element;
+    menu.id = "share";
+    menu.addEventListener("toggle", () => this.nameItems());
+    this.nameItems();
     this.said = h("span", { className: "said" });
     this.said.setAttribute("role", "status");
-    byId("keys").after(h("div", { className: "sharing" }, this.said, this.menu));
-    this.closeByItself();
+    byId("keys").after(h("div", { className: "sharing" }, this.said, menu));
     window.addEventListener("hashchange", () => this.takeFromAddress());
     this.takeFromAddress();
   }
 
-  /** Code that comes with a link is shown, never run by itself. */
+  /** Code from a link is shown but never run automatically. */
   async takeFromAddress() {
     const { hash } = location;
-    if (hash === this.taken) return; // one came back to it; what the code has become meanwhile stays
+    if (hash === this.taken) return; // the user came back to the link: keep the edited code
     const code = await codeOf(hash);
     if (code === null) return;
     this.taken = hash;
     this.repl.offer(code, FROM_A_LINK);
   }
 
-  /**
-   * @param {string} words
-   * @param {() => void} onClick
-   */
-  item(words, onClick) {
-    const item = h("button", { type: "button", textContent: words });
-    item.addEventListener("click", () => {
-      this.menu.open = false;
-      this.summary.focus();
-      onClick();
-    });
-    return item;
-  }
-
-  /** As menus do: on Escape, and when something else is clicked or has the focus. */
-  closeByItself() {
-    this.menu.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !this.menu.open) return;
-      event.preventDefault();
-      this.menu.open = false;
-      this.summary.focus();
-    });
-    for (const type of ["click", "focusin"]) {
-      document.addEventListener(type, ({ target }) => {
-        if (target instanceof Node && !this.menu.contains(target)) this.menu.open = false;
-      });
-    }
+  /** The inputs of the console and the editor in their order in the session, cleared ones included if chosen. */
+  get cells() {
+    const { inputs } = this.sessions.session;
+    return cellsIn(this.withCleared.checked ? inputs : inputs.filter(({ isCleared }) => !isCleared));
   }
 
   /**
-   * As a transcript, whose prompts part one input from the next; what is being typed comes last.
+   * As a transcript, whose prompts separate the inputs; the text at the prompt comes last.
    *
-   * @param {Cell[]} cells of which those count that ran without failing
+   * @param {Cell[]} cells only those that ran without failing are used
    */
   session(cells) {
-    const ran = cells.filter(({ ok }) => ok).map(({ source }) => source);
-    const sources = [...ran, this.repl.editor.text.trimEnd()];
+    const sources = [...ranIn(cells).map(({ source }) => source), this.repl.editor.text.trimEnd()];
     return sources
       .filter(Boolean)
       .map((source) => `>>> ${source.replaceAll("\n", "\n... ")}`)
       .join("\n");
   }
 
-  nameInput() {
+  nameItems() {
     const which = this.repl.editor.text.trimEnd() ? "this input" : "the last input that ran";
     this.inputItem.textContent = `Copy a link to ${which}`;
+    const cleared = cellsIn(this.sessions.session.inputs).filter(({ isCleared }) => isCleared).length;
+    this.choice.hidden = cleared === 0;
+    this.clearedCount.textContent = `Include ${count(cleared, "cleared input")}`;
   }
 
-  /** What is being typed; else the last input that ran without failing. */
+  /** The text at the prompt; if empty, the last input in view that ran without failing. */
   inputOrLast() {
-    const last = this.repl.transcript.cells().findLast(({ ok }) => ok);
-    return this.repl.editor.text.trimEnd() || (last?.source ?? "");
+    const text = this.repl.editor.text.trimEnd();
+    if (text) return text;
+    const inputs = [...this.sessions.session.inputs].sort((a, b) => a.at - b.at); // a cell may have run again
+    return cellsIn(inputs).findLast(({ ok, isCleared }) => ok && !isCleared)?.source ?? "";
   }
 
   /**
    * @param {string} code
-   * @param {string} [more] what is said beside it
+   * @param {string} [contents] what it contains, for the message
+   * @param {string} [left] what it does not contain
    */
-  async copyLink(code, more = "") {
+  async copyLink(code, contents = "", left = "") {
     if (!code) {
-      this.say(`No inputs yet.${more}`);
+      this.say(`No inputs yet.${left}`);
       return;
     }
     let link = "";
@@ -133,7 +122,7 @@ export class Sharing {
       this.say(error instanceof RangeError ? "This is too long for a link." : "The link could not be created.");
       return;
     }
-    if (await copyText(link)) this.say(`Link copied (${link.length} characters).${more}`);
+    if (await copyText(link)) this.say(`Link copied (${link.length} characters)${contents}.${left}`);
   }
 
   /** @param {string} words */
@@ -145,13 +134,38 @@ export class Sharing {
 }
 
 /**
+ * @param {import("../sessions/kept.js").Input[]} inputs
+ * @returns {Cell[]}
+ */
+function cellsIn(inputs) {
+  return inputs.flatMap(({ entry, isCleared }) => cellsOf([entry.element]).map((cell) => ({ ...cell, isCleared })));
+}
+
+/**
  * @param {Cell[]} cells
- * @returns {string} what is said of those that a script or a link does not hold
+ * @returns {Cell[]} those that ran without failing
+ */
+function ranIn(cells) {
+  return cells.filter(({ ok }) => ok);
+}
+
+/**
+ * @param {Cell[]} cells of a script, a notebook or a link
+ * @returns {string} such as "3 inputs, 1 of them cleared"
+ */
+function included(cells) {
+  const cleared = cells.filter(({ isCleared }) => isCleared).length;
+  return count(cells.length, "input") + (cleared ? `, ${cleared} of them cleared` : "");
+}
+
+/**
+ * @param {Cell[]} cells
+ * @returns {string} a note about the inputs that a script or link leaves out
  */
 function leftOut(cells) {
   const count = cells.filter(({ ok }) => !ok).length;
   if (!count) return "";
   return count === 1
-    ? " One input that did not finish is left out."
-    : ` ${count} inputs that did not finish are left out.`;
+    ? " One input that failed or did not finish is left out."
+    : ` ${count} inputs that failed or did not finish are left out.`;
 }

@@ -1,4 +1,4 @@
-/** What a call takes, above the line while one types its arguments. */
+/** The signature of a call, shown above the line while its arguments are typed. */
 
 import { h } from "../ui/dom.js";
 import { inline } from "../ui/prose.js";
@@ -43,7 +43,7 @@ export function signatures(query) {
   ];
 }
 
-/** It opens with a bracket or comma that is typed, and follows the caret from then on. */
+/** It opens when a bracket or comma is typed, and then follows the caret. */
 class Guide {
   /** @param {Query} query */
   constructor(query) {
@@ -73,10 +73,10 @@ class Guide {
 
   /**
    * @param {EditorView} view
-   * @returns {boolean} false: Escape does the rest of its work as well
+   * @returns {boolean} false: Escape also has its other effects
    */
   hide(view) {
-    this.asked++; // an answer that is under way comes too late
+    this.asked++; // ignore an answer that is still pending
     this.isWaiting = false;
     if (view.state.field(shown)) view.dispatch({ effects: show.of(null) });
     return false;

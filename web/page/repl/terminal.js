@@ -1,35 +1,35 @@
 /**
- * Text as a terminal shows it: a carriage return goes back to overwrite the line, a backspace one
- * character, the cursor moves among the last lines (as bars of progress do that stand one below the
- * other); colours become classes. Every other escape sequence is left out.
+ * Text as a terminal shows it: a carriage return moves to the start of the line to overwrite it, a backspace moves back
+ * one character, and the cursor can move among the last lines (as for several progress bars). Colours become classes.
+ * All other escape sequences are dropped.
  *
- * What stands in the page is changed where the text has changed, and nowhere else: a screen reader reads
- * whatever is put there, and would read lines again that are drawn anew.
+ * Only changed text is updated in the page, because a screen reader reads whatever is inserted, and would read redrawn
+ * lines again.
  */
 
 import { h } from "../ui/dom.js";
 
-/** @typedef {{ text: string, className: string }} Run characters of one look */
-/** @typedef {{ element: HTMLElement, text: string }} Drawn a run as it stands in the page */
+/** @typedef {{ text: string, className: string }} Run characters with the same style */
+/** @typedef {{ element: HTMLElement, text: string }} Drawn a run as drawn in the page */
 /**
- * @typedef {object} Block lines that stand in the page, drawn together
+ * @typedef {object} Block lines in the page, drawn together
  * @property {Row[]} rows
  * @property {Drawn[]} drawn not empty
  *
  * @typedef {object} Row a line
  * @property {Run[]} runs
- * @property {Run | null} end the line feed behind it, if there is one
- * @property {Block | null} block where it stands in the page
- * @property {boolean} isChanged since it was drawn
+ * @property {Run | null} end the line feed after it, if there is one
+ * @property {Block | null} block the block that contains it
+ * @property {boolean} isChanged changed since it was drawn
  */
 
-/** Of what was printed, so much is kept. */
+/** Largest amount of printed text that is kept. */
 const CHARACTERS = 200_000;
-/** What of a line is beyond this cannot be gone back to. */
+/** The cursor cannot move back to columns beyond this one. */
 const LINE = 10_000;
-/** So many lines can be gone back to. */
+/** Number of lines that the cursor can move back to. */
 const ROWS = 32;
-/** A sequence that has not ended by then is none. */
+/** An escape sequence that has not ended by this length is invalid. */
 const SEQUENCE = 1000;
 
 const ESC = "\u001b";
@@ -47,7 +47,7 @@ const TOKEN = new RegExp(
 );
 const UNFINISHED = new RegExp(`${ESC}(?:\\[[0-?]*[ -/]*|\\][^${BELL}${ESC}]*${ESC}?|[ -/]*)$`);
 
-/** The attributes that a code switches on, and those that another switches off. */
+/** The attributes that each code turns on, and those that each code turns off. */
 /** @type {Record<number, string>} */
 const ON = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
 /** @type {Record<number, string[]>} */
@@ -58,15 +58,17 @@ export class TerminalText {
   constructor(root) {
     this.root = root;
     this.unfinished = "";
-    /** @type {Run[]} lines that are over, and not drawn yet */
+    /** @type {Run[]} finished lines that are not drawn yet */
     this.over = [];
     /** The lines that can still be overwritten. @type {Row[]} */
     this.rows = [emptyRow()];
-    /** Where the cursor is, among them. */
+    /** The position of the cursor among them. */
     this.row = 0;
     this.column = 0;
-    /** Of lines that are over, and in the page. */
+    /** Blocks of finished lines in the page. */
     this.drawnCharacters = 0;
+    /** Number of lines that were removed. */
+    this.lost = 0;
     /** @type {Set<string>} */
     this.looks = new Set();
     this.colour = "";
@@ -76,7 +78,7 @@ export class TerminalText {
 
   /**
    * @param {string} text
-   * @param {string} className of all of it, besides what it says itself
+   * @param {string} className for all of it, besides its own colours
    */
   write(text, className) {
     const whole = this.unfinished + text;
@@ -99,8 +101,8 @@ export class TerminalText {
   }
 
   /**
-   * @param {string} final of a sequence that moves the cursor, or takes away
-   * @param {number} number NaN where none is given
+   * @param {string} final final character of a sequence that moves the cursor or erases
+   * @param {number} number NaN if none is given
    */
   control(final, number) {
     const count = Math.max(1, number || 1);
@@ -124,7 +126,7 @@ export class TerminalText {
   }
 
   /**
-   * Of a long text the lines that will be over at once, which are not taken apart.
+   * Handle without parsing those lines of a long text that can no longer be overwritten.
    *
    * @param {Run} run
    * @returns {string} the rest
@@ -162,7 +164,7 @@ export class TerminalText {
     this.column = end;
   }
 
-  /** @param {string} className of what ends the line */
+  /** @param {string} className of the line end */
   lineFeed(className) {
     const line = this.rows[this.row];
     if (!line.end) {
@@ -176,7 +178,7 @@ export class TerminalText {
   }
 
   /**
-   * The first lines are over: they cannot be overwritten any more.
+   * Finish the first lines: they can no longer be overwritten.
    *
    * @param {number} count
    */
@@ -196,7 +198,7 @@ export class TerminalText {
     }
   }
 
-  /** @param {number} what 0: the rest of the line; 1: what is before it; 2: all of it */
+  /** @param {number} what 0: the rest of the line; 1: the part before the cursor; 2: all of it */
   eraseInLine(what) {
     const blank = { text: " ".repeat(what ? this.column : 0), className: "" };
     const rest = what === 1 ? part(this.line, this.column) : [];
@@ -210,14 +212,14 @@ export class TerminalText {
     this.rows[this.row].end = null;
   }
 
-  /** Nothing follows: what was blanked out at the end (a bar that does not stay) takes no room. */
+  /** At the end of the output, erased text (such as a removed progress bar) takes no space. */
   end() {
     while (this.rows.length && isBlank(this.rows[this.rows.length - 1])) withdraw(/** @type {Row} */ (this.rows.pop()));
     if (!this.rows.length) this.rows.push(emptyRow());
     this.row = this.rows.length - 1;
   }
 
-  /** @returns {Run[]} the last line, which is taken away: it stands elsewhere from now on */
+  /** @returns {Run[]} the last line, which is removed here to be shown elsewhere */
   takeLine() {
     const line = /** @type {Row} */ (this.rows.pop());
     withdraw(line);
@@ -254,10 +256,10 @@ export class TerminalText {
   }
 
   /**
-   * One of 256 colours, or of millions; of these the first 16 alone are shown.
+   * A colour from the 256-colour palette or a 24-bit colour; only the first 16 palette colours are shown.
    *
-   * @param {38 | 48} code letters, or what is behind them
-   * @param {number[]} numbers those of the sequence that follow; taken out
+   * @param {38 | 48} code text colour or background
+   * @param {number[]} numbers the remaining numbers of the sequence; those used are removed
    */
   setColourOfMany(code, numbers) {
     const [form, index] = numbers.splice(0, numbers[0] === 2 ? 4 : 2);
@@ -267,17 +269,17 @@ export class TerminalText {
   // Drawing ----------------------------------------------------------------------------------------
 
   draw() {
-    // Rows that are not drawn are the last ones; what is over and not drawn, was in front of those.
+    // Rows not drawn yet are the last ones; finished lines not drawn yet come before them.
     this.root.append(...this.over.map((run) => this.drawn(run)));
     this.over = [];
     this.forgetOldest();
     for (const { block, isChanged } of this.rows) if (block && isChanged) this.redraw(block);
     const rows = this.rows.filter(({ block }) => !block);
     this.place(rows.slice(0, -1), null);
-    this.place(rows.slice(-1), null); // by itself: it is the one that changes
+    this.place(rows.slice(-1), null); // separately, because it is the one that changes
   }
 
-  /** @param {Block} block some of whose lines have changed, or are not there any more */
+  /** @param {Block} block some of whose lines changed or were removed */
   redraw({ rows, drawn }) {
     const below = drawn[drawn.length - 1].element.nextSibling;
     if (rows.length === 1) {
@@ -289,11 +291,11 @@ export class TerminalText {
   }
 
   /**
-   * Have lines stand in the page.
+   * Put lines into the page.
    *
    * @param {Row[]} rows
-   * @param {Node | null} below what stands behind them
-   * @param {Drawn[]} [drawn] what stands for them already
+   * @param {Node | null} below the node after them
+   * @param {Drawn[]} [drawn] their existing elements
    */
   place(rows, below, drawn = []) {
     const runs = runsOf(rows);
@@ -314,19 +316,41 @@ export class TerminalText {
 
   /** @param {Run} run */
   drawn({ text, className }) {
-    const kept = text.slice(-CHARACTERS);
+    const first = Math.max(0, text.length - CHARACTERS);
+    const kept = text.slice((first && text.indexOf("\n", first - 1) + 1) || first);
     this.drawnCharacters += kept.length;
+    this.lose(text.slice(0, text.length - kept.length));
     return span({ text: kept, className });
+  }
+
+  /** @param {string} text */
+  lose(text) {
+    if (!text) return;
+    this.lost += text.split("\n").length - 1;
+    markCut(this.root, this.lost);
   }
 
   forgetOldest() {
     const kept = this.rows.find(({ block }) => block)?.block?.drawn[0].element ?? this.root.lastChild;
     while (this.drawnCharacters > CHARACTERS && this.root.firstChild !== kept) {
-      this.drawnCharacters -= this.root.firstChild?.textContent?.length ?? 0;
+      const text = this.root.firstChild?.textContent ?? "";
+      this.drawnCharacters -= text.length;
       this.root.firstChild?.remove();
-      this.root.dataset.isCut = "";
+      this.lose(text);
     }
   }
+}
+
+/**
+ * Say above printed text how much of it was removed.
+ *
+ * @param {HTMLElement} root
+ * @param {number} [lines] 0 if only a part of a line was removed; undefined if it is unknown
+ */
+export function markCut(root, lines) {
+  const count = lines ? `${lines.toLocaleString("en")} earlier line${lines === 1 ? "" : "s"}` : "earlier output";
+  root.dataset.isCut = `${count} not kept`;
+  if (lines !== undefined) root.dataset.lost = String(lines);
 }
 
 /** @returns {Row} */
@@ -336,7 +360,7 @@ function emptyRow() {
 
 /**
  * @param {Row[]} rows
- * @returns {Run[]} what is shown of them
+ * @returns {Run[]} the visible runs
  */
 function runsOf(rows) {
   /** @type {Run[]} */
@@ -348,7 +372,7 @@ function runsOf(rows) {
   return all;
 }
 
-/** @param {Row} row is to stand in the page no longer */
+/** @param {Row} row to be removed from the page */
 function withdraw(row) {
   const { block } = row;
   if (!block) return;
@@ -364,7 +388,7 @@ function erase(drawn) {
 
 /**
  * @param {Drawn} drawn
- * @param {string} text which stands there afterwards; what stands there already is not touched
+ * @param {string} text the new text; an unchanged part is not touched
  */
 function rewrite(drawn, text) {
   if (text.startsWith(drawn.text)) drawn.element.append(...[text.slice(drawn.text.length)].filter(Boolean));
@@ -372,7 +396,7 @@ function rewrite(drawn, text) {
   drawn.text = text;
 }
 
-/** @param {Row} row that was written and blanked out, or not begun */
+/** @param {Row} row that was erased, or not begun */
 function isBlank({ runs, end }) {
   return (runs.length > 0 || !end) && !runs.some(({ text }) => text.trim());
 }
@@ -384,7 +408,7 @@ function span({ text, className }) {
 
 /**
  * @param {Run[]} runs
- * @param {Run} run joins the last one, if it looks the same
+ * @param {Run} run merged into the last run if it has the same style
  */
 function append(runs, run) {
   const last = runs.at(-1);

@@ -1,4 +1,4 @@
-/** Pure functions on what is typed and pasted. */
+/** Pure functions on typed and pasted text. */
 
 const PROMPT = /^\s*(>>> ?|\.\.\. ?)/;
 const IPYTHON_INPUT = /^\s*In ?\[\d*\]: ?/;
@@ -6,7 +6,7 @@ const IPYTHON_MORE = /^\s*\.{3,}: ?/;
 const INDENT = "    ";
 
 /**
- * Whether this was copied from a terminal or from documentation: it begins with a prompt.
+ * Whether this was copied from a terminal or from documentation, that is, begins with a prompt.
  *
  * @param {string} text
  * @returns {boolean}
@@ -16,9 +16,8 @@ export function isTranscript(text) {
 }
 
 /**
- * What of a paste goes into the prompt. From a transcript that is its code, without the output in
- * between; the prompts stay, as they part one input from the next. What is indented as a whole is
- * moved to the margin.
+ * The text to insert into the prompt for a paste. For a transcript it is the code without the outputs; the prompts
+ * stay, because they separate the inputs. Common indentation is removed.
  *
  * @param {string} text
  * @returns {string}
@@ -51,7 +50,7 @@ function withPlainPrompts(text) {
 }
 
 /**
- * Without the indentation that all its lines have.
+ * Remove the indentation common to all lines.
  *
  * @param {string} text
  * @returns {string}
@@ -68,8 +67,8 @@ function dedented(text) {
 }
 
 /**
- * The inputs in what was entered: one, or each block of a transcript. A line without a prompt goes
- * on with the block before it.
+ * The inputs in an entered text: one, or one for each block of a transcript. A line without a prompt continues the
+ * block before it.
  *
  * @param {string} text
  * @returns {string[]}
@@ -96,7 +95,7 @@ const HELP_REQUEST = new RegExp(HELP.source.replaceAll("NAME", NAME.source));
  * `name?`, `?name`, `name??` (with the source), `help(name)`, each with any expression but the last; `help()`.
  *
  * @param {string} source an input
- * @returns {HelpRequest | null} null where it is none
+ * @returns {HelpRequest | null} null if it is not a request for help
  */
 export function helpRequest(source) {
   const groups = HELP_REQUEST.exec(source.trim())?.groups;
@@ -108,8 +107,7 @@ export function helpRequest(source) {
 }
 
 /**
- * The indentation with which the line after `line` begins: deeper after a colon and in a bracket,
- * less deep where a block has ended.
+ * The indentation of the line after `line`: deeper after a colon and in a bracket, less deep after the end of a block.
  *
  * @param {string} line
  * @returns {string}
@@ -125,14 +123,14 @@ export function nextIndent(line) {
 
 /**
  * @param {string} line
- * @returns {boolean} whether a string that begins in the line does not end there
+ * @returns {boolean} whether a string that begins in the line does not end in it
  */
 export function endsInString(line) {
   return /^[^#'"]*['"]/.test(withoutStrings(line).replaceAll("''", ""));
 }
 
 /**
- * The spaces from the end of `line` to the next step of the indentation.
+ * The spaces from the end of `line` to the next indentation stop.
  *
  * @param {string} line
  * @returns {string}
@@ -143,7 +141,7 @@ export function toNextStep(line) {
 
 /**
  * @param {string} line
- * @returns {string} with an empty string in the place of each that ends in it
+ * @returns {string} with each string that ends in it replaced by an empty string
  */
 function withoutStrings(line) {
   return line.replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/g, "''");

@@ -1,8 +1,8 @@
-/** How the prompt looks. The colours are the page's custom properties, which reach into its shadow root. */
+/** The theme of the prompt. The colours are custom properties of the page, which are inherited by its shadow root. */
 
 import { EditorView } from "../vendor/codemirror.js";
 
-/** What CodeMirror's classes for pieces of code are shown in; style.css has the same for the rest of the page. */
+/** Colours of CodeMirror's highlighting classes; style.css has the same for the rest of the page. */
 const CODE = {
   ".tok-keyword, .tok-meta": { color: "var(--code-keyword)" },
   ".tok-bool, .tok-atom, .tok-number": { color: "var(--code-number)" },
@@ -11,7 +11,7 @@ const CODE = {
   ".tok-definition, .tok-typeName, .tok-className": { color: "var(--code-name)" },
 };
 
-/** Outside of the list that it is about: CodeMirror writes its own place into the element. */
+/** Position below or above the list of completions, overriding the position that CodeMirror writes into the element. */
 const BELOW = { top: "100% !important", bottom: "auto !important" };
 const ABOVE = { top: "auto !important", bottom: "100% !important" };
 
@@ -29,7 +29,7 @@ export const theme = EditorView.theme({
   ".cm-line": { padding: "0" },
   ".cm-gutters": { border: "0", backgroundColor: "transparent", color: "var(--accent)" },
   ".cm-prompts .cm-gutterElement": { minWidth: "0", padding: "0 1ch 0 0", textAlign: "left" },
-  ".cm-placeholder": { color: "var(--muted)" },
+  ".cm-placeholder": { color: "var(--muted)", fontStyle: "italic" },
   "&.cm-focused .cm-matchingBracket": {
     backgroundColor: "var(--accent-soft)",
     outline: "1px solid color-mix(in oklab, var(--accent) 50%, transparent)",
@@ -83,7 +83,7 @@ export const theme = EditorView.theme({
     fontSize: "0.8125rem",
     lineHeight: "1.45",
   },
-  // On a narrow screen it would lie over the list, and its place is counted from the list's edge.
+  // On a narrow screen it would cover the list, and its position is relative to the list's edge.
   ".cm-completionInfo.cm-completionInfo-right-narrow": { left: "0", ...BELOW },
   ".cm-completionInfo.cm-completionInfo-left-narrow": { right: "0", ...BELOW },
   ".cm-tooltip-above .cm-completionInfo.cm-completionInfo-right-narrow": ABOVE,

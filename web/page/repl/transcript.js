@@ -1,10 +1,11 @@
-/** What stands above the prompt: inputs, what they printed and displayed, results, errors. No HTML but what display/ makes. */
+/**
+ * The transcript above the prompt: inputs, printed output, displays, results and errors. Only display/ creates HTML.
+ */
 
 import { copyButton } from "../ui/copying.js";
 import { focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
 import { highlightedLines } from "../ui/highlight.js";
 import { AnswerField } from "./answer.js";
-import { cellsOf, cellsOfLeaving } from "./export.js";
 import { drawFailure, lineAtFault } from "./failure.js";
 import { RovingFocus } from "./roving.js";
 import { TerminalText } from "./terminal.js";
@@ -15,24 +16,30 @@ import { TerminalText } from "./terminal.js";
 
 const ENTRIES = 300;
 const SHOWN_CHARACTERS = 100_000;
+/** A longer one scrolls in a box of its own. */
+const WHOLE_CHARACTERS = 10_000;
 
 export class Transcript {
   /**
    * @param {HTMLElement} root
-   * @param {HTMLElement} screen what scrolls
+   * @param {HTMLElement} screen the scrolling element
    */
   constructor(root, screen) {
     this.root = root;
     this.screen = screen;
     this.focus = new RovingFocus(root);
-    /** @type {Printed | null} the last of what no input printed */
+    /** @type {Printed | null} the last output that belongs to no input */
     this.stray = null;
+    /** Entries that were removed because there are too many. @type {Element[]} */
+    this.older = [];
+    this.olderNote = h("p", { className: "note", hidden: true });
+    root.before(this.olderNote);
+    this.wasAtEnd = true;
+    this.stayAtEnd();
     this.drawStray = () => {};
-    /** What is shown no more, and yet is of the session. @type {import("./export.js").Cell[]} */
-    this.gone = [];
-    /** Is told of what no input has shown, and of more of it. */
+    /** Called for output that belongs to no input, and for additions to it. */
     this.onStray = (/** @type {Shown} */ _shown) => {};
-    /** Is told of what was cleared, and of what was brought back. */
+    /** Called for entries that were cleared, and for those that were brought back. */
     this.onCleared = (/** @type {Element[]} */ _elements, /** @type {boolean} */ _isCleared) => {};
   }
 
@@ -47,42 +54,50 @@ export class Transcript {
 
   /**
    * @param {string} source
-   * @returns {Entry} that stands nowhere yet
+   * @returns {Entry} not in the page yet
    */
   entryOf(source) {
     return new Entry(source, this);
   }
 
   /**
-   * Have entries of an earlier visit stand above what is here.
+   * Insert entries of an earlier visit above the present ones.
    *
-   * @param {Shown[]} hidden that are of the session, and not shown
    * @param {Shown[]} shown
-   * @param {Node} note says what they are
+   * @param {Node} note a note that explains them
    */
-  restore(hidden, shown, note) {
-    const kept = shown.slice(-ENTRIES).map(({ element }) => element);
-    const unseen = [...hidden, ...shown.slice(0, -ENTRIES)].map(({ element }) => element);
-    this.gone.unshift(...cellsOfLeaving(unseen));
+  restore(shown, note) {
+    const elements = shown.map(({ element }) => element);
+    const kept = elements.slice(-ENTRIES);
     this.keepingEnd(() => this.root.prepend(...kept, note));
+    this.setOlder([...elements.slice(0, -ENTRIES), ...this.older]);
     for (const element of kept) this.focus.add(element);
     this.scrollToEnd();
   }
 
-  /** Nothing of it is of the session any more. */
+  /** Remove everything: it no longer belongs to the session. */
   empty() {
     this.root.replaceChildren();
-    this.gone = [];
     this.stray = null;
+    this.setOlder([]);
   }
 
-  /** @param {string} text a line of ours, not of Python */
+  /** @param {string} text a message of the page, not of Python */
   note(text) {
     this.append(h("p", { className: "note" }, text));
   }
 
   /**
-   * What is printed between the inputs, by tasks that outlive theirs.
+   * @param {string} sentence
+   * @returns {boolean} whether the last entry ends with this message
+   */
+  says(sentence) {
+    const messages = this.root.lastElementChild?.querySelectorAll(".error, .note") ?? [];
+    return [...messages].at(-1)?.textContent?.trimEnd().endsWith(sentence) ?? false;
+  }
+
+  /**
+   * Show output between inputs, printed by tasks that outlive their input.
    *
    * @param {string} text
    * @param {StreamName} stream
@@ -99,7 +114,7 @@ export class Transcript {
     this.onStray(this.stray);
   }
 
-  /** @param {HTMLElement} display likewise */
+  /** @param {HTMLElement} display displayed between inputs */
   showStray(display) {
     const element = h("article", { className: "entry" }, display);
     this.append(element);
@@ -110,37 +125,44 @@ export class Transcript {
   /** @param {Node} node */
   append(node) {
     this.keepingEnd(() => this.root.append(node));
-    const tooMany = [...this.root.children].slice(0, -ENTRIES);
-    this.gone.push(...cellsOfLeaving(tooMany));
-    for (const element of tooMany) element.remove();
+    const surplus = [...this.root.children].slice(0, -ENTRIES);
+    if (!surplus.length) return;
+    for (const element of surplus) element.remove();
+    this.setOlder([...this.older, ...surplus.filter((element) => element.matches(".entry"))]);
   }
 
-  /** Take away what is over, and offer to bring it back. */
+  /** @param {Element[]} older entries that are not shown */
+  setOlder(older) {
+    this.older = older;
+    const { length } = older;
+    const what = length === 1 ? "1 older entry is" : `${length.toLocaleString("en")} older entries are`;
+    this.keepingEnd(() => {
+      this.olderNote.textContent = `${what} not shown. Links and saved files of the session contain ${length === 1 ? "its input" : "their inputs"}.`;
+      this.olderNote.hidden = length === 0;
+    });
+  }
+
+  /** Clear finished entries, also older ones that are not shown, and offer to bring them back. */
   clear() {
     const cleared = [...this.root.children].filter((node) => !node.matches(".waiting, .running, .cleared"));
     if (!cleared.length) return;
-    const cells = cellsOfLeaving(cleared);
-    this.gone.push(...cells);
     this.root.querySelector(".cleared")?.remove();
     for (const node of cleared) node.remove();
+    const { older } = this;
+    this.setOlder([]);
     const undo = h("button", { type: "button", className: "button", textContent: "Undo" });
     const note = h("p", { className: "note cleared" }, "Cleared. ", undo);
     undo.addEventListener("click", () => {
       note.replaceWith(...cleared);
-      this.gone = this.gone.filter((cell) => !cells.includes(cell));
-      this.onCleared(cleared, false);
+      this.setOlder([...older, ...this.older]);
+      this.onCleared([...older, ...cleared], false);
     });
     this.root.prepend(note);
-    this.onCleared(cleared, true);
-  }
-
-  /** All inputs of the session and what came of them, those that were cleared too. */
-  cells() {
-    return [...this.gone, ...cellsOf(this.root.children)];
+    this.onCleared([...older, ...cleared], true);
   }
 
   /**
-   * Change the transcript, and stay at its end if that is where the reader is.
+   * Change the transcript, and stay scrolled to its end if it was.
    *
    * @param {() => void} change
    */
@@ -148,12 +170,31 @@ export class Transcript {
     keepingEnd(this.screen, change);
   }
 
+  /** Keep the prompt in view when the size of the screen or of its content changes, as that of a picture does. */
+  stayAtEnd() {
+    const { screen } = this;
+    screen.addEventListener("scroll", () => {
+      this.wasAtEnd = isAtEnd(screen);
+    });
+    const observer = new ResizeObserver(() => {
+      if (this.wasAtEnd) this.scrollToEnd();
+    });
+    observer.observe(screen);
+    observer.observe(this.root);
+  }
+
+  /** @param {Element} element to scroll into view */
+  reveal(element) {
+    element.scrollIntoView({ block: "nearest" });
+    this.wasAtEnd = isAtEnd(this.screen); // the event comes after a change of size in the same frame
+  }
+
   scrollToEnd() {
     this.screen.scrollTop = this.screen.scrollHeight;
   }
 }
 
-/** Printed text, and the place to type what the program asks for. */
+/** Printed text, and the field for input that the program asks for. */
 export class Printed {
   constructor() {
     const text = h("span");
@@ -167,7 +208,7 @@ export class Printed {
     keepingEnd(this.element, () => this.terminal.draw());
   }
 
-  /** @param {(line: string) => void} onLine takes it with its newline; "" is the end of the input */
+  /** @param {(line: string) => void} onLine receives the line with its newline; "" is the end of the input */
   ask(onLine) {
     if (!this.field) {
       const field = new AnswerField();
@@ -177,14 +218,14 @@ export class Printed {
     this.field.ask(onLine);
   }
 
-  /** @param {Printed} other whose field goes on here */
+  /** @param {Printed} other whose input field moves here */
   takeField(other) {
     this.field = other.field;
     other.field = null;
     this.field?.moveTo(this.element);
   }
 
-  /** @returns {string} what was typed ahead and nothing asked for */
+  /** @returns {string} text typed ahead that no question used */
   closeField() {
     const rest = this.field?.rest ?? "";
     this.field?.input.remove();
@@ -193,7 +234,7 @@ export class Printed {
   }
 }
 
-/** One input and what came of it. */
+/** One input and its outputs. */
 export class Entry {
   /**
    * @param {string} source
@@ -216,18 +257,18 @@ export class Entry {
     this.code = null;
     /** @type {string | null} the traceback */
     this.error = null;
-    /** @type {HTMLElement | null} why it has not begun */
+    /** @type {HTMLElement | null} the reason why it has not started */
     this.reason = null;
     this.drawSoon = oncePerFrame(() => this.draw());
   }
 
-  /** @param {string} reason why it does not begin at once */
+  /** @param {string} reason the reason why it does not start at once */
   wait(reason) {
     this.reason = h("p", { className: "note" }, reason);
     this.transcript.keepingEnd(() => this.element.append(/** @type {HTMLElement} */ (this.reason)));
   }
 
-  /** @param {string} text a line of ours, not of Python */
+  /** @param {string} text a message of the page, not of Python */
   note(text) {
     this.transcript.keepingEnd(() => this.element.append(h("p", { className: "note" }, text)));
   }
@@ -247,7 +288,7 @@ export class Entry {
   }
 
   /**
-   * Put a display behind what was printed so far; where something is asked, in front of the question.
+   * Add a display after the output printed so far, but before an open question.
    *
    * @param {HTMLElement} display
    */
@@ -278,7 +319,7 @@ export class Entry {
     this.transcript.keepingEnd(() => this.printed?.draw());
   }
 
-  /** @param {(line: string) => void} onLine takes the line that is typed */
+  /** @param {(line: string) => void} onLine receives the typed line */
   ask(onLine) {
     this.draw();
     this.transcript.keepingEnd(() =>
@@ -294,21 +335,22 @@ export class Entry {
    * @param {(bundle: import("../../worker/protocol.js").Bundle) => HTMLElement} [draw] rich results
    */
   finish(outcome, draw) {
-    const { ok, result, error, rich } = outcome;
+    const { ok, result, error, rich, isDropped } = outcome;
     this.reason?.remove();
     this.printed?.closeField();
     this.printed?.terminal.end();
     this.draw();
-    this.element.className = ok ? "entry done" : "entry failed";
+    this.element.className = `entry ${ok ? "done" : isDropped ? "dropped" : "failed"}`;
     this.transcript.keepingEnd(() => {
       const drawn = draw && rich && rich.kind !== "shown" ? draw(rich) : null;
-      // Of HTML that needs its scripts nothing may be left.
+      // HTML that depends on scripts may be empty after sanitizing.
       const isBlank = rich?.kind === "html" && !drawn?.textContent?.trim() && !drawn?.querySelector("img");
       if (result !== null && (!rich || rich.kind === "tensor" || isBlank)) this.element.append(resultBlock(result));
       if (drawn && !isBlank) this.element.append(drawn);
-      if (error !== null) this.addFailure(outcome);
+      if (isDropped) this.note(error ?? "Not run.");
+      else if (error !== null) this.addFailure(outcome);
       for (const block of this.element.querySelectorAll("pre")) focusableWhileItScrolls(block);
-      if (this.element.childElementCount > 1) this.element.append(this.copyButton());
+      if (this.element.childElementCount > 1 && !isDropped) this.element.append(this.copyButton());
     });
   }
 
@@ -343,22 +385,27 @@ export function resultBlock(text) {
   terminal.write(shown, "");
   terminal.draw();
   if (wraps(shown)) block.classList.add("wrapped");
+  if (shown.length <= WHOLE_CHARACTERS) block.classList.add("whole");
   return block;
+}
+
+/** @param {HTMLElement} scroller */
+function isAtEnd({ scrollTop, scrollHeight, clientHeight }) {
+  return scrollTop + clientHeight > scrollHeight - 48;
 }
 
 /**
  * @param {HTMLElement} scroller
- * @param {() => void} change of what is in it
+ * @param {() => void} change of its content
  */
 function keepingEnd(scroller, change) {
-  const { scrollTop, scrollHeight, clientHeight } = scroller;
-  const isAtEnd = scrollTop + clientHeight > scrollHeight - 48;
+  const wasAtEnd = isAtEnd(scroller);
   change();
-  if (isAtEnd) scroller.scrollTop = scroller.scrollHeight;
+  if (wasAtEnd) scroller.scrollTop = scroller.scrollHeight;
 }
 
 /**
- * Rows of numbers keep their columns, and scroll; a single line, or one longer than any row, wraps.
+ * Rows of numbers keep their columns and scroll; a single line, or one longer than any row, wraps.
  *
  * @param {string} text
  */

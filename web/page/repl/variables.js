@@ -1,4 +1,4 @@
-/** The variables of the session, below the console: asked for after each input while the list is open. */
+/** The variables of the session, below the console: requested after each input while the list is open. */
 
 import { inBytes } from "../ui/bytes.js";
 import { byId, focusableWhileItScrolls, h } from "../ui/dom.js";
@@ -7,15 +7,15 @@ import { byId, focusableWhileItScrolls, h } from "../ui/dom.js";
 /**
  * @typedef {object} Variable (variables.py)
  * @property {string} name
- * @property {string} value its shape, or a number or a text itself
+ * @property {string} value its shape, or the value of a number or string
  * @property {string} type
  * @property {string} device
- * @property {number | null} bytes null where they are not known
+ * @property {number | null} bytes null if unknown
  * @property {string} note
  */
 
 const KEY = "py_tensor.variables";
-/** So soon after an input, that one which follows at once is not kept waiting. */
+/** Delay after an input, so that an input that follows at once does not wait. */
 const SETTLED_MS = 150;
 const NONE = "No variables.";
 const BUSY = "The list appears when the running code has finished.";
@@ -36,7 +36,7 @@ export class VariablesPanel {
       remember(this.element.open);
       this.askSoon();
     });
-    engine.addEventListener("ready", () => this.say(NONE)); // another Python has none
+    engine.addEventListener("ready", () => this.say(NONE)); // a new Python has none
     for (const type of ["ready", "change"]) engine.addEventListener(type, () => this.askSoon());
     byId("panel-console").append(this.element);
   }
@@ -46,7 +46,7 @@ export class VariablesPanel {
     if (this.element.open) this.timer = setTimeout(() => this.ask(), SETTLED_MS);
   }
 
-  /** @param {string} text instead of a list */
+  /** @param {string} text shown instead of the list */
   say(text) {
     this.shown = "";
     this.scroller.replaceChildren(note(text));
@@ -57,7 +57,7 @@ export class VariablesPanel {
       this.say(this.engine.broken ? "Python is not running." : "Python is starting.");
       return;
     }
-    /** @type {{ rows: Variable[], more: number } | null} no answer while something runs */
+    /** @type {{ rows: Variable[], more: number } | null} null while something runs */
     const found = await this.engine.query("variables", {});
     if (!found && !this.shown) this.say(BUSY);
     const text = JSON.stringify(found);
@@ -95,6 +95,6 @@ function remember(isOpen) {
   try {
     localStorage.setItem(KEY, isOpen ? "open" : "closed");
   } catch {
-    // Without storage the next visit begins as the first one did.
+    // Without storage the next visit starts with the default.
   }
 }

@@ -20,7 +20,7 @@ import {
 import { endsInString } from "./text.js";
 import { theme } from "./theme.js";
 
-/** Brackets alone, outside of strings: quotes are typed at both ends, as in a terminal. */
+/** Only brackets outside strings are closed automatically; quotes are not. */
 const CLOSED = Prec.high(
   EditorState.languageData.of((state, pos) => {
     const isInString = endsInString(state.sliceDoc(state.doc.lineAt(pos).from, pos));
@@ -29,7 +29,8 @@ const CLOSED = Prec.high(
 );
 
 /**
- * Text in place of a selection: Chromium's own way would put styles into the markup, which the page's policy refuses.
+ * Replace a selection by typed text: Chromium's default would add inline styles, which the page's content security
+ * policy blocks.
  *
  * @param {InputEvent} event
  * @param {EditorView} view
@@ -47,7 +48,7 @@ function typedOver({ inputType, isComposing, data }, view) {
 export const writing = [
   keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
   history(),
-  highlightSpecialChars(), // or code from a link could look different from what it runs
+  highlightSpecialChars(), // otherwise code from a link could look different from what it runs
   syntaxHighlighting(classHighlighter),
   bracketMatching(),
   closeBrackets(),

@@ -1,14 +1,14 @@
 /**
- * One session is open in one tab: a tab holds a lock of the session's name until it is closed, reloaded or dead.
- * Where the browser has no locks (pages that are not served securely), no session is ever open elsewhere.
+ * A session is open in at most one tab: a tab holds a lock with the session's name until it is closed, reloaded or has
+ * crashed. Without the Web Locks API (pages in insecure contexts), sessions are never considered open elsewhere.
  */
 
 const PREFIX = "py_tensor session ";
 
 /**
  * @param {string} id
- * @param {number} patience ms; the page that was here before may not be gone yet
- * @returns {Promise<(() => void) | null>} gives the session up; null where another tab has it
+ * @param {number} patience ms; time to wait, because the tab's previous page may not be gone yet
+ * @returns {Promise<(() => void) | null>} releases the session; null if another tab has it
  */
 export function claim(id, patience) {
   if (!navigator.locks) return Promise.resolve(() => {});
@@ -20,7 +20,7 @@ export function claim(id, patience) {
   });
 }
 
-/** @returns {Promise<Set<string>>} the sessions that some tab has open */
+/** @returns {Promise<Set<string>>} the sessions that are open in any tab */
 export async function openSessions() {
   const held = (await navigator.locks?.query())?.held ?? [];
   return new Set(held.flatMap(({ name }) => (name?.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : [])));

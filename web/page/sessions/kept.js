@@ -1,4 +1,4 @@
-/** One session, kept as it grows: its inputs with what they show, and the files of the user. */
+/** One session, stored as it grows: its inputs with their outputs, and the files of the user. */
 
 import { helpRequest } from "../repl/text.js";
 import { partsOf, sizeOf, stateOf, storableOutcome } from "./record.js";
@@ -17,31 +17,31 @@ import * as store from "./store.js";
 /**
  * @typedef {object} Input
  * @property {number} n its place in the session
- * @property {string} source empty: it was shown by no input
+ * @property {string} source empty for output that belongs to no input
  * @property {State} state
  * @property {number} at when it was entered, ms since 1970
  * @property {Shown} entry
- * @property {Outcome | null} outcome of a cell in a file; of other inputs until it is written
- * @property {number} bytes as they were counted last
+ * @property {Outcome | null} outcome for a cell in a file; for other inputs until it is written
+ * @property {number} bytes size when last counted
  * @property {boolean} isCleared
  * @property {boolean} isTrimmed
  * @property {Cell | null} cell
  */
 
-/** So many bytes of inputs and outputs are kept; then outputs are dropped, the oldest first. */
+/** Limit in bytes for inputs and outputs; beyond it outputs are dropped, the oldest first. */
 const MOST_BYTES = 32 * 2 ** 20;
-/** An input whose outputs take more than this is kept without them. */
+/** An input whose outputs take more than this is stored without them. */
 const MOST_BYTES_OF_ONE = 8 * 2 ** 20;
-/** While an input runs, what it shows is written this often, or less where writing takes long. */
+/** While an input runs, its outputs are written this often, or less often if writing takes long. */
 const CHECKPOINT_MS = 1500;
-/** Of the time that passes, writing takes no more than one part in so many. */
+/** Writing takes at most 1 / this part of the time. */
 const SHARE = 20;
 
 export class KeptSession {
   /**
    * @param {About} about
    * @param {Displays} displays
-   * @param {(error: unknown) => void} onProblem hears of what could not be written; null: something was
+   * @param {(error: unknown) => void} onProblem called with an error when writing fails; with null when it succeeds
    */
   constructor(about, displays, onProblem) {
     this.about = about;
@@ -49,25 +49,27 @@ export class KeptSession {
     this.onProblem = onProblem;
     /** In order. @type {Input[]} */
     this.inputs = [];
-    /** The number of the last input, which no other gets. */
+    /** The number of the last input; a number is reused only by an input that replaces another. */
     this.last = 0;
+    /** The numbers of inputs that were dropped. @type {WeakMap<Shown, number>} */
+    this.places = new WeakMap();
     /** @type {WeakMap<Shown, Input>} */
     this.byEntry = new WeakMap();
-    /** Those that show inputs that are run once more. @type {WeakSet<Entry>} */
+    /** The entries of inputs that run again. @type {WeakSet<Entry>} */
     this.again = new WeakSet();
     /** The size of each file. @type {Map<string, number>} */
     this.files = new Map();
-    /** What is to be written. @type {Set<Input>} */
+    /** Inputs to be written. @type {Set<Input>} */
     this.dirty = new Set();
-    /** Files that are to be written, and (null) to be removed. @type {Map<string, store.File["bytes"] | null>} */
+    /** Files to be written, or (null) to be removed. @type {Map<string, store.File["bytes"] | null>} */
     this.dirtyFiles = new Map();
-    /** Whether it is to be in the store, even without inputs. */
+    /** Whether to store it even without inputs. */
     this.isWanted = false;
-    /** Whether there is something of it in the store. */
+    /** Whether any part of it is in the store. */
     this.isStored = false;
-    /** Nothing is written before it is known which session this is, and after the storage was found to be of no use. */
+    /** Nothing is written before the session is known, or after the storage was found unusable. */
     this.isOn = false;
-    /** One thing is written after another. */
+    /** Writes are sequential. */
     this.queue = Promise.resolve();
     this.pause = CHECKPOINT_MS;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -81,7 +83,7 @@ export class KeptSession {
   }
 
   /**
-   * Be a session that is in the store. What was entered meanwhile comes behind its inputs.
+   * Become a stored session. Inputs entered in the meantime come after its inputs.
    *
    * @param {About} about
    * @param {Input[]} inputs
@@ -98,40 +100,52 @@ export class KeptSession {
     this.count();
   }
 
-  /** Those that ran to their end, and those that have not begun; but requests for help. */
+  /** The inputs that finished and those that have not started, except requests for help and cleared inputs. */
   get runnable() {
     return this.inputs.filter(
-      ({ state, source }) => source && (state === "done" || state === "waiting") && !helpRequest(source),
+      ({ state, source, isCleared }) =>
+        source && !isCleared && (state === "done" || state === "waiting") && !helpRequest(source),
     );
   }
 
-  // What the console tells -------------------------------------------------------------------------
+  // Changes in the console -------------------------------------------------------------------------
 
   /**
    * @param {Entry} entry
    * @param {string} source
    * @param {Cell | null} cell
+   * @param {Shown[]} [replaced] dropped entries of the same code, the first of which leaves its place to this one:
+   *   inputs that ran later may depend on it
    */
-  enter(entry, source, cell) {
-    this.dirty.add(this.add(entry, source, "waiting", cell));
+  enter(entry, source, cell, replaced = []) {
+    const input = this.add(entry, source, "waiting", cell);
+    const place = Math.min(...replaced.map((other) => this.places.get(other) ?? input.n));
+    if (place < input.n && !this.inputs.some(({ n }) => n === place)) {
+      input.n = place;
+      this.inputs.sort((a, b) => a.n - b.n);
+    }
+    this.dirty.add(input);
     void this.write();
   }
 
-  /** @param {Shown} entry is of the session no more */
+  /** @param {Shown} entry no longer belongs to the session */
   async drop(entry) {
     const input = this.byEntry.get(entry);
     if (!input) return;
     this.byEntry.delete(entry);
+    this.places.set(entry, input.n);
     this.inputs = this.inputs.filter((other) => other !== input);
     this.dirty.delete(input);
     this.count();
-    await this.queue;
-    if (this.isOn && this.isStored) await this.attempt(store.removeInput({ ...this.about }, input.n));
+    await this.afterWriting(async () => {
+      if (this.inputs.some(({ n }) => n === input.n)) return; // another input has its place
+      if (this.isOn && this.isStored) await this.attempt(store.removeInput({ ...this.about }, input.n));
+    });
   }
 
   /**
    * @param {string} path of a file
-   * @returns {Input[]} what its cells show
+   * @returns {Input[]} the outputs of its cells
    */
   cellsOf(path) {
     return this.inputs.filter(({ cell }) => cell?.path === path);
@@ -139,7 +153,7 @@ export class KeptSession {
 
   /**
    * @param {string} path of a file
-   * @param {string} to its name from now on
+   * @param {string} to its new name
    */
   moveCells(path, to) {
     for (const input of this.cellsOf(path)) {
@@ -150,7 +164,7 @@ export class KeptSession {
   }
 
   /**
-   * The file is deleted: what its cells show leaves the session.
+   * The file is deleted: remove its cells' outputs from the session.
    *
    * @param {string} path
    */
@@ -159,14 +173,15 @@ export class KeptSession {
     if (!removed.length) return;
     this.inputs = this.inputs.filter((input) => !removed.includes(input));
     this.count();
-    await this.queue;
-    for (const input of removed) {
-      if (this.inputs.includes(input)) continue; // it was put back
-      if (this.isOn && this.isStored) await this.attempt(store.removeInput({ ...this.about }, input.n));
-    }
+    await this.afterWriting(async () => {
+      for (const input of removed) {
+        if (this.inputs.includes(input)) continue; // it was restored
+        if (this.isOn && this.isStored) await this.attempt(store.removeInput({ ...this.about }, input.n));
+      }
+    });
   }
 
-  /** @param {Input[]} removed that are of the session again */
+  /** @param {Input[]} removed that belong to the session again */
   putBack(removed) {
     const missing = removed.filter((input) => !this.inputs.includes(input));
     this.inputs = [...this.inputs, ...missing].sort((a, b) => a.n - b.n);
@@ -174,7 +189,7 @@ export class KeptSession {
     void this.write();
   }
 
-  /** @param {Shown} shown by no input, and perhaps not for the first time */
+  /** @param {Shown} shown output that belongs to no input, and may be stored already */
   stray(shown) {
     this.dirty.add(this.byEntry.get(shown) ?? this.add(shown, "", "done"));
     this.writeSoon();
@@ -206,11 +221,11 @@ export class KeptSession {
   }
 
   /**
-   * An input is run once more, and its new outputs take the place of those it has.
+   * Run an input again; its new outputs replace the present ones.
    *
    * @param {Input} input
    * @param {Entry} entry that shows them
-   * @returns {() => void} takes that back, where it did not run
+   * @returns {() => void} undoes this, if it did not run
    */
   replace(input, entry) {
     const { entry: before } = input;
@@ -222,7 +237,7 @@ export class KeptSession {
     };
   }
 
-  /** @param {Entry} entry that runs, and may have shown more */
+  /** @param {Entry} entry that is running, and may have new output */
   change(entry) {
     const input = this.byEntry.get(entry);
     if (!input) return;
@@ -247,7 +262,7 @@ export class KeptSession {
    */
   finish(entry, outcome) {
     const input = this.byEntry.get(entry);
-    if (!input || (outcome.isDropped && this.again.has(entry))) return; // then it is as it was
+    if (!input || (outcome.isDropped && this.again.has(entry))) return; // then it is unchanged
     input.state = stateOf(outcome);
     input.outcome = storableOutcome(outcome);
     this.dirty.add(input);
@@ -256,14 +271,15 @@ export class KeptSession {
 
   /**
    * @param {Element[]} elements
-   * @param {boolean} isCleared from view, or brought back
+   * @param {boolean} isCleared from view, or restored to it
    */
-  async clear(elements, isCleared) {
+  clear(elements, isCleared) {
     const meant = this.inputs.filter(({ entry }) => elements.includes(entry.element));
     for (const input of meant) input.isCleared = isCleared;
-    await this.queue;
-    const numbers = meant.filter((input) => !this.dirty.has(input)).map(({ n }) => n);
-    if (this.isOn && numbers.length) await this.attempt(store.markCleared(this.about.id, numbers, isCleared));
+    return this.afterWriting(async () => {
+      const numbers = meant.filter((input) => !this.dirty.has(input)).map(({ n }) => n);
+      if (this.isOn && numbers.length) await this.attempt(store.markCleared(this.about.id, numbers, isCleared));
+    });
   }
 
   /** @param {Changes} changes */
@@ -287,7 +303,7 @@ export class KeptSession {
     if (!this.about.files) return [];
     await this.queue;
     const stored = this.isOn ? await store.readFiles(this.about.id).catch(() => null) : [];
-    if (!stored) return []; // they may be there the next time
+    if (!stored) return []; // they may be readable the next time
     const found = new Map(stored.map(({ path, bytes }) => [path, bytes]));
     for (const [path, bytes] of this.dirtyFiles) {
       if (bytes) found.set(path, bytes.slice());
@@ -299,7 +315,7 @@ export class KeptSession {
 
   /**
    * @param {string} path
-   * @returns {Promise<store.File["bytes"] | null>} null where there is no such file, or it cannot be read
+   * @returns {Promise<store.File["bytes"] | null>} null if there is no such file or it cannot be read
    */
   async readFile(path) {
     const pending = this.dirtyFiles.get(path);
@@ -313,11 +329,28 @@ export class KeptSession {
 
   // Writing ----------------------------------------------------------------------------------------
 
-  /** Write what has changed; what cannot be written stays to be written. */
+  /** Write changes; those that cannot be written are tried again later. */
   write() {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.queue = this.queue.then(() => this.writeNow());
+    return this.afterWriting(() => this.writeNow());
+  }
+
+  /** Write the description of the session, even if it is empty. */
+  keepAbout() {
+    this.isWanted = true;
+    return this.afterWriting(async () => {
+      if (this.isOn) await this.attempt(store.putAbout({ ...this.about }));
+    });
+  }
+
+  /**
+   * Change the store after all earlier writes and before all later ones.
+   *
+   * @param {() => Promise<void>} work
+   */
+  afterWriting(work) {
+    this.queue = this.queue.then(work);
     return this.queue;
   }
 
@@ -397,7 +430,7 @@ export class KeptSession {
     await store.putInput({ ...this.about }, input.n, record);
   }
 
-  /** @returns {Input[]} the oldest inputs, whose outputs have to go */
+  /** @returns {Input[]} the oldest inputs, whose outputs must be dropped */
   count() {
     const { about, inputs } = this;
     about.inputs = inputs.filter(({ source }) => source).length;
@@ -405,7 +438,7 @@ export class KeptSession {
     /** @type {Input[]} */
     const surplus = [];
     let rest = about.bytes;
-    for (const input of inputs.slice(0, -1)) {
+    for (const input of [...inputs].sort((a, b) => a.at - b.at).slice(0, -1)) {
       if (rest <= MOST_BYTES) break;
       if (input.isTrimmed || input.state === "running" || input.state === "waiting") continue;
       rest -= input.bytes;

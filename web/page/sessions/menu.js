@@ -1,4 +1,4 @@
-/** The menu of sessions: what this one is called and holds, the others, and what can be done with them. */
+/** The menu of sessions: the name and contents of this one, the others, and the actions on them. */
 
 import { inBytes } from "../ui/bytes.js";
 import { button, byId, h } from "../ui/dom.js";
@@ -17,7 +17,7 @@ const RULE =
   "not saved. A session stores up to 32 MiB of output (the oldest output is removed first; inputs stay) and up to " +
   "32 MiB of files.";
 
-export const LEFT_OUT = "Skips inputs that failed or were interrupted";
+export const LEFT_OUT = "Skips inputs that failed, were interrupted or were cleared";
 
 export class SessionMenu {
   /** @param {Sessions} sessions */
@@ -32,30 +32,31 @@ export class SessionMenu {
     this.panel.setAttribute("role", "dialog");
     this.panel.setAttribute("aria-label", "Sessions");
     byId("sessions").append(this.button, this.panel);
+    this.others = h("div");
     this.panel.addEventListener("toggle", (event) => {
       const isOpen = /** @type {ToggleEvent} */ (event).newState === "open";
       this.button.setAttribute("aria-expanded", String(isOpen));
+      this.place();
     });
     this.panel.addEventListener("beforetoggle", (event) => {
-      if (/** @type {ToggleEvent} */ (event).newState === "open") void this.draw();
+      if (/** @type {ToggleEvent} */ (event).newState !== "open") return;
+      this.others.replaceChildren();
+      void this.draw();
     });
     window.addEventListener("resize", () => this.place());
     this.name();
   }
 
-  /** Show what this session is called. */
+  /** Show the name of this session. */
   name() {
     const { name } = this.sessions.session.about;
     this.words.textContent = name;
     this.button.setAttribute("aria-label", `Sessions. This one: ${name}`);
   }
 
+  /** Show this session at once, so that nothing with the focus is replaced later, and then the others. */
   async draw() {
-    const [all, open] = await Promise.all([this.sessions.list(), openSessions().catch(() => new Set())]);
-    const { about } = this.sessions.session;
-    const others = all.filter(({ id }) => id !== about.id);
     const hadFocus = this.panel.contains(document.activeElement);
-    const rows = others.map((other) => this.row(other, open.has(other.id)));
     this.panel.replaceChildren(
       h("h2", {}, "This session"),
       ...this.thisOne(),
@@ -65,10 +66,18 @@ export class SessionMenu {
         h("h2", {}, "Other sessions"),
         this.action("New session", "new", "", () => this.sessions.openNew()),
       ),
-      rows.length ? h("ul", {}, ...rows) : h("p", { className: "sessions-facts" }, "None."),
+      this.others,
       h("p", { className: "sessions-rule" }, RULE),
     );
     if (hadFocus) this.panel.querySelector("input")?.focus();
+    this.place();
+    const [all, open] = await Promise.all([this.sessions.list(), openSessions().catch(() => new Set())]);
+    const rows = all.filter(({ id }) => id !== this.sessions.session.about.id);
+    this.others.replaceChildren(
+      rows.length
+        ? h("ul", {}, ...rows.map((other) => this.row(other, open.has(other.id))))
+        : h("p", { className: "sessions-facts" }, "None."),
+    );
     this.place();
   }
 
@@ -76,13 +85,13 @@ export class SessionMenu {
   thisOne() {
     const { session, problem } = this.sessions;
     const { about } = session;
-    session.count(); // what is not written yet, too
+    session.count(); // including what is not written yet
     const field = h("input", { type: "text", value: about.name, maxLength: NAME_LENGTH, className: "session-field" });
     field.setAttribute("aria-label", "Name of this session");
     field.addEventListener("change", () => void this.sessions.rename(field.value));
     field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
-      event.preventDefault(); // or it would be one in the prompt
+      event.preventDefault(); // otherwise the prompt gets the Enter
       void this.sessions.rename(field.value);
       this.panel.hidePopover();
       this.sessions.repl.focus();
@@ -135,11 +144,11 @@ export class SessionMenu {
   }
 
   /**
-   * A button that closes the menu, and asks once more where something would be lost.
+   * A button that closes the menu, and asks for confirmation if something would be lost.
    *
    * @param {string} words
    * @param {string} kind "stays": the menu stays open
-   * @param {string} question what the second click does; "": one click does it, unless something runs
+   * @param {string} question the label of the confirming click; "": no confirmation, unless something runs
    * @param {() => Promise<unknown>} act
    */
   action(words, kind, question, act) {
@@ -172,7 +181,7 @@ export class SessionMenu {
     return made;
   }
 
-  /** Below the button, as far to its right end as the window allows. */
+  /** Below the button, aligned with its right end if the window is wide enough. */
   place() {
     if (!this.panel.matches(":popover-open")) return;
     const { bottom, right } = this.button.getBoundingClientRect();

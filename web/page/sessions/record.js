@@ -1,10 +1,11 @@
 /**
- * An input and what came of it, as data that the browser can store, and back. Outputs are kept as what they are drawn
- * from, never as markup: what is restored passes through the same functions as what Python shows, and so can run
- * no script.
+ * Converts an input and its outputs to data that the browser can store, and back. Outputs are stored as the data they
+ * are drawn from, never as markup: restored data passes through the same functions as output from Python, and so cannot
+ * run scripts.
  */
 
 import { problemsWith } from "../bench/validate.js";
+import { markCut } from "../repl/terminal.js";
 import { h } from "../ui/dom.js";
 
 /** @typedef {import("../display/bundles.js").Bundle} Bundle */
@@ -14,20 +15,26 @@ import { h } from "../ui/dom.js";
 /** @typedef {import("../repl/transcript.js").Shown} Shown */
 /** @typedef {import("../repl/transcript.js").Transcript} Transcript */
 /** @typedef {{ text: string, className: string }} Run printed characters of one look */
-/** @typedef {"waiting" | "running" | "done" | "failed" | "interrupted"} State */
+/** @typedef {"waiting" | "running" | "done" | "failed" | "interrupted" | "dropped"} State */
 
 /**
- * @typedef {{ kind: "printed", runs: Run[], isCut: boolean } | { kind: "display", bundle: Bundle }} Part
+ * @typedef {object} Printed
+ * @property {"printed"} kind
+ * @property {Run[]} runs
+ * @property {boolean} isCut
+ * @property {number} [lost] number of lines that were removed; earlier pages did not store it
+ *
+ * @typedef {Printed | { kind: "display", bundle: Bundle }} Part
  *
  * @typedef {object} Record
- * @property {string} source empty: it was shown by no input
+ * @property {string} source empty for output that belongs to no input
  * @property {State} state
  * @property {number} at when it was entered, ms since 1970
  * @property {Part[]} parts in order
- * @property {Outcome | null} outcome null while it runs, and where its outputs were dropped
+ * @property {Outcome | null} outcome null while it runs, or if its outputs were dropped
  * @property {boolean} isCleared from view
  * @property {boolean} isTrimmed its outputs were dropped
- * @property {Cell | null} [cell] where it stands, if not in the transcript
+ * @property {Cell | null} [cell] its position, if not in the transcript
  *
  * @typedef {{ path: string, line: number }} Cell of a file in the editor, with the number of its first line
  */
@@ -40,7 +47,7 @@ const SCHEMA = {
   required: ["source", "state", "at", "parts", "outcome", "isCleared", "isTrimmed"],
   properties: {
     source: text,
-    state: { enum: ["waiting", "running", "done", "failed", "interrupted"] },
+    state: { enum: ["waiting", "running", "done", "failed", "interrupted", "dropped"] },
     at: { type: "number" },
     parts: {
       type: "array",
@@ -54,6 +61,7 @@ const SCHEMA = {
             items: { type: "object", required: ["text", "className"], properties: { text, className: text } },
           },
           isCut: flag,
+          lost: { type: "number" },
           bundle: { type: "object", required: ["kind"], properties: { kind: text } },
         },
       },
@@ -72,13 +80,13 @@ const SCHEMA = {
     },
   },
 };
-/** The looks that printed text can have (repl/terminal.js). */
+/** The styles that printed text can have (repl/terminal.js). */
 const LOOKS = /^(?:(?:stdout|stderr|typed|bold|dim|italic|underline|colour-\d)(?: |$))*$/;
 
 /**
  * @param {Shown} shown
  * @param {Displays} displays
- * @returns {Promise<Part[]>} what it shows besides its result
+ * @returns {Promise<Part[]>} its outputs other than the result
  */
 export async function partsOf(shown, displays) {
   shown.draw();
@@ -100,29 +108,31 @@ export async function partsOf(shown, displays) {
 function printed(element) {
   const root = /** @type {HTMLElement} */ (element.firstElementChild);
   const runs = [...root.children].map(({ textContent, className }) => ({ text: textContent ?? "", className }));
-  return { kind: "printed", runs, isCut: root.dataset.isCut !== undefined };
+  const { isCut, lost } = root.dataset;
+  return { kind: "printed", runs, isCut: isCut !== undefined, ...(lost && { lost: Number(lost) }) };
 }
 
 /**
  * @param {Outcome} outcome
- * @returns {Outcome} what the browser can store of it
+ * @returns {Outcome} in a form that the browser can store
  */
-export function storableOutcome({ ok, result, error, full_error, failure, interrupted, rich }) {
-  return { ok, result, error, full_error, failure, interrupted, rich: rich ?? null };
+export function storableOutcome({ ok, result, error, full_error, failure, interrupted, isDropped = false, rich }) {
+  return { ok, result, error, full_error, failure, interrupted, isDropped, rich: rich ?? null };
 }
 
 /**
  * @param {Outcome} outcome
  * @returns {State}
  */
-export function stateOf({ ok, interrupted }) {
+export function stateOf({ ok, interrupted, isDropped }) {
   if (ok) return "done";
+  if (isDropped) return "dropped";
   return interrupted ? "interrupted" : "failed";
 }
 
 /**
  * @param {unknown} value
- * @returns {Record | null} null where it is none
+ * @returns {Record | null} null if it is not a record
  */
 export function asRecord(value) {
   return problemsWith(SCHEMA, value).length ? null : /** @type {Record} */ (value);
@@ -130,7 +140,7 @@ export function asRecord(value) {
 
 /**
  * @param {unknown} value that the browser can store
- * @returns {number} about how many bytes it takes
+ * @returns {number} its approximate size in bytes
  */
 export function sizeOf(value) {
   if (typeof value === "string") return 2 * value.length;
@@ -139,7 +149,7 @@ export function sizeOf(value) {
   return Object.entries(value).reduce((sum, [name, part]) => sum + 2 * name.length + sizeOf(part), 0);
 }
 
-/** What is said of an input that did not come to its end. */
+/** The note on an input that did not finish. */
 const UNFINISHED = {
   waiting: "Not run: the page was closed before this input started.",
   running: "Interrupted: the page was closed while this was running.",
@@ -149,9 +159,9 @@ const UNFINISHED = {
  * @param {Record} record
  * @param {Transcript} transcript
  * @param {Displays} displays
- * @param {string} trimmed what is said where outputs were dropped
+ * @param {string} trimmed the note shown where outputs were dropped
  * @returns {Entry} not in the transcript yet
- * @throws whatever the drawing of a damaged record does
+ * @throws whatever drawing a damaged record throws
  */
 export function restoredEntry(record, transcript, displays, trimmed) {
   const { source, state, parts, outcome } = record;
@@ -172,18 +182,15 @@ export function restoredEntry(record, transcript, displays, trimmed) {
  * @returns {HTMLElement}
  */
 export function partAgain(part, displays) {
-  return part.kind === "printed" ? printedAgain(part.runs, part.isCut) : displays.restored(part.bundle);
+  return part.kind === "printed" ? printedAgain(part) : displays.restored(part.bundle);
 }
 
-/**
- * @param {Run[]} runs
- * @param {boolean} isCut
- */
-function printedAgain(runs, isCut) {
+/** @param {Printed} part */
+function printedAgain({ runs, isCut, lost }) {
   const spans = runs.map(({ text: words, className }) =>
     h("span", { className: LOOKS.test(className) ? className : "" }, words),
   );
   const root = h("span", {}, ...spans);
-  if (isCut) root.dataset.isCut = "";
+  if (isCut) markCut(root, lost);
   return h("pre", { className: "printed" }, root);
 }

@@ -1,11 +1,12 @@
 /**
- * The sessions of this browser, and the one that this tab has open. It is kept as it grows, and is there again after a
- * reload, a crash or a closed tab; its variables, which are Python's, are not.
+ * The sessions of this browser, and the one that this tab has open. The open one is stored as it grows, and restored
+ * after a reload, a crash or a closed tab, except for its Python variables.
  *
- * A tab that is reloaded goes on with its session. A new tab gets the session that was used last; where another tab has
- * it open, a new one. Where the browser stores nothing, or no more, the page says so once, and works on.
+ * A reloaded tab continues with its session. A new tab opens the session that was used last, or a new one if another
+ * tab has that open. If storage is unavailable or full, the page says so once and continues to work.
  *
- * Events: "opened" (another session is here), "files" Changes (by Python, or by the page).
+ * Events: "opened" (another session was opened), "files" Changes (by Python or by the page), "again" Again (an input ran
+ * again), "ranAgain" (all of them have).
  */
 
 import { MOST_BYTES as MOST_FILE_BYTES } from "../../worker/boot/home.js";
@@ -25,15 +26,19 @@ import { count, moment } from "./words.js";
 /** @typedef {import("../repl/console.js").Console} Console */
 /** @typedef {import("../repl/transcript.js").Entry} Entry */
 /** @typedef {import("./kept.js").Input} Input */
+/** @typedef {import("./record.js").Cell} Cell */
 /** @typedef {import("./store.js").About} About */
+/** @typedef {{ entry: Entry, source: string }} Again */
 
 const MOST_SESSIONS = 50;
 const NAME_LENGTH = 60;
-/** So long a tab that was reloaded waits for itself to be gone. */
+/** An input is named by this many characters of its first line. */
+const NAMED_CHARACTERS = 40;
+/** How long a reloaded tab waits for its previous page to release the session. */
 const OWN_PATIENCE_MS = 1000;
-/** So long a new tab waits for one that was just closed. */
+/** How long a new tab waits for a tab that was just closed. */
 const PATIENCE_MS = 300;
-/** Drafts are written at each stroke of a key, and a longer one would take its time. */
+/** Longest draft that is stored: drafts are written at every keystroke, which would be slow for longer ones. */
 const LONGEST_DRAFT = 200_000;
 
 const OWN = "py_tensor.session";
@@ -56,25 +61,29 @@ export class Sessions extends EventTarget {
     super();
     this.engine = engine;
     this.repl = repl;
-    /** What is wrong with the storage, in a sentence. @type {string | null} */
+    /** The problem with the storage, as a sentence. @type {string | null} */
     this.problem = null;
-    /** Lets another tab have the session. */
+    /** Releases the session to other tabs. */
     this.release = () => {};
-    /** Says that the session was restored. @type {HTMLElement | null} */
+    /** The note that the session was restored. @type {HTMLElement | null} */
     this.note = null;
-    /** Whether it is known which session this is. */
+    /** Whether the session of this tab is known. */
     this.isOpen = false;
     this.isRunningAgain = false;
-    /** The Python that has the files. @type {unknown} */
+    /** The Python that has received the files. @type {unknown} */
     this.given = null;
-    /** What was written before Python had them. @type {Changes[]} */
+    /** Changes made before Python received the files. @type {Changes[]} */
     this.late = [];
-    /** Saves what is not saved yet, before another session is opened. */
+    /** Called before another session is opened, to save unsaved text. */
     this.beforeChange = async () => {};
+    /** Called before the cells of these files run again. */
+    this.beforeAgain = async (/** @type {string[]} */ _paths) => {};
+    /** Shows the output of a cell in the editor; resolves to the cell's name. */
+    this.showCell = async (/** @type {Cell} */ { path }, /** @type {Entry} */ _entry) => path;
     this.session = this.blank([]);
     this.menu = new SessionMenu(this);
     this.opened = this.openFirst();
-    /** Ends when the session was changed: one change follows another. */
+    /** Resolved when the last change of session has finished; changes are sequential. */
     this.changes = this.opened;
     this.listen();
   }
@@ -82,7 +91,7 @@ export class Sessions extends EventTarget {
   listen() {
     const { engine, repl } = this;
     repl.keeper = {
-      entered: (entry, source, cell) => this.session.enter(entry, source, cell ?? null),
+      entered: (entry, source, cell, replaced) => this.session.enter(entry, source, cell ?? null, replaced),
       dropped: (entry) => void this.session.drop(entry),
       changed: (entry) => this.session.change(entry),
       finished: (entry, outcome) => this.session.finish(entry, outcome),
@@ -108,7 +117,7 @@ export class Sessions extends EventTarget {
       const all = await store.listSessions();
       const id = read("sessionStorage", OWN);
       const own = all.find((about) => about.id === id);
-      const last = id === null && navigator.locks ? all.at(0) : undefined; // one of which nothing is stored stays new
+      const last = id === null && navigator.locks ? all.at(0) : undefined; // an unstored session stays new
       const wanted = own ?? last;
       const release = wanted && (await claim(wanted.id, own ? OWN_PATIENCE_MS : PATIENCE_MS));
       if (wanted && release) {
@@ -125,8 +134,8 @@ export class Sessions extends EventTarget {
   }
 
   /**
-   * @param {About[]} all there are
-   * @returns {KeptSession} a new one, of which nothing is stored before there is something in it
+   * @param {About[]} all stored sessions
+   * @returns {KeptSession} a new one, which is stored only once it has content
    */
   blank(all) {
     const names = new Set(all.map(({ name }) => name));
@@ -149,10 +158,10 @@ export class Sessions extends EventTarget {
     return new KeptSession(about, this.repl.displays, (error) => (error === null ? this.recover() : this.fail(error)));
   }
 
-  /** @param {About[]} all there are */
+  /** @param {About[]} all stored sessions */
   async begin(all) {
     const { session } = this;
-    this.release(); // that of a session that could not be opened
+    this.release(); // the lock of a session that could not be opened
     session.about.name = this.blank(all).about.name;
     this.release = (await claim(session.about.id, PATIENCE_MS)) ?? (() => {});
     write("sessionStorage", OWN, session.about.id);
@@ -163,7 +172,7 @@ export class Sessions extends EventTarget {
   }
 
   /**
-   * Go on with a session that is stored.
+   * Open a stored session.
    *
    * @param {About} about whose lock this tab has
    */
@@ -178,14 +187,14 @@ export class Sessions extends EventTarget {
     const shown = inTranscript.filter(({ isCleared }) => !isCleared);
     if (found.length) {
       this.note = this.restoredNote(about, hidden.length, found.length - restored.length);
-      repl.transcript.restore(hidden.map(entryOf), shown.map(entryOf), this.note);
+      repl.transcript.restore(shown.map(entryOf), this.note);
     }
     this.takeDraft();
     session.start();
     this.menu.name();
   }
 
-  /** What is in the prompt already stays, and the draft is in the history then. */
+  /** Text already in the prompt stays; the draft then goes to the history. */
   takeDraft() {
     const { editor } = this.repl;
     const draft = read("localStorage", DRAFT + this.session.about.id);
@@ -199,7 +208,7 @@ export class Sessions extends EventTarget {
   /**
    * @param {number} n
    * @param {unknown} value of its record
-   * @returns {Input | null} null where it is damaged
+   * @returns {Input | null} null if it is damaged
    */
   restored(n, value) {
     const record = asRecord(value);
@@ -220,7 +229,7 @@ export class Sessions extends EventTarget {
    * @param {number} damaged
    */
   restoredNote(about, hidden, damaged) {
-    const words = [`Restored from ${moment(about.changed)}. Variables are not kept.`];
+    const words = [`Restored your session of ${moment(about.changed)}. Variables were not saved.`];
     if (hidden) words.push(`${count(hidden, "cleared input")} ${hidden === 1 ? "is" : "are"} not shown.`);
     if (damaged) words.push(`${count(damaged, "input")} could not be read.`);
     const note = h("p", { className: "note kept-note" }, h("span", {}, words.join(" ")));
@@ -232,7 +241,7 @@ export class Sessions extends EventTarget {
     return note;
   }
 
-  /** @param {About} other is open in another tab */
+  /** @param {About} other which is open in another tab */
   sayElsewhere(other) {
     const words = `“${other.name}” is open in another tab. This tab starts a new session.`;
     const copy = button("Open a copy", "button", () => void this.openCopy(other));
@@ -242,7 +251,7 @@ export class Sessions extends EventTarget {
   // Changing ---------------------------------------------------------------------------------------
 
   /**
-   * Have another session here, in a new Python.
+   * Switch to another session, in a new Python.
    *
    * @param {() => Promise<void>} open
    */
@@ -259,7 +268,8 @@ export class Sessions extends EventTarget {
     });
     const { engine, repl, session, release } = this;
     engine.restart("Another session was opened.");
-    engine.restarted = null; // nothing of this session is gone
+    engine.restarted = null; // nothing of this session is lost
+    this.isOpen = false;
     this.late = [];
     let opened = () => {};
     /** @type {Promise<void>} */
@@ -268,7 +278,6 @@ export class Sessions extends EventTarget {
     });
     await session.write();
     session.isOn = false;
-    this.isOpen = false;
     this.session = this.blank([]);
     this.note = null;
     repl.transcript.empty();
@@ -286,7 +295,7 @@ export class Sessions extends EventTarget {
     repl.focus();
   }
 
-  /** Begin another one. */
+  /** Start a new session. */
   async openNew() {
     const all = await this.list();
     await this.change(() => this.begin(all));
@@ -294,7 +303,7 @@ export class Sessions extends EventTarget {
 
   /**
    * @param {About} about
-   * @returns {Promise<boolean>} false where another tab has it open
+   * @returns {Promise<boolean>} false if another tab has it open
    */
   async open(about) {
     const release = await claim(about.id, PATIENCE_MS);
@@ -329,55 +338,59 @@ export class Sessions extends EventTarget {
     await this.open(copy);
   }
 
-  /** @param {string} name of this session from now on */
+  /** @param {string} name the new name of this session */
   async rename(name) {
     const { session } = this;
     session.about.name = name.trim().slice(0, NAME_LENGTH) || session.about.name;
-    session.isWanted = true;
     this.menu.name();
-    if (session.isOn) await session.attempt(store.putAbout({ ...session.about }));
+    await session.keepAbout();
   }
 
-  /** @param {import("./store.js").EditorState} editor as it is now */
+  /** @param {import("./store.js").EditorState} editor its present state */
   async keepEditor(editor) {
     const { session } = this;
     session.about.editor = editor;
-    session.isWanted = true;
-    if (session.isOn) await session.attempt(store.putAbout({ ...session.about }));
+    await session.keepAbout();
   }
 
   /**
-   * For good, with its files.
+   * Delete a session permanently, with its files.
    *
    * @param {About} about this session, or one that no tab has open
    */
   async remove(about) {
-    const isThis = about.id === this.session.about.id;
-    const remove = async () => {
-      await store.removeSession(about.id).catch((error) => this.fail(error));
-      forget(DRAFT + about.id);
-      forgetUnstored(about.id);
-      this.recover();
-    };
-    if (!isThis) {
-      const release = await claim(about.id, PATIENCE_MS);
-      if (!release) return;
-      await remove();
-      release();
-      await this.session.write();
+    if (about.id === this.session.about.id) {
+      await this.change(() => this.replace(about.id));
       return;
     }
+    const release = await claim(about.id, PATIENCE_MS);
+    if (!release) return;
+    await this.erase(about.id);
+    release();
+    await this.session.write();
+  }
+
+  /** Remove all contents of this session; it keeps its name. */
+  async clear() {
+    const { id, name } = this.session.about;
     await this.change(async () => {
-      await remove();
-      await this.begin(await this.list());
+      await this.replace(id);
+      await this.rename(name);
     });
   }
 
-  /** Remove all that is in this session; it keeps its name. */
-  async clear() {
-    const { name } = this.session.about;
-    await this.remove(this.session.about);
-    await this.rename(name);
+  /** @param {string} id of a session that a new one replaces */
+  async replace(id) {
+    await this.erase(id);
+    await this.begin(await this.list());
+  }
+
+  /** @param {string} id of a session that no tab has open */
+  async erase(id) {
+    await store.removeSession(id).catch((error) => this.fail(error));
+    forget(DRAFT + id);
+    forgetUnstored(id);
+    this.recover();
   }
 
   /** @returns {Promise<About[]>} */
@@ -387,13 +400,24 @@ export class Sessions extends EventTarget {
 
   // Running again ----------------------------------------------------------------------------------
 
-  /** Run every input once more, in its place; those that failed or were interrupted stay as they are. */
+  /** Run every input again, in place, except those that failed or were interrupted. */
   async runAgain() {
-    const { session, repl } = this;
     if (this.isRunningAgain) return;
     this.isRunningAgain = true;
     this.note?.querySelector("button")?.remove();
-    repl.focus();
+    this.repl.focus();
+    try {
+      await this.runAllAgain();
+    } finally {
+      this.isRunningAgain = false;
+      this.dispatchEvent(new Event("ranAgain"));
+    }
+  }
+
+  async runAllAgain() {
+    const { session, repl } = this;
+    await this.beforeAgain([...new Set(session.runnable.flatMap(({ cell }) => cell?.path ?? []))]);
+    if (this.session !== session) return;
     const chain = {};
     const runs = session.runnable.map((input) => {
       const { entry: old } = input;
@@ -401,19 +425,49 @@ export class Sessions extends EventTarget {
       if (old.element.isConnected) old.element.replaceWith(entry.element);
       if (!input.cell) repl.transcript.focus.add(entry.element);
       const takeBack = session.replace(input, entry);
-      return { entry, old, takeBack, outcome: repl.run(codeOf(input), entry, chain) };
+      return { input, entry, old, takeBack, outcome: repl.run(codeOf(input), entry, chain) };
     });
     let left = 0;
-    for (const { entry, old, takeBack, outcome } of runs) {
-      if (!(await outcome).isDropped) continue;
+    /** @type {{ input: Input, entry: Entry, outcome: Outcome } | null} */
+    let failed = null;
+    for (const { input, entry, old, takeBack, outcome: end } of runs) {
+      const outcome = await end;
+      if (!outcome.isDropped) {
+        this.dispatchEvent(new CustomEvent("again", { detail: { entry, source: input.source } }));
+        if (!outcome.ok) failed = { input, entry, outcome };
+        continue;
+      }
       entry.element.replaceWith(old.element);
       takeBack();
       left += 1;
     }
-    this.isRunningAgain = false;
     if (this.session !== session) return;
-    const skipped = left ? ` ${count(left, "input")} after the failure did not run.` : "";
-    repl.transcript.note(`${count(runs.length - left, "input")} ran again.${skipped}`);
+    const skipped = left ? ` ${count(left, failed ? "later input" : "input")} did not run.` : "";
+    if (failed) await this.sayStopped(failed.input, failed.entry, failed.outcome, skipped);
+    else repl.transcript.note(`${count(runs.length - left, "input")} ran again.${skipped}`);
+  }
+
+  /**
+   * Name the input that ended the run, and show it.
+   *
+   * @param {Input} input
+   * @param {Entry} entry that shows it
+   * @param {Outcome} outcome
+   * @param {string} skipped the inputs that did not run, as a sentence
+   */
+  async sayStopped({ source, cell }, entry, { interrupted }, skipped) {
+    const show = () => {
+      if (cell) void this.showCell(cell, entry);
+      else this.repl.transcript.reveal(entry.element.querySelector(".error") ?? entry.element);
+    };
+    const words = interrupted ? "Interrupted in " : "Stopped at an error in ";
+    const [line] = source.split("\n");
+    const cut = line.length > NAMED_CHARACTERS ? `${line.slice(0, NAMED_CHARACTERS)}…` : line;
+    const { session } = this;
+    const place = button(cell ? await this.showCell(cell, entry) : cut, "to-failure", show);
+    if (this.session !== session) return;
+    this.repl.transcript.append(h("p", { className: "note" }, words, place, `.${skipped}`));
+    if (!cell) show(); // the note has scrolled the transcript
   }
 
   // Around the inputs ------------------------------------------------------------------------------
@@ -428,7 +482,7 @@ export class Sessions extends EventTarget {
     if (!session.isStored) void session.write();
   }
 
-  /** A new Python gets the files of the session before anything runs. */
+  /** Send the files of the session to a new Python before anything runs. */
   async giveFiles() {
     const { interpreter } = this.engine;
     await this.opened;
@@ -453,15 +507,15 @@ export class Sessions extends EventTarget {
   }
 
   /**
-   * Change files of the user from the page: they are kept at once, and Python has them before its next input.
+   * Change files of the user from the page: they are stored at once, and Python receives them before its next input.
    *
    * @param {import("./store.js").File[]} changed
    * @param {string[]} removed
-   * @param {KeptSession} session of which they are
-   * @returns {Promise<boolean>} false, and nothing is changed, where it is not open any more
+   * @param {KeptSession} session to which they belong
+   * @returns {Promise<boolean>} false, without any change, if it is no longer open
    */
   async writeFiles(changed, removed, session) {
-    await this.opened;
+    if (!this.isOpen) await this.opened; // otherwise at once: Python gets them before what runs next
     if (session !== this.session) return false;
     /** @type {Changes} */
     const changes = { changed: [], removed: [...removed], refused: [] };
@@ -472,7 +526,7 @@ export class Sessions extends EventTarget {
         fileBytes += file.bytes.byteLength - before;
         changes.changed.push(file);
       } else {
-        changes.refused.push(file.path); // the copy that is stored, if there is one, stays
+        changes.refused.push(file.path); // the stored copy, if any, stays
       }
     }
     const copies = changed.map(({ path, bytes }) => ({ path, bytes: bytes.slice() }));
@@ -481,7 +535,7 @@ export class Sessions extends EventTarget {
     return true;
   }
 
-  /** @param {Changes} changes of files, which Python is to have */
+  /** @param {Changes} changes changes of files to send to Python */
   tell(changes) {
     const transfer = changes.changed.map(({ bytes }) => bytes.buffer);
     if (this.given === this.engine.interpreter) this.engine.post({ kind: "write", ...changes }, transfer);
@@ -501,12 +555,12 @@ export class Sessions extends EventTarget {
     }
   }
 
-  /** It works again. */
+  /** The storage works again. */
   recover() {
     if (this.problem === FULL || this.problem === DAMAGED) this.problem = null;
   }
 
-  /** @param {string} words of which the user hears once */
+  /** @param {string} words the message, shown once */
   say(words) {
     if (words === this.problem) return;
     this.problem = words;
@@ -516,7 +570,7 @@ export class Sessions extends EventTarget {
 
 /**
  * @param {Input} input
- * @returns {string} its lines with the numbers that they have in its file
+ * @returns {string} its lines, with the numbers that they have in its file
  */
 function codeOf({ source, cell }) {
   return "\n".repeat((cell?.line ?? 1) - 1) + source;
@@ -537,7 +591,7 @@ function read(storage, key) {
   try {
     return window[storage].getItem(key);
   } catch {
-    return null; // none, or it is refused
+    return null; // unavailable or refused
   }
 }
 
@@ -550,7 +604,7 @@ function write(storage, key, value) {
   try {
     window[storage].setItem(key, value);
   } catch {
-    // None, or it is full: the next visit begins without it.
+    // Storage is unavailable or full: the next visit starts without the draft.
   }
 }
 
@@ -559,6 +613,6 @@ function forget(key) {
   try {
     localStorage.removeItem(key);
   } catch {
-    // There is no storage.
+    // Storage is unavailable.
   }
 }

@@ -1,35 +1,34 @@
 /**
- * Sessions as the browser keeps them: IndexedDB, one record for what is said about a session, one for each input
- * and one for each file. An input is written by itself, so a session grows without being written again.
+ * Stores sessions in IndexedDB: one record describing the session, one for each input and one for each file. Each input
+ * is written separately, so that appending does not rewrite the session.
  */
 
 import { inStore, Silent, within } from "../../worker/boot/database.js";
 
 /**
- * @typedef {object} About a session, without what is in it
+ * @typedef {object} About description of a session, without its contents
  * @property {1} format
  * @property {string} id
  * @property {string} name
- * @property {number} created ms since 1970
- * @property {number} changed likewise
- * @property {number} inputs how many it has
- * @property {number} bytes of its inputs and outputs
- * @property {number} files how many it has
+ * @property {number} created in ms since 1970
+ * @property {number} changed in ms since 1970
+ * @property {number} inputs number of inputs
+ * @property {number} bytes size of its inputs and outputs
+ * @property {number} files number of files
  * @property {number} fileBytes
- * @property {EditorState} [editor] none where it was never opened
+ * @property {EditorState} [editor] absent if the editor was never opened
  *
- * @typedef {object} EditorState what of the editor is kept beside its files
+ * @typedef {object} EditorState the stored state of the editor, apart from its files
  * @property {boolean} isOpen
  * @property {string[]} tabs paths of the files that have a tab
- * @property {string | null} shown the one whose tab is shown
- * @property {Map<string, string[]>} [cleared] of notebooks: which outputs in the file are not shown (running.js)
+ * @property {string | null} shown path of the file whose tab is shown
  *
  * @typedef {{ path: string, bytes: Uint8Array<ArrayBuffer> }} File below the home folder
  * @typedef {{ n: number, record: unknown }} Numbered an input's record, by its place in the session
  */
 
 const SESSIONS = { database: "py_tensor sessions", store: "sessions" };
-/** A database that does not answer must not keep the page from working. */
+/** Timeout, so that the page works if the database does not answer. */
 const PATIENCE_MS = 3000;
 
 export { Silent };
@@ -37,7 +36,7 @@ export { Silent };
 /** The stored sessions cannot be read, and were removed. */
 export class Damaged extends Error {}
 
-/** @returns {Promise<About[]>} the one that was changed last first */
+/** @returns {Promise<About[]>} the most recently changed one first */
 export async function listSessions() {
   /** @type {unknown[]} */
   const found = await ask("readonly", (store) => store.getAll(all("about")));
@@ -77,7 +76,7 @@ export async function readFiles(id) {
 /**
  * @param {string} id
  * @param {string} path
- * @returns {Promise<File["bytes"] | null>} null where there is no such file
+ * @returns {Promise<File["bytes"] | null>} null if there is no such file
  */
 export async function readFile(id, path) {
   const bytes = await ask("readonly", (store) => store.get(["file", id, path]));
@@ -113,7 +112,7 @@ export async function removeInput(about, n) {
 }
 
 /**
- * Note of inputs whether they are shown.
+ * Store whether inputs are shown.
  *
  * @param {string} id
  * @param {number[]} numbers
@@ -145,7 +144,7 @@ export async function putFiles(about, changed, removed) {
   });
 }
 
-/** @param {string} id of a session, nothing of which stays */
+/** @param {string} id of the session to delete completely */
 export async function removeSession(id) {
   await ask("readwrite", (store) => {
     store.delete(all("input", id));
@@ -185,7 +184,7 @@ async function ask(mode, request) {
     return await within(inStore(SESSIONS, mode, request), PATIENCE_MS);
   } catch (error) {
     if (nameOf(error) !== "NotFoundError") throw error;
-    indexedDB.deleteDatabase(SESSIONS.database); // it lacks its store: nothing can be kept there
+    indexedDB.deleteDatabase(SESSIONS.database); // its object store is missing, so nothing can be stored in it
     throw new Damaged("the stored sessions are damaged");
   }
 }
@@ -197,7 +196,7 @@ export function nameOf(error) {
 
 /** @param {string[]} start of the keys */
 function all(...start) {
-  return IDBKeyRange.bound(start, [...start, []]); // an array comes behind everything else
+  return IDBKeyRange.bound(start, [...start, []]); // arrays sort after all other keys
 }
 
 /**

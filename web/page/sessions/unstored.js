@@ -16,20 +16,20 @@ export function keepUnstored(id, files) {
   try {
     localStorage.setItem(PREFIX + id, JSON.stringify(files));
   } catch {
-    // There is no such storage, or it is full: this text is lost.
+    // Storage is unavailable or full: this text is lost.
   }
 }
 
 /**
  * @param {string} id of the session
- * @returns {Typed[]} what is kept, until it is forgotten: it may not be stored at once now either
+ * @returns {Typed[]} the text, which is kept until `forgetUnstored`, because storing it may fail again
  */
 export function readUnstored(id) {
   try {
     const files = JSON.parse(localStorage.getItem(PREFIX + id) ?? "[]");
     return files.map((/** @type {Typed} */ { path, text }) => ({ path: String(path), text: String(text) }));
   } catch {
-    return []; // there is no such storage, or it is damaged
+    return []; // storage is unavailable or damaged
   }
 }
 
@@ -38,6 +38,6 @@ export function forgetUnstored(id) {
   try {
     localStorage.removeItem(PREFIX + id);
   } catch {
-    // There is no such storage.
+    // Storage is unavailable.
   }
 }

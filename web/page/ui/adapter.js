@@ -1,4 +1,4 @@
-/** How an adapter is named to a person. */
+/** The display name of an adapter. */
 
 /** @typedef {import("../../worker/protocol.js").Info} Info */
 

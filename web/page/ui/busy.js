@@ -1,10 +1,12 @@
-/** What runs, for how long, whether it waits for input, and the ways to end it: the button, Ctrl-C anywhere, a new Python. */
+/**
+ * What runs, for how long, whether it waits for input, and how to end it: the button, Ctrl-C anywhere, or a restart.
+ */
 
 import { byId, h, hasSelection } from "./dom.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 
-/** What is over before this is not announced: it would flicker. */
+/** Shorter runs are not shown, because the display would flicker. */
 const ANNOUNCED_AFTER_MS = 150;
 
 /**
@@ -14,13 +16,13 @@ const ANNOUNCED_AFTER_MS = 150;
 export function showBusy(engine, interrupt) {
   const busy = byId("busy");
   const words = byId("busy-text");
-  const beside = byId("status-running"); // which every view shows
+  const beside = byId("status-running"); // visible in every view
   const button = byId("interrupt");
   const restart = byId("restart");
-  button.append(" ", h("kbd", {}, "Ctrl C")); // the line of hints may have no room for it
+  button.append(" ", h("kbd", {}, "Ctrl C")); // the line of hints may not have room for it
   /** @type {ReturnType<typeof setInterval> | undefined} */
   let clock;
-  /** @type {unknown} the job that the clock is about */
+  /** @type {unknown} the job that the clock measures */
   let shown = null;
 
   const tick = (/** @type {number} */ since) => {

@@ -1,4 +1,4 @@
-/** Amounts of memory, as they are written everywhere in the page. */
+/** Formats amounts of memory. */
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB"];
 

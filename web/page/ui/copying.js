@@ -1,4 +1,4 @@
-/** What copies text: by the browser, or by the user where it refuses, or has no clipboard (plain http). */
+/** Copies text to the clipboard, or offers it for copying if the browser refuses or has no clipboard (plain http). */
 
 import { button, h } from "./dom.js";
 
@@ -7,7 +7,7 @@ const BLOCKED = "The browser does not let this page copy. The text below is sele
 
 /**
  * @param {string} text
- * @returns {Promise<boolean>} false where it is offered in a dialog, to be copied from there
+ * @returns {Promise<boolean>} false if it is offered in a dialog instead
  */
 export async function copyText(text) {
   try {
@@ -27,7 +27,7 @@ function offer(text) {
   const dialog = h("dialog", { className: "sheet by-hand", ariaLabel: "Copy the text" }, head);
   dialog.append(h("p", {}, BLOCKED), field);
   dialog.addEventListener("click", ({ target }) => {
-    if (target === dialog) dialog.close(); // beside what it shows
+    if (target === dialog) dialog.close(); // on the backdrop
   });
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
@@ -37,10 +37,10 @@ function offer(text) {
 }
 
 /**
- * A button that copies, and says on itself that it did.
+ * A button that copies, and confirms it in its label.
  *
  * @param {string} className
- * @param {() => string} text what is copied, asked for at each click
+ * @param {() => string} text returns the text to copy; called at each click
  */
 export function copyButton(className, text) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */

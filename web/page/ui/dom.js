@@ -1,7 +1,7 @@
-/** The few lines that stand in for a framework. */
+/** Small helpers for the DOM, in place of a framework. */
 
 /**
- * The element with this id; its absence is a mistake in index.html.
+ * The element with this id; if it is missing, index.html is wrong.
  *
  * @template {Element} [T=HTMLElement]
  * @param {string} id
@@ -30,7 +30,7 @@ export function h(tag, properties = {}, ...children) {
 }
 
 /**
- * A button that does something.
+ * A button with an action.
  *
  * @param {string} words
  * @param {string} className
@@ -60,12 +60,12 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Whether something is selected that Ctrl-C would copy: on the page, or in the field with the focus. */
+/** Whether Ctrl-C would copy a selection, on the page or in the focused field. */
 export function hasSelection() {
   const field = document.activeElement;
   const isField = field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement;
   if (isField && field.selectionStart !== field.selectionEnd) return true;
-  // Chromium alone: there the document's selection does not reach into a shadow root.
+  // Only Chromium needs this: its document selection does not include shadow roots.
   const root = /** @type {(ShadowRoot & { getSelection?: () => Selection | null }) | null} */ (
     field?.shadowRoot ?? null
   );
@@ -73,7 +73,7 @@ export function hasSelection() {
 }
 
 /**
- * Have the keyboard reach an element, to scroll it, while there is something to scroll.
+ * Make an element focusable while it can scroll, so that the keyboard can scroll it.
  *
  * @param {HTMLElement} element
  */
@@ -86,7 +86,7 @@ export function focusableWhileItScrolls(element) {
 }
 
 /**
- * Has a strip that scrolls sideways say at which ends there is more of it.
+ * Mark the ends at which a sideways-scrolling strip has more content.
  *
  * @param {HTMLElement} strip
  */
@@ -101,8 +101,8 @@ export function markMore(strip) {
 }
 
 /**
- * Call `draw` once before the next frame, however often the returned function is called. A hidden
- * page has no frames, so a timer stands by.
+ * Call `draw` once before the next frame, however often the returned function is called. A hidden page gets no
+ * animation frames, so a timer replaces them.
  *
  * @param {() => void} draw
  * @returns {() => void}
@@ -120,4 +120,14 @@ export function oncePerFrame(draw) {
     requestAnimationFrame(run);
     setTimeout(run, 100);
   };
+}
+
+/**
+ * Focus the heading of a page that is shown, unless a tab has the focus: the arrow keys continue from there.
+ *
+ * @param {Element | null | undefined} root
+ */
+export function focusHeading(root) {
+  if (document.activeElement?.matches("[role=tab]")) return;
+  root?.querySelector("h2")?.focus({ preventScroll: true });
 }

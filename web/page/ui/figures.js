@@ -1,14 +1,14 @@
-/** What Python and the GPU hold, asked for while nothing runs. */
+/** The memory use of Python and the GPU, requested while nothing runs. */
 
 /** @typedef {import("../engine.js").Engine} Engine */
 
 /**
  * @typedef {object} Figures (status.py)
  * @property {number} heap bytes of Python's memory
- * @property {GpuMemory | null} gpu null where there is no GPU
+ * @property {GpuMemory | null} gpu null without a GPU
  * @property {number} generation of the device: 2 after its first loss
- * @property {boolean} isLost the next tensor asks for another one
- * @property {string} unavailable why there is no other one; "" where none was asked for in vain
+ * @property {boolean} isLost the next tensor requests a new one
+ * @property {string} unavailable why a new device could not be obtained; "" if no request failed
  * @property {boolean} isOnCpu whether the default device is the CPU
  *
  * @typedef {object} GpuMemory bytes (`pt.memory_info()`)
@@ -17,7 +17,7 @@
  * @property {number} peak_bytes
  */
 
-/** So soon after a run, that one which follows at once is not kept waiting. */
+/** Delay after a run, so that a run that follows at once does not wait. */
 const SETTLED_MS = 150;
 const EVERY_MS = 1500;
 

@@ -1,15 +1,15 @@
-/** Code with its parts in colours, as text nodes and spans: for reading, not for editing. */
+/** Syntax-highlighted code as text nodes and spans, for reading, not for editing. */
 
 import { classHighlighter, highlightCode, pythonLanguage } from "../vendor/codemirror.js";
 import { focusableWhileItScrolls, h } from "./dom.js";
 
-/** What WGSL's words are, by the same classes. */
+/** The WGSL keywords, by the same classes. */
 const WGSL =
   /(?<comment>\/\/[^\n]*)|(?<keyword>\b(?:fn|var|let|const|override|if|else|for|loop|while|return|break|continue|continuing|switch|case|default|struct|enable|alias|true|false|discard|requires|diagnostic)\b)|(?<typeName>\b(?:f32|u32|i32|f16|bool|vec[234][fiuh]?|mat[234]x[234][fh]?|array|atomic|ptr)\b)|(?<number>\b(?:0x[0-9a-fA-F]+[iu]?|\d+\.?\d*(?:[eE][+-]?\d+)?[iufh]?))|(?<meta>@\w+)/g;
 
 /**
  * @param {string} code
- * @returns {Node[][]} for each line its pieces, which hold the code as text
+ * @returns {Node[][]} for each line its pieces, which contain the code as text
  */
 export function highlightedLines(code) {
   /** @type {Node[][]} */
@@ -51,7 +51,7 @@ export function highlightedWgsl(code) {
 }
 
 /**
- * A block of code, which the keyboard can scroll where it is too wide.
+ * A block of code that the keyboard can scroll if it is too wide.
  *
  * @param {DocumentFragment | string} content
  * @param {string} label for screen readers

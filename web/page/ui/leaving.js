@@ -1,10 +1,10 @@
-/** Leaving the page while something runs asks first: the browser does, in its own words. */
+/** Leaving the page while something runs asks for confirmation, in the browser's own words. */
 
 /** @typedef {import("../engine.js").Engine} Engine */
 
 /** @param {Engine} engine */
 export function askBeforeLeaving(engine) {
-  // It is there only while something runs: with it, browsers keep no page for the way back.
+  // Registered only while something runs: the listener disables the browser's back/forward cache.
   const ask = (/** @type {BeforeUnloadEvent} */ event) => event.preventDefault();
   engine.addEventListener("change", () => {
     if (engine.isWorking) window.addEventListener("beforeunload", ask);

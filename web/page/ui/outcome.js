@@ -1,4 +1,4 @@
-/** How an input ended, in a line: for views that have no transcript. */
+/** The outcome of an input in one line, for views without a transcript. */
 
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 

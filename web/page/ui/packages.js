@@ -1,11 +1,12 @@
 /**
- * The setting that lets Python fetch packages from the internet: off until the user turns it on, in this browser.
+ * The setting that lets Python download packages from the internet: off until the user turns it on in this browser.
  *
- * The policy of Python's worker is wider then, by the hosts in package_hosts.js; the page's own never is. The service
- * worker sends that policy (sw.js), so the setting needs one.
+ * When it is on, the content security policy of Python's worker also allows the hosts in package_hosts.js; the policy
+ * of the page stays the same. The service worker (sw.js) sends the worker's policy, so the setting needs a service
+ * worker.
  *
- * It shows only what the page knows: what is stored, and how it has started the worker. A program in the worker can
- * forge every message.
+ * It shows only facts that the page itself knows: the stored setting, and how the worker was started. A program in the
+ * worker can forge any message.
  */
 
 import { PACKAGE_HOSTS } from "../../worker/package_hosts.js";
@@ -43,7 +44,7 @@ export class PackagesSetting {
       this.problem,
       h("div", { className: "status-actions" }, this.button, this.lost),
     );
-    window.addEventListener("storage", () => this.draw()); // another tab has changed it
+    window.addEventListener("storage", () => this.draw()); // another tab changed it
     this.draw();
   }
 
@@ -58,7 +59,7 @@ export class PackagesSetting {
     this.words.textContent = this.isOn ? ON : OFF;
     this.button.textContent = isStored ? "Turn off" : "Turn on";
     this.button.setAttribute("aria-busy", String(this.isWaiting));
-    this.lost.hidden = isPending; // the button then undoes what has not taken effect
+    this.lost.hidden = isPending; // the button then undoes a change that has not taken effect
     this.news.textContent = this.isWaiting ? "Waiting for the service worker…" : isPending ? whenItTakesEffect() : "";
   }
 
@@ -89,7 +90,7 @@ export class PackagesSetting {
   }
 }
 
-/** A page that was loaded without the service worker (by Shift-reload) starts no worker with the wider policy. */
+/** A page that was loaded without the service worker (by Shift-reload) cannot start a worker with the wider policy. */
 function whenItTakesEffect() {
   const canRestart = !isAllowed() || navigator.serviceWorker?.controller;
   return `Takes effect when ${canRestart ? "Python restarts" : "the page is reloaded"}.`;

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 
 /**
  * @param {string} text
- * @returns {(Node | string)[]} with an element for what stands between single or double backquotes
+ * @returns {(Node | string)[]} with an element for text between single or double backquotes
  */
 export function inline(text) {
   return text
@@ -15,7 +15,7 @@ export function inline(text) {
 
 /**
  * @param {string} text
- * @returns {HTMLElement[]} its paragraphs, which empty lines part
+ * @returns {HTMLElement[]} its paragraphs, which empty lines separate
  */
 export function paragraphs(text) {
   return text.split(/\n{2,}/).map((paragraph) => h("p", {}, ...inline(paragraph.replaceAll("\n", " "))));

@@ -1,8 +1,8 @@
-/** A file for the user, as if it had been downloaded. */
+/** Saves a file to the user's computer, as a download. */
 
 import { h } from "./dom.js";
 
-/** The browser reads the content after the click, and does not say when it has: until then it must be there. */
+/** Time until the content is released: the browser reads it after the click, and does not report when it is done. */
 const KEPT_MS = 60_000;
 
 /**

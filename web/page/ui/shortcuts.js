@@ -1,4 +1,4 @@
-/** The sheet of keyboard shortcuts: on "?" where no text is typed, and by a button in the console's foot. */
+/** The sheet of keyboard shortcuts: opened by "?" outside text fields, or by a button below the console. */
 
 import { button, byId, h } from "./dom.js";
 
@@ -9,11 +9,11 @@ const GROUPS = [
     [
       [["Enter"], "Run the input; in an unfinished block, a new line"],
       [["Shift Enter"], "New line"],
-      [["Tab"], "Complete, or indent"],
+      [["Tab"], "Complete, or indent; leave an empty prompt"],
       [["Ctrl Space"], "List the completions"],
       [["↑", "↓"], "Earlier and later inputs"],
       [["Ctrl R"], "Search the history"],
-      [["Ctrl C"], "Interrupt what runs; otherwise clear the input"],
+      [["Ctrl C"], "Interrupt running code, or clear the input"],
       [["Ctrl L"], "Clear the console"],
       [["Esc", "Tab"], "Leave the prompt"],
       [["name?"], "Help; name?? also shows the source"],
@@ -26,6 +26,7 @@ const GROUPS = [
       [["Shift Enter"], "Run the cell and go to the next"],
       [["Ctrl Shift Enter"], "Run all cells"],
       [["Ctrl S"], "Save the file"],
+      [["Ctrl F"], "Find and replace"],
       [["Esc", "Tab"], "Leave the text"],
       [["←", "→"], "Resize the editor (focus its border)"],
       [["Enter"], "Reset its width (focus its border)"],
@@ -42,7 +43,7 @@ const GROUPS = [
   [
     "Everywhere",
     [
-      [["Ctrl C"], "Interrupt what runs"],
+      [["Ctrl C"], "Interrupt running code"],
       [["←", "→"], "Change the view, from its tab"],
       [["Esc"], "Close help, a menu or a list"],
       [["?"], "Show this list, where no text is typed"],
@@ -65,14 +66,14 @@ export class ShortcutSheet {
     this.sheet = h("dialog", { className: "sheet shortcuts", id: "shortcuts" }, head, ...groups);
     this.sheet.ariaLabel = "Keyboard shortcuts";
     this.sheet.addEventListener("click", ({ target }) => {
-      if (target === this.sheet) this.sheet.close(); // beside what it shows
+      if (target === this.sheet) this.sheet.close(); // on the backdrop
     });
     document.body.append(this.sheet);
     const opener = button("Shortcuts", "button quiet", () => this.open());
     opener.id = "shortcuts-button";
     opener.ariaHasPopup = "dialog";
     byId("keys").after(opener);
-    // Before the console takes what is typed for its prompt.
+    // Before the console sends the key to its prompt.
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
   }
 
@@ -99,6 +100,6 @@ function line(names, words) {
 
 /** @param {KeyboardEvent} event */
 function takesText(event) {
-  const [target] = event.composedPath(); // within an editor's shadow root, too
+  const [target] = event.composedPath(); // including in an editor's shadow root
   return target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
 }

@@ -1,4 +1,4 @@
-/** The status bar, and the banner that says what a visitor must know before trusting a timing. */
+/** The status bar, and the banner with warnings that a visitor must know before trusting a timing. */
 
 import { isOutdated, isServed } from "../../worker/files.js";
 import { adapterName, isSoftware } from "./adapter.js";
@@ -18,6 +18,7 @@ export function showStatus(engine) {
   const status = byId("status");
   const text = byId("status-text");
   const news = byId("status-news");
+  const withGpu = byId("tagline-device").textContent;
   const amounts = byId("status-figures");
   const panel = new StatusPanel(engine);
   const progress = /** @type {HTMLProgressElement} */ (byId("boot-progress"));
@@ -31,7 +32,7 @@ export function showStatus(engine) {
 
   /** @type {Info | null} */
   let info = null;
-  /** Whether the banner offers to go on without the GPU. */
+  /** Whether the banner offers to continue without the GPU. */
   let offersCpu = false;
 
   engine.addEventListener("progress", (event) => {
@@ -43,6 +44,7 @@ export function showStatus(engine) {
   engine.addEventListener("ready", (event) => {
     info = /** @type {CustomEvent<Info>} */ (event).detail;
     say(...stateOf(info));
+    byId("tagline-device").textContent = taglineOf(info, withGpu);
     warnAbout(info);
   });
   watchFigures(engine, (figures) => {
@@ -80,7 +82,7 @@ export function showStatus(engine) {
     say("failed", "Python did not start");
     amounts.textContent = "";
     const outdated = await isOutdated();
-    if (engine.broken !== broken) return; // it was restarted meanwhile
+    if (engine.broken !== broken) return; // it was restarted in the meantime
     const again = againButton(engine);
     /** @type {Warning} */
     const failure = ["Python could not be started.", error];
@@ -89,7 +91,21 @@ export function showStatus(engine) {
   });
 }
 
-/** Looks for the GPU once more; without one, the default device is the CPU from then on. */
+/**
+ * @param {Info} info
+ * @param {string} withGpu
+ * @returns {string} the beginning of the headline
+ */
+function taglineOf(info, withGpu) {
+  if (info.backend !== "webgpu") {
+    return "Tensors in Python, here computed on the CPU with NumPy. Python runs in this page";
+  }
+  if (!isSoftware(info)) return withGpu;
+  const device = `a software adapter (${adapterName(info)})`;
+  return `Tensors in Python, computed through WebGPU, here by ${device} on the CPU. Both run in this page`;
+}
+
+/** Request a GPU again; without one, the CPU becomes the default device. */
 const GO_ON = 'await __import__("py_tensor").init(); None';
 
 /**
@@ -119,10 +135,10 @@ const OUTDATED = [
 ];
 
 /**
- * Something of the page could not be loaded: say so where that is because its server has a newer build.
+ * A part of the page could not be loaded: report it if the reason is that the server has a newer build.
  *
- * @param {string} [path] of what could not be loaded, within the page's folder
- * @returns {Promise<boolean>} whether it is because of that
+ * @param {string} [path] of the file that could not be loaded, within the page's folder
+ * @returns {Promise<boolean>} whether that is the reason
  */
 export async function warnIfOutdated(path) {
   const outdated = await isOutdated(path);
@@ -153,26 +169,51 @@ function stateOf(info) {
   return ["gpu", `${adapterName(info)} · WebGPU`];
 }
 
-/** What was read, and hidden: a new Python does not say it again. */
-let hidden = "";
+/** The `localStorage` key of `hidden`. */
+const HIDDEN = "py_tensor.hidden_warnings";
+
+/** Dismissed warnings, which are not shown again until they change, for example because the adapter does. */
+let hidden = recalled();
+
+function recalled() {
+  try {
+    return localStorage.getItem(HIDDEN) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** @param {string} said */
+function rememberHidden(said) {
+  hidden = said;
+  try {
+    localStorage.setItem(HIDDEN, said);
+  } catch {
+    // Without storage it lasts until the page is closed.
+  }
+}
 
 /** @param {Info} info */
 function warnAbout(info) {
   const warnings = warningsOf(info);
   const said = JSON.stringify(warnings);
-  if (warnings.length === 0 || said === hidden) return;
+  if (said === hidden) return;
+  if (hidden) rememberHidden("");
+  if (warnings.length === 0) return;
   const hide = h("button", { type: "button", className: "button", textContent: "Hide" });
   hide.addEventListener("click", () => {
-    hidden = said;
+    rememberHidden(said);
     hideBanner();
     /** @type {HTMLElement | null} */ (document.querySelector("[role=tab][aria-selected=true]"))?.focus();
   });
   showBanner(info.backend === "webgpu" ? "software" : "cpu", warnings, hide);
 }
 
+const TURN_ON = "If this machine has a GPU, turn on graphics acceleration in the browser’s settings.";
+
 /**
  * @param {Info} info
- * @returns {Warning[]} what this browser or this host lacks, and what to do
+ * @returns {Warning[]} features that this browser or this host lacks, and what to do
  */
 function warningsOf(info) {
   /** @type {Warning[]} */
@@ -182,8 +223,7 @@ function warningsOf(info) {
   } else if (isSoftware(info)) {
     warnings.push([
       "Software adapter, not a GPU.",
-      `${adapterName(info)} runs on the CPU. Results are correct but slow. ` +
-        "If this machine has a GPU, turn on graphics acceleration in the browser’s settings.",
+      `${adapterName(info)} runs on the CPU. Results are correct but slow. ${TURN_ON}`,
     ]);
   }
   if (info.backend === "webgpu" && !info.jspi) {
@@ -203,6 +243,7 @@ function withoutWebGPU({ problem }) {
   if (problem) return `The GPU could not be used (${problem}).`;
   const advice = "Tensors are on the “cpu” device, which uses NumPy.";
   if (!window.isSecureContext) return `${advice} Browsers offer WebGPU only to https: and localhost pages.`;
+  if (navigator.gpu) return `${advice} ${TURN_ON}`; // it offers no adapter
   return `${advice} Chrome, Edge and Safari 26 support WebGPU on machines with a GPU.`;
 }
 
@@ -213,10 +254,10 @@ function withoutIsolation() {
   return `${way} To enable it, allow this page to use a service worker, or have its host send COOP and COEP headers.`;
 }
 
-/** There, what is said of a software adapter takes one line until it is opened. */
+/** On small screens, the warning about a software adapter takes one line until it is expanded. */
 const NARROW = "(max-width: 40rem)";
 
-/** Of two banners the more urgent one is shown: that the page is outdated is true until it is reloaded. */
+/** Of two banners the more urgent one is shown: the page stays outdated until it is reloaded. */
 const URGENCY = { software: 0, cpu: 0, outdated: 1, failed: 2 };
 
 /**

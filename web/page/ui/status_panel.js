@@ -1,4 +1,4 @@
-/** What a click on the status opens: the device, the memory and Python in words, and a new Python. */
+/** The panel that a click on the status opens: device, memory and Python, and a Restart button. */
 
 import { inBytes } from "./bytes.js";
 import { byId, h } from "./dom.js";
@@ -23,15 +23,17 @@ export class StatusPanel {
     this.info = null;
     /** @type {Figures | null} */
     this.figures = null;
-    /** @type {Device | null} as it was told last */
+    /** @type {Device | null} as last reported */
     this.device = null;
-    // Made once: a button that a redrawing takes away under a finger hears no click.
+    /** Whether a pointer presses here: a button that is moved or replaced in the meantime gets no click event. */
+    this.isPressed = false;
     const [memory, python, rows] = [h("dl"), h("dl"), h("dl")];
     this.lists = { memory, python, rows };
     this.title = h("h2", { className: "device-title" });
     this.packages = new PackagesSetting(engine);
-    const ofPython = [h("h2", {}, "Python"), python, this.actions(), this.packages.element];
-    this.element.append(h("h2", {}, "Memory"), memory, ...ofPython, this.title, rows);
+    // The button comes first: what changes while the panel is open does not move it.
+    const ofPython = [h("h2", {}, "Python"), this.actions(), python];
+    this.element.append(...ofPython, h("h2", {}, "Memory"), memory, this.packages.element, this.title, rows);
     this.listen();
   }
 
@@ -49,13 +51,23 @@ export class StatusPanel {
     for (const type of ["progress", "ready", "spare", "change"])
       this.engine.addEventListener(type, () => this.drawIfOpen());
     window.addEventListener("resize", () => this.place());
+    this.element.addEventListener("pointerdown", () => {
+      this.isPressed = true;
+    });
+    for (const type of ["pointerup", "pointercancel"])
+      window.addEventListener(type, () => {
+        this.isPressed = false;
+        setTimeout(() => this.drawIfOpen()); // after the click event
+      });
   }
 
   /** @param {Figures} figures */
   show(figures) {
-    const isOther = this.figures !== null && figures.generation !== this.figures.generation;
+    const before = this.figures;
+    const wasOnCpu = before ? before.isOnCpu : this.info?.backend !== "webgpu";
+    const isOther = (before && before.generation !== figures.generation) || wasOnCpu !== figures.isOnCpu;
     this.figures = figures;
-    if (isOther) this.device = null; // the one that is described is lost
+    if (isOther) this.device = null; // the device shown has been lost, or no longer the default
     if (isOther && this.isOpen) void this.open();
     else this.drawIfOpen();
   }
@@ -66,7 +78,7 @@ export class StatusPanel {
 
   async open() {
     this.draw();
-    this.device ??= await this.engine.query("device", {});
+    if (!this.device || this.figures?.isOnCpu) this.device = await this.engine.query("device", {});
     this.drawIfOpen();
   }
 
@@ -75,6 +87,7 @@ export class StatusPanel {
   }
 
   draw() {
+    if (this.isPressed) return;
     this.lists.memory.replaceChildren(...elementsOf(this.memory()));
     this.lists.python.replaceChildren(...elementsOf(this.python()));
     this.packages.draw();
@@ -110,7 +123,10 @@ export class StatusPanel {
         "Ctrl-C",
         crossOriginIsolated ? "interrupts loops and waits" : "interrupts waits only (the page is not isolated)",
       ],
-      ["restart", this.engine.spare ? "instant (a standby Python is ready)" : "boots Python again"],
+      [
+        "restart",
+        this.engine.spare ? "instant (a standby Python is ready)" : "a few seconds (no standby Python is ready)",
+      ],
     ];
   }
 
@@ -120,11 +136,11 @@ export class StatusPanel {
       this.element.hidePopover();
       this.engine.restart();
     });
-    const words = h("p", {}, "All variables are lost. The transcript stays.");
+    const words = h("p", {}, "You lose all variables but keep the transcript.");
     return h("div", { className: "status-actions" }, restart, words);
   }
 
-  /** Below the button, as far to its right end as the window allows. */
+  /** Below the button, aligned with its right end if the window is wide enough. */
   place() {
     if (!this.isOpen) return;
     const { bottom, right } = this.button.getBoundingClientRect();

@@ -1,4 +1,4 @@
-/** Style sheets of views that most visitors do not open: they come with the view. */
+/** Style sheets of views that most visitors do not open, loaded with the view. */
 
 import { urlOf } from "../../worker/files.js";
 import { h } from "./dom.js";

@@ -1,5 +1,6 @@
 /**
- * The tabs of the views (../views.js), by the ARIA tabs pattern. The address says which view is shown, and what in it:
+ * The tabs of the views (../views.js), by the ARIA tabs pattern. The URL's fragment names the view, and the page within
+ * it:
  * #gallery, #gallery/mandelbrot, #reference/softmax.
  */
 
@@ -34,7 +35,7 @@ class Tabs {
     this.shown = "";
     /** @type {Record<string, Promise<View>>} */
     this.views = {};
-    /** @type {Record<string, string>} where each view was left */
+    /** @type {Record<string, string>} the last page of each view */
     this.paths = {};
     for (const [i, tab] of this.tabs.entries()) {
       tab.addEventListener("click", () => this.choose(VIEWS[i].name));
@@ -43,7 +44,7 @@ class Tabs {
     markMore(/** @type {HTMLElement} */ (this.tabs[0].parentElement));
   }
 
-  /** @param {string} view is shown as it was left; chosen once more, its first page */
+  /** @param {string} view shown at its last page; if chosen again, at its first page */
   choose(view) {
     const path = view === this.shown ? "" : (this.paths[view] ?? "");
     const address = view === FIRST.name ? location.pathname + location.search : `#${path ? `${view}/${path}` : view}`;
@@ -81,7 +82,7 @@ class Tabs {
     } catch (error) {
       delete this.views[view];
       const outdated = await warnIfOutdated();
-      if (view in this.views) return; // it was chosen once more meanwhile
+      if (view in this.views) return; // it was chosen again in the meantime
       const words = outdated
         ? `A newer version of this page is available; reload to see this part (${error}).`
         : `This part of the page could not be loaded (${error}). Select it again to retry.`;
@@ -101,7 +102,7 @@ class Tabs {
   async leave() {
     const name = this.shown;
     const left = await this.views[name]?.catch(() => null);
-    if (this.shown !== name) left?.leave?.(); // or it was chosen again while it was loaded
+    if (this.shown !== name) left?.leave?.(); // unless it was chosen again while it loaded
   }
 
   /**

@@ -14,6 +14,7 @@ export {
 export { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
 export { pythonLanguage } from "@codemirror/lang-python";
 export { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+export { closeSearchPanel, findNext, findPrevious, openSearchPanel, search } from "@codemirror/search";
 export { Compartment, EditorState, MapMode, Prec, StateEffect, StateField, Transaction } from "@codemirror/state";
 export {
   Decoration,

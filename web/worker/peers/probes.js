@@ -22,7 +22,7 @@ const SAMPLES = 7;
 const FEWEST = 3;
 /** The least time of a sample. */
 const SAMPLE_SECONDS = 0.02;
-/** The time budget of a probe: after it, work is not doubled any more and no optional sample begins. */
+/** The time budget of a probe: after it, work is no longer doubled and no optional sample begins. */
 const BUDGET_SECONDS = 2;
 
 /** Bytes: smaller copies may stay in a cache, and larger ones are not faster. */

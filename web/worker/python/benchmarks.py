@@ -83,7 +83,7 @@ _SUM = 1e-5
 
 
 def _of_squares(n: int, name: str, **fields: Any) -> Case:
-    """A case over n × n matrices, with an n × n result unless `fields` says otherwise."""
+    """Return a case over n × n matrices, with an n × n result unless `fields` says otherwise."""
     defaults: dict[str, Any] = {
         "result_shape": (n, n),
         "flops": n * n,
@@ -293,7 +293,7 @@ def _row_cases(size: str) -> tuple[Case, ...]:
 
 
 def _at_rows(np: Any, formula: Callable[..., Any], at: tuple[Any, ...], x: Any) -> Any:
-    """A row-wise formula in float64, at some indices."""
+    """Return a row-wise formula in float64, at some indices."""
     rows = formula(np, x[at[0]].astype(np.float64))
     return rows[np.arange(len(at[0])), at[1]] if len(at) > 1 else rows
 
@@ -325,7 +325,7 @@ THIN = 16
 
 
 def dot(np: Any, at: tuple[Any, ...], x: Any, y: Any) -> Any:
-    """Elements of x @ y in float64."""
+    """Return elements of x @ y in float64."""
     left = x if x.ndim == 1 else x[at[: x.ndim - 1]]
     if y.ndim == 2:
         y = y[:, at[-1]].T
@@ -478,7 +478,7 @@ SUITES = {
 
 
 def describe() -> list[dict[str, Any]]:
-    """The suites and cases that the page offers."""
+    """Return the suites and cases that the page offers."""
     return [
         {
             "key": suite.key,

@@ -27,6 +27,7 @@ from .completion import Completer
 from .inspection import help_on
 from .interrupts import Interrupts
 from .loader import FirstUseFinder, Load, VendoredFinder, raising
+from .modules import OwnModules
 from .rich import Port, Rich
 from .session import NOTHING_TO_EXIT, Ask, Emit, Outcome, Session, redirect_streams
 
@@ -83,6 +84,7 @@ class Console:
             self._rich.describe,
             self._interrupts.check,
         )
+        self._modules = OwnModules(os.getcwd())
         self._interrupts.install(self._session)
         builtins.exit = builtins.quit = Quit()
         warnings.formatwarning = format_warning
@@ -123,7 +125,11 @@ class Console:
     async def run(self, source: str, number: int) -> str:
         """Run an input; by its number the page calls `forget`."""
         self._rich.begin(number)
-        return (await self._session.run(source)).to_json()
+        self._modules.refresh()
+        try:
+            return (await self._session.run(source)).to_json()
+        finally:
+            self._modules.note()
 
     async def help(self, request: str) -> str:
         """Find the content of the help panel; `request` is the page's command as JSON."""
@@ -275,7 +281,7 @@ def format_warning(
     lineno: int,
     line: str | None = None,
 ) -> str:
-    """A warning's text, without file and line if the warning comes from the page's own code."""
+    """Return a warning's text, without file and line if it comes from the page's own code."""
     if filename.startswith(str(Path(__file__).parent)):
         return f"{category.__name__}: {message}\n"
     return _format_warning(message, category, filename, lineno, line)
@@ -288,7 +294,7 @@ def flush_output() -> None:
 
 
 async def measured_limits(ask: contenders.Ask, *, software: bool) -> dict[str, Any]:
-    """The results of web/worker/peers/probes.js as `limits`; `problem` says why any is missing."""
+    """Return the results of probes.js as `limits`; `problem` says why any is missing."""
     try:
         return {"limits": await ask("limits", "probe", {"software": software}, [])}
     except Exception as error:
@@ -296,14 +302,14 @@ async def measured_limits(ask: contenders.Ask, *, software: bool) -> dict[str, A
 
 
 def hidden_folders() -> list[str]:
-    """The folders whose frames are omitted from tracebacks."""
+    """Return the folders whose frames are omitted from tracebacks."""
     specs = (importlib.util.find_spec(name) for name in ("py_tensor", "pyodide", "_pyodide"))
     found = [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
     return [str(folder) for folder in (*found, Path(__file__).parent)]
 
 
 def asking(request: Request) -> Ask:
-    """A function that reads a line for sys.stdin: it waits until the page sends one."""
+    """Return a function that reads a line for sys.stdin: it waits until the page sends one."""
 
     def ask() -> str:
         line = interruptible_run_sync(request()) if can_run_sync() else None

@@ -42,11 +42,11 @@ class Place:
     owner: Known | None = None
     """The object that has the attribute or key."""
     module: str = ""
-    """For a module, its package, with a trailing dot; for a member, its module."""
+    """The package of a module, with a trailing dot; the module of a member."""
     quote: str = ""
-    """For a key, its opening quote."""
+    """The opening quote of a key."""
     call: Call | None = None
-    """For a name, the call whose argument begins there."""
+    """The call whose argument begins at a name."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Completer:
         self._vendored = tuple(vendored)
 
     def complete(self, before: str, after: str = "") -> dict[str, Any] | None:
-        """Completions between `before` and `after`.
+        """Return completions between `before` and `after`.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class Completer:
         return None if known is None else brief(label, known.subject)
 
     def signature(self, before: str) -> dict[str, Any] | None:
-        """The call around the end of `before`.
+        """Return the call around the end of `before`.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class Completer:
         if touching is not None and touching.kind in ("number", "string", "close"):
             return None
         prefix = touching.text if touching is not None and touching.kind == "name" else ""
-        index = len(tokens) - 1 - bool(prefix)  # of the token before the word
+        index = len(tokens) - 1 - bool(prefix)  # the index of the token before the word
         previous = tokens[index] if index >= 0 else None
         if previous is not None and previous.text == ".":
             owner = self._known(primary_before(found, index - 1))
@@ -228,7 +228,7 @@ class Completer:
 
 
 def _applied(place: Place, kind: str, name: str, after: str) -> dict[str, str]:
-    """The text inserted for a key: includes the closing quote and bracket if they are missing."""
+    """Return the text inserted for a key, with missing closing quotes and brackets."""
     if kind != "key" or not place.quote:
         return {}
     if after.startswith(place.quote):
@@ -237,14 +237,14 @@ def _applied(place: Place, kind: str, name: str, after: str) -> dict[str, str]:
 
 
 def _begins(name: str, prefix: str) -> bool:
-    """Whether to offer `name`: ignores case; private names only after a typed underscore."""
+    """Return whether to offer `name`: ignores case; private names only after a typed underscore."""
     if name.startswith("_") and not prefix.startswith("_"):
         return False
     return name.lower().startswith(prefix.lower())
 
 
 def _bound_names(found: Scan) -> Iterator[Token]:
-    """The names in the input itself, which may define names that the namespace lacks so far."""
+    """Yield the names in the input, which may define names that the namespace lacks."""
     previous = ""
     for token in found.tokens:
         if token.kind == "name" and previous != "." and not keyword.iskeyword(token.text):
@@ -283,7 +283,7 @@ def _keys(owner: Known) -> list[Any]:
 
 
 def _key_names(owner: Known, quote: str) -> Names:
-    """The keys as literals; inside a quote, only string keys."""
+    """Return the keys as literals; inside a quote, only string keys."""
     keys = _keys(owner)
     if not quote:
         return {repr(key): "key" for key in keys if isinstance(key, str | int | float | bool)}
@@ -314,7 +314,7 @@ def _start_of_statement(found: Scan) -> int:
 
 
 def _last_word(names: str) -> str | None:
-    """The partial name at the end of `a, b as c, d`; None if no name can follow."""
+    """Return the partial name at the end of `a, b as c, d`; None if no name can follow."""
     last = names.rpartition(",")[2].strip() if names and not names[-1].isspace() else ""
     if names.strip() and not last and not names.rstrip().endswith((",", "(")):
         return None
@@ -322,7 +322,7 @@ def _last_word(names: str) -> str | None:
 
 
 def _specification(name: str) -> importlib.machinery.ModuleSpec | None:
-    """The specification of a module, found without an import."""
+    """Return the specification of a module, found without an import."""
     path: list[str] | None = None
     spec = None
     parts = name.split(".")
@@ -341,7 +341,7 @@ def _submodules(package: str) -> Iterator[str]:
 
 
 def _members(module: str) -> Names:
-    """The names importable from a module; if it is not loaded, those that its source defines."""
+    """Return the names importable from a module; if not loaded, those that its source defines."""
     names = dict.fromkeys(_submodules(module), "module")
     if module in sys.builtin_module_names:
         importlib.import_module(module)  # safe: a builtin module runs no Python code
@@ -368,7 +368,7 @@ def _defined_in(module: str) -> Iterator[str]:
 
 
 def _call(found: Scan, namespace: Mapping[str, Any]) -> Call | None:
-    """The call around the end of the text, if the innermost open bracket is that of a call."""
+    """Return the call around the end of the text, if its bracket is the innermost open one."""
     if not found.opened or found.tokens[found.opened[-1]].text != "(":
         return None
     opener = found.opened[-1]
@@ -383,7 +383,7 @@ def _call(found: Scan, namespace: Mapping[str, Any]) -> Call | None:
 
 
 def _given(tokens: list[Token]) -> tuple[int, str, frozenset[str]]:
-    """The number of arguments before the last, the last one's keyword, and all keywords."""
+    """Return the number of arguments before the last, the last one's keyword, and all keywords."""
     depth, position, current = 0, 0, ""
     keywords: set[str] = set()
     for token, follower in itertools.zip_longest(tokens, tokens[1:]):
@@ -399,7 +399,7 @@ def _given(tokens: list[Token]) -> tuple[int, str, frozenset[str]]:
 
 
 def _arguments(call: Call) -> Names:
-    """The keywords that the call accepts and does not have yet."""
+    """Return the keywords that the call accepts and does not have yet."""
     try:
         parameters = inspect.signature(call.callee).parameters.values()
     except (TypeError, ValueError):
@@ -413,7 +413,7 @@ def _arguments(call: Call) -> Names:
 
 
 def _brief_argument(call: Call, name: str) -> dict[str, str] | None:
-    """A parameter with its default and its description in the docstring."""
+    """Return a parameter with its default and its description in the docstring."""
     try:
         parameter = inspect.signature(call.callee).parameters.get(name)
     except (TypeError, ValueError):
@@ -431,7 +431,7 @@ def _brief_argument(call: Call, name: str) -> dict[str, str] | None:
 
 
 def _shown(parameters: Iterable[inspect.Parameter]) -> list[tuple[str, str]]:
-    """Each parameter's name and text, with the `/` and `*` of a signature."""
+    """Return each parameter's name and text, with the `/` and `*` of a signature."""
     shown: list[tuple[str, str]] = []
     previous: inspect.Parameter | None = None
     has_star = False
@@ -455,7 +455,7 @@ def _shown(parameters: Iterable[inspect.Parameter]) -> list[tuple[str, str]]:
 
 
 def _active(parameters: Mapping[str, inspect.Parameter], call: Call) -> str | None:
-    """The name of the parameter that the argument at the caret binds to."""
+    """Return the name of the parameter that the argument at the caret binds to."""
     by_kind = {p.kind: p.name for p in parameters.values()}
     if call.keyword:
         return (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from .benchmarks import Case
 from .measuring import Contender, First, Metered, MissingError, as_seen
 
 OURS = "py_tensor"
+ON_CPU = "py_tensor (cpu)"
 NUMPY = "NumPy"
 
 Ask = Callable[[str, str, dict[str, Any], Sequence[Any]], Awaitable[Any]]
@@ -18,12 +19,14 @@ Ask = Callable[[str, str, dict[str, Any], Sequence[Any]], Awaitable[Any]]
 
 
 class PyTensor:
-    """py_tensor on its default device.
+    """py_tensor on one of its devices, which is the default device while this runs.
 
     Parameters
     ----------
     pt : module
         py_tensor.
+    device : {"webgpu", "cpu"}
+        The device.
     can_block : callable
         Whether a blocking read works; if not, the asynchronous forms are awaited, and neither
         compilation nor GPU time can be measured.
@@ -31,30 +34,40 @@ class PyTensor:
         Whether the adapter is a software adapter.
     """
 
-    name = OURS
-
-    def __init__(self, pt: Any, can_block: Callable[[], bool], *, software: bool) -> None:
+    def __init__(
+        self, pt: Any, device: str, can_block: Callable[[], bool], *, software: bool
+    ) -> None:
+        self.name = ON_CPU if device == "cpu" else OURS
         self.version: str | None = pt.__version__
-        self.on_gpu = not software
+        self.on_gpu = device != "cpu" and not software
         self._pt = pt
+        self._device = device
         self._can_block = can_block
         self._operands: list[Any] = []
         self._calls: list[list[Any]] = []
         self._numbers: list[float] = []
-        self._has_clock: bool | None = None
+        self._has_clock: bool | None = False if device == "cpu" else None
+
+    @contextlib.contextmanager
+    def _as_default(self) -> Iterator[None]:
+        before = self._pt.default_device()
+        self._pt.set_default_device(self._device)
+        try:
+            yield
+        finally:
+            self._pt.set_default_device(before)
 
     async def prepare(self, case: Case, operands: Sequence[Any]) -> None:
-        if str(self._pt.default_device()) != "webgpu":
-            raise MissingError("no WebGPU: it would be the same as NumPy")
-        if self._has_clock is None:
-            self._has_clock = self._find_clock()
-        self._case = case
-        self._operands += [
-            as_seen(self._pt.tensor(array), operand)
-            for array, operand in zip(operands, case.operands, strict=True)
-        ]
-        self._pt.realize(*self._operands)
-        await self._synchronize()
+        with self._as_default():
+            if self._has_clock is None:
+                self._has_clock = self._find_clock()
+            self._case = case
+            self._operands += [
+                as_seen(self._pt.tensor(array), operand)
+                for array, operand in zip(operands, case.operands, strict=True)
+            ]
+            self._pt.realize(*self._operands)
+            await self._synchronize()
 
     def _find_clock(self) -> bool:
         if not self._can_block():
@@ -69,11 +82,15 @@ class PyTensor:
     async def first(self) -> First:
         if not self._has_clock:
             return First(await self.sample(1, 1), None)
-        with self._pt.profile() as profile:
+        with self._as_default(), self._pt.profile() as profile:
             seconds = await self.sample(1, 1)
         return First(seconds, sum(c.time for c in profile.compilations) / 1e9)
 
     async def sample(self, count: int, kept: int) -> float:
+        with self._as_default():
+            return await self._sample(count, kept)
+
+    async def _sample(self, count: int, kept: int) -> float:
         self._calls = []
         self._numbers.clear()
         case, pt = self._case, self._pt
@@ -115,11 +132,14 @@ class PyTensor:
     async def metered(self, count: int, kept: int) -> Metered:
         from py_tensor.counting import stats
 
-        before = stats()
-        timing = self._pt.profile() if self._has_clock else contextlib.nullcontext()
-        with timing as profile:
-            await self.sample(count, kept)
-            after = stats()
+        if self._device == "cpu":
+            return Metered()
+        with self._as_default():
+            before = stats()
+            timing = self._pt.profile() if self._has_clock else contextlib.nullcontext()
+            with timing as profile:
+                await self._sample(count, kept)
+                after = stats()
         gpu = None if profile is None else profile.time / 1e9
         dispatches, submits = (after[name] - before[name] for name in ("dispatches", "submits"))
         return Metered(gpu, dispatches, submits)
@@ -227,16 +247,17 @@ def contenders(
     *,
     software: bool,
 ) -> list[Contender]:
-    """The contenders with these names, in this order; `peer` makes those of other libraries."""
+    """Return the contenders with these names, in order; `peer` makes those of other libraries."""
     made: dict[str, Callable[[], Contender]] = {
-        OURS: lambda: PyTensor(pt, can_block, software=software),
+        OURS: lambda: PyTensor(pt, "webgpu", can_block, software=software),
+        ON_CPU: lambda: PyTensor(pt, "cpu", can_block, software=software),
         NUMPY: NumPy,
     }
     return [made[name]() if name in made else peer(name) for name in names]
 
 
 def _at(arrays: Sequence[Any], places: Sequence[int]) -> list[float]:
-    """Elements of equally sized arrays, indexed as one flat array."""
+    """Return elements of equally sized arrays, indexed as one flat array."""
     import numpy as np
 
     whole = np.concatenate([np.asarray(array).reshape(-1) for array in arrays])

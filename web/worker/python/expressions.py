@@ -91,7 +91,7 @@ def scan(text: str) -> Scan:
 
 
 def _end_of_string(text: str, at: int, quote: str) -> int:
-    """The end of the string whose body begins at `at`; -1 if `text` ends within it."""
+    """Return the end of the string whose body begins at `at`; -1 if `text` ends within it."""
     while at < len(text):
         if text[at] == "\\":
             at += 2
@@ -114,7 +114,7 @@ def _note(found: Scan, token: Token) -> None:
 
 
 def primary_before(found: Scan, last: int) -> str | None:
-    """The primary expression whose last token is `tokens[last]`; None if none ends there.
+    """Return the primary expression whose last token is `tokens[last]`; None if none ends there.
 
     It may have names, attributes, calls, items and displays: for `a + b[0].c(1)` it is `b[0].c(1)`.
     """
@@ -302,7 +302,7 @@ def runs_others(value: object) -> bool:
 
 
 def _returned(function: Any) -> Known | None:
-    """The type that a call returns: the class itself, or a function's return annotation."""
+    """Return the type that a call returns: the class itself, or a function's return annotation."""
     if inspect.isclass(function):
         return Known(function)
     hint = getattr(function, "__annotations__", {}).get("return")
@@ -312,7 +312,7 @@ def _returned(function: Any) -> Known | None:
 
 
 def _hinted(hint: str, function: Any) -> Any:
-    """The class named by an annotation, found in the function's module or its top-level package.
+    """Return the class that an annotation names, from the function's module or package.
 
     The package holds public names that the module imports only for type checkers.
     """
@@ -342,7 +342,7 @@ _NUMBERS = [bool, int, float, complex]
 
 
 def _counted(method: str, types_: Sequence[Any]) -> Known | None:
-    """The type of an operator's result on Python numbers: usually the widest operand type."""
+    """Return the type of an operator's result on Python numbers: usually the widest type."""
     if not all(type_ in _NUMBERS for type_ in types_) or method in ("", "__pow__", "__getitem__"):
         return None
     if method in _COMPARED.values():

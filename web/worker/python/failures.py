@@ -90,13 +90,14 @@ INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\s+\w")
 """The start of a shell command that installs a package."""
 
 NOT_ALLOWED = (
-    "this page has the standard library, NumPy and micropip. To install packages from PyPI, turn on"
-    " “Packages from the internet” in the status panel (top right)"
+    "to install packages of PyPI, turn on “Packages from the internet” in the status panel (top"
+    " right); a wheel of pure Python can be dropped on the page"
 )
 ALLOWED = (
     "install packages of PyPI and of Pyodide's distribution with"
     " `import micropip; await micropip.install(name)`"
 )
+NOT_FOUND = "neither Python's library, the editor's files nor this site have it"
 UNREACHABLE = "PyPI does not have it, or PyPI cannot be reached"
 REFUSED = "the server of this site does not allow it (by its Content-Security-Policy)"
 
@@ -106,17 +107,17 @@ class Packages:
     """Whether Python may fetch packages from the internet."""
 
     are_allowed: bool = False
-    """By the user."""
+    """Whether the user allows packages."""
     are_refused: bool = False
-    """By the policy of the site."""
+    """Whether the policy of the site allows them."""
 
     @property
     def words(self) -> str:
-        """What there is, and how to get more."""
+        """How to install packages."""
         return ALLOWED if self.are_allowed else NOT_ALLOWED
 
     def reason(self, otherwise: str) -> str:
-        """Why a download failed: `otherwise` if packages are allowed."""
+        """Return why a download failed: `otherwise` if packages are allowed."""
         if self.are_refused:
             return REFUSED
         return otherwise if self.are_allowed else NOT_ALLOWED
@@ -126,22 +127,39 @@ packages = Packages()
 
 
 def clarify(error: BaseException) -> None:
-    """Extend an error about a package or a parameter, in place, with what is available."""
+    """Add the available alternatives to an error about a package, a parameter or `np`, in place."""
     if type(error) is TypeError:
-        from py_tensor.absent import clarify_keyword
+        from py_tensor.absent import clarify_arguments
 
-        clarify_keyword(error)
+        clarify_arguments(error)
+    elif type(error) is NameError and error.name in ("np", "numpy"):
+        _clarify_numpy(error, error.name)
     elif type(error) is ValueError and (found := UNFETCHED.match(str(error))):
         reason = packages.reason(UNREACHABLE)
         error.args = (f"micropip: '{found[1]}' cannot be installed: {reason}",)
     elif isinstance(error, OSError) and _is_download_of_micropip(error):
         error.args = (f"micropip: {error}: {packages.reason('check the network connection')}",)
     elif isinstance(error, ImportError | SyntaxError) and _lacks_package(error):
-        error.msg = f"{error.msg}; {packages.words}"
+        found = f": {NOT_FOUND}" if isinstance(error, ImportError) else ""
+        error.msg = f"{error.msg}{found}; {packages.words}"
+
+
+def _clarify_numpy(error: NameError, name: str) -> None:
+    """Say how to import NumPy, and name the library's equivalent of the requested name."""
+    import py_tensor
+
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    text = linecache.getline(frame.filename, frame.lineno or 0)
+    found = re.match(r"\s*\.\s*(\w+)((?:\.\w+)*)", text[_column(text, frame.end_colno) or 0 :])
+    numpy = "numpy" if name == "numpy" else "numpy as np"
+    ways = f"`import {numpy}` (arrays) or `import py_tensor as {name}` (tensors)"
+    own = f", or use pt.{found[1]}{found[2]}" if found and found[1] in dir(py_tensor) else ""
+    error.args = (f"name '{name}' is not defined; first {ways}{own}",)
+    error.name = None  # so that Python does not suggest a name that is spelled alike
 
 
 def _is_download_of_micropip(error: OSError) -> bool:
-    """Whether a download by micropip itself failed; loader.py has words for those by Pyodide."""
+    """Return whether a download by micropip failed; loader.py handles those by Pyodide."""
     if isinstance(error, ConnectionError):
         return False
     frames = traceback.walk_tb(error.__traceback__)
@@ -149,7 +167,7 @@ def _is_download_of_micropip(error: OSError) -> bool:
 
 
 def _lacks_package(error: ImportError | SyntaxError) -> bool:
-    """Whether a top-level package is missing, or the input is a shell command to install one."""
+    """Return whether a package is missing, or the input is a shell command to install one."""
     if isinstance(error, ImportError):
         is_whole = "." not in (error.name or "")
         return is_whole and str(error) == f"No module named '{error.name}'"
@@ -202,7 +220,7 @@ def _origin(
 ) -> tuple[
     Literal["cause", "context"] | None, tuple[traceback.TracebackException, BaseException] | None
 ]:
-    """The cause, or else the exception being handled, by the rules of Python's traceback."""
+    """Return the cause, or else the exception being handled, by the rules of Python's traceback."""
     if report.__cause__ is not None and error.__cause__ is not None:
         return "cause", (report.__cause__, error.__cause__)
     shown = report.__context__ is not None and not report.__suppress_context__
@@ -216,7 +234,7 @@ def _members(error: BaseException) -> tuple[BaseException, ...]:
 
 
 def _message(report: traceback.TracebackException, error: BaseException) -> str:
-    """The text after the exception's name."""
+    """Return the text after the exception's name."""
     if isinstance(error, SyntaxError):
         notes = getattr(report, "__notes__", None) or ()
         return "\n".join([report.msg or "invalid syntax", *map(str, notes)])
@@ -231,13 +249,13 @@ def _message(report: traceback.TracebackException, error: BaseException) -> str:
 
 
 def input_number(filename: str) -> int | None:
-    """The number of the input with this file name; None for other files."""
+    """Return the number of the input with this file name; None for other files."""
     found = INPUT.fullmatch(filename)
     return int(found[1]) if found else None
 
 
 def _places(stack: list[traceback.FrameSummary]) -> Iterator[Place]:
-    """The places in the user's code, one for each run of equal frames."""
+    """Yield the places in the user's code, one for each run of equal frames."""
     own = (frame for frame in stack if _is_users(frame))
     for _, alike in groupby(own, lambda frame: (frame.filename, frame.lineno, frame.name)):
         frame, *others = alike
@@ -259,7 +277,7 @@ def _is_users(frame: traceback.FrameSummary) -> bool:
 
 
 def _lines(frame: traceback.FrameSummary) -> tuple[Line, ...]:
-    """The statement's lines, with the range that Python blames."""
+    """Return the statement's lines, with the range that Python blames."""
     first = frame.lineno or 1
     last = max(first, frame.end_lineno or first)
     texts = [linecache.getline(frame.filename, n).rstrip() for n in range(first, last + 1)]
@@ -271,7 +289,7 @@ def _lines(frame: traceback.FrameSummary) -> tuple[Line, ...]:
 
 
 def _syntax_place(report: traceback.TracebackException) -> Place | None:
-    """The place of a syntax error."""
+    """Return the place of a syntax error."""
     text, filename = report.text, report.filename or ""
     if not text or report.lineno is None or not report.offset:
         return None

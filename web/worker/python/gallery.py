@@ -16,13 +16,13 @@ from py_tensor.display.options import ImageOptions
 
 Example = SimpleNamespace
 
-LEVELS = ImageOptions(vmin=0, vmax=1, cmap="gray")
-"""The value range and colour map of a live picture."""
+LOOKS = {"mandelbrot": ImageOptions(), "filters": ImageOptions(vmin=0, vmax=1, cmap="gray")}
+"""The value range and colour map of each live picture: those of the example."""
 
 
 @lru_cache
 def definitions(code: str) -> Example:
-    """An example's imports, constants (in capitals) and functions; its other code does not run."""
+    """Return an example's imports, constants (in capitals) and functions, without other code."""
     module = ast.parse(code)
     module.body = [statement for statement in module.body if _defines(statement)]
     names: dict[str, Any] = {"__name__": "example"}
@@ -39,7 +39,7 @@ def _defines(statement: ast.stmt) -> bool:
 
 
 def live_picture(name: str, code: str, values: dict[str, Any], frame: Any = None) -> pt.Tensor:
-    """The live picture of an example.
+    """Return the live picture of an example.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def live_picture(name: str, code: str, values: dict[str, Any], frame: Any = None
     Returns
     -------
     Tensor
-        float32 from 0 to 1, of shape (height, width) for grey or (height, width, 3) for colour.
+        float32, of shape (height, width), or (height, width, 3) from 0 to 1 for colour.
     """
     given = values if frame is None else values | {"frame": pt.asarray(frame)}
     return PICTURES[name](definitions(code), **given)
@@ -62,11 +62,8 @@ def live_picture(name: str, code: str, values: dict[str, Any], frame: Any = None
 def mandelbrot(
     example: Example, x: float, y: float, width: float, size: int, steps: int
 ) -> pt.Tensor:
-    """The square of the plane around x + yi, black where points do not escape within `steps`."""
-    times = example.escape_times(x, y, width, size, steps)[:, :, None]
-    phases = pt.tensor([0.0, 0.55, 1.1])
-    colours = 0.5 - 0.5 * pt.cos(0.77 * pt.sqrt(times.astype(pt.float32)) + phases)
-    return pt.where(times < steps, colours, 0.0)
+    """Return the square of the plane around x + yi, as in the example."""
+    return pt.log(example.escape_times(x, y, width, size, steps).astype(pt.float32))
 
 
 def filters(example: Example, frame: pt.Tensor, height: int, width: int, filter: str) -> pt.Tensor:

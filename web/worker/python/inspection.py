@@ -28,7 +28,7 @@ Block = dict[str, Any]
 
 
 def kind_of(value: Any) -> str:
-    """The kind of an object: module, class, function, property or value."""
+    """Return the kind of an object: module, class, function, property or value."""
     if inspect.ismodule(value):
         return "module"
     if inspect.isclass(value):
@@ -41,7 +41,7 @@ def kind_of(value: Any) -> str:
 
 
 def static_attribute(owner: Any, name: str) -> Any:
-    """An attribute as stored, so that no property runs; None if it is computed on demand."""
+    """Return an attribute as stored, so that no property runs; None if it is computed on demand."""
     found = inspect.getattr_static(owner, name, None)
     return found.__func__ if isinstance(found, staticmethod | classmethod) else found
 
@@ -78,7 +78,7 @@ def _verbatim(annotation: Any) -> Any:
 
 
 def _signature_in_doc(value: Any) -> str | None:
-    """The signature of a builtin, from the first line of its docstring: `max(a, b, *c)`."""
+    """Return the signature of a builtin, from the first line of its docstring: `max(a, b, *c)`."""
     name = getattr(value, "__name__", None)
     doc = inspect.getdoc(value) if callable(value) else None
     match = re.match(rf"{re.escape(name)}(\(.*?\))(?=\s|$)", doc) if name and doc else None
@@ -86,7 +86,7 @@ def _signature_in_doc(value: Any) -> str | None:
 
 
 def summary_of(value: Any) -> str:
-    """The first sentence of the object's own docstring; "" if it has none."""
+    """Return the first sentence of the object's own docstring; "" if it has none."""
     doc = _own_doc(value)
     for paragraph in (doc or "").split("\n\n"):
         first = " ".join(paragraph.split())
@@ -96,12 +96,12 @@ def summary_of(value: Any) -> str:
 
 
 def _own_doc(value: Any) -> str | None:
-    """The docstring of a module, class, function or property; None for other values."""
+    """Return the docstring of a module, class, function or property; None for other values."""
     return inspect.getdoc(value) if kind_of(value) != "value" else None
 
 
 def brief(name: str, value: Any) -> dict[str, str]:
-    """The text beside a completion: {"title", "summary"}."""
+    """Return the text beside a completion: {"title", "summary"}."""
     kind = kind_of(value)
     if kind in ("function", "class"):
         return {"title": name + (signature_of(value) or "()"), "summary": summary_of(value)}
@@ -111,7 +111,7 @@ def brief(name: str, value: Any) -> dict[str, str]:
 
 
 def value_text(value: Any) -> str | None:
-    """A value on one line; None if that would need foreign code or the GPU."""
+    """Return a value on one line; None if that would need foreign code or the GPU."""
     if type(value) in (int, float, complex, bool, str, bytes, types.NoneType):
         text = repr(value)
         return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
@@ -138,7 +138,7 @@ def _type_name(cls: type) -> str:
 
 
 def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> Block | str:
-    """The content of the help panel for an expression, which is not evaluated, or for a magic.
+    """Return the help panel's content for an expression, which is not evaluated, or a magic.
 
     Parameters
     ----------
@@ -180,11 +180,14 @@ def help_on(namespace: Mapping[str, Any], expression: str, *, source: bool) -> B
 
 
 def _reference_names(expression: str, value: Any, namespace: Mapping[str, Any]) -> list[str]:
-    """The names under which the page's reference may list an object of the library."""
+    """Return the names under which the page's reference may list an object of the library."""
     root, _, path = expression.partition(".")
     package = look_up(root, namespace)
     if package is not None and inspect.ismodule(package.subject) and re.fullmatch(r"[\w.]+", path):
-        return [path, f"pt.{path}"] if package.subject.__name__ == "py_tensor" else []
+        if package.subject.__name__ != "py_tensor":
+            return []
+        owner, _, name = path.rpartition(".")
+        return [path, f"x.{name}" if owner == "Tensor" else f"pt.{path}"]
     owner, _, name = expression.rpartition(".")
     holder = look_up(owner, namespace) if owner else None
     kind = None if holder is None else holder.subject
@@ -198,7 +201,7 @@ def _reference_names(expression: str, value: Any, namespace: Mapping[str, Any]) 
 
 
 def _overview() -> Block:
-    """The content of `help()`."""
+    """Return the content of `help()`."""
     terms = {
         "pt.sum?": "What a function does; `pt.sum??` shows its source, too.",
         "pt.": "Tab lists what is there. `dir(pt)` gives the names.",
@@ -239,16 +242,16 @@ def _block(name: str, kind: str, signature: str | None, subject: Any, *, source:
 
 
 def _not_run(expression: str) -> str:
-    """A note for help on an expression of which only the type is known."""
+    """Return a note for help on an expression of which only the type is known."""
     tree = ast.parse(expression, mode="eval").body
     said = "It was not run: this is about its type."
     if isinstance(tree, ast.Call):
-        said += f" `{ast.unparse(tree.func)}?` is about what it calls."
+        said += f" `{ast.unparse(tree.func)}?` describes the function that it calls."
     return said
 
 
 def _reason(expression: str, namespace: Mapping[str, Any]) -> str:
-    """Why there is no help on an expression that could not be looked up."""
+    """Return why there is no help on an expression that could not be looked up."""
     try:
         tree = ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -266,7 +269,7 @@ def _reason(expression: str, namespace: Mapping[str, Any]) -> str:
 
 
 def _alike(name: str, names: Iterable[str]) -> str:
-    """A question that suggests a similar name; "" if there is none."""
+    """Return a question that suggests a similar name; "" if there is none."""
     import difflib  # here: the import would slow down the first visit
 
     public = [other for other in names if not other.startswith("_")]
@@ -275,7 +278,7 @@ def _alike(name: str, names: Iterable[str]) -> str:
 
 
 def described(known: Known, expression: str, namespace: Mapping[str, Any]) -> Any:
-    """The object to give help on: the property itself if the value came from one."""
+    """Return the object to give help on: the property itself if the value came from one."""
     owner, _, name = expression.strip().rpartition(".")
     if name.isidentifier() and (holder := look_up(owner, namespace)) is not None:
         stored = inspect.getattr_static(holder.subject, name, None)
@@ -302,21 +305,28 @@ def _facts(value: Any, kind: str) -> list[list[str]]:
 _TYPES = {
     "Operand": "a tensor, a number, a list or an array",
     "Scalar": "a number: bool, int or float",
+    "Real": "a number: bool, int or float",
     "Axes": "an axis, a tuple of axes, or None for all",
     "Shape": "a tuple of ints",
+    "Size": "an int or a tuple of ints; None for a single number",
+    "Out": "a tensor or an array that the result is written to, or a tuple of one",
+    "Bins": "a number of bins, the name of a rule, or the edges",
+    "Seed": "an int, ints, a SeedSequence, or None",
+    "Converter": "a function from the text of a field to its value",
+    "ShapeRule": "the name of an input of that shape, or a function of the inputs' shapes",
 }
 """The library's names for types that have no help of their own."""
 
 
 def _types_in(signature: str, value: Any) -> list[list[str]]:
-    """Explanations of the type names in a signature of the library."""
+    """Return explanations of the type names in a signature of the library."""
     if not (getattr(value, "__module__", None) or "").startswith("py_tensor."):
         return []
     return [[name, text] for name, text in _TYPES.items() if re.search(rf"\b{name}\b", signature)]
 
 
 def source_of(value: Any) -> str | None:
-    """The source; None for objects not written in Python."""
+    """Return the source; None for objects not written in Python."""
     value = value.fget if isinstance(value, property) else value
     try:
         return inspect.cleandoc("\n" + inspect.getsource(value)).rstrip()
@@ -341,7 +351,7 @@ _WITH_TERMS = {
 
 
 def doc_blocks(doc: str) -> list[Block]:
-    """A docstring as a list of blocks. Unrecognised parts become plain text."""
+    """Return a docstring as a list of blocks. Unrecognised parts become plain text."""
     blocks: list[Block] = []
     for heading, lines in _sections(doc.expandtabs().splitlines()):
         if heading:
@@ -351,7 +361,7 @@ def doc_blocks(doc: str) -> list[Block]:
 
 
 def _sections(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """Each heading (a line underlined with hyphens) with its lines; "" before the first."""
+    """Return headings (lines underlined with hyphens) with their lines; "" before the first."""
     sections: list[tuple[str, list[str]]] = [("", [])]
     index = 0
     while index < len(lines):

@@ -149,11 +149,11 @@ class Interrupts:
         self._end_promises(bool(noted) or not is_needed)
 
     def _program(self) -> Set[asyncio.Future[Any] | None]:
-        """The program's task, and everything it waits for."""
+        """Return the program's task, and everything it waits for."""
         return self._reached({self._session.runner, self._session.task})
 
     def _reached(self, tasks: Set[asyncio.Future[Any] | None]) -> Set[asyncio.Future[Any] | None]:
-        """These, and what they wait for, by `await` or by blocking in the middle of a step."""
+        """Return the tasks, and those that they await or wait for in the middle of a step."""
         found: set[asyncio.Future[Any] | None] = set()
         pending = list(tasks)
         while pending:
@@ -253,11 +253,11 @@ class Interrupts:
 
     @staticmethod
     def _is_between(frame: FrameType | None) -> bool:
-        """Whether this is code of asyncio, Pyodide or the session that no program called."""
+        """Return whether this is code of asyncio, Pyodide or the session that no program called."""
         return all(_is_loops(frame) or _is_sessions(frame) for frame in _frames(frame))
 
     def _importer(self, frame: FrameType | None) -> FrameType | None:
-        """The frame that began an import that must complete; None if there is none."""
+        """Return the frame that began an import that must complete; None if there is none."""
         found = None
         for outer in _frames(frame):
             if _imported(outer).partition(".")[0] in self._whole:
@@ -278,14 +278,14 @@ def _is_sessions(frame: FrameType) -> bool:
 
 
 def _is_loops(frame: FrameType) -> bool:
-    """Whether it belongs to code that runs while a program waits: asyncio's, Pyodide's, ours."""
+    """Return whether the frame is of the standard library or the page's own modules."""
     if frame.f_code.co_filename.startswith(STANDARD_LIBRARY):
         return True
     return frame.f_globals.get("__name__") in PAGE
 
 
 def _imported(frame: FrameType) -> str:
-    """The module that this frame imports; "" for other frames."""
+    """Return the module that this frame imports; "" for other frames."""
     code = frame.f_code
     if code.co_name == "_find_and_load" and code.co_filename.startswith(IMPORT_MACHINERY):
         return str(frame.f_locals["name"])

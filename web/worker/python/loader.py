@@ -28,7 +28,7 @@ from .failures import REFUSED, packages
 Load = Callable[[str], Awaitable[Any]]
 
 NOT_LOADED = re.compile(r"The following error occurred while loading (.+):")
-"""How Pyodide begins what it prints of a package that did not come."""
+"""The start of Pyodide's message about a package that it could not load."""
 
 
 def raising(load: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -70,15 +70,21 @@ class VendoredFinder:
         self._load = load
         self._deferred = deferred
         self._loading: set[str] = set()
+        self._missing: set[str] = set()
+        """The modules that `load_imports` could not load: the input does not try again."""
 
     async def load_imports(self, source: str) -> None:
         """Load the packages named in the `import` lines of `source`."""
+        self._missing.clear()
         if "import" not in source:
             return
         for name in find_imports(source):
             if name in self._packages and name not in sys.modules:
                 with self._deferred():
                     await self._load(self._packages[name])
+                importlib.invalidate_caches()
+                if importlib.machinery.PathFinder.find_spec(name) is None:
+                    self._missing.add(name)
 
     def find_spec(
         self,
@@ -87,16 +93,20 @@ class VendoredFinder:
         target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
         package = self._packages.get(name)
-        if path is not None or package is None or package in self._loading or not can_run_sync():
+        if path is not None or package is None or package in self._loading:
             return None
-        self._loading.add(package)
-        try:
-            with self._deferred():
-                run_sync(self._load(package))
-        finally:
-            self._loading.discard(package)
-        importlib.invalidate_caches()
-        found = importlib.machinery.PathFinder.find_spec(name)
+        found = None
+        if name not in self._missing:
+            if not can_run_sync():
+                return None
+            self._loading.add(package)
+            try:
+                with self._deferred():
+                    run_sync(self._load(package))
+            finally:
+                self._loading.discard(package)
+            importlib.invalidate_caches()
+            found = importlib.machinery.PathFinder.find_spec(name)
         if found is None:
             message = f"{name} could not be loaded from the server of this page"
             raise ModuleNotFoundError(message, name=name)

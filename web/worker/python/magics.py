@@ -29,6 +29,9 @@ RUNS = 7
 MOST_NODES, MOST_BYTES = 256, 1 << 26
 """%timeit computes pending results of its loops together once there are this many."""
 
+OF_JUPYTER = ("matplotlib", "config", "load_ext", "autoreload")
+"""Magics that configure Jupyter; their arguments are not code."""
+
 _MAGIC = re.compile(r"(%%?)([A-Za-z]\w*)[ \t]*")
 _OPTIONS = re.compile(r"-([nr])[ \t]*(\d+)[ \t]*")
 
@@ -57,7 +60,7 @@ class Runner(Protocol):
         ...
 
     def can_block(self) -> bool:
-        """Whether Python can block until the GPU is done."""
+        """Return whether Python can block until the GPU is done."""
         ...
 
 
@@ -94,7 +97,7 @@ def split(source: str, filename: str) -> list[Part]:
 
 
 def _end(lines: list[str], first: int, match: re.Match[str] | None, filename: str) -> int:
-    """The next line that begins a magic: one that looks like a magic and follows complete code.
+    """Return the next line that begins a magic: it looks like one and follows complete code.
 
     A line inside a bracket or a string does not begin a magic.
     """
@@ -112,11 +115,13 @@ def _end(lines: list[str], first: int, match: re.Match[str] | None, filename: st
 def _magic_part(
     lines: list[str], first: int, end: int, match: re.Match[str], filename: str
 ) -> tuple[Part, int]:
-    """The magic at line `first`, and the line where it ends, at most `end`."""
+    """Return the magic at line `first`, and the line where it ends, at most `end`."""
     name, column = match[2], match.end()
     if name not in MAGICS:
         where = (filename, first + 1, 1, lines[first], first + 1, match.end(2) + 1)
         raise SyntaxError(f"unknown magic %{name}; available: {names()}", where)
+    if name in OF_JUPYTER:
+        return Part(ast.Module([], []), name), first + 1
     options: list[tuple[str, int]] = []
     while option := _OPTIONS.match(lines[first], column):
         options.append((option[1], int(option[2])))
@@ -134,7 +139,7 @@ def _magic_part(
 
 
 def _first_statement(tree: ast.Module, first: int, end: int) -> tuple[ast.Module, int]:
-    """The code that belongs to the magic at line `first`, and the line after it.
+    """Return the code that belongs to the magic at line `first`, and the line after it.
 
     This is the statement that begins on the magic's line, and all else on that statement's last
     line.
@@ -262,7 +267,7 @@ async def _timeit(runner: Runner, part: Part, filename: str) -> None:
     left = Leftovers()
 
     async def seconds(count: int) -> float:
-        """The time of `count` loops, until the GPU has finished all of their work."""
+        """Return the time of `count` loops, until the GPU has finished all of their work."""
         await _finish(runner)
         begin = time.perf_counter()
         result = function(itertools.repeat(None, count), *left.pending, left.keep)
@@ -300,30 +305,38 @@ async def _reset(runner: Runner, part: Part, filename: str) -> None:
         del runner.namespace[name]
 
 
+async def _without_effect(runner: Runner, part: Part, filename: str) -> None:
+    """Do nothing: notebooks set up Jupyter with it, and this page needs no set-up.
+
+    Figures appear below their code, and edited files are imported again.
+    """
+
+
 MAGICS: dict[str, Magic] = {
     "time": _time,
     "timeit": _timeit,
     "profile": _profile,
     "who": _who,
     "reset": _reset,
+    **dict.fromkeys(OF_JUPYTER, _without_effect),
 }
 NEED_CODE = {"time", "timeit", "profile"}
 
 
 def names() -> str:
-    """A list of all magics, for messages."""
-    return ", ".join(f"%{name}" for name in MAGICS)
+    """Return a list of all magics, for messages."""
+    return ", ".join(f"%{name}" for name in MAGICS if name not in OF_JUPYTER)
 
 
 def usage(magic: str) -> str:
-    """The usage after the magic's name: ` [-n LOOPS] [-r RUNS] code`."""
+    """Return the usage after the magic's name: ` [-n LOOPS] [-r RUNS] code`."""
     name = magic.lstrip("%")
     options = " [-n LOOPS] [-r RUNS]" if name == "timeit" else ""
     return options + (" code" if name in NEED_CODE else "")
 
 
 def _own_names(runner: Runner) -> list[str]:
-    """The names that inputs have defined: all but `pt` and names with two leading underscores."""
+    """Return the names that inputs have defined, without `pt` and names that begin with "__"."""
     return [
         name
         for name, value in runner.namespace.items()
@@ -404,7 +417,7 @@ class Leftovers:
 
 
 def next_count(count: int, seconds: float) -> int:
-    """The smallest of 1, 2, 5, 10, ... above `count` that is likely to take `LEAST_SECONDS`.
+    """Return the smallest of 1, 2, 5, 10, ... above `count` that is likely to take `LEAST_SECONDS`.
 
     `seconds` is the time of `count` loops.
     """

@@ -40,7 +40,7 @@ WARM_UPS = 8
 LOADS = 4
 """Untimed samples before a timed one, at most, after the GPU has idled."""
 LONG_SECONDS = 0.1
-"""In a sample longer than this the GPU's clock rate rises without untimed samples."""
+"""The length of a sample in which the GPU's clock rate rises without untimed samples."""
 PLACES = 4096
 """The most elements checked of a result: the first, the last, and others at random."""
 _FLOAT = 4  # bytes
@@ -95,14 +95,14 @@ class Contender(Protocol):
         ...
 
     async def sample(self, count: int, kept: int) -> float:
-        """The seconds for one sample of `count` calls of the op, in groups of `kept` calls.
+        """Return the seconds for one sample of `count` calls of the op, in groups of `kept` calls.
 
         The results of the last group are kept.
         """
         ...
 
     async def values(self, call: int, places: Sequence[int]) -> Sequence[float]:
-        """Elements of the result of one call of the last sample, by flat index.
+        """Return elements of the result of one call of the last sample, by flat index.
 
         `call` is 0 for the first call whose result is kept, -1 for the last.
         """
@@ -138,7 +138,7 @@ class Config:
 
     suites: Sequence[Chosen]
     contenders: Sequence[str]
-    """Their names."""
+    """The names of the contenders."""
     rounds: int
     """The number of samples of each contender."""
     budget: float
@@ -353,7 +353,7 @@ class _Turn:
         self._last = self.calls * seconds  # also if there was no time to warm up
 
     def _leaves(self, started: float, seconds: float) -> bool:
-        """Whether half of the budget is left for the rounds after another `seconds`."""
+        """Return whether half of the budget is left for the rounds after another `seconds`."""
         return time.perf_counter() - started + seconds < self.config.budget / 2
 
     async def round(self, *, gpu_idles: bool) -> None:
@@ -389,7 +389,7 @@ class _Turn:
         return self.calls * self.case.ops
 
     def _enough_calls(self, seconds: float) -> int:
-        """Calls per sample, if a single call takes `seconds`."""
+        """Return the number of calls per sample, if a single call takes `seconds`."""
         if self.case.calls is not None:
             return self.case.calls
         return max(1, min(round(SAMPLE_SECONDS / max(seconds, 1e-9) + 0.5), MOST_CALLS))
@@ -457,7 +457,7 @@ class Answer:
         self._expected = np.asarray(expected, dtype=np.float64).reshape(-1)
 
     def error(self, got: Sequence[float]) -> float:
-        """The largest relative error; raises `WrongError` if it is too large, or NaN."""
+        """Return the largest relative error; raises `WrongError` if it is too large, or NaN."""
         np = self._np
         if len(got) != len(self._expected):
             raise WrongError(f"{len(got)} elements instead of {len(self._expected)}")
@@ -475,7 +475,7 @@ class Answer:
 
 
 def as_seen(value: Any, operand: Operand) -> Any:
-    """The operand made from its contiguous tensor or array."""
+    """Return the operand made from its contiguous tensor or array."""
     return value.T if operand.transposed else value
 
 

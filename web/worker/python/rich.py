@@ -70,13 +70,13 @@ class Kept:
         self._strong.pop(number, None)
 
     def get(self, number: int) -> pt.Tensor | None:
-        """The tensor; None if it is gone."""
+        """Return the tensor; None if it no longer exists."""
         reference = self._known.get(number)
         return None if reference is None else reference()
 
 
 def _bytes_kept_by(x: pt.Tensor) -> int:
-    """The bytes that a tensor keeps alive, including its base and pending inputs."""
+    """Return the bytes that a tensor keeps alive, including its base and pending inputs."""
     found = 0
     pending, seen = [x._node], set[int]()
     while pending:
@@ -104,7 +104,7 @@ def _described_tensor(x: pt.Tensor) -> Bundle:
 
 
 def views_of(x: pt.Tensor) -> list[str]:
-    """The views (views.py) that suit a tensor's shape and dtype."""
+    """Return the views (views.py) that suit a tensor's shape and dtype."""
     if not x.ndim or not x.size:
         return []
     found = ["table"]
@@ -183,7 +183,7 @@ class Rich:
             self._wait(self._port.drawn(number))
 
     async def present(self, value: Any, blocking: bool) -> Bundle:
-        """The bundle of any object; a tensor's number is added once it is posted."""
+        """Return the bundle of any object; a tensor's number is added once it is posted."""
         bundle = self._described(value)
         if bundle is None or bundle["kind"] == "tensor":
             is_late = not blocking and hasattr(type(value), "__repr_async__")
@@ -194,7 +194,7 @@ class Rich:
     # -- Results ---------------------------------------------------------------------------------
 
     def describe(self, value: Any) -> Bundle | None:
-        """The bundle shown with, or instead of, a value's repr; None to show only the repr."""
+        """Return the bundle shown with or instead of a value's repr; None for the repr only."""
         if isinstance(value, Widget) and value.shown_as not in self._new:
             pt.display(value)
         bundle = self._described(value)
@@ -219,7 +219,7 @@ class Rich:
         asked = json.loads(request)
         x = self._kept.get(asked["number"])
         if x is None:
-            text = "This tensor is not kept any more. Run its expression again to look at it."
+            text = "This tensor is no longer kept. Run its expression again to view it."
             self._answer({"kind": "text", "text": text}, None)
             return
         if asked["view"] in FORMS:
@@ -238,11 +238,11 @@ class Rich:
         a buffer of uint32.
         """
         from . import views
-        from .gallery import LEVELS, live_picture
+        from .gallery import LOOKS, live_picture
 
         asked = json.loads(request)
         x = live_picture(asked["name"], asked["code"], asked["values"], frame)
-        self._answer(*await views.drawn(x, self._can_block(), LEVELS))
+        self._answer(*await views.drawn(x, self._can_block(), LOOKS[asked["name"]]))
 
     def _answer(self, bundle: Bundle, pixels: Any) -> None:
         """Post the answer to the running command."""
@@ -251,12 +251,17 @@ class Rich:
 
 # -- Objects of other libraries ------------------------------------------------------------------
 
-MIME_KINDS = {"text/html": "html", "image/svg+xml": "svg", "image/png": "png"}
+MIME_KINDS = {
+    "text/html": "html",
+    "image/svg+xml": "svg",
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+}
 """Rich forms of an object, in order of preference."""
 
 
 def described_object(value: Any) -> Bundle | None:
-    """The first rich form that an object provides; None if it has none."""
+    """Return the first rich form that an object provides; None if it has none."""
     for kind, data in _forms(value):
         text = _as_text(kind, data)
         if text and len(text) <= LARGEST_TEXT:
@@ -265,7 +270,7 @@ def described_object(value: Any) -> Bundle | None:
 
 
 def _forms(value: Any) -> Iterable[tuple[str, Any]]:
-    """The kind and data of each form, computed lazily."""
+    """Yield the kind and data of each form, computed lazily."""
     mimes = _called(value, "_repr_mimebundle_")
     if isinstance(mimes, tuple):
         mimes = mimes[0] if mimes else None  # the second item is metadata
@@ -277,7 +282,7 @@ def _forms(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _called(value: Any, name: str) -> Any:
-    """The result of a method without arguments; None if it is missing or fails."""
+    """Return the result of a method without arguments; None if it is missing or fails."""
     try:
         method = getattr(type(value), name, None) and getattr(value, name)
         return method() if callable(method) else None
@@ -286,9 +291,9 @@ def _called(value: Any, name: str) -> Any:
 
 
 def _as_text(kind: str, data: Any) -> str | None:
-    """Data as text for the page: markup unchanged, a PNG in base64."""
+    """Data as text for the page: markup unchanged, a PNG or JPEG in base64."""
     if isinstance(data, bytes | bytearray | memoryview):
-        if kind == "png":
+        if kind in ("png", "jpeg"):
             return binascii.b2a_base64(data, newline=False).decode("ascii")
         return bytes(data).decode("utf-8", "replace")
     return data if isinstance(data, str) else None

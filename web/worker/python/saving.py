@@ -21,7 +21,7 @@ DIGITS = {pt.float16: (Struct("e"), range(3, 6)), pt.float32: (Struct("f"), rang
 
 
 async def saved(x: pt.Tensor, form: str, blocking: bool) -> Content:
-    """A tensor as "npy", "csv" or "list"; a message if it has too many elements for that.
+    """Return a tensor as "npy", "csv" or "list"; a message if it has too many elements for that.
 
     A row of the CSV is the last axis; a 1-d tensor is a column, as in `numpy.savetxt`. The list is
     a Python expression.
@@ -56,7 +56,7 @@ async def _npy(x: pt.Tensor, blocking: bool) -> bytes:
 
 
 def _word(value: Any, dtype: Any, form: str) -> str:
-    """A number in the fewest digits that its dtype needs for a round trip."""
+    """Return a number in the fewest digits that its dtype needs for a round trip."""
     if isinstance(value, complex):
         part = pt.float32 if dtype is pt.complex64 else pt.float64
         real, imag = (_word(each, part, "csv") for each in (value.real, value.imag))
@@ -79,7 +79,7 @@ def _word(value: Any, dtype: Any, form: str) -> str:
 
 
 def _quoted(word: str) -> str:
-    """An expression for NaN or infinity, which have no literal in Python."""
+    """Return an expression for NaN or infinity, which have no literal in Python."""
     return f"float('{word}')" if word.strip("-") in {"nan", "inf"} else word
 
 

@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from . import magics
-from .failures import STANDARD_LIBRARY, Failure, clarify, describe
+from .failures import STANDARD_LIBRARY, Failure, clarify, describe, input_number
 
 Emit = Callable[[str, str], None]
 """Takes ("stdout" or "stderr", text) while an input runs."""
@@ -95,7 +95,7 @@ class Builtins:
                 self._names[name] = value
 
     def news(self) -> str:
-        """A message about the builtins that the input deleted, if any; called at its end."""
+        """Return a message about the builtins that the input deleted, if any; called at its end."""
         deleted, self._deleted = self._deleted, []
         if not deleted:
             return ""
@@ -333,6 +333,7 @@ class Session:
         return filename
 
     def _failure(self, error: BaseException) -> Outcome:
+        error = _as_raised(error)
         interrupted = self._interrupted and isinstance(error, asyncio.CancelledError)
         if interrupted:
             error = KeyboardInterrupt().with_traceback(error.__traceback__)
@@ -360,7 +361,7 @@ class Session:
         )
 
     def _format(self, error: BaseException) -> tuple[str, str, Failure]:
-        """The user's traceback, the traceback with every frame, and the first one as data."""
+        """Return the user's traceback, the one with every frame, and the first one as data."""
         clarify(error)
         full = traceback.TracebackException.from_exception(error)
         _drop_frames(full, _is_own_file)
@@ -375,7 +376,7 @@ class Session:
 
 
 def awaited_by(task: asyncio.Future[Any]) -> Set[asyncio.Future[Any]]:
-    """The task, what it awaits, what that awaits in turn, and so on."""
+    """Return the task, what it awaits, what that awaits in turn, and so on."""
     found: set[asyncio.Future[Any]] = set()
     pending = [task]
     while pending:
@@ -383,7 +384,7 @@ def awaited_by(task: asyncio.Future[Any]) -> Set[asyncio.Future[Any]]:
         if future in found:
             continue
         found.add(future)
-        pending.extend(getattr(future, "_children", ()))  # of asyncio.gather()
+        pending.extend(getattr(future, "_children", ()))  # the futures of asyncio.gather()
         if (waiter := getattr(future, "_fut_waiter", None)) is not None:
             pending.append(waiter)
     return found
@@ -415,6 +416,16 @@ def _compile(tree: ast.Module, filename: str) -> Sequence[types.CodeType]:
         return (code(tree, "exec"),)
     *statements, last = tree.body
     return code(ast.Module(statements, []), "exec"), code(ast.Interactive([last]), "single")
+
+
+def _as_raised(error: BaseException) -> BaseException:
+    """The StopIteration of an input, which Python has replaced in the session's own coroutine."""
+    cause = error.__cause__
+    if type(error) is not RuntimeError or not isinstance(cause, StopIteration):
+        return error
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    is_of_input = any(input_number(frame.f_code.co_filename) is not None for frame in frames)
+    return error if is_of_input else cause
 
 
 def _is_own_file(filename: str) -> bool:
@@ -467,7 +478,7 @@ class _Pipe(io.RawIOBase):
 
 
 def output_stream(name: str, emit: Emit) -> io.TextIOWrapper:
-    """A replacement for sys.stdout or sys.stderr: line-buffered, as on a terminal."""
+    """Return a replacement for sys.stdout or sys.stderr: line-buffered, as on a terminal."""
     buffer = io.BufferedWriter(_Pipe(name, emit))
     return io.TextIOWrapper(buffer, "utf-8", errors="backslashreplace", line_buffering=True)
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.backend.device import GPU_DEVICE
+from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE
 
 
 def figures() -> dict[str, Any]:
@@ -26,6 +26,8 @@ def figures() -> dict[str, Any]:
 
 
 def device() -> dict[str, Any]:
-    """`pt.device_info()` as rows of text."""
+    """`pt.device_info()` as rows of text; a query cannot wait for NumPy to be loaded."""
+    if CPU_DEVICE is pt.default_device() and not CPU_DEVICE.is_ready:
+        return {"title": "cpu", "rows": [("NumPy", "loaded for the first tensor on this device")]}
     info = pt.device_info()
     return {"title": info.title, "rows": info.rows()}

@@ -22,8 +22,11 @@ MOST_NODES = 400
 HEAD = 8  # words of a DISPATCH before its buffers: see backend/plan.py
 
 
-def trace(expression: str) -> None:
-    """Evaluate an expression of `x`, `y`, `w` and the console's names, and print the trace."""
+def trace(expression: str, columns: int) -> None:
+    """Evaluate an expression of `x`, `y`, `w` and the console's names, and print the trace.
+
+    The result is shown in lines of at most this many columns.
+    """
     given = operands()
     names = vars(sys.modules["__main__"]) | {"pt": pt} | given
     code = compiled(expression)
@@ -32,7 +35,8 @@ def trace(expression: str) -> None:
     recorded = perf_counter()
     if not isinstance(result, pt.Tensor):
         raise TypeError(
-            f"the result is not a tensor but {type(result).__name__}: nothing runs on the GPU"
+            f"the result is not a tensor but {type(result).__name__}, so there is no graph to show;"
+            " leave out a call that reads the values, such as .item() or .tolist()"
         )
     nodes = topological([result._node])
     if len(nodes) > MOST_NODES:
@@ -53,7 +57,8 @@ def trace(expression: str) -> None:
         found["microseconds"]["plan"] = 1e6 * (perf_counter() - start)
         found["stream"] = stream(plan)
     start = perf_counter()
-    shown = repr(result)
+    with pt.printoptions(linewidth=columns):
+        shown = repr(result)
     found["microseconds"]["read"] = 1e6 * (perf_counter() - start)
     print(json.dumps(found | {"shown": shown}))
 
@@ -70,7 +75,7 @@ def compiled(expression: str) -> Any:
 
 
 def operands() -> dict[str, pt.Tensor]:
-    """The operands that the page offers: x (64, 64), y (64,) and w (64, 64), already computed."""
+    """Return the page's operands: x (64, 64), y (64,) and w (64, 64), computed."""
     draw = pt.Generator(0)
     given = {"x": draw.rand(64, 64), "y": draw.rand(64), "w": draw.randn(64, 64)}
     pt.realize(*given.values())
@@ -90,12 +95,12 @@ def described(node: Node, nodes: list[Node]) -> dict[str, Any]:
 
 
 def written(constant: float) -> str:
-    """A constant as text, because JSON has no infinities or NaN."""
+    """Return a constant as text, because JSON has no infinities or NaN."""
     return f"{constant:g}" if isinstance(constant, float) else str(constant)
 
 
 def stream(plan: Plan) -> dict[str, Any]:
-    """The commands of a plan as submitted, each decoded."""
+    """Return the commands of a plan as submitted, each decoded."""
     programs = {program.number: program.label for program in plan.programs}
     return {
         "commands": [command | {"program": programs.get(command["words"][1], "")}

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import py_tensor as pt
+from py_tensor.graph.order import bottom
 
 from .inspection import value_text
 
@@ -26,7 +27,7 @@ LIBRARIES = ("builtins", "functools", "numpy", "py_tensor")
 
 
 def listed(namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """The name, shape or value, type, device and bytes of each variable, in alphabetical order.
+    """Return the name, shape or value, type, device and bytes of each variable, by name.
 
     Names with a leading underscore, modules, functions and classes are omitted.
     """
@@ -65,7 +66,7 @@ def _row(value: Any) -> dict[str, Any]:
 def _tensor(x: pt.Tensor) -> dict[str, Any]:
     node = getattr(x, "_node", None)  # a view may have no node until its next use
     is_view = x.base is not None
-    is_pending = node is not None and node.storage is None and x.size > 0
+    is_pending = node is not None and x.size > 0 and _is_pending(bottom(node))
     return {
         "value": _shape(x.shape),
         "type": f"{x.dtype} tensor",
@@ -75,8 +76,16 @@ def _tensor(x: pt.Tensor) -> dict[str, Any]:
     }
 
 
+def _is_pending(below: Any) -> bool:
+    """Return whether the elements at the start of a chain of movement ops are still to be computed.
+
+    Constants and index ranges are not stored: kernels and reads compute them as they need them.
+    """
+    return below.storage is None and not below.op.generates
+
+
 def _array(a: Any, owner: Any) -> dict[str, Any]:
-    """A NumPy array or scalar, read through `owner`, because a subclass may override attributes."""
+    """Return a NumPy array or scalar, read through `owner`: subclasses may override attributes."""
     shape, dtype, size = (getattr(owner, name).__get__(a) for name in ("shape", "dtype", "nbytes"))
     is_scalar = owner.__name__ == "generic"
     return {
@@ -89,4 +98,4 @@ def _array(a: Any, owner: Any) -> dict[str, Any]:
 
 
 def _shape(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape)) if shape else "scalar"
+    return str(tuple(map(int, shape))) if shape else "scalar"

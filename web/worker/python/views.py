@@ -37,18 +37,21 @@ Content = tuple[dict[str, Any], Any]
 
 
 async def view(x: pt.Tensor, name: str, place: dict[str, int], blocking: bool) -> Content:
-    """One view as a bundle; `place` is the "plane", "row" and "column" to show.
+    """Return one view as a bundle; `place` is the "plane", "row" and "column" to show.
 
-    Complex numbers are drawn by their absolute values.
+    Complex numbers are drawn by their absolute values, which the axis or the title says.
     """
+    what = ""
     if x.dtype.kind == "c" and name != "table":
-        x = abs(x)
-    makers = {"table": _table, "plot": _plot, "heatmap": _heatmap, "histogram": _histogram}
-    return await (makers | {"image": _image})[name](x, place, blocking)
+        x, what = abs(x), "|z|"
+    if name == "table":
+        return await _table(x, place, blocking)
+    makers = {"plot": _plot, "heatmap": _heatmap, "histogram": _histogram, "image": _image}
+    return await makers[name](x, what, place, blocking)
 
 
 def _plane(x: pt.Tensor, place: dict[str, int]) -> tuple[pt.Tensor, dict[str, Any]]:
-    """The 2-D plane at a place, and its number and index; a 1-D tensor becomes a column."""
+    """Return the 2-D plane at a place, and its number and index; a 1-D tensor becomes a column."""
     if x.ndim == 1:
         return x.reshape(x.size, 1), {"plane": 0, "planes": 1, "index": []}
     leading = x.shape[:-2]
@@ -85,11 +88,12 @@ async def _table(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content
     return {"kind": "table", "cells": cells, **size, **page, **which}, None
 
 
-async def _plot(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:
-    return await plot_chart(x, None, PlotOptions(xlabel="index")).bundle(blocking), None
+async def _plot(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
+    options = PlotOptions(xlabel="index", ylabel=what)
+    return await plot_chart(x, None, options).bundle(blocking), None
 
 
-async def _heatmap(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:
+async def _heatmap(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
     shown, which = _plane(x, place)
     height, width = shown.shape
     down, across = _steps(shown)
@@ -97,14 +101,16 @@ async def _heatmap(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Conte
     bounds = pt.stack(value_range(small))
     bundle = await drawn(small, blocking)
     of = {"height": height, "width": width}
-    options = ImageOptions(colorbar=True)
+    options = ImageOptions(colorbar=True, title=what)
     figure = figure_facts(options, shown, await numbers(bounds, blocking), True, of)
-    facts = {"of": of | {"steps": [down, across]}, "figure": figure}
+    kept = (-(-height // down), -(-width // across))
+    blocks = [-(-n // LARGEST_MAP) for n in kept]
+    facts = {"of": of | {"steps": [down, across], "blocks": blocks}, "figure": figure}
     return {**bundle[0], **which, "kind": "heatmap", **facts}, bundle[1]
 
 
 def _steps(x: pt.Tensor) -> list[int]:
-    """The sampling step along each axis, chosen so that a view takes seconds at most.
+    """Return the sampling step along each axis, chosen so that a view takes seconds at most.
 
     All steps are odd, so that both even and odd indices are sampled.
     """
@@ -117,20 +123,23 @@ def _steps(x: pt.Tensor) -> list[int]:
     return steps
 
 
-async def _image(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:
-    return await drawn(x, blocking)
+async def _image(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
+    bundle, pixels = await drawn(x, blocking)
+    if what:
+        bundle["figure"] = figure_facts(ImageOptions(title=what), x, (), False)
+    return bundle, pixels
 
 
 async def drawn(x: pt.Tensor, blocking: bool, options: ImageOptions = PLAIN) -> Content:
-    """A tensor as an image."""
+    """Return a tensor as an image."""
     made = picture(x, options, can_paint(x))
     label = f"{'Image' if is_colour(x) else 'Heat map'} of a tensor of shape {x.shape}"
     bundle = {"kind": "image", "width": made.width, "height": made.height, "label": label}
     return {**bundle, "scale": None}, await taken(made, blocking)
 
 
-async def _histogram(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Content:
-    """Counts of the finite elements in bins of equal width; others are counted separately."""
+async def _histogram(x: pt.Tensor, what: str, place: dict[str, int], blocking: bool) -> Content:
+    """Count the finite elements in bins of equal width; others are counted separately."""
     steps = _steps(x)
     seen = x[tuple(slice(None, None, step) for step in steps)].realize()
     flat = seen.reshape(seen.size)
@@ -138,7 +147,7 @@ async def _histogram(x: pt.Tensor, place: dict[str, int], blocking: bool) -> Con
     found = await counted([values], None, None, blocking)
     (counts,) = found.counts
     facts = {"label": "", "color": None, "step": prod(steps), "size": x.size}
-    about = {"title": "", "xlabel": "value", "ylabel": "elements"}
+    about = {"title": "", "xlabel": what or "value", "ylabel": "elements"}
     names = None
     if x.dtype.kind == "b":
         at = found.edges[:-1]
