@@ -415,6 +415,7 @@ class TestInterruptInTime:
             ("await asyncio.sleep(0)\nwhile True: pass", 40, 5),
             ("await asyncio.sleep(0)\nwhile True: (x * 2).tolist()", 40, 5),
         ],
+        ids=["a loop", "ops", "prints", "sleeps", "reads", "a task", "reads in a task"],
     )
     def test_none_is_lost(
         self, page: Page, run: Run, code: str, rounds: int, longest: float
