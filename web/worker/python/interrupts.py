@@ -97,6 +97,10 @@ class Interrupts:
         self._is_noted = self._is_owed = self._is_ending = self._came = False
         self._heard.clear()
 
+    def is_noted(self) -> bool:
+        """Return whether an interrupt is recorded."""
+        return self._is_noted
+
     def check(self) -> None:
         """Raise a recorded interrupt."""
         if self._is_noted:

@@ -119,8 +119,11 @@ class Session:
         Awaited with each input before it runs. An interrupt does not cancel it.
     describe
         Returns the bundle to show with the repr of the last expression's value, or None.
+    is_interrupted
+        Returns whether an interrupt arrived while no code of the input was running. It uses no
+        builtins.
     check
-        Raises KeyboardInterrupt if an interrupt arrived while no code of the input was running.
+        Raises KeyboardInterrupt if one arrived.
 
     Set `sys.displayhook` to its `display`.
 
@@ -141,6 +144,7 @@ class Session:
         can_block: Callable[[], bool] = lambda: True,
         prepare: Callable[[str], Awaitable[None]] | None = None,
         describe: Callable[[Any], dict[str, Any] | None] = lambda value: None,
+        is_interrupted: Callable[[], bool] = lambda: False,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self.namespace = namespace
@@ -148,6 +152,7 @@ class Session:
         self.can_block = can_block
         self._prepare = prepare
         self._describe = describe
+        self._is_interrupted = is_interrupted
         self._check = check
         self._builtins = Builtins()
         self._inputs = 0
@@ -308,18 +313,18 @@ class Session:
     async def _execute(self, codes: Sequence[types.CodeType]) -> None:
         evaluate = eval
         for code in codes:
-            self._check()
             task = None
             if code.co_flags & inspect.CO_COROUTINE:
                 task = self.task_of(eval(code, self.namespace))
             self._builtins.give()
             try:
-                if task is None:
-                    evaluate(code, self.namespace)
-                else:
+                if task is not None:
                     await task
+                elif not self._is_interrupted():  # no signal is handled from here to the program
+                    evaluate(code, self.namespace)
             finally:
                 self._builtins.take()
+            self._check()
 
     # -- tracebacks ------------------------------------------------------------------------------
 

@@ -1,0 +1,49 @@
+"""Interrupts that arrive in the session's own code, around an input."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from web.worker.python.interrupts import Interrupts
+from web.worker.python.session import Session
+
+
+class Interrupted:
+    """A session, and the interrupts that the page sends to it."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {"ran": []}
+        self.interrupts = Interrupts((), lambda of_bridge: None)
+        self.session = Session(
+            self.names, is_interrupted=self.interrupts.is_noted, check=self.interrupts.check
+        )
+        self.interrupts._session = self.session  # `install` would handle the test's own SIGINT
+
+
+@pytest.mark.parametrize("step", ["give", "take"])
+@pytest.mark.parametrize(
+    "source", ["for n in (1, 2): ran.append(n)", "ran.append(1); None", "await sleep(0)"]
+)
+def test_none_is_lost_around_the_program(
+    monkeypatch: pytest.MonkeyPatch, step: str, source: str
+) -> None:
+    """`give` is the session's last step before the program, and `take` the first one after it."""
+    given = Interrupted()
+    given.names["sleep"] = asyncio.sleep
+    builtins = given.session._builtins
+    original = getattr(builtins, step)
+    taken = iter([step == "take"])  # the session also takes the builtins when an input begins
+
+    def interrupted() -> None:
+        original()
+        if not next(taken, False):
+            given.interrupts.told()
+
+    monkeypatch.setattr(builtins, step, interrupted)
+    outcome = asyncio.run(given.session.run(source))
+    assert outcome.interrupted
+    if step == "give":
+        assert given.names["ran"] == []
