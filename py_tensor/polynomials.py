@@ -374,17 +374,17 @@ def _shown(value: complex) -> str:
     return f"({value.real:.4g} + {value.imag:.4g}j)" if value.real else f"{value.imag:.4g}j"
 
 
-MOST_COLUMNS = 70
+MAX_COLUMNS = 70
 
 
 def _in_two_lines(terms: str) -> str:
-    """Move the exponents to a line above the terms, and break lines at `MOST_COLUMNS`."""
+    """Move the exponents to a line above the terms, and break lines at `MAX_COLUMNS`."""
     parts = re.split(r"\*\*(\d+)", terms)
     lines: list[tuple[str, str]] = []
     above = below = ""
     for text, power in zip(parts[::2], parts[1::2], strict=False):
         raised, plain = " " * (len(text) - 1) + power, text + " " * (len(power) - 1)
-        if len(below) + len(plain) > MOST_COLUMNS or len(above) + len(raised) > MOST_COLUMNS:
+        if len(below) + len(plain) > MAX_COLUMNS or len(above) + len(raised) > MAX_COLUMNS:
             lines.append((above, below))
             above = below = ""
         above, below = above + raised, below + plain

@@ -53,7 +53,7 @@ _OF_SCALARS = {
     "is_integer": "fiu", "numerator": "iu",
 }  # fmt: skip
 """Methods of Python numbers that only scalars have, as in NumPy, and the kinds of their dtypes."""
-MOST_PICKED = 256  # the most rows of a part that the host takes from its copy of a small tensor
+MAX_PICKED = 256  # the most rows of a part that the host takes from its copy of a small tensor
 _WRITING = RLock()
 """Held by a thread while a cell or a view changes its node. No code waits while holding it."""
 
@@ -1081,7 +1081,7 @@ def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
     below, shape = node.inputs[0], node.meta.shape
     is_small = node.meta.size <= below.meta.size and below.meta.nbytes <= COPIED_BYTES
     is_held = below.storage is not None or (below.live and not below.op.reads_by_map)
-    if not is_small or not is_held or size_of(shape[:-1]) > MOST_PICKED:
+    if not is_small or not is_held or size_of(shape[:-1]) > MAX_PICKED:
         return None
     return below, layout_of(node)
 

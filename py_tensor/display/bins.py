@@ -19,7 +19,7 @@ from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
 from py_tensor.tensor import Tensor
 
-DEFAULT_MOST_BINS = 48
+DEFAULT_MAX_BINS = 48
 """The largest default number of bins."""
 
 COUNTED_AT_ONCE = 1 << 24
@@ -28,7 +28,7 @@ COUNTED_AT_ONCE = 1 << 24
 COUNTED_AT_ONCE_ON_CPU = 1 << 17
 """The same for the CPU, where counting takes 48 bytes of memory per element."""
 
-LEAST_SPAN = 1e-36
+MIN_SPAN = 1e-36
 """A smaller range is one bin, because a GPU may flush its subnormal bin widths to 0."""
 
 INFINITY = float("inf")
@@ -66,8 +66,8 @@ class Bins:
 
 
 def bins_for(size: int) -> int:
-    """Return the number of bins by Rice's rule, at most `DEFAULT_MOST_BINS`."""
-    return min(DEFAULT_MOST_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
+    """Return the number of bins by Rice's rule, at most `DEFAULT_MAX_BINS`."""
+    return min(DEFAULT_MAX_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
 
 
 async def counted(
@@ -164,7 +164,7 @@ def _in_float32(edges: Sequence[float]) -> list[float]:
 def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
     """Return whether the range of the edges is too small for the arithmetic of a GPU."""
     on_cpu = all(str(x.device) == "cpu" for x in series)
-    return not on_cpu and edges[-1] * 0.5 - edges[0] * 0.5 <= LEAST_SPAN
+    return not on_cpu and edges[-1] * 0.5 - edges[0] * 0.5 <= MIN_SPAN
 
 
 async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
@@ -184,7 +184,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
         starts = tensor(known, dtype=x.dtype, device=x.device).reshape(len(known), 1)
         end = None
     limit = COUNTED_AT_ONCE_ON_CPU if str(x.device) == "cpu" else COUNTED_AT_ONCE
-    at_once = max(1, limit * DEFAULT_MOST_BINS // max(len(edges), DEFAULT_MOST_BINS))
+    at_once = max(1, limit * DEFAULT_MAX_BINS // max(len(edges), DEFAULT_MAX_BINS))
     from_there_on = [0] * len(edges)  # elements in each bin and above it, and above the last bin
     for begin in range(0, x.size, at_once):
         part = x[begin : begin + at_once].reshape(1, -1)

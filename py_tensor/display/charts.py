@@ -30,10 +30,10 @@ from py_tensor.ops.movement import concat, converted, stack
 from py_tensor.ops.reduction import argmax, argmin
 from py_tensor.tensor import Tensor
 
-MOST_POINTS = 2000
+MAX_POINTS = 2000
 """The largest number of points drawn of a series; a screen has fewer columns."""
 
-MOST_LINES = 128
+MAX_LINES = 128
 """The largest number of rows and of columns of the grid of a contour plot."""
 
 USUAL_LEVELS = 8
@@ -42,7 +42,7 @@ MAX_SHOWN, MAX_SHOWN_ON_GPU = 1 << 24, 1 << 26
 """The largest number of elements processed. A larger tensor is subsampled evenly, so that showing
 it takes at most a few seconds. The first limit is for the CPU and for software adapters."""
 
-MOST_SERIES = 20
+MAX_SERIES = 20
 
 INFINITY = float("inf")
 
@@ -229,7 +229,7 @@ def joined(bundles: Sequence[Json]) -> Json:
     Raises
     ------
     ValueError
-        If there are more than `MOST_SERIES` series, or the bars have different names.
+        If there are more than `MAX_SERIES` series, or the bars have different names.
     """
     series = [one for bundle in bundles for one in bundle["series"]]
     _check_count("plot", len(series))
@@ -389,8 +389,8 @@ def bar_chart(x: Any, height: Any, options: BarOptions) -> Chart:
                 raise ValueError("bar: named bars need a linear x axis")
     series = _curves("bar", x, height, options, "bar", None, {"width": options.width})
     for one in series:
-        if one.size > MOST_POINTS:
-            raise ValueError(f"bar: takes at most {MOST_POINTS} bars, not {one.size}")
+        if one.size > MAX_POINTS:
+            raise ValueError(f"bar: takes at most {MAX_POINTS} bars, not {one.size}")
     return Chart(tuple(series), options, names)
 
 
@@ -416,7 +416,7 @@ def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
     rows, columns = values.shape
     across = _along("x", None if z is None else x, columns, values, 1)
     up = _along("y", None if z is None else y, rows, values, 0)
-    step = -(-max(rows, columns) // MOST_LINES)
+    step = -(-max(rows, columns) // MAX_LINES)
     if step > 1:
         values, across, up = values[::step, ::step], across[::step], up[::step]
     ends = stack(list(value_range(values)))
@@ -453,7 +453,7 @@ def _curves(
     ShapeError
         If a series is not 1-D, or x and y differ in length.
     ValueError
-        If there are more than `MOST_SERIES` series, or more labels than series.
+        If there are more than `MAX_SERIES` series, or more labels than series.
     """
     named = _named(op, x if y is None else y, options)
     _check_count(op, len(named))
@@ -481,8 +481,8 @@ def _colour(options: SeriesOptions, i: int) -> str | None:
 
 
 def _check_count(op: str, series: int, which: str = "") -> None:
-    if series > MOST_SERIES:
-        raise ValueError(f"{op}: takes at most {MOST_SERIES} series, not {series}{which}")
+    if series > MAX_SERIES:
+        raise ValueError(f"{op}: takes at most {MAX_SERIES} series, not {series}{which}")
 
 
 def _named(op: str, y: Any, options: SeriesOptions) -> list[tuple[str, Tensor]]:
@@ -544,12 +544,12 @@ def _series(
     size = y.shape[0]
     step = max(1, -(-size // max_shown(y)))
     if mark == "scatter":
-        step = max(step, -(-size // MOST_POINTS))
+        step = max(step, -(-size // MAX_POINTS))
     if step > 1:
         y, x = y[::step], None if x is None else x[::step]
         values = None if values is None else values[::step]
     n = y.shape[0]
-    if n > MOST_POINTS and mark != "bar":
+    if n > MAX_POINTS and mark != "bar":
         kept = _kept(y, is_log)
         x = _scaled(kept, size, step) if x is None else take(x, kept.to(x.device))
         y = take(y, kept)
@@ -566,13 +566,13 @@ def _scaled(indices: Tensor, size: int, step: int) -> Tensor:
 
 
 def _kept(y: Tensor, is_log: bool) -> Tensor:
-    """Return the indices of about `MOST_POINTS` points of a line, in increasing order.
+    """Return the indices of about `MAX_POINTS` points of a line, in increasing order.
 
     The line is cut into slices of equal length. The indices are those of the minimum and maximum of
     each slice, so that the reduced line covers the same area, and those of both ends.
     """
     n = y.shape[0]
-    slices = MOST_POINTS // 2
+    slices = MAX_POINTS // 2
     length = -(-n // slices)
     slices = -(-n // length)
     begin = arange(0, slices * length, length, dtype=dtypes.int32, device=y.device)

@@ -20,8 +20,8 @@ SCALES = ("linear", "log")
 LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
 """The largest finite float32."""
 
-MOST_BINS = 1000
-MOST_LEVELS = 50
+MAX_BINS = 1000
+MAX_LEVELS = 50
 
 COLOUR_NAMES = {
     **{"b": "light-dark(#0000ff, #8098ff)", "g": "light-dark(#008000, #4cc24c)", "r": "red"},
@@ -391,7 +391,7 @@ def _bins(op: str, value: Any) -> int | tuple[float, ...] | None:
     if value is None:
         return None
     if hasattr(value, "__index__") and not isinstance(value, bool | Tensor):
-        return _count(op, "bins", value.__index__(), MOST_BINS)
+        return _count(op, "bins", value.__index__(), MAX_BINS)
     return _rising(op, "bins", cast("tuple[float, ...]", _numbers(op, "bins", value)), 2)
 
 
@@ -409,7 +409,7 @@ def _levels(op: str, value: Any) -> int | tuple[float, ...] | None:
     if value is None:
         return None
     if hasattr(value, "__index__") and not isinstance(value, bool | Tensor):
-        return _count(op, "levels", value.__index__(), MOST_LEVELS)
+        return _count(op, "levels", value.__index__(), MAX_LEVELS)
     return _rising(op, "levels", cast("tuple[float, ...]", _numbers(op, "levels", value)), 1)
 
 

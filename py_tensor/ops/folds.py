@@ -322,7 +322,7 @@ def _running(function: Any, name: str, x: Tensor, at: int) -> Tensor:
     return concat(found, at)
 
 
-MOST_IN_ORDER = 1 << 16  # the most elements in an invocation's loop, to limit a dispatch's time
+MAX_IN_ORDER = 1 << 16  # the most elements in an invocation's loop, to limit a dispatch's time
 
 
 def _is_kernel(function: Any, x: Tensor) -> bool:
@@ -335,8 +335,8 @@ def _is_kernel(function: Any, x: Tensor) -> bool:
 def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
     """Apply an op in order along the middle one of three axes; return the last result or all."""
     found: list[Tensor] = []
-    for start in range(0, x.shape[1], MOST_IN_ORDER):
-        part = sliced(x, 1, start, start + MOST_IN_ORDER)
+    for start in range(0, x.shape[1], MAX_IN_ORDER):
+        part = sliced(x, 1, start, start + MAX_IN_ORDER)
         part = concat([found[-1][:, -1:], part], 1) if found else part
         y = _serial(op, x.dtype, running)(part)
         found.append(y[:, 1:] if found and running else y)

@@ -36,7 +36,7 @@ __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 Bins = int | str | Operand
 
-MOST_BY_POSITION = 1 << 20  # with more bins, float32 may place an element two bins off
+MAX_BY_POSITION = 1 << 20  # with more bins, float32 may place an element two bins off
 
 RULES = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
@@ -202,7 +202,7 @@ def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
     else:
         x, edges = in_common_dtype("histogram", x, edges)
     low, high = ends or (edges[0], edges[-1])
-    if ends is None or count > MOST_BY_POSITION:
+    if ends is None or count > MAX_BY_POSITION:
         number = searchsorted(edges, x, "right") - 1
     else:
         number = _by_position(x, edges, low, high)

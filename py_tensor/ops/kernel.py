@@ -28,8 +28,8 @@ from py_tensor.tensor import Tensor
 
 __all__ = ["kernel"]
 
-MOST_BUFFERS = 8  # the limit that every device supports
-MOST_INVOCATIONS = 256  # per workgroup, also on every device
+MAX_BUFFERS = 8  # the limit that every device supports
+MAX_INVOCATIONS = 256  # per workgroup, also on every device
 
 ShapeRule = str | Callable[..., Shape]
 Rule = tuple[ShapeRule, str | DType]
@@ -238,11 +238,11 @@ def kernel(
     for word in names:
         if not _NAME.fullmatch(word) or word in _TAKEN or names.count(word) > 1:
             raise ValueError(f"{name}: {word!r} is not a unique, valid WGSL name")
-    if not named or not outputs or len(named) + len(outputs) > MOST_BUFFERS:
-        raise ValueError(f"{name}: needs inputs and outputs, at most {MOST_BUFFERS} in all")
-    if not 1 <= workgroup_size <= MOST_INVOCATIONS:
+    if not named or not outputs or len(named) + len(outputs) > MAX_BUFFERS:
+        raise ValueError(f"{name}: needs inputs and outputs, at most {MAX_BUFFERS} in all")
+    if not 1 <= workgroup_size <= MAX_INVOCATIONS:
         raise ValueError(
-            f"{name}: workgroup_size must be from 1 to {MOST_INVOCATIONS}, not {workgroup_size}"
+            f"{name}: workgroup_size must be from 1 to {MAX_INVOCATIONS}, not {workgroup_size}"
         )
     rules = {word: _rule(name, rule, named) for word, rule in outputs.items()}
     op = Custom(

@@ -37,7 +37,7 @@ __all__ = [
     "unique_inverse", "unique_values",
 ]  # fmt: skip
 
-LEAST_COUNTED = 2**14  # fewer elements are sorted in few dispatches, without a read
+MIN_COUNTED = 2**14  # fewer elements are sorted in few dispatches, without a read
 
 
 def unique(
@@ -67,7 +67,7 @@ def unique(
         axis = normalize_axis("unique", axis, x.ndim)
     # NumPy orders rows of float16 with NaN differently.
     is_alike = axis is None or x.dtype is not dtypes.float16
-    if is_alike and 0 < x.size < LEAST_COUNTED and (elements := known(x)) is not None:
+    if is_alike and 0 < x.size < MIN_COUNTED and (elements := known(x)) is not None:
         options = (return_inverse, return_counts, axis)
         _, *found = host.load_numpy().unique(elements, True, *options, equal_nan=equal_nan)
         found = [tensor_of(y, "unique", dtype=dtypes.int32, device=x.device) for y in found]
@@ -77,7 +77,7 @@ def unique(
     if axis is None or x.ndim == 1:
         axis = None
         given = ravel(x)
-        if x.dtype.kind in "biu" and x.size >= LEAST_COUNTED:
+        if x.dtype.kind in "biu" and x.size >= MIN_COUNTED:
             found = _counted(given, x.shape, return_index, return_inverse, return_counts)
             if found is not None:
                 return tuple(found) if len(found) > 1 else found[0]

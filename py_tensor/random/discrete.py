@@ -30,9 +30,9 @@ from py_tensor.random.rejection import BINOMIAL, HYPERGEOMETRIC, POISSON, ZIPF
 from py_tensor.tensor import Tensor
 
 _LARGEST = 2147483520.0  # the largest int32 that float32 can represent
-_MOST_RATE = 2147020237.0  # the largest rate whose Poisson variates fit int32
+_MAX_RATE = 2147020237.0  # the largest rate whose Poisson variates fit int32
 
-_RATE = Rule(f"from 0 to {_MOST_RATE:.0f}", lambda v: (v < 0) | (v > _MOST_RATE) | (v != v))
+_RATE = Rule(f"from 0 to {_MAX_RATE:.0f}", lambda v: (v < 0) | (v > _MAX_RATE) | (v != v))
 _SUCCESS = Rule("above 0 and up to 1", lambda v: (v <= 0) | (v > 1) | (v != v))
 _BELOW_ONE = Rule("from 0 to below 1", lambda v: (v < 0) | (v >= 1) | (v != v))
 _ABOVE_ONE = Rule("above 1", lambda v: (v <= 1) | (v != v))
@@ -58,7 +58,7 @@ class Discrete(Continuous):
         """
         draw = draw_of("poisson", size, ("lam", lam, _RATE))
         (lam,) = draw.values
-        return self._drawn_by(POISSON, draw, _at_most(lam, _MOST_RATE))
+        return self._drawn_by(POISSON, draw, _at_most(lam, _MAX_RATE))
 
     @distribution(COUNTS)
     def binomial(self, n: Operand, p: Operand, size: Size = None) -> Tensor:
@@ -141,7 +141,7 @@ class Discrete(Continuous):
         draw = draw_of("negative_binomial", size, ("n", n, POSITIVE), ("p", p, _SUCCESS))
         n, p = draw.values
         rates = self._gammas(draw, n) * ((1 - p) / p)
-        return self._drawn_by(POISSON, draw, minimum(rates, _MOST_RATE))
+        return self._drawn_by(POISSON, draw, minimum(rates, _MAX_RATE))
 
     @distribution(COUNTS)
     def zipf(self, a: Operand, size: Size = None) -> Tensor:

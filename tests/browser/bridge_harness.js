@@ -18,7 +18,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   if (id.x < params.n) { target[id.x] = source[id.x] * params.factor + params.addend; }
 }`.replaceAll("target", "result"); // target is reserved in WGSL
 
-const MOST_IDS = 16384;
+const MAX_IDS = 16384;
 
 /** @typedef {Float32Array | Uint32Array | Uint8Array} Data */
 
@@ -41,7 +41,7 @@ export class Host {
     this.bridge = createBridge(pyodide, options);
     this.bridge.definePipeline(1, AFFINE, "affine", 2, 0b10);
     // Here a dispatch refers to buffers by their ids: each is at its own position in the table.
-    this.#table = this.place(Uint32Array.from({ length: MOST_IDS }, (_, id) => id));
+    this.#table = this.place(Uint32Array.from({ length: MAX_IDS }, (_, id) => id));
   }
 
   /**

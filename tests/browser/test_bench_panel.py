@@ -376,14 +376,14 @@ class TestRuns:
     def test_a_bounded_number_is_kept(self, page: Page) -> None:
         counts = page.evaluate(
             """async (run) => {
-              const { KeptRuns, MOST_RUNS } = await import("./sources/page/bench/runs.js");
+              const { KeptRuns, MAX_RUNS } = await import("./sources/page/bench/runs.js");
               const runs = new KeptRuns();
               const day = (n) => new Date(Date.UTC(2030, 0, 1 + n)).toISOString();
-              for (let n = 0; n < MOST_RUNS + 3; n++) await runs.add({ ...run, date: day(n) });
+              for (let n = 0; n < MAX_RUNS + 3; n++) await runs.add({ ...run, date: day(n) });
               const again = new KeptRuns();
               await again.load();
               const ours = again.all.filter(({ run }) => run.name === "one of many");
-              const found = [runs.all.length - MOST_RUNS, ours.length - MOST_RUNS];
+              const found = [runs.all.length - MAX_RUNS, ours.length - MAX_RUNS];
               for (const kept of [...runs.all]) await runs.remove(kept);
               return [...found, runs.all.length, runs.problem];
             }""",

@@ -37,7 +37,7 @@ DISTRIBUTIONS = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 LEXERS = {"__init__.py", "_mapping.py", "python.py", "diff.py"}  # used by pytest, of 250
 HOST_ONLY = {"unit", "perf", "typings"}  # folders of tests/ that are not sent
 WORKER_ROOT = "/py_tensor_tests"
-MOST_RESTARTS = 3  # then the worker is broken, not hanging in a test
+MAX_RESTARTS = 3  # then the worker is broken, not hanging in a test
 PULL_MS = 1000
 INTERRUPT_SECONDS = 5
 
@@ -137,7 +137,7 @@ class WorkerRunner:
     def _run_all(self, nodeids: list[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """Yield (node id, serialized reports), over as many workers as needed."""
         left = dict.fromkeys(nodeids)
-        for attempt in range(MOST_RESTARTS + 1):
+        for attempt in range(MAX_RESTARTS + 1):
             if attempt:
                 app_session(self._config).drop_shared()
             arguments = [*self._arguments, *_shown(self._config)]
@@ -152,7 +152,7 @@ class WorkerRunner:
             left.pop(run.current, None)
             yield run.current, [{"failure": run.failure}]
         for nodeid in left:
-            yield nodeid, [{"failure": f"not run: {MOST_RESTARTS + 1} workers failed before it"}]
+            yield nodeid, [{"failure": f"not run: {MAX_RESTARTS + 1} workers failed before it"}]
 
 
 class _WorkerRun:

@@ -26,7 +26,7 @@ NUMBERS: dict[str, list[Any]] = {
 }
 DTYPES = ["float32", "float32", "float32", "int32", "int32", "bool", "uint8", "int8"]
 SIZES = [0, 1, 1, 2, 2, 3, 3, 4, 5]
-MOST_AXES = 3
+MAX_AXES = 3
 
 
 class Holes:

@@ -16,7 +16,7 @@ INDEX = "k"  # a result of argmax: int64 in NumPy, so it is only used as an inde
 DTYPES = {"float32": 5, "int32": 4, "bool": 2.5, "uint32": 1.5, "uint8": 1.5, "int8": 1}
 UNSIGNED = ("uint8", "uint32")
 SIZES = [0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7]
-LARGEST, MOST_AXES = 500, 4
+LARGEST, MAX_AXES = 500, 4
 ERRORS = 0.02  # probability of each invalid choice
 
 # Dtype -> dtypes of operands allowed for in-place operators, and for assignment.
@@ -176,7 +176,7 @@ class Operands:
                 break
             moved = self.movement(text, x)
             y = self.value(moved)
-            if y is not None and (np.ndim(y) > MOST_AXES or np.size(y) > LARGEST):
+            if y is not None and (np.ndim(y) > MAX_AXES or np.size(y) > LARGEST):
                 break
             text = moved
             if ".ravel(" in text or ".reshape(" in text:

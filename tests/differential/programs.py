@@ -14,7 +14,7 @@ from tests.differential.operands import (
     ERRORS,
     INDEX,
     LARGEST,
-    MOST_AXES,
+    MAX_AXES,
     OPERANDS,
     PROMOTED,
     SOURCES,
@@ -164,7 +164,7 @@ class Maker(Operands):
         """Return the expression bound to a name, if the program can use its value."""
         x = self.value(expression)
         if isinstance(x, np.ndarray | np.generic) and (
-            x.dtype.name not in DTYPES or x.size > LARGEST or x.ndim > MOST_AXES
+            x.dtype.name not in DTYPES or x.size > LARGEST or x.ndim > MAX_AXES
         ):
             return None
         is_array = x is None or isinstance(x, np.ndarray)  # NumPy has scalars as well as 0-d arrays

@@ -13,7 +13,7 @@ import py_tensor as pt
 from py_tensor.convert.conversion import drawable
 from py_tensor.display import colormaps, pictures
 from py_tensor.display.bins import counted
-from py_tensor.display.charts import MOST_POINTS, Chart, Series, plot_chart, scatter_chart
+from py_tensor.display.charts import MAX_POINTS, Chart, Series, plot_chart, scatter_chart
 from py_tensor.display.options import ImageOptions, PlotOptions, ScatterOptions
 
 Array = np.ndarray[Any, Any]
@@ -158,12 +158,12 @@ def test_a_long_line_keeps_its_extremes(device: str, rng: np.random.Generator) -
         (on_device,) = series(plot_chart(pt.tensor(y, device=device), None, PlotOptions()))
         assert on_device.size == n
         x, kept = on_device.x.numpy().astype(int), on_device.y.numpy()
-        assert len(x) <= MOST_POINTS + 2
+        assert len(x) <= MAX_POINTS + 2
         assert (x[0], x[-1]) == (0, n - 1)
         assert (np.diff(x) >= 0).all()
         assert {low, high} <= set(x.tolist())
         np.testing.assert_array_equal(kept, y[x])
-        width = -(-n // (MOST_POINTS // 2))
+        width = -(-n // (MAX_POINTS // 2))
         for start in range(0, n, width):
             part = y[start : start + width]
             drawn = kept[(x >= start) & (x < start + width)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.ops.setops import LEAST_COUNTED
+from py_tensor.ops.setops import MIN_COUNTED
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.operands import LAYOUTS, SPECIAL, pool
@@ -212,7 +212,7 @@ def test_unique_of_many_integers(
     device: str, rng: np.random.Generator, dtype: str, start: int, span: int
 ) -> None:
     """They are counted if that costs less than a sort."""
-    for shape in [(LEAST_COUNTED,), (5, 7, 700)]:
+    for shape in [(MIN_COUNTED,), (5, 7, 700)]:
         offsets = rng.integers(0, span, shape, dtype=np.uint64)
         given = (offsets + np.uint64(start % 2**64)).astype(dtype)
         found = pt.unique(pt.tensor(given, dtype=dtype, device=device), True, True, True)

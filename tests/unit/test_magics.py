@@ -24,7 +24,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     hidden = [str(session.__file__).rpartition("/")[0]]
     found = session.Session({"pt": pt, "__name__": "__main__"}, hidden)
     monkeypatch.setattr(sys, "displayhook", found.display)
-    monkeypatch.setattr(magics, "LEAST_SECONDS", 0.001)
+    monkeypatch.setattr(magics, "MIN_SECONDS", 0.001)
     before = pt.default_device()
     pt.set_default_device("cpu")
     yield found
@@ -162,7 +162,7 @@ def test_timeit_computes_the_results_of_every_loop(
     assert len(computed) == 1 + 1 + 2
 
 
-@pytest.mark.parametrize(("name", "limit"), [("MOST_NODES", 5), ("MOST_BYTES", 5 * 40_000)])
+@pytest.mark.parametrize(("name", "limit"), [("MAX_NODES", 5), ("MAX_BYTES", 5 * 40_000)])
 def test_pending_results_of_timeit_are_bounded(
     made: Any, computed: list[int], monkeypatch: pytest.MonkeyPatch, name: str, limit: int
 ) -> None:
@@ -241,13 +241,13 @@ def test_the_number_of_loops_grows_until_a_run_is_long_enough(source: random.Ran
     for _ in range(200):
         single = 10 ** source.uniform(-8, 1)
         count, tries = 1, 0
-        while count * single < magics.LEAST_SECONDS:
+        while count * single < magics.MIN_SECONDS:
             following = magics.next_count(count, count * single)
             assert following > count
             assert str(following).rstrip("0") in ("1", "2", "5")
             count, tries = following, tries + 1
         assert tries <= 2
-        assert count == 1 or count * single <= 2.51 * magics.LEAST_SECONDS
+        assert count == 1 or count * single <= 2.51 * magics.MIN_SECONDS
 
 
 def test_the_summary() -> None:

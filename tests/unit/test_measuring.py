@@ -207,8 +207,8 @@ def test_results_are_kept_as_memory_allows() -> None:
 
     fake = Holding("a")
     run(fake)
-    assert fake.kept_calls == measuring.MOST_KEPT
-    assert fake.counts[-1] == measuring.MOST_CALLS
+    assert fake.kept_calls == measuring.MAX_KEPT
+    assert fake.counts[-1] == measuring.MAX_CALLS
     run(fake, config=replace(CONFIG, result_bytes=10 * 64 * 64 * 4))
     assert fake.kept_calls == 5  # of two groups
     run(fake, config=replace(CONFIG, result_bytes=1))

@@ -12,7 +12,7 @@ from tests.ops.programs.program import Line, Program
 from tests.ops.programs.value import Value, floating
 
 LARGEST = 64.0  # values are scaled back to this magnitude
-MOST_ELEMENTS = 6000
+MAX_ELEMENTS = 6000
 SHAPES = [
     (),
     (1,),
@@ -69,7 +69,7 @@ class Base:
         return self.lines[i].value
 
     def _add(self, text: str, inputs: tuple[int, ...], value: Value) -> int | None:
-        if value.ref.size > MOST_ELEMENTS or value.ref.ndim > 8:
+        if value.ref.size > MAX_ELEMENTS or value.ref.ndim > 8:
             return None
         self.lines.append(Line(text, inputs, value))
         return len(self.lines) - 1

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tests.ops.programs.base import MOST_ELEMENTS, Base
+from tests.ops.programs.base import MAX_ELEMENTS, Base
 from tests.ops.programs.value import EPS, Value, exact, floating, product_of
 
 
@@ -105,7 +105,7 @@ class Elementwise(Base):
                     size = math.prod(np.broadcast_shapes(v.shape, shape))
                 except ValueError:
                     return False
-                return v.dtype == dtype and size <= MOST_ELEMENTS
+                return v.dtype == dtype and size <= MAX_ELEMENTS
 
             j = self._pick(fits)
             if j is not None:
@@ -203,7 +203,7 @@ class Elementwise(Base):
             shape = np.broadcast_shapes(a.shape, b.shape, c.shape)
         except ValueError:
             return None
-        if math.prod(shape) > MOST_ELEMENTS:
+        if math.prod(shape) > MAX_ELEMENTS:
             return None
         ref, error = np.where(a.ref, b.ref, c.ref), np.where(a.ref, b.error, c.error)
         self._add(f"pt.where(v{i}, v{j}, v{k})", (i, j, k), Value(ref, error, b.dtype))

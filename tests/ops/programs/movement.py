@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ops.programs.base import MOST_ELEMENTS, Base
+from tests.ops.programs.base import MAX_ELEMENTS, Base
 from tests.ops.programs.value import Array, Value, moved
 
 
@@ -16,7 +16,7 @@ class Movement(Base):
 
     def _move(self, i: int, text: str, move: Callable[[Array], Array]) -> None:
         v = self._value(i)
-        if np.broadcast(move(v.ref)).size <= MOST_ELEMENTS:
+        if np.broadcast(move(v.ref)).size <= MAX_ELEMENTS:
             self._add(text, (i,), moved(v, move))
 
     def _permute(self) -> None:
@@ -151,7 +151,7 @@ class Movement(Base):
         if self._chance(0.5):
             self.rng.shuffle(js)
         values = [self._value(j) for j in js]
-        if sum(w.ref.size for w in values) > MOST_ELEMENTS:
+        if sum(w.ref.size for w in values) > MAX_ELEMENTS:
             return
         ref = np.concatenate([w.ref for w in values], axis)
         error = np.concatenate([np.broadcast_to(w.error, w.shape) for w in values], axis)
@@ -167,7 +167,7 @@ class Movement(Base):
         assert j is not None
         w = self._value(j)
         axis = int(self.rng.integers(len(v.shape) + 1))
-        if v.ref.size * 2 > MOST_ELEMENTS:
+        if v.ref.size * 2 > MAX_ELEMENTS:
             return
         error = np.stack([np.broadcast_to(u.error, u.shape) for u in (v, w)], axis)
         self._add(

@@ -7,7 +7,7 @@ import { fromJson } from "./record.js";
 /** @typedef {{ id: string, run: Run }} Kept */
 
 const RUNS = { database: "py_tensor benchmark runs", store: "runs" };
-export const MOST_RUNS = 40;
+export const MAX_RUNS = 40;
 const PATIENCE_MS = 5000;
 
 export class KeptRuns {
@@ -46,7 +46,7 @@ export class KeptRuns {
   async add(run) {
     const kept = { id: crypto.randomUUID(), run };
     this.all = this.#inOrder([kept, ...this.all]);
-    for (const { id } of this.all.splice(MOST_RUNS)) await this.#delete(id);
+    for (const { id } of this.all.splice(MAX_RUNS)) await this.#delete(id);
     await this.save(kept);
     return kept;
   }

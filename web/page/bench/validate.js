@@ -15,7 +15,7 @@
  * @property {Schema} [items]
  */
 
-const MOST_PROBLEMS = 5;
+const MAX_PROBLEMS = 5;
 
 /**
  * @param {Schema} schema
@@ -36,7 +36,7 @@ export function problemsWith(schema, value) {
  * @param {string[]} problems
  */
 function examine(schema, value, path, problems) {
-  if (problems.length >= MOST_PROBLEMS) return;
+  if (problems.length >= MAX_PROBLEMS) return;
   const wrong = wrongWith(schema, value);
   if (wrong) {
     problems.push(`${path || "the whole"} ${wrong}`);

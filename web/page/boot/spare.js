@@ -13,7 +13,7 @@ import { begin as startWorker } from "../start.js";
 /** Idle time before it begins, in ms: longer than for a snapshot, which is more useful. */
 const QUIET_MS = 10_000;
 /** Minimum memory of the computer in GiB. A spare takes 65 MB. */
-const LEAST_MEMORY = 4;
+const MIN_MEMORY = 4;
 
 /**
  * @param {Engine} engine
@@ -101,5 +101,5 @@ export function keepSpareWhenIdle(engine, afterwards) {
 /** If the browser does not report the memory size, a small screen means a small device. */
 function hasRoom() {
   const { deviceMemory } = /** @type {Navigator & { deviceMemory?: number }} */ (navigator);
-  return deviceMemory === undefined ? matchMedia("(pointer: fine)").matches : deviceMemory >= LEAST_MEMORY;
+  return deviceMemory === undefined ? matchMedia("(pointer: fine)").matches : deviceMemory >= MIN_MEMORY;
 }

@@ -37,7 +37,7 @@ import { fixed, shortened, TICK_SIZE, TITLE_SIZE, widthOf, words, wrapped } from
 const LARGEST_WIDTH = 680;
 const SMALLEST_WIDTH = 220;
 const RATIO = 0.48;
-const LEAST_HEIGHT = 220; // of the axes, including the text below them
+const MIN_HEIGHT = 220; // of the axes, including the text below them
 const EDGE = 14;
 const LINE = 18;
 const KEY = 22;
@@ -81,7 +81,7 @@ export function drawChart(spec) {
  */
 function draw(spec, width) {
   const head = headOf(spec, width);
-  const height = head.height + Math.round(spec.ratio ? width * spec.ratio : Math.max(LEAST_HEIGHT, width * RATIO));
+  const height = head.height + Math.round(spec.ratio ? width * spec.ratio : Math.max(MIN_HEIGHT, width * RATIO));
   const picture = canvas(width, height, spec.label);
   picture.append(...head.elements);
   const { area, axes } = layOut(spec, head.height, width, height);

@@ -12,10 +12,10 @@ import { enlargement, Picture } from "./image.js";
 /** @typedef {import("./image.js").Image} Image */
 
 const LARGEST_WIDTH = 960;
-const LEAST_BAR = 90;
-const LEAST_SIDE = 12;
+const MIN_BAR = 90;
+const MIN_SIDE = 12;
 /** The height that a picture may always have, and the room that it leaves for an input and the prompt. */
-const LEAST_HEIGHT = 240;
+const MIN_HEIGHT = 240;
 const PROMPT = 150;
 const EDGE = 8;
 
@@ -81,7 +81,7 @@ class ImageFigure {
     const start = head.height + EDGE;
     const [across, high] = this.sizeIn(width - before - behind, start + below);
     const area = { left: before, right: before + across, top: start, bottom: start + high };
-    const barEnd = Math.max(area.bottom, start + (colours ? LEAST_BAR : 0));
+    const barEnd = Math.max(area.bottom, start + (colours ? MIN_BAR : 0));
     const height = Math.max(area.bottom + below, barEnd + EDGE);
     const whole = Math.max(before + across + behind, Math.min(width, 160));
     const picture = canvas(whole, height, this.image.label);
@@ -124,10 +124,10 @@ class ImageFigure {
   sizeIn(room, around) {
     const { width, height, scale } = this.image;
     const screen = this.element.closest(".screen")?.clientHeight ?? innerHeight;
-    const highest = Math.max(LEAST_HEIGHT, screen - around - PROMPT);
+    const highest = Math.max(MIN_HEIGHT, screen - around - PROMPT);
     const most = scale === null ? (highest * width) / height : Number.POSITIVE_INFINITY;
     const across = Math.min(width * enlargement(this.image), most, Math.max(room, 40));
-    return [Math.max(across, LEAST_SIDE), Math.max((across * height) / width, LEAST_SIDE)];
+    return [Math.max(across, MIN_SIDE), Math.max((across * height) / width, MIN_SIDE)];
   }
 
   /** @returns {[number, number, number, number]} the values at the left, right, bottom and top ends */

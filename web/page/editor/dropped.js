@@ -3,7 +3,7 @@
 /** @typedef {{ path: string, file: File }} Dropped */
 
 /** Largest number of files taken from folders. */
-const MOST_FILES = 1000;
+const MAX_FILES = 1000;
 
 /**
  * @param {DataTransfer} transfer empty once its event has been handled
@@ -25,7 +25,7 @@ export async function droppedFiles(transfer) {
  * @param {Dropped[]} found
  */
 async function walk(entry, path, found) {
-  if (found.length >= MOST_FILES || entry.name.startsWith(".")) return;
+  if (found.length >= MAX_FILES || entry.name.startsWith(".")) return;
   if (entry.isFile) {
     const file = /** @type {FileSystemFileEntry} */ (entry);
     found.push({ path, file: await new Promise((resolve, reject) => file.file(resolve, reject)) });

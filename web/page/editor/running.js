@@ -41,7 +41,7 @@ export function nameOf(cell, cells) {
 }
 
 /** Show only this many outputs of a notebook file: each takes longer than the one before. */
-const MOST_STORED = 300;
+const MAX_STORED = 300;
 
 /**
  * @typedef {object} Output
@@ -251,7 +251,7 @@ function partOf({ text, cells }, source, line) {
 export function showStored(code, repl) {
   const { text, notebook } = code;
   code.remove();
-  let room = MOST_STORED;
+  let room = MAX_STORED;
   let left = 0;
   /** @type {HTMLElement | undefined} */
   let last;

@@ -4,11 +4,11 @@ import { h, svg } from "../ui/dom.js";
 import { figure, scroller } from "./figure.js";
 
 /** In the drawing of the queue: the number of runs that fit, and the width for them. */
-const MOST_RUNS = 3;
+const MAX_RUNS = 3;
 const GPU_TIME = 162;
 
 /** Number of workgroups, and of threads of each, that are drawn. */
-const MOST_THREADS = 8;
+const MAX_THREADS = 8;
 
 /** @typedef {import("./learn.js").Command} Command */
 
@@ -21,7 +21,7 @@ const MOST_THREADS = 8;
  */
 export function threadsDiagram(groups, threads) {
   const [size, pitch] = [22, 28];
-  const numbers = threads > MOST_THREADS ? [0, 1, 2, 3, 4, null, threads - 1] : [...Array(threads).keys()];
+  const numbers = threads > MAX_THREADS ? [0, 1, 2, 3, 4, null, threads - 1] : [...Array(threads).keys()];
   const width = Math.max(numbers.length * pitch, 96) + 2;
   const parts = [];
   let x = 1;
@@ -124,7 +124,7 @@ export function streamDiagram(commands) {
  * @param {number} runs of kernels
  */
 export function queueDiagram(runs) {
-  const drawn = Math.min(runs, MOST_RUNS);
+  const drawn = Math.min(runs, MAX_RUNS);
   const last = runs > drawn ? "…" : `run ${runs}`;
   /** @type {{ name: string, bars: [x: number, width: number, words: string, kind: string][] }[]} */
   const lanes = [

@@ -26,7 +26,7 @@ const GAP = { x: 20, y: 30 };
 const PASSING = 8;
 /** Width of a character, relative to the font size. */
 const LONGEST_NAME = 192;
-const MOST_DRAWN = 60;
+const MAX_DRAWN = 60;
 const SWEEPS = 4;
 
 /**
@@ -37,7 +37,7 @@ const SWEEPS = 4;
  * @returns {HTMLElement}
  */
 export function graphDiagram(nodes, names) {
-  if (nodes.length > MOST_DRAWN) return h("p", { className: "caption" }, `${nodes.length} nodes are too many to draw.`);
+  if (nodes.length > MAX_DRAWN) return h("p", { className: "caption" }, `${nodes.length} nodes are too many to draw.`);
   /** @type {Place[]} */
   const places = layersOf(nodes).map((layer) => ({ layer, width: BOX.width, above: [], below: [], x: 0 }));
   const ways = nodes.flatMap(({ inputs }, i) => [...new Set(inputs)].map((j) => wayBetween(places[j], places[i])));

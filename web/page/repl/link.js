@@ -5,7 +5,7 @@
 
 const START = "#code=";
 /** The largest code in a link: a small link could decompress to gigabytes. */
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 
 /**
  * @param {string} code
@@ -68,7 +68,7 @@ async function through(bytes, transform) {
   const reader = new Blob([bytes]).stream().pipeThrough(transform).getReader(); // Safari's streams are not iterable
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     size += read.value.length;
-    if (size > MOST_BYTES) throw new RangeError("too long for a link");
+    if (size > MAX_BYTES) throw new RangeError("too long for a link");
     chunks.push(read.value);
   }
   return new Uint8Array(await new Blob(chunks).arrayBuffer());

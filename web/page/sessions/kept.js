@@ -29,9 +29,9 @@ import * as store from "./store.js";
  */
 
 /** Limit in bytes for inputs and outputs; beyond it outputs are dropped, the oldest first. */
-const MOST_BYTES = 32 * 2 ** 20;
+const MAX_BYTES = 32 * 2 ** 20;
 /** An input whose outputs take more than this is stored without them. */
-const MOST_BYTES_OF_ONE = 8 * 2 ** 20;
+const MAX_BYTES_OF_ONE = 8 * 2 ** 20;
 /** While an input runs, its outputs are written this often, or less often if writing takes long. */
 const CHECKPOINT_MS = 1500;
 /** Writing takes at most 1 / this part of the time. */
@@ -406,7 +406,7 @@ export class KeptSession {
       /** @type {Record} */
       const record = { source, state, at, parts, outcome, isCleared, isTrimmed: false, cell };
       input.bytes = sizeOf(record);
-      if (input.bytes <= MOST_BYTES_OF_ONE) {
+      if (input.bytes <= MAX_BYTES_OF_ONE) {
         this.about.changed = Date.now();
         const surplus = this.count();
         await store.putInput({ ...this.about }, input.n, record);
@@ -439,7 +439,7 @@ export class KeptSession {
     const surplus = [];
     let rest = about.bytes;
     for (const input of [...inputs].sort((a, b) => a.at - b.at).slice(0, -1)) {
-      if (rest <= MOST_BYTES) break;
+      if (rest <= MAX_BYTES) break;
       if (input.isTrimmed || input.state === "running" || input.state === "waiting") continue;
       rest -= input.bytes;
       surplus.push(input);

@@ -9,7 +9,7 @@
  * again), "ranAgain" (all of them have).
  */
 
-import { MOST_BYTES as MOST_FILE_BYTES } from "../../worker/boot/home.js";
+import { MAX_BYTES as MAX_FILE_BYTES } from "../../worker/boot/home.js";
 import { CHANGED } from "../display/controls.js";
 import { button, h } from "../ui/dom.js";
 import { claim } from "./claim.js";
@@ -30,7 +30,7 @@ import { count, moment } from "./words.js";
 /** @typedef {import("./store.js").About} About */
 /** @typedef {{ entry: Entry, source: string }} Again */
 
-const MOST_SESSIONS = 50;
+const MAX_SESSIONS = 50;
 const NAME_LENGTH = 60;
 /** An input is named by this many characters of its first line. */
 const NAMED_CHARACTERS = 40;
@@ -50,7 +50,7 @@ const REFUSED =
   "This browser stores no data for this page (private window or settings): the session is lost when the page closes.";
 const SILENT = "Browser storage does not respond: the session is lost when the page closes.";
 const DAMAGED = "The stored sessions were corrupt and have been removed. This session is saved again.";
-const MANY = `${MOST_SESSIONS} sessions are stored, which is the limit: this one is not saved. Delete a session first.`;
+const MANY = `${MAX_SESSIONS} sessions are stored, which is the limit: this one is not saved. Delete a session first.`;
 
 export class Sessions extends EventTarget {
   /**
@@ -165,7 +165,7 @@ export class Sessions extends EventTarget {
     session.about.name = this.blank(all).about.name;
     this.release = (await claim(session.about.id, PATIENCE_MS)) ?? (() => {});
     write("sessionStorage", OWN, session.about.id);
-    if (all.length >= MOST_SESSIONS) this.say(MANY);
+    if (all.length >= MAX_SESSIONS) this.say(MANY);
     else if (this.problem !== REFUSED && this.problem !== SILENT) session.start();
     this.takeDraft();
     this.menu.name();
@@ -318,7 +318,7 @@ export class Sessions extends EventTarget {
   /** @param {About} other that another tab has open */
   async openCopy(other) {
     const all = await this.list();
-    if (all.length >= MOST_SESSIONS) {
+    if (all.length >= MAX_SESSIONS) {
       this.say(MANY);
       return;
     }
@@ -522,7 +522,7 @@ export class Sessions extends EventTarget {
     let { fileBytes } = session.about;
     for (const file of changed) {
       const before = session.files.get(file.path) ?? 0;
-      if (fileBytes - before + file.bytes.byteLength <= MOST_FILE_BYTES) {
+      if (fileBytes - before + file.bytes.byteLength <= MAX_FILE_BYTES) {
         fileBytes += file.bytes.byteLength - before;
         changes.changed.push(file);
       } else {

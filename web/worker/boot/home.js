@@ -10,8 +10,8 @@
 
 export const HOME = "/home/pyodide";
 /** The most bytes that are stored of all files together. */
-export const MOST_BYTES = 32 * 2 ** 20;
-const MOST_FILES = 1000;
+export const MAX_BYTES = 32 * 2 ** 20;
+const MAX_FILES = 1000;
 const DEEPEST = 16;
 /** Folders that Python itself writes. */
 const OF_PYTHON = new Set(["__pycache__"]);
@@ -76,7 +76,7 @@ export class Home {
     let bytes = [...found].reduce((sum, [path, { size }]) => sum + (this.refused.has(path) ? 0 : size), 0);
     for (const [path, { size }] of written) bytes -= this.refused.has(path) ? 0 : size;
     for (const [path, { size }] of written) {
-      if (bytes + size <= MOST_BYTES) {
+      if (bytes + size <= MAX_BYTES) {
         bytes += size;
         this.refused.delete(path);
         changes.changed.push({ path, bytes: this.fs.readFile(`${HOME}/${path}`) });
@@ -109,7 +109,7 @@ export class Home {
    */
   walk(folder, depth, found) {
     for (const name of this.fs.readdir(`${HOME}/${folder}`)) {
-      if (name === "." || name === ".." || OF_PYTHON.has(name) || found.size >= MOST_FILES) continue;
+      if (name === "." || name === ".." || OF_PYTHON.has(name) || found.size >= MAX_FILES) continue;
       const path = folder + name;
       const { mode, mtime, size } = this.fs.lstat(`${HOME}/${path}`);
       if (this.fs.isFile(mode)) found.set(path, { mtime: mtime.getTime(), size });

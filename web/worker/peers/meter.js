@@ -12,7 +12,7 @@
  */
 
 /** WebGPU's limit for a query set. */
-const MOST_QUERIES = 4096;
+const MAX_QUERIES = 4096;
 
 export class Meter {
   /** Each pass writes two consecutive timestamps to a set. @type {{ set: GPUQuerySet, used: number }[]} */
@@ -120,8 +120,8 @@ export class Meter {
   #timed(about) {
     if (!this.hasClock || about?.timestampWrites) return about;
     let current = this.#sets.at(-1);
-    if (!current || current.used === MOST_QUERIES) {
-      current = { set: this.device.createQuerySet({ type: "timestamp", count: MOST_QUERIES }), used: 0 };
+    if (!current || current.used === MAX_QUERIES) {
+      current = { set: this.device.createQuerySet({ type: "timestamp", count: MAX_QUERIES }), used: 0 };
       this.#sets.push(current);
     }
     const [beginningOfPassWriteIndex, endOfPassWriteIndex] = [current.used, current.used + 1];

@@ -31,7 +31,7 @@ const COPIED = { first: 2 ** 22, least: 2 ** 25, most: 2 ** 28 };
 const INVOCATIONS = { first: 2 ** 10, most: 2 ** 20 };
 /** Passes of the loop in each invocation. */
 const TURNS = 64;
-const MOST_DISPATCHES = 2 ** 10;
+const MAX_DISPATCHES = 2 ** 10;
 
 const COPY = /* wgsl */ `
 @group(0) @binding(0) var<storage, read> source: array<vec4f>;
@@ -306,7 +306,7 @@ class Bench {
   async samples(run, seconds) {
     let dispatches = 1;
     let last = seconds;
-    while (last < SAMPLE_SECONDS && dispatches < MOST_DISPATCHES && this.leaves(4 * last)) {
+    while (last < SAMPLE_SECONDS && dispatches < MAX_DISPATCHES && this.leaves(4 * last)) {
       dispatches *= 2;
       last = await secondsOf(() => run(dispatches));
     }

@@ -24,7 +24,7 @@ from typing import Any
 from .expressions import Known, Scan, Token, attribute, look_up, primary_before, scan
 from .inspection import brief, doc_blocks, kind_of, static_attribute, summary_of
 
-MOST_KEYS = 1000
+MAX_KEYS = 1000
 
 Names = dict[str, str]
 """Maps text that can be inserted to its kind: module, class, function, property, value, argument,
@@ -279,7 +279,7 @@ def _keys(owner: Known) -> list[Any]:
     if not owner.has_value or not isinstance(owner.value, Mapping):
         return []
     mapping: Mapping[Any, Any] = owner.value
-    return [key for _, key in zip(range(MOST_KEYS), mapping, strict=False)]
+    return [key for _, key in zip(range(MAX_KEYS), mapping, strict=False)]
 
 
 def _key_names(owner: Known, quote: str) -> Names:

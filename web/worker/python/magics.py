@@ -23,10 +23,10 @@ import py_tensor as pt
 from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE
 from py_tensor.graph.node import Node
 
-LEAST_SECONDS = 0.2
+MIN_SECONDS = 0.2
 """The minimum duration of a run of %timeit, which sets the number of loops."""
 RUNS = 7
-MOST_NODES, MOST_BYTES = 256, 1 << 26
+MAX_NODES, MAX_BYTES = 256, 1 << 26
 """%timeit computes pending results of its loops together once there are this many."""
 
 OF_JUPYTER = ("matplotlib", "config", "load_ext", "autoreload")
@@ -280,10 +280,10 @@ async def _timeit(runner: Runner, part: Part, filename: str) -> None:
     await seconds(1)  # compile outside of the timed runs
     count = options.get("n", 0)
     if count and left.found:
-        await seconds(min(count, MOST_NODES))  # also compile the largest joint computation
+        await seconds(min(count, MAX_NODES))  # also compile the largest joint computation
     if not count:
         count = 1
-        while (took := await seconds(count)) < LEAST_SECONDS:
+        while (took := await seconds(count)) < MIN_SECONDS:
             count = next_count(count, took)
     times = [await seconds(count) / count for _ in range(max(1, options.get("r", RUNS)))]
     print(summary(times, count))
@@ -407,7 +407,7 @@ class Leftovers:
                     break
                 self._kept[node] = pt.Tensor(node)
                 self._nbytes += node.meta.nbytes
-        if len(self._kept) >= MOST_NODES or self._nbytes >= MOST_BYTES:
+        if len(self._kept) >= MAX_NODES or self._nbytes >= MAX_BYTES:
             self.compute()
 
     def compute(self) -> None:
@@ -417,11 +417,11 @@ class Leftovers:
 
 
 def next_count(count: int, seconds: float) -> int:
-    """Return the smallest of 1, 2, 5, 10, ... above `count` that is likely to take `LEAST_SECONDS`.
+    """Return the smallest of 1, 2, 5, 10, ... above `count` that is likely to take `MIN_SECONDS`.
 
     `seconds` is the time of `count` loops.
     """
-    wanted = max(count + 1, count * LEAST_SECONDS / max(seconds, 1e-9))
+    wanted = max(count + 1, count * MIN_SECONDS / max(seconds, 1e-9))
     power = 10 ** math.floor(math.log10(wanted))
     return next(power * digit for digit in (1, 2, 5, 10) if power * digit >= wanted)
 

@@ -29,10 +29,10 @@ Report = Callable[[dict[str, Any]], None]
 Array = Any
 
 SAMPLE_SECONDS = 0.02
-"""The minimum duration of a sample, unless it needs more than MOST_CALLS calls."""
-MOST_CALLS = 2000
+"""The minimum duration of a sample, unless it needs more than MAX_CALLS calls."""
+MAX_CALLS = 2000
 """The most calls in a sample."""
-MOST_KEPT = 200
+MAX_KEPT = 200
 """The most calls in a group. The results of one group are kept until the next is complete."""
 AGREED = 0.1
 """The largest relative difference between two samples that agree."""
@@ -392,13 +392,13 @@ class _Turn:
         """Return the number of calls per sample, if a single call takes `seconds`."""
         if self.case.calls is not None:
             return self.case.calls
-        return max(1, min(round(SAMPLE_SECONDS / max(seconds, 1e-9) + 0.5), MOST_CALLS))
+        return max(1, min(round(SAMPLE_SECONDS / max(seconds, 1e-9) + 0.5), MAX_CALLS))
 
     @property
     def _kept(self) -> int:
         """Calls per group; the results of one group stay alive while the next one computes."""
         by_memory = self.config.result_bytes // (2 * _product(self.case.result_shape) * _FLOAT)
-        return max(1, min(by_memory, MOST_KEPT))
+        return max(1, min(by_memory, MAX_KEPT))
 
     async def _check(self, answer: Answer) -> None:
         """Check the results of the first and the last call that are kept."""

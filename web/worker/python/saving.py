@@ -9,8 +9,8 @@ from typing import Any
 
 import py_tensor as pt
 
-MOST_IN_CSV = 1_000_000
-MOST_IN_LIST = 100_000
+MAX_IN_CSV = 1_000_000
+MAX_IN_LIST = 100_000
 """The most elements; more would be too large for an editor or the clipboard."""
 
 Content = tuple[dict[str, Any], Any]
@@ -26,7 +26,7 @@ async def saved(x: pt.Tensor, form: str, blocking: bool) -> Content:
     A row of the CSV is the last axis; a 1-d tensor is a column, as in `numpy.savetxt`. The list is
     a Python expression.
     """
-    most = {"csv": MOST_IN_CSV, "list": MOST_IN_LIST}.get(form, x.size)
+    most = {"csv": MAX_IN_CSV, "list": MAX_IN_LIST}.get(form, x.size)
     if x.size > most:
         what = "CSV" if form == "csv" else "A list"
         text = f"{what} is made of up to {most:,} elements, and this tensor has {x.size:,}."

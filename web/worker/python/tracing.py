@@ -18,7 +18,7 @@ from py_tensor.backend.webgpu import WebGPU
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import topological
 
-MOST_NODES = 400
+MAX_NODES = 400
 HEAD = 8  # words of a DISPATCH before its buffers: see backend/plan.py
 
 
@@ -39,8 +39,8 @@ def trace(expression: str, columns: int) -> None:
             " leave out a call that reads the values, such as .item() or .tolist()"
         )
     nodes = topological([result._node])
-    if len(nodes) > MOST_NODES:
-        raise ValueError(f"{len(nodes)} nodes are too many to show (limit {MOST_NODES})")
+    if len(nodes) > MAX_NODES:
+        raise ValueError(f"{len(nodes)} nodes are too many to show (limit {MAX_NODES})")
     found: dict[str, Any] = {
         "nodes": [described(node, nodes) for node in nodes],
         "names": {nodes.index(x._node): name for name, x in given.items() if x._node in nodes},
