@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import base64
+import json
+import struct
+import zlib
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -125,3 +130,46 @@ def wait_for(is_true: Callable[[], bool], page: Page) -> None:
             return
         page.wait_for_timeout(50)
     pytest.fail("it never became true")
+
+
+def png(rgba: Any) -> bytes:
+    """Return a file of 8-bit pixels, (height, width, 4)."""
+    height, width, _ = rgba.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        checked = kind + data
+        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    rows = b"".join(b"\0" + row.tobytes() for row in rgba)
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def notebook(*cells: tuple[str, list[Any]]) -> bytes:
+    """A notebook of code cells with outputs, in a form that the page itself does not write."""
+    made = [
+        {"outputs": outputs, "cell_type": "code", "source": source, "metadata": {"mine": i}}
+        for i, (source, outputs) in enumerate(cells)
+    ]
+    whole = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": made}
+    return json.dumps(whole, indent=3).encode()
+
+
+def downloaded(editor: Editor, name: str, folder: Path) -> bytes:
+    row = editor.pane.locator(".file", has_text=name)
+    row.hover()
+    with editor.page.expect_download() as download:
+        row.get_by_role("button", name="Download").click()
+    download.value.save_as(folder / name)
+    return (folder / name).read_bytes()
+
+
+def cells_of(editor: Editor, folder: Path) -> list[dict[str, Any]]:
+    """Return the cells of the downloaded notebook."""
+    return json.loads(downloaded(editor, "book.ipynb", folder))["cells"]
+
+
+def shows(**mimes: str | list[str]) -> dict[str, Any]:
+    data = {name.replace("__", "/").replace("_xml", "+xml"): text for name, text in mimes.items()}
+    return {"output_type": "display_data", "metadata": {}, "data": data}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 from playwright.sync_api import expect
 
-from tests.browser.editor import Editor, drop, wait_for
-from tests.browser.test_editor import cells_of, downloaded, notebook
+from tests.browser.editor import Editor, cells_of, downloaded, drop, notebook, png, shows, wait_for
 from tests.browser.test_sessions import Visits
 
 EDIT = """async (edits) => {
@@ -479,3 +482,371 @@ class TestPrograms:
         editor.pane.locator(".editor-tab", has_text="book.ipynb").click()
         editor.act("Run all")
         expect(editor.outputs.locator("pre.result")).to_have_text("300")
+
+
+STORED_OUTPUTS = """async (store, of) => {
+  const keys = await of(store.getAllKeys(IDBKeyRange.bound(["file"], ["file", []])));
+  const bytes = await of(store.get(keys.find(([, , path]) => path === "book.ipynb")));
+  const { cells } = JSON.parse(new TextDecoder().decode(bytes));
+  return cells.map(({ outputs }) => outputs.length);
+}"""
+
+
+class TestOutputsOfANotebook:
+    @pytest.fixture
+    def cells(self, editor: Editor) -> list[tuple[str, list[Any]]]:
+        jpeg = editor.page.evaluate(
+            """async () => {
+              const canvas = new OffscreenCanvas(16, 8);
+              canvas.getContext("2d").fillRect(0, 0, 16, 8);
+              const blob = await canvas.convertToBlob({ type: "image/jpeg" });
+              return btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())));
+            }"""
+        )
+        picture = base64.encodebytes(png(np.full((5, 7, 4), 255, np.uint8))).decode()
+        svg = (
+            '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="window.ran = 1">'
+            "<script>window.ran = 1</script></svg>"
+        )
+        html = '<b id="theirs">bold</b><img src="x" onerror="window.ran = 1">'
+        traceback = ["\x1b[0;31mZeroDivisionError\x1b[0m", "by \x1b[1mzero\x1b[0m"]
+        return [
+            (
+                "x = 1\nx",
+                [
+                    {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]},
+                    {"output_type": "stream", "name": "stderr", "text": "\x1b[31mthree\x1b[0m\n"},
+                    {"output_type": "execute_result", "data": {"text/plain": ["1"]}},
+                ],
+            ),
+            ("# %% within\n'none'", []),
+            (
+                "pictures",
+                [
+                    shows(image__png=picture, text__html=html, text__plain="<a figure>"),
+                    shows(image__jpeg=jpeg),
+                    shows(image__svg_xml=svg),
+                ],
+            ),
+            (
+                "\n\nfails",
+                [
+                    {"output_type": "error", "traceback": traceback, "ename": "", "evalue": ""},
+                    shows(text__html=html, text__plain="<b>as text</b>"),
+                ],
+            ),
+            ("html", [shows(text__html=html)]),
+            ("junk", [1, None, {"output_type": "stream"}, {"output_type": "display_data"}]),
+        ]
+
+    def test_safe_kinds_are_shown(self, editor: Editor, cells: list[tuple[str, list[Any]]]) -> None:
+        drop(editor.page, book__ipynb=notebook(*cells))
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.expect_done(4)
+        expect(editor.outputs.locator("> .note")).to_have_text(["From the file"] * 4)
+        assert editor.lines[:4] == ["# %%", "x = 1", "x", "= one\ntwo\nthree,1"]
+        expect(editor.outputs.first.locator(".stderr.colour-1")).to_have_text("three")
+        for i, alt in enumerate(["<a figure>", "Picture", "Picture"]):
+            image = editor.outputs.nth(1).locator("img").nth(i)
+            expect(image).to_have_attribute("alt", alt)
+            editor.page.wait_for_function("(image) => image.complete", arg=image.element_handle())
+            width = image.evaluate("(image) => image.naturalWidth")
+            assert width == [7, 16, 9][i]
+        failed = editor.outputs.nth(2)
+        expect(failed.locator(".error")).to_have_text("ZeroDivisionError\nby zero")
+        expect(failed.locator("pre.result")).to_have_text("<b>as text</b>")
+        expect(editor.outputs.nth(3)).to_contain_text("Not shown: output of type text/html.")
+        assert editor.page.locator("#theirs").count() == 0
+        assert editor.page.evaluate("window.ran") is None
+
+    def test_they_stay_in_the_file_where_cells_do_not_run(
+        self, editor: Editor, cells: list[tuple[str, list[Any]]], tmp_path: Path
+    ) -> None:
+        content = notebook(*cells)
+        drop(editor.page, book__ipynb=content)
+        editor.expect_done(4)
+        assert downloaded(editor, "book.ipynb", tmp_path) == content
+        before = json.loads(content)["cells"]
+        editor.put("", after="x = 1")
+        editor.press("Control+Enter")
+        expect(editor.outputs.filter(has_text="From the file")).to_have_count(3)
+        editor.expect_done(4)
+        assert editor.lines[:4] == ["# %%", "x = 1", "x", "= 1"]
+        found = cells_of(editor, tmp_path)
+        result = {"data": {"text/plain": ["1"]}, "execution_count": 1, "metadata": {}}
+        ran = [result | {"output_type": "execute_result"}]
+        assert found == [before[0] | {"outputs": ran, "execution_count": 1}, *before[1:]]
+        editor.put("0", after="x = 1")
+        found = cells_of(editor, tmp_path)
+        assert found[0]["source"] == "x = 10\nx"
+        assert found[0]["outputs"] == ran  # as it is shown
+        assert found[1:] == before[1:]
+        editor.put("", after="fails")
+        editor.press("Shift+Home")
+        editor.page.keyboard.insert_text("anew")
+        found = cells_of(editor, tmp_path)
+        assert found[3]["source"] == "anew"
+        expect(editor.outputs.filter(has_text="by zero")).to_have_count(1)
+        assert found[3]["outputs"] == before[3]["outputs"]  # as it is shown
+
+    def test_what_ran_is_in_the_file(self, editor: Editor, tmp_path: Path) -> None:
+        """Everything else is unchanged, byte for byte."""
+        said = [{"name": "stdout", "output_type": "stream", "text": ["old\n"]}]
+        sources = [
+            "import sys\nprint('out')\nprint('err', file=sys.stderr)\n6 * 7",
+            "pt.display(pt.rand(4, 4))",
+            "pt.plot(pt.arange(3))",
+            "1 / 0",
+            "'never'",
+        ]
+        made: list[dict[str, Any]] = [
+            {
+                "cell_type": "code",
+                "execution_count": 1,
+                "id": f"mine-{i}",
+                "metadata": {"a": 1.0},
+                "outputs": said,
+                "source": source.splitlines(keepends=True),
+            }
+            for i, source in enumerate(sources)
+        ]
+        made.insert(
+            1, {"cell_type": "markdown", "id": "text", "metadata": {}, "source": ["# Title"]}
+        )
+        whole = {
+            "cells": made,
+            "metadata": {"theirs": {"b": [1e20, "\u00e4"]}},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "unknown": None,
+        }
+        for ascii_only in (True, False):
+            content = json.dumps(whole, indent=1, ensure_ascii=ascii_only) + "\n"
+            drop(editor.page, book__ipynb=content.encode())
+            expect(editor.outputs.filter(has_text="From the file")).to_have_count(5)
+            editor.act("Run all")
+            expect(editor.outputs.filter(has_text="Not run")).to_have_count(1, timeout=30_000)
+            editor.expect_done(5)
+            text = downloaded(editor, "book.ipynb", tmp_path).decode()
+            found = json.loads(text)
+            first, _, image, plot, failed, skipped = found["cells"]
+            assert first["outputs"] == [
+                {"output_type": "stream", "name": "stdout", "text": ["out\n"]},
+                {"output_type": "stream", "name": "stderr", "text": ["err\n"]},
+                {
+                    "output_type": "execute_result",
+                    "execution_count": 2,
+                    "data": {"text/plain": ["42"]},
+                    "metadata": {},
+                },
+            ]
+            (shown,) = image["outputs"]
+            assert base64.b64decode(shown["data"]["image/png"]).startswith(b"\x89PNG")
+            (shown,) = plot["outputs"]
+            assert "".join(shown["data"]["image/svg+xml"]).startswith("<svg")
+            (error,) = failed["outputs"]
+            assert (error["ename"], error["evalue"]) == ("ZeroDivisionError", "division by zero")
+            assert error["traceback"][0] == "Traceback (most recent call last):"
+            assert skipped["outputs"] == said
+            counts = [c["execution_count"] for c in (first, image, plot, failed, skipped)]
+            assert counts == [2, 3, 4, 5, 1]
+            for got in (first, image, plot, failed):  # with its previous contents
+                got |= {"outputs": said, "execution_count": 1}
+            assert json.dumps(found, indent=1, ensure_ascii=ascii_only) + "\n" == content
+            assert text.count('"a": 1.0') == 5
+            assert ("\\u00e4" in text) is ascii_only
+
+    def test_a_plot_that_is_not_in_view_is_in_the_file(
+        self, editor: Editor, tmp_path: Path
+    ) -> None:
+        asks = "answer = input('Go? ')\npt.plot(pt.arange(3))"
+        drop(editor.page, book__ipynb=notebook((asks, [])))
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.act("Run cell")
+        field = editor.page.locator("#editor .cell-output input")
+        field.fill("yes")
+        editor.pane.locator(".editor-tab", has_text="main.py").click()
+        expect(field).to_be_hidden()
+        field.evaluate(
+            """(field) => {
+              const enter = { key: "Enter", bubbles: true, cancelable: true };
+              field.dispatchEvent(new KeyboardEvent("keydown", enter));
+            }"""
+        )
+        ended = editor.page.locator("#editor .cell-output > .entry.done")
+        expect(ended).to_have_count(1, timeout=30_000)
+        (cell,) = cells_of(editor, tmp_path)
+        svg = "".join(cell["outputs"][-1]["data"]["image/svg+xml"])
+        width = re.search(r'viewBox="\S+ \S+ (\S+) ', svg)
+        assert width
+        assert float(width[1]) > 100
+
+    def test_cells_keep_what_is_theirs(self, editor: Editor, tmp_path: Path) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "said"}
+        marked = 'm = """\n# %% within\n"""\nm'
+        whole = json.loads(notebook(("a = 1", [said]), (marked, [said]), ("c = 3", [said])))
+        whole["nbformat_minor"] = 5
+        for i, cell in enumerate(whole["cells"]):
+            cell["id"] = f"id-{i}"
+        text = {"cell_type": "markdown", "id": "t", "metadata": {}, "source": "words\n%% of text"}
+        whole["cells"].append(text | {"attachments": {"x": {}}})
+        drop(editor.page, book__ipynb=json.dumps(whole).encode())
+        editor.expect_done(3)
+        before = cells_of(editor, tmp_path)
+        editor.put("0", after="a = 1")
+        editor.put("\n\n# %% new\nn = 4", after="a = 10")
+        found = cells_of(editor, tmp_path)
+        assert [cell["id"] for cell in found] == ["id-0", "cell-2", "id-1", "id-2", "t"]
+        assert found[0] == before[0] | {"source": "a = 10"}
+        assert found[1]["metadata"] == {"title": "new"}
+        assert found[2:] == before[1:]
+        editor.text.locator(".cm-line").get_by_text("m", exact=True).last.click()
+        editor.press("End")
+        editor.page.keyboard.insert_text(" + '!'")
+        editor.press("Control+Enter")
+        expect(editor.outputs.last).to_contain_text(r"'\n# %% within\n!'")
+        found = cells_of(editor, tmp_path)
+        assert [cell["id"] for cell in found] == ["id-0", "cell-2", "id-1", "id-2", "t"]
+        assert found[2]["source"] == marked + " + '!'"
+        assert found[2]["metadata"] == {"mine": 1}
+        editor.put(" and more", after="of text")
+        source = {"source": "words\n%% of text and more"}
+        assert cells_of(editor, tmp_path)[4] == before[3] | source
+
+    def test_they_come_back_with_the_same_file(self, editor: Editor) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "said"}
+        content = notebook(("a", [said]), ("b", [said]))
+        drop(editor.page, book__ipynb=content)
+        expect(editor.outputs).to_have_count(2)
+        editor.act("Clear outputs")
+        expect(editor.outputs).to_have_count(0)
+        drop(editor.page, book__ipynb=content)
+        expect(editor.outputs).to_have_count(2)
+
+    def test_another_version_of_the_file(self, editor: Editor) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "first"}
+        drop(editor.page, book__ipynb=notebook(("a", [said]), ("b", [said])))
+        expect(editor.outputs).to_have_count(2)
+        drop(editor.page, book__ipynb=notebook(("a", []), ("b", [said | {"text": "second"}])))
+        expect(editor.outputs).to_have_count(1)
+        assert editor.lines == ["# %%", "a", "", "# %%", "b", "= second", ""]
+
+    def test_another_version_while_a_cell_runs(self, editor: Editor) -> None:
+        said = {"output_type": "stream", "name": "stdout", "text": "first"}
+        asks = "name = input('Who? ')\nname.upper()"
+        drop(editor.page, book__ipynb=notebook((asks, [said]), ("b", [said])))
+        expect(editor.outputs).to_have_count(2)
+        editor.put("", after="upper")
+        editor.press("Control+Enter")
+        field = editor.outputs.locator("input")
+        expect(field).to_be_visible()
+        said = said | {"text": "second"}
+        drop(editor.page, book__ipynb=notebook((asks, [said]), ("b", [said])))
+        expect(editor.outputs.filter(has_text="From the file")).to_contain_text("second")
+        field.fill("ada")
+        field.press("Enter")
+        expect(editor.outputs.filter(has_text="ADA")).to_have_count(1)
+        editor.expect_done(2)
+
+    def test_values_that_are_no_text(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        bad = {"toString": 1, "valueOf": 1}
+        outputs = [
+            {"output_type": "error", "ename": "E", "evalue": bad, "traceback": [bad]},
+            {"output_type": "stream", "name": bad, "text": [bad]},
+            {"output_type": "display_data", "data": {"image/png": bad, "text/plain": [bad]}},
+        ]
+        drop(app.page, book__ipynb=notebook(("a", outputs), ("b", [shows(text__plain="sound")])))
+        for _ in range(2):
+            editor.expect_tabs("main.py", "book.ipynb")
+            editor.expect_done(2)
+            expect(editor.outputs.first.locator(".error")).to_have_text("E: ")
+            expect(editor.outputs.first).to_contain_text("Not shown: output of type image/png")
+            expect(editor.outputs.last).to_contain_text("sound")
+            visits.reload(app)
+        assert [line for line in app.logged if line.kind == "pageerror"] == []
+
+    def test_the_number_that_is_shown_has_a_limit(self, editor: Editor) -> None:
+        cells = [(f"{i}", [shows(text__plain=f"<{i}>")]) for i in range(2000)]
+        drop(editor.page, book__ipynb=notebook(*cells))
+        expect(editor.outputs).to_have_count(300, timeout=30_000)
+        expect(editor.outputs.last).to_contain_text("1,700 more outputs are not shown.")
+
+    def test_cleared_ones_stay_cleared(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        said = {"output_type": "stream", "name": "stdout", "text": "of the file"}
+        sources = ("'here'", "'twice'", "'twice'", "'else'")
+        drop(app.page, book__ipynb=notebook(*((source, [said]) for source in sources)))
+        expect(editor.outputs).to_have_count(4)
+        editor.put("", after="here")
+        editor.press("Control+Enter")
+        expect(editor.outputs.filter(has_text="From the file")).to_have_count(3)
+        editor.expect_done(4)
+        editor.act("Clear the output of cell 1")
+        editor.act("Clear the output of cell 3")
+        editor.expect_done(2)
+        wait_for(lambda: visits.in_store(STORED_OUTPUTS) == [0, 1, 0, 1], app.page)
+        visits.wait_until(lambda kept: not kept)
+        visits.reload(app)
+        editor.expect_done(2)
+        lines = [line for line in editor.lines if line.strip()]
+        assert lines[:5] == ["# %%", "'here'", "# %%", "'twice'", "= of the file"]
+        editor.act("Clear outputs")
+        wait_for(lambda: visits.in_store(STORED_OUTPUTS) == [0] * 4, app.page)
+        said = said | {"text": "anew"}
+        drop(app.page, book__ipynb=notebook(*((source, [said]) for source in sources)))
+        editor.expect_done(4)
+
+    def test_after_a_reload(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        said = {"output_type": "stream", "name": "stdout", "text": "of the file"}
+        drop(app.page, book__ipynb=notebook(("'here'", [said]), ("'else'", [said])))
+        expect(editor.outputs).to_have_count(2)
+        editor.put("", after="here")
+        editor.press("Control+Enter")
+        visits.wait_until_ended("# %%\n'here'")
+        visits.reload(app)
+        editor.expect_done(2)
+        assert editor.lines[:3] == ["# %%", "'here'", "= 'here'"]
+        expect(editor.outputs.filter(has_text="From the file")).to_contain_text("of the file")
+
+
+class TestNotebooks:
+    def test_counts_go_on_from_one_that_is_a_float(self, editor: Editor, tmp_path: Path) -> None:
+        whole = json.loads(notebook(("'first'", []), ("'second'", [])))
+        for cell, count in zip(whole["cells"], (1.0, 7.0), strict=True):
+            cell["execution_count"] = count
+        drop(editor.page, book__ipynb=json.dumps(whole).encode())
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.put("", after="first")
+        editor.press("Control+Enter")
+        editor.expect_done(1)
+        text = downloaded(editor, "book.ipynb", tmp_path).decode()
+        assert [cell["execution_count"] for cell in json.loads(text)["cells"]] == [8, 7]
+        assert re.search(r'"execution_count":\s*7\.0\b', text)
+        assert not re.search(r'"execution_count":\s*8\.0', text)
+
+    def test_outputs_of_other_code_are_not_stored_in_its_cell(self, visits: Visits) -> None:
+        """After a reload an output of earlier code is shown below the cell that took its place."""
+        app = visits.open()
+        editor = Editor(app.page).open()
+        said = {"output_type": "stream", "name": "stdout", "text": "of the file"}
+        drop(app.page, book__ipynb=notebook(("'here'", []), ("'else'", [said])))
+        editor.expect_tabs("main.py", "book.ipynb")
+        editor.put("", after="here")
+        editor.press("Control+Enter")
+        visits.wait_until_ended("# %%\n'here'")
+        wait_for(lambda: visits.in_store(STORED_OUTPUTS) == [1, 1], app.page)
+        editor.put("", after="here")
+        editor.press("Shift+Home")
+        editor.page.keyboard.insert_text("'other'")
+        wait_for(lambda: "other" in app.run("open('book.ipynb').read()")["result"], app.page)
+        visits.reload(app)
+        editor.expect_done(3)  # also that of the file
+        editor.act("Clear the output of a cell")
+        visits.wait_until(lambda kept: not kept)
+        app.page.wait_for_timeout(1000)  # the file would be written by now
+        assert visits.in_store(STORED_OUTPUTS) == [1, 1]
