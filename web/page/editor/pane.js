@@ -11,9 +11,9 @@ import { Menu } from "../ui/menu.js";
 import { saveFile } from "../ui/saving.js";
 import { stopButton } from "../ui/stop_button.js";
 import { isNotebook } from "./cells.js";
-import { Code, followText } from "./code.js";
+import { Code } from "./code.js";
+import { converted, decoded, encoded, isProgram, loading, notebookBytes, textOf } from "./contents.js";
 import { Divider } from "./divider.js";
-import { Notebook } from "./notebook.js";
 import { disown, drop, hold, isAfter, nameOf, outputOf, run, showAgain, showStored } from "./running.js";
 import { Tree } from "./tree.js";
 
@@ -34,7 +34,7 @@ import { Tree } from "./tree.js";
  * @property {Code} code
  * @property {boolean} hasTab
  * @property {string} kept its text in the session
- * @property {Notebook | null} notebook of this program
+ * @property {import("./notebook.js").Notebook | null} notebook of this program
  * @property {string} json of the notebook, as last written; else ""
  * @property {boolean} isChanged outputs of the notebook have changed since then
  * @property {number} held outputs that are being written to the notebook
@@ -46,8 +46,6 @@ const KEEP_AFTER_MS = 300;
 const SAID_FOR_MS = 6000;
 /** An offer to undo. */
 const OFFERED_FOR_MS = 20_000;
-/** A longer text is not opened; a notebook, which may contain pictures, always is. */
-const LONGEST_TEXT = 2 * 2 ** 20;
 const NOTHING_OPEN =
   "No program is open. “New” creates a program or a notebook. A click on a data file writes code that reads it at the prompt.";
 const START = `# %% A cell starts with "# %%". Shift+Enter runs it and goes to the next one.
@@ -899,85 +897,9 @@ async function fileOfTyped({ path, text }, session) {
 }
 
 /**
- * @param {string} text of its program
- * @param {Notebook | null} [notebook] that is changed; by default a new one
- */
-function notebookBytes(text, notebook) {
-  const changed = notebook ?? new Notebook("");
-  followText(changed, text);
-  return encoded(changed.json);
-}
-
-/**
- * @param {string} path
- * @param {string} to its new name
- * @param {KeptFile["bytes"]} bytes
- * @returns {KeptFile["bytes"]} the content under the new name: the same, unless a program becomes a notebook or a
- *   notebook a program
- */
-function converted(path, to, bytes) {
-  const isPython = (/** @type {string} */ name) => /\.py$/i.test(name);
-  const text = textOf(path, bytes)?.text;
-  if (text === undefined) return bytes;
-  if (isNotebook(path) && isPython(to)) return encoded(text);
-  const isWritten = text.trim() !== "" && textOf(to, bytes) !== null; // the JSON of a notebook
-  return isPython(path) && isNotebook(to) && !isWritten ? notebookBytes(text) : bytes;
-}
-
-/**
  * @param {Doc} doc
  * @returns {boolean} whether all its outputs are in the file
  */
 function isDone({ code, held, isChanged }) {
   return held === 0 && !isChanged && code.running.size === 0;
-}
-
-/** @param {string} path */
-function isProgram(path) {
-  return /\.(?:py|ipynb)$/i.test(path);
-}
-
-/**
- * @param {string} path
- * @param {Uint8Array} bytes
- * @returns {{ text: string, json: string, notebook: Notebook | null } | null} the text in the editor; null if the file
- *   is not text or too long
- */
-function textOf(path, bytes) {
-  const text = bytes.byteLength > LONGEST_TEXT && !isNotebook(path) ? null : decoded(bytes);
-  if (text === null) return null;
-  if (!isNotebook(path)) return { text: text.replaceAll(/\r\n?/g, "\n"), json: "", notebook: null };
-  try {
-    const notebook = new Notebook(text);
-    return { text: notebook.program, json: text, notebook };
-  } catch {
-    return null;
-  }
-}
-
-/** @param {string} text */
-function encoded(text) {
-  return new TextEncoder().encode(text);
-}
-
-/** @param {Uint8Array} bytes */
-function decoded(bytes) {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return text.includes("\0") ? null : text;
-  } catch {
-    return null;
-  }
-}
-
-/**
- * @param {string} path of a file that is not text
- * @returns {string} code that reads the file
- */
-function loading(path) {
-  const name = JSON.stringify(path);
-  if (/\.np[yz]$/i.test(path)) return `pt.load(${name})`;
-  if (/\.(?:png|jpe?g|webp|gif|bmp|avif)$/i.test(path)) return `pt.imshow(pt.imread(${name}))`;
-  if (/\.whl$/i.test(path)) return `import micropip\nawait micropip.install("emfs:/home/pyodide/" + ${name})`;
-  return `open(${name}, "rb").read()`;
 }
