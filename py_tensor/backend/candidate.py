@@ -30,6 +30,7 @@ class Candidate:
         self.max_bytes = backend.max_bytes
         self.pending_work = backend.pending_work
         self.ahead_work = backend.ahead_work
+        self.read_work = backend.read_work
         self.eager = None
         self.times = 1
         self.poison = False

@@ -131,6 +131,7 @@ class Connection:
         self._adopt_choices(profile, found.get("choices") or record)
         self.pending_work = self.profile.pending_work
         self.ahead_work = self.profile.ahead_work
+        self.read_work = self.profile.read_work
         self.eager = None
         self.pool = Pool(limit=256 * MIB)
         self.checked_allocation = CHECKED_ALLOCATION

@@ -109,6 +109,7 @@ class CPU:
         self.np = numpy
         self.max_bytes = 2**62
         self.pending_work = self.ahead_work = 2**62
+        self.read_work = 0
         self.computed = 0
         self._out_of_range: list[str] = []
         self._sync = False

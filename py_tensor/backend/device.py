@@ -77,6 +77,7 @@ class Backend(Protocol):
     max_bytes: int  # the size limit of a tensor
     pending_work: int  # compute pending ops when they visit this many elements
     ahead_work: int  # compute live results when they visit this many, while recording continues
+    read_work: int  # to read a result takes as long as sorting this many elements
 
     @property
     def eager(self) -> Eager | None:

@@ -154,6 +154,14 @@ class AdapterProfile:
         return self.pending_work if self.software else 2 * 10**8
 
     @property
+    def read_work(self) -> int:
+        """Elements that are sorted in the time that reading a result takes.
+
+        On an H100 a read costs 0.3 ms, in a browser 0.9 ms, and 4 M integers are sorted in 0.6 ms.
+        """
+        return 0 if self.software else 2**22
+
+    @property
     def dispatch_work(self) -> int:
         """The fixed cost of a dispatch, in instructions."""
         return 20_000 if self.software else 10**6

@@ -303,7 +303,8 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
             if len(gone) <= MAX_CUTS:
                 return _without(x, at, [(i, i + 1) for i in sorted(gone)])
             count = n - len(gone)
-        kept = scatter(kept, (0,), (ravel(found.tensor),), 0, False, op=found.op)
+        places = ravel(found.tensor)
+        kept = scatter(kept, (0,), (places,), 0, False, unique=True, op=found.op)  # of one value
     return gather_nd(x, (at,), (places_of("delete", kept, count),), at, op="")
 
 

@@ -37,7 +37,8 @@ __all__ = [
     "unique_inverse", "unique_values",
 ]  # fmt: skip
 
-MIN_COUNTED = 2**14  # fewer elements are sorted in few dispatches, without a read
+MIN_COUNTED = 2**14  # fewer elements are sorted in few dispatches
+MAX_COMBINED = 2**12  # bins that fit the memory of a workgroup
 
 
 def unique(
@@ -77,7 +78,9 @@ def unique(
     if axis is None or x.ndim == 1:
         axis = None
         given = ravel(x)
-        if x.dtype.kind in "biu" and x.size >= MIN_COUNTED:
+        is_narrow = x.dtype.itemsize <= 2  # the range of the dtype is small: nothing is read
+        fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.backend.read_work)
+        if x.dtype.kind in "biu" and x.size >= fewest:
             found = _counted(given, x.shape, return_index, return_inverse, return_counts)
             if found is not None:
                 return tuple(found) if len(found) > 1 else found[0]
@@ -154,8 +157,8 @@ def _counted(
 ) -> list[Tensor] | None:
     """Return `unique` of integers, by counting each possible value; None if there are too many.
 
-    This is faster than a sort, although it reads the smallest and the largest element first if
-    integers have more than 16 bits.
+    This is faster than a sort of many elements, although it reads the smallest and the largest one
+    first if integers have more than 16 bits.
     """
     if x.dtype.itemsize <= 2:
         bounds = dtypes.integer_range(x.dtype)
@@ -170,8 +173,9 @@ def _counted(
         return converted(narrow - bounds[0], dtypes.int32)
 
     none = zeros(span, dtypes.int32, device=x.device)
-    mode = "add" if has_counts else "set"  # if only occurrence matters, all write 1
-    counts = scatter(none, (0,), (bins(),), 0, 1, mode, unique=not has_counts, op="")
+    # If only occurrence matters, all write 1. A workgroup combines its own for few bins.
+    mode = "add" if has_counts else "max" if span <= MAX_COMBINED else "set"
+    counts = scatter(none, (0,), (bins(),), 0, 1, mode, unique=mode == "set", op="")
     occurs = counts > 0
     has_places = has_index or has_counts
     places = flatnonzero(occurs) if has_places else arange(span, device=x.device)

@@ -208,10 +208,19 @@ def test_unique_rows_of_complex_numbers(device: str, rng: np.random.Generator) -
         ("uint64", 2**64 - 3000, 3000),
     ],
 )
+@pytest.mark.parametrize("read_work", [0, 2**62], ids=["counted", "sorted"])
 def test_unique_of_many_integers(
-    device: str, rng: np.random.Generator, dtype: str, start: int, span: int
+    device: str,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    start: int,
+    span: int,
+    read_work: int,
 ) -> None:
     """They are counted if that costs less than a sort."""
+    backend = pt.ones(1, device=device).device.backend
+    monkeypatch.setattr(backend, "read_work", read_work)
     for shape in [(MIN_COUNTED,), (5, 7, 700)]:
         offsets = rng.integers(0, span, shape, dtype=np.uint64)
         given = (offsets + np.uint64(start % 2**64)).astype(dtype)

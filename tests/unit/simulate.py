@@ -91,6 +91,7 @@ class Simulator:
         self.execute = execute
         self.max_bytes = 1 << 30
         self.pending_work = self.ahead_work = 2**62
+        self.read_work = 0
         self.eager = None
         self.programs = programs  # if set, kernels are lowered too
         self.kernels: list[Kernel] = []  # of the last flush
