@@ -77,7 +77,7 @@ class Backend(Protocol):
     max_bytes: int  # the size limit of a tensor
     pending_work: int  # compute pending ops when they visit this many elements
     ahead_work: int  # compute live results when they visit this many, while recording continues
-    read_work: int  # to read a result takes as long as sorting this many elements
+    read_work: int  # reading a result takes about as long as sorting this many 32-bit integers
 
     @property
     def eager(self) -> Eager | None:

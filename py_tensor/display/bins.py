@@ -19,7 +19,7 @@ from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
 from py_tensor.tensor import Tensor
 
-DEFAULT_MAX_BINS = 48
+MAX_DEFAULT_BINS = 48
 """The largest default number of bins."""
 
 COUNTED_AT_ONCE = 1 << 24
@@ -66,8 +66,8 @@ class Bins:
 
 
 def bins_for(size: int) -> int:
-    """Return the number of bins by Rice's rule, at most `DEFAULT_MAX_BINS`."""
-    return min(DEFAULT_MAX_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
+    """Return the number of bins by Rice's rule, at most `MAX_DEFAULT_BINS`."""
+    return min(MAX_DEFAULT_BINS, max(1, ceil(2 * size ** (1 / 3) - 1e-9)))
 
 
 async def counted(
@@ -184,7 +184,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
         starts = tensor(known, dtype=x.dtype, device=x.device).reshape(len(known), 1)
         end = None
     limit = COUNTED_AT_ONCE_ON_CPU if str(x.device) == "cpu" else COUNTED_AT_ONCE
-    at_once = max(1, limit * DEFAULT_MAX_BINS // max(len(edges), DEFAULT_MAX_BINS))
+    at_once = max(1, limit * MAX_DEFAULT_BINS // max(len(edges), MAX_DEFAULT_BINS))
     from_there_on = [0] * len(edges)  # elements in each bin and above it, and above the last bin
     for begin in range(0, x.size, at_once):
         part = x[begin : begin + at_once].reshape(1, -1)

@@ -26,7 +26,7 @@ from py_tensor.ops.movement import concat, converted, flip, pad, reshape, sliced
 from py_tensor.shapes import Shape, check_axes
 from py_tensor.tensor import Tensor
 
-MAX_SQUARED = 46340  # the largest number whose square fits in int32
+MAX_TO_SQUARE = 46340  # the largest number whose square fits in int32
 
 
 def _grad(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool, float]) -> tuple[Tensor]:
@@ -127,7 +127,7 @@ def _chirp(n: int, x: Tensor) -> Tensor:
     that it is small and exact.
     """
     numbers = arange(n, device=x.device)
-    numbers = converted(numbers, dtypes.int64) if n > MAX_SQUARED else numbers
+    numbers = converted(numbers, dtypes.int64) if n > MAX_TO_SQUARE else numbers
     numbers = remainder(numbers * numbers, 2 * n)
     quarter = floor_divide(numbers * 4 + n, 2 * n)
     angle = converted(numbers * 2 - quarter * n, dtypes.real_of(x.dtype)) * (-math.pi / 2 / n)

@@ -89,7 +89,7 @@ LDEXP = Elementwise(
     accepts=REAL_FLOATING,
     vjp=_grad_ldexp,
 )
-MAX_EXPONENT = 2100  # turns every float64 into 0 or infinity
+MAX_POWER = 2100  # turns every float64 into 0 or infinity
 
 
 def frexp(
@@ -165,7 +165,7 @@ def ldexp(
     if powers.dtype.kind not in "biu":
         raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
-    kept = converted(clip(powers, -MAX_EXPONENT, MAX_EXPONENT), x.dtype)
+    kept = converted(clip(powers, -MAX_POWER, MAX_POWER), x.dtype)
     return stored("ldexp", apply(LDEXP, (x, kept)), out, where, casting)
 
 

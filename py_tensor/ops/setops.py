@@ -38,7 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 MIN_COUNTED = 2**14  # fewer elements are sorted in few dispatches
-MAX_COMBINED = 2**12  # bins that fit the memory of a workgroup
+MAX_COMBINED = 2**12  # bins that fit the memory of a workgroup (`AdapterProfile.max_bins`)
 
 
 def unique(
@@ -173,7 +173,7 @@ def _counted(
         return converted(narrow - bounds[0], dtypes.int32)
 
     none = zeros(span, dtypes.int32, device=x.device)
-    # If only occurrence matters, all write 1. A workgroup combines its own for few bins.
+    # Without counts every element writes 1; on a GPU, a workgroup combines those of few bins first.
     mode = "add" if has_counts else "max" if span <= MAX_COMBINED else "set"
     counts = scatter(none, (0,), (bins(),), 0, 1, mode, unique=mode == "set", op="")
     occurs = counts > 0

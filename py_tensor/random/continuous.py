@@ -39,7 +39,7 @@ from py_tensor.random.parameters import (
 from py_tensor.random.rejection import GAMMA, POISSON, VONMISES
 from py_tensor.tensor import Tensor
 
-_LEAST = 1e-30  # smaller shapes of gamma variates are equivalent to 0
+_MIN_SHAPE = 1e-30  # smaller shapes of gamma variates are equivalent to 0
 
 
 class Continuous(Core):
@@ -264,10 +264,10 @@ class Continuous(Core):
             if shape >= 1:
                 return self._drawn_by(GAMMA, draw, shape), None
             drawn = self._drawn_by(GAMMA, draw, shape + 1)
-            return drawn, -self._exponentials(draw) / max(shape, _LEAST)
+            return drawn, -self._exponentials(draw) / max(shape, _MIN_SHAPE)
         is_small = shape < 1
         drawn = self._drawn_by(GAMMA, draw, where(is_small, shape + 1, shape))
-        return drawn, where(is_small, -self._exponentials(draw) / maximum(shape, _LEAST), 0)
+        return drawn, where(is_small, -self._exponentials(draw) / maximum(shape, _MIN_SHAPE), 0)
 
     def _quotients(self, draw: Draw, a: Any, b: Any) -> tuple[Tensor, Tensor | None]:
         """Return the quotient of gamma variates of two shapes, and the logarithm of its factor."""

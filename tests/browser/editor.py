@@ -1,4 +1,4 @@
-"""The editor of the page, operated like a user."""
+"""The page's editor, operated like a user, and files for it."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def png(rgba: Any) -> bytes:
 
 
 def notebook(*cells: tuple[str, list[Any]]) -> bytes:
-    """A notebook of code cells with outputs, in a form that the page itself does not write."""
+    """Return a notebook of code cells with outputs; the page itself writes another form of it."""
     made = [
         {"outputs": outputs, "cell_type": "code", "source": source, "metadata": {"mine": i}}
         for i, (source, outputs) in enumerate(cells)
@@ -157,6 +157,7 @@ def notebook(*cells: tuple[str, list[Any]]) -> bytes:
 
 
 def downloaded(editor: Editor, name: str, folder: Path) -> bytes:
+    """Return the content of a file of the editor, which is downloaded into a folder."""
     row = editor.pane.locator(".file", has_text=name)
     row.hover()
     with editor.page.expect_download() as download:
@@ -171,5 +172,6 @@ def cells_of(editor: Editor, folder: Path) -> list[dict[str, Any]]:
 
 
 def shows(**mimes: str | list[str]) -> dict[str, Any]:
+    """Return an output of a notebook's cell that shows data, by MIME type: `image__svg_xml=...`."""
     data = {name.replace("__", "/").replace("_xml", "+xml"): text for name, text in mimes.items()}
     return {"output_type": "display_data", "metadata": {}, "data": data}

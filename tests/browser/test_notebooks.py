@@ -170,7 +170,7 @@ class TestCells:
 ASKS = "name = input('Who? ')\nname.upper()"
 
 
-class TestOutputs:
+class TestOutputsOfRuns:
     def ask(self, editor: Editor) -> None:
         before = [said("from before")]
         drop(editor.page, book__ipynb=with_ids((ASKS, before), ("'last'", before)))
@@ -492,7 +492,7 @@ STORED_OUTPUTS = """async (store, of) => {
 }"""
 
 
-class TestOutputsOfANotebook:
+class TestStoredOutputs:
     @pytest.fixture
     def cells(self, editor: Editor) -> list[tuple[str, list[Any]]]:
         jpeg = editor.page.evaluate(
@@ -813,8 +813,6 @@ class TestOutputsOfANotebook:
         assert editor.lines[:3] == ["# %%", "'here'", "= 'here'"]
         expect(editor.outputs.filter(has_text="From the file")).to_contain_text("of the file")
 
-
-class TestNotebooks:
     def test_counts_go_on_from_one_that_is_a_float(self, editor: Editor, tmp_path: Path) -> None:
         whole = json.loads(notebook(("'first'", []), ("'second'", [])))
         for cell, count in zip(whole["cells"], (1.0, 7.0), strict=True):

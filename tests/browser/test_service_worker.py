@@ -69,7 +69,9 @@ REPLACE = """async () => {
   const registration = await navigator.serviceWorker.ready;
   const old = registration.active;
   await registration.update();
+  const deadline = performance.now() + 30_000;
   while (registration.active === old || registration.active.state !== "activated") {
+    if (performance.now() > deadline) throw new Error("the service worker was not replaced");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }"""
@@ -595,9 +597,10 @@ class TestDamage:
         lines = """for (const name of ["match", "open", "keys", "delete"]) {
           CacheStorage.prototype[name] = () => Promise.reject(new DOMException("", "UnknownError"));
         }"""
+        page = kept.beside()
         sw.write_text(f"{lines}\n{sw.read_text('utf-8')}", "utf-8")
         # Chromium may never answer a navigation that began while one worker replaced another.
-        kept.beside().evaluate(REPLACE)
+        page.evaluate(REPLACE)
         app = kept.open()
         for _ in range(2):
             kept.visit(app)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.ops import setops
 from py_tensor.ops.setops import MIN_COUNTED
 from tests.ops import references as ref
 from tests.ops.compare import same
@@ -208,7 +209,6 @@ def test_unique_rows_of_complex_numbers(device: str, rng: np.random.Generator) -
         ("uint64", 2**64 - 3000, 3000),
     ],
 )
-@pytest.mark.parametrize("read_work", [0, 2**62], ids=["counted", "sorted"])
 def test_unique_of_many_integers(
     device: str,
     rng: np.random.Generator,
@@ -216,11 +216,9 @@ def test_unique_of_many_integers(
     dtype: str,
     start: int,
     span: int,
-    read_work: int,
 ) -> None:
-    """They are counted if that costs less than a sort."""
-    backend = pt.ones(1, device=device).device.backend
-    monkeypatch.setattr(backend, "read_work", read_work)
+    """They are counted if their range is small, even where reading it takes long."""
+    monkeypatch.setattr(pt.ones(1, device=device).device.backend, "read_work", 0)
     for shape in [(MIN_COUNTED,), (5, 7, 700)]:
         offsets = rng.integers(0, span, shape, dtype=np.uint64)
         given = (offsets + np.uint64(start % 2**64)).astype(dtype)
@@ -231,6 +229,41 @@ def test_unique_of_many_integers(
         alone = pt.unique(pt.tensor(given, dtype=dtype, device=device))
         assert alone.dtype.name == dtype
         np.testing.assert_array_equal(alone.numpy(), np.unique(given))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "is_counted"),
+    [
+        ("int32", MIN_COUNTED + 99, False),
+        ("int64", MIN_COUNTED + 99, False),
+        ("uint32", MIN_COUNTED + 100, True),
+        ("int16", MIN_COUNTED, True),
+        ("int16", MIN_COUNTED - 1, False),
+    ],
+)
+def test_unique_reads_a_range_where_that_costs_less_than_a_sort(
+    device: str,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    size: int,
+    is_counted: bool,
+) -> None:
+    """Integers of up to 16 bits have a small range that is known."""
+    monkeypatch.setattr(pt.ones(1, device=device).device.backend, "read_work", MIN_COUNTED + 100)
+    counted = []
+    original = setops._counted
+
+    def noted(*given: Any) -> list[pt.Tensor] | None:
+        counted.append(original(*given))
+        return counted[-1]
+
+    monkeypatch.setattr(setops, "_counted", noted)
+    given = rng.integers(0, 700, size).astype(dtype)
+    found = pt.unique(pt.tensor(given, dtype=dtype, device=device), True, True, True)
+    for ours, numpys in zip(found, np.unique(given, True, True, True), strict=True):
+        np.testing.assert_array_equal(ours.numpy(), numpys)
+    assert [result is not None for result in counted] == [True] * is_counted
 
 
 def test_argsort_of_a_scalar(device: str) -> None:

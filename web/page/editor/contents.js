@@ -9,7 +9,10 @@ import { Notebook } from "./notebook.js";
 /** A longer text is not opened; a notebook, which may contain pictures, always is. */
 const LONGEST_TEXT = 2 * 2 ** 20;
 
-/** @param {string} path */
+/**
+ * @param {string} path
+ * @returns {boolean} whether the file has cells to run: a program or a notebook
+ */
 export function isProgram(path) {
   return /\.(?:py|ipynb)$/i.test(path);
 }
@@ -51,6 +54,7 @@ export function converted(path, to, bytes) {
 /**
  * @param {string} text of its program
  * @param {Notebook | null} [notebook] that is changed; by default a new one
+ * @returns {KeptFile["bytes"]} the file of the notebook
  */
 export function notebookBytes(text, notebook) {
   const changed = notebook ?? new Notebook("");
@@ -63,7 +67,10 @@ export function encoded(text) {
   return new TextEncoder().encode(text);
 }
 
-/** @param {Uint8Array} bytes */
+/**
+ * @param {Uint8Array} bytes
+ * @returns {string | null} the text; null if the bytes are not UTF-8 or contain a NUL
+ */
 export function decoded(bytes) {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -77,7 +84,7 @@ export function decoded(bytes) {
  * @param {string} path of a file that is not text
  * @returns {string} code that reads the file
  */
-export function loading(path) {
+export function codeToRead(path) {
   const name = JSON.stringify(path);
   if (/\.np[yz]$/i.test(path)) return `pt.load(${name})`;
   if (/\.(?:png|jpe?g|webp|gif|bmp|avif)$/i.test(path)) return `pt.imshow(pt.imread(${name}))`;

@@ -4,16 +4,16 @@ import { h } from "../ui/dom.js";
 
 const KEY = "py_tensor.editor_width";
 /** In percent of the width of both. */
-const LEAST = 30;
-const MOST = 75;
-const USUAL = 57;
+const MIN_PERCENT = 30;
+const MAX_PERCENT = 75;
+const DEFAULT_PERCENT = 57;
 const STEP = 2;
 
 export class Divider {
   /** @param {HTMLElement} editor the element before the console */
   constructor(editor) {
     this.editor = editor;
-    this.percent = USUAL;
+    this.percent = DEFAULT_PERCENT;
     this.element = h("div", {
       className: "divider",
       role: "separator",
@@ -22,21 +22,21 @@ export class Divider {
     });
     this.element.ariaLabel = "Width of the editor";
     this.element.ariaOrientation = "vertical";
-    this.element.ariaValueMin = String(LEAST);
-    this.element.ariaValueMax = String(MOST);
+    this.element.ariaValueMin = String(MIN_PERCENT);
+    this.element.ariaValueMax = String(MAX_PERCENT);
     this.element.setAttribute("aria-controls", editor.id);
     this.set(recalled());
     this.element.addEventListener("pointerdown", (event) => this.grasp(event));
     this.element.addEventListener("pointermove", (event) => this.drag(event));
     this.element.addEventListener("lostpointercapture", () => this.remember());
-    this.element.addEventListener("dblclick", () => this.move(USUAL));
+    this.element.addEventListener("dblclick", () => this.move(DEFAULT_PERCENT));
     this.element.addEventListener("keydown", (event) => this.onKey(event));
     editor.after(this.element);
   }
 
   /** @param {number} percent of the width, for the editor */
   set(percent) {
-    this.percent = Math.min(MOST, Math.max(LEAST, percent));
+    this.percent = Math.min(MAX_PERCENT, Math.max(MIN_PERCENT, percent));
     this.editor.style.setProperty("--share", String(this.percent / (100 - this.percent)));
     this.element.ariaValueNow = String(Math.round(this.percent));
     this.element.ariaValueText = `${Math.round(this.percent)}% of the width`;
@@ -67,9 +67,9 @@ export class Divider {
     const aims = new Map([
       ["ArrowLeft", this.percent - STEP],
       ["ArrowRight", this.percent + STEP],
-      ["Home", LEAST],
-      ["End", MOST],
-      ["Enter", USUAL],
+      ["Home", MIN_PERCENT],
+      ["End", MAX_PERCENT],
+      ["Enter", DEFAULT_PERCENT],
     ]);
     const aim = aims.get(key);
     if (aim === undefined || ctrlKey || altKey || metaKey) return;
@@ -89,8 +89,8 @@ export class Divider {
 /** @returns {number} the percentage stored by the last visit */
 function recalled() {
   try {
-    return Number.parseInt(localStorage.getItem(KEY) ?? "", 10) || USUAL;
+    return Number.parseInt(localStorage.getItem(KEY) ?? "", 10) || DEFAULT_PERCENT;
   } catch {
-    return USUAL;
+    return DEFAULT_PERCENT;
   }
 }

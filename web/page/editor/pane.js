@@ -12,7 +12,7 @@ import { saveFile } from "../ui/saving.js";
 import { stopButton } from "../ui/stop_button.js";
 import { isNotebook } from "./cells.js";
 import { Code } from "./code.js";
-import { converted, decoded, encoded, isProgram, loading, notebookBytes, textOf } from "./contents.js";
+import { codeToRead, converted, decoded, encoded, isProgram, notebookBytes, textOf } from "./contents.js";
 import { Divider } from "./divider.js";
 import { disown, drop, hold, isAfter, nameOf, outputOf, run, showAgain, showStored } from "./running.js";
 import { Tree } from "./tree.js";
@@ -22,6 +22,7 @@ import { Tree } from "./tree.js";
 /** @typedef {import("../sessions/sessions.js").Again} Again */
 /** @typedef {import("../sessions/kept.js").KeptSession} KeptSession */
 /** @typedef {import("../sessions/store.js").File} KeptFile */
+/** @typedef {import("./notebook.js").Notebook} Notebook */
 
 /**
  * @typedef {object} Workplace the parts of the page that the editor uses
@@ -34,7 +35,7 @@ import { Tree } from "./tree.js";
  * @property {Code} code
  * @property {boolean} hasTab
  * @property {string} kept its text in the session
- * @property {import("./notebook.js").Notebook | null} notebook of this program
+ * @property {Notebook | null} notebook of this program
  * @property {string} json of the notebook, as last written; else ""
  * @property {boolean} isChanged outputs of the notebook have changed since then
  * @property {number} held outputs that are being written to the notebook
@@ -508,7 +509,7 @@ export class Pane {
     }
     if (session !== this.sessions.session) return;
     const what = isNotebook(path) ? "not a valid notebook" : "not text";
-    this.repl.offer(loading(path), `${path} is ${what}. The code at the prompt reads it.`);
+    this.repl.offer(codeToRead(path), `${path} is ${what}. The code at the prompt reads it.`);
   }
 
   /**

@@ -82,7 +82,7 @@ class Console:
             can_run_sync,
             finder.load_imports,
             self._rich.describe,
-            self._interrupts.is_noted,
+            self._interrupts.has_recorded,
             self._interrupts.check,
         )
         self._modules = OwnModules(os.getcwd())

@@ -97,7 +97,7 @@ class Interrupts:
         self._is_noted = self._is_owed = self._is_ending = self._came = False
         self._heard.clear()
 
-    def is_noted(self) -> bool:
+    def has_recorded(self) -> bool:
         """Return whether an interrupt is recorded."""
         return self._is_noted
 

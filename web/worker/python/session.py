@@ -120,10 +120,11 @@ class Session:
     describe
         Returns the bundle to show with the repr of the last expression's value, or None.
     is_interrupted
-        Returns whether an interrupt arrived while no code of the input was running. It uses no
-        builtins.
+        Returns whether an interrupt arrived while no code of the input was running. It must be a
+        Python function that calls no builtins: Python handles signals where it begins, and then
+        none until the program begins.
     check
-        Raises KeyboardInterrupt if one arrived.
+        Raises KeyboardInterrupt if `is_interrupted()`.
 
     Set `sys.displayhook` to its `display`.
 
