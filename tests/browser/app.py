@@ -39,6 +39,9 @@ WEBGPU_FLAG = "--enable-unsafe-webgpu"
 CANVAS_FLAGS = ["--enable-features=Vulkan", "--use-angle=swiftshader", "--use-vulkan=swiftshader"]
 BOOT_SECONDS = 120  # two busy cores boot in ten; a loaded CI machine takes longer
 ADAPTER_SECONDS = 20
+EXPECT_SECONDS = (
+    30  # timeout of `expect`: a loaded CI machine takes five times as long as a quiet one
+)
 
 _BOOT = """async (seconds) => {
   const late = new Promise((_, reject) => setTimeout(

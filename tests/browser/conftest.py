@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.app import AppPage, AppSession, Logged
+from tests.browser.app import EXPECT_SECONDS, AppPage, AppSession, Logged
 from tests.browser.editor import Editor
 from tests.browser.repl import Repl
 from tests.browser.sharing import app_session, shared_app
 from tests.browser.test_sessions import Visits
 from tests.browser.visitor import Regular
+
+expect.set_options(timeout=EXPECT_SECONDS * 1000)
 
 
 class Console:

@@ -103,7 +103,7 @@ class Editor:
         """Wait for this many outputs, none of which is running."""
         expect(self.outputs).to_have_count(count)
         ended = self.outputs.locator("> .entry:is(.done, .failed, .dropped)")
-        expect(ended).to_have_count(count, timeout=30_000)
+        expect(ended).to_have_count(count)
 
     @property
     def lines(self) -> list[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
+from tests.browser.app import EXPECT_SECONDS
+
 
 class Repl:
     """A page's console, driven by keyboard and mouse."""
@@ -42,7 +44,7 @@ class Repl:
 
     def expect_text(self, text: str) -> None:
         """Wait until the prompt contains this text."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + EXPECT_SECONDS
         while self.text != text and time.monotonic() < deadline:
             self.page.wait_for_timeout(20)
         assert self.text == text

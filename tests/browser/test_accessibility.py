@@ -80,7 +80,7 @@ def show(page: Page, tab: Locator) -> None:
     tab.click()
     panel = page.locator("#" + (tab.get_attribute("aria-controls") or ""))
     expect(panel).to_be_visible()
-    expect(panel.locator("> *").first).to_be_attached(timeout=30_000)
+    expect(panel.locator("> *").first).to_be_attached()
     page.wait_for_timeout(500)  # its pictures
 
 

@@ -369,7 +369,7 @@ class TestFailure:
         app.page.clock.install()  # the page does not give up on its own
         app.page.goto(server)
         banner = app.page.locator("#banner")
-        expect(banner).to_contain_text("Python could not be started", timeout=30_000)
+        expect(banner).to_contain_text("Python could not be started")
         expect(banner).to_contain_text(name.partition("*")[0])
         expect(banner.get_by_role("button", name="Try again")).to_be_visible()
 
@@ -450,7 +450,7 @@ class TestFailure:
         app.page.clock.install()
         app.page.goto(server)
         banner = app.page.locator("#banner")
-        expect(banner).to_contain_text("WebAssembly", timeout=30_000)
+        expect(banner).to_contain_text("WebAssembly")
         expect(banner).to_contain_text("wasm-unsafe-eval")
 
     def test_a_boot_that_hangs_is_given_up(self, fresh_page: OpenPage, server: str) -> None:

@@ -141,7 +141,7 @@ class TestValues:
         entry = shown.entries.last
         expect(entry.get_by_role("checkbox", name="Stop")).to_be_visible()
         entry.get_by_role("checkbox", name="Stop").check()
-        expect(entry.locator(".printed")).to_have_text("stopped", timeout=20_000)
+        expect(entry.locator(".printed")).to_have_text("stopped")
 
     def test_inputs_come_first(self, shown: Shown) -> None:
         """The call waits while an input runs, and uses the last value."""

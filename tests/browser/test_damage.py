@@ -141,7 +141,7 @@ def test_a_damaged_history_is_reported(visitor: AppPage) -> None:
         app.page.evaluate("text => localStorage.setItem('py_tensor.history', text)", text)
         app.page.goto(url)  # the note does not wait for Python
         note = app.page.locator("#transcript").get_by_text("The saved input history was damaged.")
-        expect(note).to_be_visible(timeout=30_000)
+        expect(note).to_be_visible()
         app.page.evaluate("localStorage.setItem('py_tensor.history', '[]')")
 
 

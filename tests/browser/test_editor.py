@@ -120,7 +120,7 @@ class TestRunning:
         editor.press("ControlOrMeta+Home")
         editor.act("Run all")
         link = editor.pane.locator(".editor-said").get_by_role("button", name="Cell 2 failed.")
-        expect(link).to_be_visible(timeout=30_000)
+        expect(link).to_be_visible()
         failed = editor.outputs.locator("> .failed .error")
         expect(failed).to_be_in_viewport()
         border = failed.evaluate(
@@ -669,7 +669,7 @@ class TestMessages:
             lambda: (editor.put("", after="works"), editor.press("Control+Enter")),
         ):
             editor.press("Control+Enter")
-            expect(failed).to_be_visible(timeout=30_000)
+            expect(failed).to_be_visible()
             editor.page.clock.run_for(60_000)
             editor.press("ControlOrMeta+s")
             expect(editor.pane.locator(".editor-said")).to_contain_text("aved in this browser")

@@ -32,7 +32,7 @@ class TestFiles:
         assert app.run("open('data.csv').read()")["result"] == r"'1,2\n3,4\n'"
         editor.text.focus()
         editor.press("Control+Enter")
-        expect(editor.outputs).to_contain_text("42", timeout=30_000)
+        expect(editor.outputs).to_contain_text("42")
         editor.pane.get_by_role("button", name="a.npy", exact=True).click()
         Repl(app.page).expect_text('pt.load("a.npy")')
 

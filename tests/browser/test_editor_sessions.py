@@ -284,9 +284,9 @@ class TestKept:
         editor.press("ControlOrMeta+s")
         app.page.locator("#sessions-button").click()
         app.page.get_by_role("button", name="New session").click()
-        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        expect(editor.text).to_contain_text("A cell starts with")
         open_session(app, "Session 1")
-        expect(editor.text).to_have_text("'of the first'", timeout=30_000)
+        expect(editor.text).to_have_text("'of the first'")
 
     def test_another_session_is_opened_right_after_typing(self, visits: Visits) -> None:
         app = visits.open()
@@ -294,9 +294,9 @@ class TestKept:
         app.page.locator("#sessions-button").click()
         expect(app.page.get_by_role("button", name="New session")).to_be_visible()
         app.page.evaluate(TYPE_AND_CLICK, ["'of the first'", "New session"])
-        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        expect(editor.text).to_contain_text("A cell starts with")
         open_session(app, "Session 1")
-        expect(editor.text).to_have_text("'of the first'", timeout=30_000)
+        expect(editor.text).to_have_text("'of the first'")
 
     def test_text_is_typed_until_another_session_is_opened(self, visits: Visits) -> None:
         app = visits.open()
@@ -304,9 +304,9 @@ class TestKept:
         app.page.locator("#sessions-button").click()
         expect(app.page.get_by_role("button", name="New session")).to_be_visible()
         app.page.evaluate(TYPE_UNTIL_CLOSED, "New session")
-        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        expect(editor.text).to_contain_text("A cell starts with")
         open_session(app, "Session 1")
-        expect(editor.text).to_have_text(app.page.evaluate("window.typed"), timeout=30_000)
+        expect(editor.text).to_have_text(app.page.evaluate("window.typed"))
 
     def test_another_session_is_opened_while_the_storage_is_full(self, visits: Visits) -> None:
         app = visits.open(script=FULL)
@@ -318,10 +318,10 @@ class TestKept:
         editor.write("'typed'")
         app.page.locator("#sessions-button").click()
         app.page.get_by_role("button", name="New session").click()
-        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        expect(editor.text).to_contain_text("A cell starts with")
         app.page.evaluate("window.isFull = false")
         open_session(app, "Session 1")
-        expect(editor.text).to_have_text("'typed'", timeout=30_000)
+        expect(editor.text).to_have_text("'typed'")
 
     def test_a_file_operation_is_of_the_session_where_it_began(self, visits: Visits) -> None:
         app = visits.open()
@@ -330,12 +330,12 @@ class TestKept:
         editor.press("ControlOrMeta+s")
         app.page.locator("#sessions-button").click()
         app.page.get_by_role("button", name="New session").click()
-        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        expect(editor.text).to_contain_text("A cell starts with")
         app.page.locator("#sessions-button").click()
         expect(app.page.locator(".session-row")).to_contain_text("Session 1")
         app.page.evaluate(DELETE_AND_LEAVE)
         expect(app.page.locator("#sessions-button")).to_contain_text("Session 1")
-        expect(editor.text).to_have_text("'of the first'", timeout=30_000)
+        expect(editor.text).to_have_text("'of the first'")
         app.run("0")
         editor.expect_files("main.py")
 
@@ -351,7 +351,7 @@ class TestKept:
         )
         app.page.locator("#sessions-button").click()
         app.page.get_by_role("button", name="New session").click()
-        expect(editor.text).to_contain_text("A cell starts with", timeout=30_000)
+        expect(editor.text).to_contain_text("A cell starts with")
         expect(app.page.locator(".divider")).to_have_count(1)
 
     def test_two_tabs_keep_their_unsaved_text(self, visits: Visits) -> None:

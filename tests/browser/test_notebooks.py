@@ -625,7 +625,7 @@ class TestStoredOutputs:
             drop(editor.page, book__ipynb=content.encode())
             expect(editor.outputs.filter(has_text="From the file")).to_have_count(5)
             editor.act("Run all")
-            expect(editor.outputs.filter(has_text="Not run")).to_have_count(1, timeout=30_000)
+            expect(editor.outputs.filter(has_text="Not run")).to_have_count(1)
             editor.expect_done(5)
             text = downloaded(editor, "book.ipynb", tmp_path).decode()
             found = json.loads(text)
@@ -674,7 +674,7 @@ class TestStoredOutputs:
             }"""
         )
         ended = editor.page.locator("#editor .cell-output > .entry.done")
-        expect(ended).to_have_count(1, timeout=30_000)
+        expect(ended).to_have_count(1)
         (cell,) = cells_of(editor, tmp_path)
         svg = "".join(cell["outputs"][-1]["data"]["image/svg+xml"])
         width = re.search(r'viewBox="\S+ \S+ (\S+) ', svg)
@@ -770,7 +770,7 @@ class TestStoredOutputs:
     def test_the_number_that_is_shown_has_a_limit(self, editor: Editor) -> None:
         cells = [(f"{i}", [shows(text__plain=f"<{i}>")]) for i in range(2000)]
         drop(editor.page, book__ipynb=notebook(*cells))
-        expect(editor.outputs).to_have_count(300, timeout=30_000)
+        expect(editor.outputs).to_have_count(300)
         expect(editor.outputs.last).to_contain_text("1,700 more outputs are not shown.")
 
     def test_cleared_ones_stay_cleared(self, visits: Visits) -> None:

@@ -430,7 +430,7 @@ def test_it_says_that_it_waits_for_the_service_worker(session: AppSession) -> No
     expect(page.locator(".packages [role=status]")).to_have_text("Waiting for the service worker…")
     expect(switch).to_have_attribute("aria-busy", "true")
     expect(switch).to_be_focused()
-    expect(page.locator(".packages .problem")).to_have_text(NOT_RUNNING, timeout=20_000)
+    expect(page.locator(".packages .problem")).to_have_text(NOT_RUNNING)
     expect(switch).to_have_attribute("aria-busy", "false")
     app.close()
 

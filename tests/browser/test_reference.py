@@ -197,7 +197,7 @@ class TestPage:
         expect(page.locator(".facts")).to_contain_text("derivative")
         page.get_by_role("button", name="Run", exact=True).click()
         outputs = page.locator("#panel-reference .cell-output")
-        expect(outputs.first).to_contain_text("[15., 22.]", timeout=30_000)
+        expect(outputs.first).to_contain_text("[15., 22.]")
         page.get_by_role("button", name="Open in the editor").click()
         tab = page.locator("#editor .editor-tab[aria-current]")
         expect(tab).to_have_text("example_matmul.py")

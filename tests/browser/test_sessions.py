@@ -136,7 +136,7 @@ def enter(repl: Repl, *sources: str) -> None:
     for source in sources:
         repl.input.fill(source)
         repl.press("Enter")
-        expect(repl.entries.last).to_have_class(re.compile("done|failed"), timeout=30_000)
+        expect(repl.entries.last).to_have_class(re.compile("done|failed"))
 
 
 def note(repl: Repl) -> Locator:

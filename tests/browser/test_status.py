@@ -168,7 +168,7 @@ class TestPanel:
         page.keyboard.press("Escape")
         open_panel(page)
         # The self-test compiles kernels.
-        expect(page.locator("#status-panel .device-title")).to_be_visible(timeout=30_000)
+        expect(page.locator("#status-panel .device-title")).to_be_visible()
 
     def test_the_progress_of_the_start_is_beside_its_words(self, page: Page) -> None:
         """Measured at once, as the status may change at any time."""

@@ -30,7 +30,7 @@ def test_it_is_updated_after_each_input_and_remembered(fresh_page: OpenPage) -> 
     assert rows(page)[0][:2] == ["n", "42"]
     assert rows(page)[1] == ["x", "(3, 4)", "float32 tensor", device, "48 bytes"]
     repl.type("import numpy as np; a = np.ones(5)")
-    expect(page.locator("#variables tbody tr")).to_have_count(3, timeout=30_000)
+    expect(page.locator("#variables tbody tr")).to_have_count(3)
     assert rows(page)[0] == ["a", "(5,)", "float64 array", "NumPy", "40 bytes"]
     repl.type("del a, x")
     expect(page.locator("#variables tbody tr")).to_have_count(1)
