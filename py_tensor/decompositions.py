@@ -23,6 +23,7 @@ from py_tensor.graph.arrays import Array
 from py_tensor.graph.node import Meta
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
+from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import eye, ones, zeros
 from py_tensor.ops.define import build
 from py_tensor.ops.elementwise import (
@@ -140,7 +141,7 @@ def solve(a: Operand, b: Operand) -> Tensor:
         If the shapes do not match.
     """
     a, b = in_common_dtype("solve", _square("solve", a), b)
-    found = _solution(a, b)
+    found = _solution((a, b))
     _check_result("solve", "the matrix is singular", found, "solve", a, b)
     return found
 
@@ -161,6 +162,7 @@ def _check_result(op: str, words: str, found: Tensor, name: str, *operands: Tens
         raise LinAlgError(f"{op}: {words}")
 
 
+@Composition
 def _solution(a: Tensor, b: Tensor) -> Tensor:
     """Like `solve`, without checking the elements."""
     is_vector = b.ndim == 1
@@ -202,7 +204,12 @@ def inv(a: Operand) -> Tensor:
 
 def unchecked_inverse(x: Tensor) -> Tensor:
     """Like `inv`, without checking the elements."""
-    return _solution(x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
+    return _inverse((x,))
+
+
+@Composition
+def _inverse(x: Tensor) -> Tensor:
+    return _solution((x, eye(x.shape[-1], dtype=x.dtype, device=x.device)))
 
 
 def det(a: Operand) -> Tensor:
@@ -210,6 +217,11 @@ def det(a: Operand) -> Tensor:
     x = _square("det", a)
     if not x.size:
         return ones(x.shape[:-2], x.dtype, device=x.device)
+    return _determinant((x,))
+
+
+@Composition
+def _determinant(x: Tensor) -> Tensor:
     return build(DET, (x,), 0)[..., 0]
 
 
@@ -219,8 +231,12 @@ def slogdet(a: Operand) -> SlogdetResult:
     if not x.size:
         sign = ones(x.shape[:-2], x.dtype, device=x.device)
         return SlogdetResult(sign, _real(sign * 0))
-    found = build(SLOGDET, (x,), 0)
-    return SlogdetResult(found[..., 0], _real(found[..., 1]))
+    return SlogdetResult(*_parts_of_slogdet((build(SLOGDET, (x,), 0),)))
+
+
+@Composition
+def _parts_of_slogdet(found: Tensor) -> tuple[Tensor, Tensor]:
+    return found[..., 0], _real(found[..., 1])
 
 
 def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
@@ -243,9 +259,14 @@ def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
     if not x.size:
         return x
     given = _adjoint(x) if upper else x
-    found = tril(build(CHOLESKY, (given,), 0))
+    found = _triangle((given,))
     _check_result("cholesky", "the matrix is not positive definite", found, "cholesky", given)
     return _adjoint(found) if upper else found
+
+
+@Composition
+def _triangle(x: Tensor) -> Tensor:
+    return tril(build(CHOLESKY, (x,), 0))
 
 
 # -- Orthogonal factors -------------------------------------------------------------------------
@@ -277,12 +298,28 @@ def qr(a: Operand, mode: str = "reduced") -> Any:
     m, n = x.shape[-2:]
     count = m if mode == "complete" else min(m, n)
     rows = 0 if mode == "r" else count
-    identity = broadcast_to(eye(rows, m, dtype=x.dtype, device=x.device), (*x.shape[:-2], rows, m))
-    found = concat([identity, swapaxes(x, -1, -2)], -2)
-    if x.size:
-        found = build(QR, (found,), rows)
-    r = swapaxes(found[..., rows:, :count], -1, -2)
-    return r if mode == "r" else QRResult(swapaxes(found[..., :rows, :], -1, -2), r)
+    found = _reflected((x,), rows)
+    if mode == "r":
+        return _transposed((found,), count)
+    return QRResult(*_parts_of_qr((found,), rows, count))
+
+
+@Composition
+def _reflected(x: Tensor, rows: int) -> Tensor:
+    """Return the columns of Q, the first `rows` of them, and of R."""
+    columns = concat([_identity(x, rows, x.shape[-2]), swapaxes(x, -1, -2)], -2)
+    return build(QR, (columns,), rows) if x.size else columns
+
+
+@Composition
+def _parts_of_qr(found: Tensor, rows: int, count: int) -> tuple[Tensor, Tensor]:
+    q, r = found[..., :rows, :], found[..., rows:, :count]
+    return swapaxes(q, -1, -2), swapaxes(r, -1, -2)
+
+
+@Composition
+def _transposed(found: Tensor, count: int) -> Tensor:
+    return swapaxes(found[..., :count], -1, -2)
 
 
 # -- Eigenvalues and singular values ------------------------------------------------------------
@@ -292,19 +329,22 @@ def _real(x: Tensor) -> Tensor:
     return parts_of(x)[0] if x.dtype.kind == "c" else x
 
 
-def _identity(x: Tensor, n: int) -> Tensor:
-    return broadcast_to(eye(n, dtype=x.dtype, device=x.device), (*x.shape[:-2], n, n))
+def _identity(x: Tensor, n: int, m: int | None = None) -> Tensor:
+    """Return the first `n` rows of identities with `m` columns, one for each matrix of `x`."""
+    one = eye(n, m, dtype=x.dtype, device=x.device)
+    return broadcast_to(one, (*x.shape[:-2], *one.shape))
 
 
+@Composition
 def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return matrices scaled to magnitudes of about 1, and the powers of two that divide them.
+    """Return the powers of two that scale matrices to magnitudes of about 1, and the quotients.
 
     Matrices with an infinity or a NaN become zeros, and their powers NaN.
     """
     size = max(abs(x), (-2, -1), keepdims=True)
     is_finite = isfinite(size)
     scale = exp2(floor(log2(where(logical_and(is_finite, size > 0), size, 1))))
-    return where(is_finite, x / scale, 0), where(is_finite, scale, math.nan)
+    return where(is_finite, scale, math.nan), where(is_finite, x / scale, 0)
 
 
 def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tuple[Tensor, ...]:
@@ -339,15 +379,30 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
     n = x.shape[-1]
     if not x.size:
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
-    a, scale = _scaled(tril(x if UPLO in "Ll" else _adjoint(x)))
+    scale, a = _scaled((_lower((x,), UPLO in "Ll"),))
     if x.device is CPU_DEVICE or n <= SIDES[x.dtype]:
-        vectors, values = diagonalized(a)
-        values = _real(values)
+        found = _parts_of_rows((diagonalized(a),))
     else:
-        values, vectors = _by_columns(a)
-    return EighResult(values * scale[..., 0], where(isfinite(scale), vectors, math.nan))
+        found = _by_columns((a,))
+    return EighResult(*_unscaled((scale, *found)))
 
 
+@Composition
+def _lower(x: Tensor, is_lower: bool) -> Tensor:
+    return tril(x if is_lower else _adjoint(x))
+
+
+@Composition
+def _parts_of_rows(found: Tensor) -> tuple[Tensor, Tensor]:
+    return _real(found[..., -1, :]), found[..., :-1, :]
+
+
+@Composition
+def _unscaled(scale: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    return values * scale[..., 0], where(isfinite(scale), vectors, math.nan)
+
+
+@Composition
 def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
     """Return eigenvalues and eigenvectors of Hermitian matrices from their lower triangles.
 
@@ -408,7 +463,7 @@ def svd(
         return SVDResult(_identity(x, m)[..., : m if full_matrices else n], values, _identity(x, n))
     if m == n or (x.device is CPU_DEVICE and not full_matrices):
         return _reduced_svd(x)
-    a, scale = _scaled(x)
+    scale, a = _scaled((x,))
     q, r = qr(a, mode="complete" if full_matrices else "reduced")
     u, s, vh = _reduced_svd(r[..., :n, :] * where(isfinite(scale), 1, scale))
     u = matmul(q[..., :n], u)
@@ -453,10 +508,8 @@ def _reduced_svd(x: Tensor) -> SVDResult:
     """
     m, n = x.shape[-2:]
     if x.device is CPU_DEVICE:
-        found = build(_LAPACK, (x,), True)
-        u, values, v = found[..., :m, :], found[..., m, :], found[..., m + 1 :, :]
-        return SVDResult(u, _real(values), _adjoint(v))
-    a, scale = _scaled(x)
+        return SVDResult(*_parts_of_svd((build(_LAPACK, (x,), True),), m))
+    scale, a = _scaled((x,))
     turned = orthogonalized(concat((a, _identity(a, n)), -2), n)
     w, v = turned[..., :n, :], turned[..., n:, :]
     sizes, w, v = _sorted(sqrt(sum(squared_length(w), -2)), w, v, descending=True)
@@ -466,6 +519,12 @@ def _reduced_svd(x: Tensor) -> SVDResult:
     is_finite = isfinite(scale)
     u, vh = (where(is_finite, y, math.nan) for y in (u, _adjoint(v)))
     return SVDResult(u, sizes * scale[..., 0], vh)
+
+
+@Composition
+def _parts_of_svd(found: Tensor, m: int) -> tuple[Tensor, Tensor, Tensor]:
+    u, values, v = found[..., :m, :], found[..., m, :], found[..., m + 1 :, :]
+    return u, _real(values), _adjoint(v)
 
 
 def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
@@ -488,7 +547,7 @@ def svdvals(x: Operand, /) -> Tensor:
         return zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
     if x.device is CPU_DEVICE:
         return _real(build(_LAPACK, (x,), False)[..., 0, :])
-    a, scale = _scaled(x)
+    scale, a = _scaled((x,))
     w = orthogonalized(qr(a, mode="r") if m > n else a, n)
     (values,) = _sorted(sqrt(sum(squared_length(w), -2)), descending=True)
     return values * scale[..., 0]
@@ -521,14 +580,18 @@ def pinv(
     Parameters
     ----------
     rtol : optional
-        Singular values below `rtol` times the largest count as 0; by default the larger side times
-        the precision of the dtype. `rcond` is an alias.
+        Singular values below `rtol` times the largest count as 0. The default is NumPy's 1e-15 in
+        double precision, otherwise the larger side times the precision of the dtype. `rcond` is an
+        alias.
     hermitian : bool
         Accepted; has no effect.
     """
     x = _floating("pinv", a)
     u, s, vh = svd(x, full_matrices=False)
-    cut = _tolerance(x, rcond if rtol is None else rtol) * max(s, -1, keepdims=True, initial=0)
+    given = rcond if rtol is None else rtol
+    if given is None and dtypes.real_of(x.dtype) is dtypes.float64:
+        given = 1e-15
+    cut = _tolerance(x, given) * max(s, -1, keepdims=True, initial=0)
     inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
     return matmul(_adjoint(vh), expand_dims(inverse, -1) * _adjoint(u))
 

@@ -289,12 +289,13 @@ class CPU:
 
         None if these are many or large.
         """
-        order = [node]
+        order, seen = [node], {node}
         for taker in order:  # grows during the loop
             for x in taker.inputs:
-                if x.storage is None and x not in order:
+                if x.storage is None and x not in seen:
                     if not _is_small(x):
                         return None
+                    seen.add(x)
                     order.append(x)
             if len(order) > MAX_ANCESTORS:
                 return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from py_tensor.backend.device import deferring
 from py_tensor.graph.bind import Recipes
@@ -18,36 +18,42 @@ from py_tensor.graph.op import Op
 from py_tensor.ops.operands import node_of
 from py_tensor.tensor import Tensor
 
+R = TypeVar("R", bound=Tensor | tuple[Tensor, ...])
 # A node: its op, attributes, meta and key, and the positions of its operands among earlier nodes.
 _Made = tuple[Op, Any, Meta, int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """The nodes between operands and a result, the result last.
+    """The nodes between operands and results.
 
-    `tensors` and `elements` are what a device counts for the intermediate nodes.
+    `results` are the positions of the results, among the operands and then the nodes. `tensors` and
+    `elements` are what a device counts for the other nodes.
     """
 
     made: tuple[_Made, ...]
+    results: tuple[int, ...]
+    is_tuple: bool
     tensors: int
     elements: int
 
 
-class Composition:
-    """A function of tensors and hashable arguments that records ops.
+class Composition(Generic[R]):
+    """A function of tensors and hashable arguments that records ops; a decorator.
 
-    `compose` must depend only on its operands' nodes: it must not read elements, nor return a view
-    or an operand. It receives new tensors, which no other code can write to meanwhile.
+    `compose` returns a tensor or a tuple of distinct tensors. It must depend only on its operands'
+    metas and its arguments, of which equal ones must record the same: it must not read elements,
+    nor return an operand. It receives new tensors, which no other code can write to meanwhile. The
+    results are new tensors, even where it returns views.
     """
 
     __slots__ = ("_compose", "_recipes")
 
-    def __init__(self, compose: Callable[..., Tensor]) -> None:
+    def __init__(self, compose: Callable[..., R]) -> None:
         self._compose = compose
         self._recipes = Recipes[tuple[Hashable, ...], _Recipe]()
 
-    def __call__(self, operands: tuple[Tensor, ...], *arguments: Hashable) -> Tensor:
+    def __call__(self, operands: tuple[Tensor, ...], *arguments: Hashable) -> R:
         nodes = [node_of(x) for x in operands]
         key = (*[node.meta for node in nodes], *arguments)
         recipe = self._recipes.get(key)
@@ -55,40 +61,49 @@ class Composition:
             device = recipe.made[-1][2].device
             if not device.sync_each_op:
                 device.count(recipe.tensors, recipe.elements)
-                return Tensor(_follow(recipe.made, nodes))
+                given = [*nodes]
+                _follow(recipe.made, nodes)
+                if not recipe.is_tuple:
+                    return cast("R", Tensor(nodes[recipe.results[0]]))
+                # Other results need the operands while one is computed: nothing may write to them.
+                _held = [*map(Tensor, given)]
+                return cast("R", tuple([Tensor(nodes[place]) for place in recipe.results]))
         with deferring():
-            result = self._compose(*map(Tensor, nodes), *arguments)
-        made = node_of(result)
+            result: Any = self._compose(*map(Tensor, nodes), *arguments)
+        is_tuple = type(result) is tuple
+        results = cast("tuple[Tensor, ...]", result if is_tuple else (result,))
+        made = [node_of(x) for x in results]
         if recipe is None:
-            found = _recipe_between(made, nodes)
-            if found is not None:
-                self._recipes.keep(key, found)
-        made.meta.device.settle(made)
-        return result
+            recipe = _recipe_between(made, nodes, is_tuple)
+            if recipe is not None:
+                self._recipes.keep(key, recipe)
+        owned = tuple([x if x.base is None else Tensor(node_of(x)) for x in results])
+        for node in made:
+            node.meta.device.settle(node)
+        return cast("R", owned if is_tuple else owned[0])
 
 
-def _follow(made: tuple[_Made, ...], nodes: list[Node]) -> Node:
-    """Create the nodes of a recipe for these operands; return the last one."""
+def _follow(made: tuple[_Made, ...], nodes: list[Node]) -> None:
+    """Create the nodes of a recipe and append them to those of its operands."""
     for op, attrs, meta, key, places in made:
         if len(places) == 1:
             inputs = (nodes[places[0]],)
         else:
             inputs = tuple([nodes[place] for place in places])
         nodes.append(Node(op, inputs, attrs, meta, key))
-    return nodes[-1]
 
 
-def _recipe_between(result: Node, operands: list[Node]) -> _Recipe | None:
-    """Return the recipe between operands and a result.
+def _recipe_between(results: list[Node], operands: list[Node], is_tuple: bool) -> _Recipe | None:
+    """Return the recipe between operands and results.
 
     None if it does not follow from the operands' metas: if it contains stored elements, for example
     after an intermediate flush, or if one node is passed as two operands.
     """
     places = {node: place for place, node in enumerate(operands)}
-    if len(places) < len(operands) or result in places:
+    if len(places) < len(operands) or any(result in places for result in results):
         return None
-    found = {result}
-    stack = [result]
+    found = {*results}
+    stack = [*found]
     while stack:
         node = stack.pop()
         if node.storage is not None:
@@ -103,7 +118,8 @@ def _recipe_between(result: Node, operands: list[Node]) -> _Recipe | None:
         inputs = tuple([places[operand] for operand in node.inputs])
         made.append((node.op, node.attrs, node.meta, node.key, inputs))
         places[node] = len(places)
-        if not (node is result or node.op.reads_by_map or node.op.constant):
+        if not (node in results or node.op.reads_by_map or node.op.constant):
             tensors += 1
             elements += node.op.work(node)
-    return _Recipe(tuple(made), tensors, elements)
+    at = tuple([places[x] for x in results])
+    return _Recipe(tuple(made), at, is_tuple, tensors, elements)

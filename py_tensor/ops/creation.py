@@ -282,10 +282,16 @@ def eye(
     """Return an ``N x M`` tensor (`M` defaults to `N`) with ones on the `k`-th diagonal."""
     check_order("eye", order, "CF")
     sizes = parse_shape("eye", (N, N if M is None else M))
-    rows, columns = (arange(size, device=device) for size in sizes)
+    k = whole_number("eye", "k", k)
     k = builtins.max(-sizes[0], builtins.min(k, sizes[1]))  # no diagonals beyond these
+    return laid_out(_identity((), sizes, k, _parsed(dtype), parse(device)), order)
+
+
+@Composition
+def _identity(sizes: Shape, k: int, dtype: DType, device: Device) -> Tensor:
+    rows, columns = (arange(size, device=device) for size in sizes)
     hit = equal(expand_dims(rows + k, 1), columns)
-    return laid_out(_named(EYE, converted(hit, _parsed(dtype))), order)
+    return _named(EYE, converted(hit, dtype))
 
 
 def arange(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import Device, default_device
 from py_tensor.dtypes import Accepts, DType
 from py_tensor.errors import DTypeError, check_option, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, is_traced, leaf, recipe
@@ -128,7 +128,14 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
             return _apply(op, operands)
     found = _applied[op, *kinds]
     if found is None:
-        return _apply(op, operands)
+        if type(kinds[0]) is Meta or op.leading or is_traced():
+            return _apply(op, operands)
+        first: Any = operands[0]
+        own = _first_numbers[kinds[0], default_device()]
+        if kinds[0] is int and not own.low <= first <= own.high:
+            return _apply(op, operands)
+        node = Node(CONST, (), own.convert(first), own.meta, own.key)
+        return apply(op, (Tensor(node), *operands[1:]))
     before, meta, key, number = found
     nodes: list[Node] = []
     for x, steps in zip(operands, before, strict=True):
@@ -238,6 +245,12 @@ def _number(dtype: DType, device: Device) -> Number:
     return Number(low, high, dtypes.converter(dtype), meta, key_of(CONST, None, meta))
 
 
+def _number_of(kind: type, device: Device) -> Number:
+    return _number(dtypes.of_scalar(kind(0)), device)
+
+
+# The conversion of the first of several numbers, by its type.
+_first_numbers = Recipes[tuple[type, Device], Number](_number_of)
 # The results of `_recorded`, by op and kinds of operands.
 _applied = Recipes[tuple[Any, ...], Recorded | None](_recorded)
 

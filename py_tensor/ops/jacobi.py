@@ -67,13 +67,12 @@ kernels.FAMILIES.insert(0, Family(Rotation, _build))
 ROTATION = Rotation("rotation", vjp=NOT_DIFFERENTIABLE)
 
 
-def diagonalized(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return eigenvectors of Hermitian matrices, and eigenvalues in the dtype of the matrices.
+def diagonalized(x: Tensor) -> Tensor:
+    """Return eigenvectors of Hermitian matrices as columns, and below them a row of eigenvalues.
 
     Only the lower triangle is read. On a GPU the matrices may have at most `SIDES` rows.
     """
-    found = build(ROTATION, (x,), None)
-    return found[..., :-1, :], found[..., -1, :]
+    return build(ROTATION, (x,), None)
 
 
 def orthogonalized(x: Tensor, length: int) -> Tensor:

@@ -10,6 +10,7 @@ from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import ShapeError, check_option
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
+from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import build, register
 from py_tensor.ops.elementwise import (
@@ -190,6 +191,14 @@ def interp(
         at, values = take(at, order), take(values, order)
         at = concat([at[-1:] - period, at, at[:1] + period])
         values = concat([values[-1:], values, values[:1]])
+    found = _interpolated((at, values, places))
+    found = found if left is None else where(places < at[0], left, found)
+    return found if right is None else where(places > at[-1], right, found)
+
+
+@Composition
+def _interpolated(at: Tensor, values: Tensor, places: Tensor) -> Tensor:
+    """Like `interp`, for operands of one dtype and the values of the points at both ends."""
     if at.size > 1:
         above = clip(searchsorted(at, places, "right"), 1, at.size - 1)
         low, high = element_at(at, above - 1), element_at(at, above)
@@ -202,8 +211,7 @@ def interp(
     else:
         found = broadcast_to(values[0], places.shape)
     found = where(places >= at[-1], values[-1], found)
-    found = where(places < at[0], values[0] if left is None else left, found)
-    return found if right is None else where(places > at[-1], right, found)
+    return where(places < at[0], values[0], found)
 
 
 def isin(

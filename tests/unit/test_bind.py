@@ -303,6 +303,56 @@ def test_a_composition_distinguishes_its_operands() -> None:
     assert difference((y, y)).tolist() == [5, 7]
 
 
+def test_a_composition_of_several_results() -> None:
+    CPU_DEVICE.flush()
+    recorded: list[int] = []
+
+    @Composition
+    def parts(x: pt.Tensor, y: pt.Tensor) -> tuple[pt.Tensor, pt.Tensor, pt.Tensor]:
+        recorded.append(1)
+        total = x + y
+        return total, total[1:], total[::-1] * x
+
+    for factor in (1, 2, 3):
+        x, y = (pt.tensor(v, device="cpu") * factor for v in ([1.0, 2.0], [5.0, 7.0]))
+        total, rest, product = parts((x, y))
+        assert total.tolist() == [6 * factor, 9 * factor]
+        assert rest.tolist() == [9 * factor]
+        assert product.tolist() == [9 * factor**2, 12 * factor**2]
+        assert rest.base is None
+        rest[0] = 0  # no result is a view of another
+        assert total.tolist() == [6 * factor, 9 * factor]
+    assert len(recorded) == 1
+
+
+def test_no_write_comes_between_the_results_of_a_composition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    CPU_DEVICE.flush()
+
+    @Composition
+    def parts(x: pt.Tensor) -> tuple[pt.Tensor, pt.Tensor]:
+        return x + 1, x * 10
+
+    written, has_written = pt.zeros(3, device="cpu"), True
+    record = type(CPU_DEVICE).record
+
+    def recording(self: Any, node: Any, **options: Any) -> None:
+        nonlocal has_written
+        record(self, node, **options)
+        if node.op.name == "add" and not has_written:
+            has_written = True
+            written[1:] = 100
+
+    monkeypatch.setattr(type(CPU_DEVICE), "record", recording)
+    for _ in range(3):
+        written = pt.tensor([1.0, 2.0, 3.0], device="cpu") * 1
+        has_written = False
+        first, second = parts((written,))
+        assert (first.tolist(), second.tolist()) == ([2, 3, 4], [10, 20, 30])
+        assert written.tolist() == [1, 100, 100]
+
+
 def test_a_composition_keeps_nothing_of_a_write_by_another_task() -> None:
     """The write may occur while the function records, because recording may wait."""
     CPU_DEVICE.flush()
