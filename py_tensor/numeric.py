@@ -7,6 +7,7 @@ from contextlib import ContextDecorator
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.convert.printing import scientific
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
 from py_tensor.ops.operands import Scalar
@@ -58,7 +59,11 @@ class finfo:  # noqa: N801 - NumPy's name
         self.nmant = digits - 1
 
     def __repr__(self) -> str:
-        return f"finfo(dtype={self.dtype}, min={self.min}, max={self.max}, eps={self.eps})"
+        limits = (f"{name}={self._text(name)}" for name in ("resolution", "min", "max"))
+        return f"finfo({', '.join(limits)}, dtype={self.dtype})"
+
+    def _text(self, name: str) -> str:
+        return scientific(self.dtype.name, getattr(self, name), trim="-")
 
 
 class iinfo:  # noqa: N801 - NumPy's name
@@ -79,14 +84,16 @@ class iinfo:  # noqa: N801 - NumPy's name
         self.min, self.max = dtypes.integer_range(self.dtype)
 
     def __repr__(self) -> str:
-        return f"iinfo(dtype={self.dtype}, min={self.min}, max={self.max})"
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
 _SILENT: dict[str, str] = dict.fromkeys(("divide", "over", "under", "invalid"), "ignore")
 
 
 class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
-    """Context manager accepted for NumPy programs; it has no effect, because nothing warns.
+    """Context manager accepted for NumPy programs; it changes no result, because nothing warns.
+
+    At its end, the handler of `seterrcall` and the size of `setbufsize` are what they were before.
 
     Division by zero, overflow and invalid operations return infinity or NaN, or what the op
     documents. GPUs do not report them, so "raise", "call", "log", "print" and "warn" are treated as
@@ -97,12 +104,14 @@ class errstate(ContextDecorator):  # noqa: N801 - NumPy's name
         unknown = options.keys() - _SILENT.keys() - {"all", "call"}
         if unknown:
             raise TypeError(f"errstate: unknown argument {', '.join(sorted(unknown))}")
+        self._before: list[tuple[int, Any]] = []
 
     def __enter__(self) -> None:
-        pass
+        self._before.append((_buffer_size, _handler))
 
     def __exit__(self, *error: object) -> None:
-        pass
+        global _buffer_size, _handler
+        _buffer_size, _handler = self._before.pop()
 
 
 def seterr(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from types import GenericAlias
 from typing import Any, NoReturn, cast
 
 from py_tensor import dtypes
@@ -41,6 +42,10 @@ class generic(metaclass=_Abstract):  # noqa: N801 - NumPy's name, as are all her
     """Any scalar."""
 
     kinds = dtypes.KINDS
+
+    def __class_getitem__(cls, item: Any) -> GenericAlias:
+        """Return a type for annotations, such as ``floating[Any]``."""
+        return GenericAlias(cls, item)
 
 
 class number(generic):  # noqa: N801
@@ -158,6 +163,8 @@ ScalarType = (int, float, complex, bool, bytes, str, memoryview, *dtypes.ALL)
 """Types of scalars: Python's, and the dtypes."""
 
 _TITLES = {
+    **{"S1": "character", "S": "string", "U": "unicode", "V": "void", "O": "object"},
+    **{"g": "long precision", "G": "complex long double precision"},
     **{"?": "bool", "b": "signed char", "B": "unsigned char", "h": "short"},
     **{"H": "unsigned short", "i": "integer", "I": "unsigned integer", "l": "long integer"},
     **{"L": "unsigned long integer", "q": "long long integer", "Q": "unsigned long long integer"},

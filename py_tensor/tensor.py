@@ -909,10 +909,22 @@ class Flags:
     owndata : bool
         Whether the tensor owns its memory.
     c_contiguous, f_contiguous : bool
-        Whether the elements are contiguous in row-major or column-major order.
+        Whether the elements are contiguous in row-major or column-major order. `forc` is true if
+        either is, `fnc` if only the second is.
+    aligned : bool
+        Always True.
+    writebackifcopy : bool
+        Always False.
+
+    Notes
+    -----
+    NumPy's other names are supported too: `contiguous`, `fortran`, `behaved`, `carray`, `farray`
+    and `num`, and short keys such as ``x.flags["C"]``.
     """
 
     __slots__ = ("_tensor",)
+    aligned = True
+    writebackifcopy = False
 
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
@@ -942,6 +954,39 @@ class Flags:
     def f_contiguous(self) -> bool:
         return self._is_contiguous(tuple(reversed(range(self._tensor.ndim))))
 
+    @property
+    def forc(self) -> bool:
+        return self.c_contiguous or self.f_contiguous
+
+    @property
+    def fnc(self) -> bool:
+        return self.f_contiguous and not self.c_contiguous
+
+    @property
+    def carray(self) -> bool:
+        return self.writeable and self.c_contiguous
+
+    @property
+    def farray(self) -> bool:
+        return self.writeable and self.fnc
+
+    @property
+    def num(self) -> int:
+        """The sum of the bits with which NumPy represents the flags."""
+        return sum(getattr(self, name) * bit for name, bit in _FLAG_BITS.items())
+
+    @property
+    def contiguous(self) -> bool:
+        return self.c_contiguous
+
+    @property
+    def fortran(self) -> bool:
+        return self.f_contiguous
+
+    @property
+    def behaved(self) -> bool:
+        return self.writeable
+
     def _is_contiguous(self, order: tuple[int, ...]) -> bool:
         alias = self._tensor._alias  # pyright: ignore[reportPrivateUsage]
         layout = self._tensor._layout  # pyright: ignore[reportPrivateUsage]
@@ -950,14 +995,49 @@ class Flags:
         return replace(layout, offset=0).permuted(order).is_contiguous or not layout.size
 
     def __getitem__(self, name: str) -> bool:
-        return getattr(self, name.lower())
+        return getattr(self, _flag_of(name))
 
     def __setitem__(self, name: str, value: bool) -> None:
-        setattr(self, name.lower(), value)
+        attribute = _flag_of(name)
+        if attribute not in ("writeable", "aligned"):
+            raise KeyError(f"flags: {name} cannot be set")
+        if attribute == "writeable":
+            self.writeable = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flags) and self.num == other.num
+
+    __hash__ = None  # type: ignore[assignment] - `writeable` can be changed
 
     def __repr__(self) -> str:
-        names = ("c_contiguous", "f_contiguous", "owndata", "writeable")
-        return "\n".join(f"  {name.upper()} : {self[name]}" for name in names)
+        return "\n".join(f"  {name.upper()} : {getattr(self, name)}" for name in _FLAG_BITS)
+
+
+_FLAG_BITS = {
+    "c_contiguous": 1,
+    "f_contiguous": 2,
+    "owndata": 4,
+    "writeable": 0x400,
+    "aligned": 0x100,
+    "writebackifcopy": 0x2000,
+}
+"""The printed flags, in NumPy's order."""
+
+_SHORT_FLAGS = {
+    "C": "c_contiguous", "CONTIGUOUS": "c_contiguous", "F": "f_contiguous",
+    "FORTRAN": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned",
+    "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray",
+}  # fmt: skip
+
+
+def _flag_of(name: object) -> str:
+    """Return the attribute for a key of `flags`, as NumPy writes it."""
+    text = str(name)
+    attribute = _SHORT_FLAGS.get(text, text.lower())
+    known = {*_FLAG_BITS, *_SHORT_FLAGS.values(), "forc", "fnc"}
+    if text != text.upper() or attribute not in known:
+        raise KeyError(f"flags: unknown flag {name!r}")
+    return attribute
 
 
 def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: None) -> Node:

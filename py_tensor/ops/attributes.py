@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Number
+
 from py_tensor.ops.operands import Operand, numbers_of
-from py_tensor.shapes import Shape, normalize_axis
+from py_tensor.ops.reduction import Axes
+from py_tensor.shapes import Shape, normalize_axes
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["array_equiv", "isscalar", "iterable", "ndim", "shape", "size"]
@@ -21,25 +25,20 @@ def ndim(a: Operand) -> int:
     return len(shape(a))
 
 
-def size(a: Operand, axis: int | None = None) -> int:
-    """Return the number of elements, or the length along `axis`."""
+def size(a: Operand, axis: Axes = None) -> int:
+    """Return the number of elements, or their number along `axis`, which may be several axes."""
     sizes = shape(a)
-    if axis is not None:
-        return sizes[normalize_axis("size", axis, len(sizes))]
-    count = 1
-    for n in sizes:
-        count *= n
-    return count
+    return math.prod(sizes[axis] for axis in normalize_axes("size", axis, len(sizes)))
 
 
 def isscalar(element: object) -> bool:
-    """Return whether `element` is a Python number or string, or a NumPy scalar.
+    """Return whether `element` is a number or string of Python, or a NumPy scalar.
 
     0-d results of ops and single elements of tensors are scalars too.
     """
     if isinstance(element, Tensor):
         return element.is_scalar
-    return isinstance(element, int | float | complex | str | bytes) or (
+    return isinstance(element, Number | str | bytes) or (
         getattr(element, "shape", None) == () and not hasattr(element, "__array_function__")
     )
 

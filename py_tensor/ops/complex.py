@@ -122,14 +122,22 @@ def iscomplex(x: Operand) -> Tensor:
 
 
 def isrealobj(x: Any) -> bool:
-    """Return whether the dtype is not complex."""
+    """Return whether the dtype is not complex; True for what is not an array of numbers."""
     return not iscomplexobj(x)
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Return whether the dtype of a tensor, an array or a list is complex."""
+    """Return whether the dtype of a tensor, an array or a list is complex.
+
+    False for what is not an array of numbers, such as a string.
+    """
     kind = getattr(getattr(x, "dtype", None), "kind", None)
-    return (tensor_of(x, "iscomplexobj").dtype.kind if kind is None else kind) == "c"
+    if kind is not None:
+        return kind == "c"
+    try:
+        return tensor_of(x, "iscomplexobj").dtype.kind == "c"
+    except (TypeError, ValueError):
+        return False
 
 
 def conjugated(x: Tensor) -> Tensor:

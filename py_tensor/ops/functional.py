@@ -79,8 +79,9 @@ class vectorize:  # noqa: N801 - NumPy's name
 
     Parameters
     ----------
-    pyfunc : callable
-        A function of one or more scalars that returns a scalar or a tuple of scalars.
+    pyfunc : callable, optional
+        A function of one or more scalars that returns a scalar or a tuple of scalars. Without it,
+        the first call takes it, so that ``@vectorize(otypes=[float])`` is a decorator.
     otypes : optional
         The dtypes of the results, as a list. By default those of the returned scalars. If operands
         are bools or have dtypes other than those of Python numbers, the dtypes are found by one
@@ -94,22 +95,36 @@ class vectorize:  # noqa: N801 - NumPy's name
 
     def __init__(
         self,
-        pyfunc: Callable[..., Any],
+        pyfunc: Callable[..., Any] | None = None,
         otypes: Sequence[Any] | None = None,
         doc: str | None = None,
-        excluded: Iterable[int | str] = (),
+        excluded: Iterable[int | str] | None = None,
         cache: bool = False,
         signature: str | None = None,
     ) -> None:
-        self.pyfunc = pyfunc
         self.signature = signature
         self._cores = None if signature is None else _cores_of(signature)
         self.otypes = otypes
-        self.excluded = frozenset(excluded)
-        self.__doc__ = doc or pyfunc.__doc__
-        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
+        self.excluded = frozenset(excluded or ())
+        self.pyfunc: Any = None
+        self.__doc__ = doc
+        if pyfunc is not None:
+            self._take(pyfunc)
+
+    def _take(self, *given: Any, **options: Any) -> None:
+        if len(given) != 1 or options or not callable(given[0]):
+            raise TypeError(
+                f"vectorize: takes one function, not {', '.join(map(repr, given))}; as a decorator,"
+                " only keyword options"
+            )
+        (self.pyfunc,) = given
+        self.__doc__ = self.__doc__ or self.pyfunc.__doc__
+        self.__name__ = getattr(self.pyfunc, "__name__", "vectorize")
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
+        if self.pyfunc is None:
+            self._take(*operands, **options)
+            return self
         if self._cores is not None:
             return self._over_axes(*self._cores, operands, options)
         named: dict[Any, Any] = {**dict(enumerate(operands)), **options}

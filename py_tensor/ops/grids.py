@@ -321,6 +321,11 @@ class _Joined:
         axis, least, start = self._numbers
         if isinstance(parts[0], str):
             text = str(parts.pop(0))
+            if text in ("r", "c"):
+                raise ValueError(
+                    f"{self._name}: {text!r} asks for a matrix, and there is no matrix class;"
+                    " leave it out"
+                )
             try:
                 given = tuple(map(int, text.split(",")))
                 axis, least, start = (*given, *self._numbers[len(given) :])

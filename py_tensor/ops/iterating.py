@@ -28,9 +28,13 @@ FLAGS = frozenset({"multi_index", "c_index", "f_index", "external_loop", "common
 ACCEPTED = frozenset(
     {"buffered", "copy_if_overlap", "delay_bufalloc", "growinner", "refs_ok", "zerosize_ok"}
 )
+TRACKED = frozenset({"multi_index", "c_index", "f_index"})
 ACCESS = frozenset({"readonly", "readwrite", "writeonly"})
 ACCEPTED_OF_OPERANDS = frozenset(
-    {"aligned", "allocate", "arraymask", "contig", "copy", "nbo", "no_subtype", "updateifcopy"}
+    {
+        *("aligned", "allocate", "arraymask", "contig", "copy", "nbo", "no_broadcast"),
+        *("no_subtype", "updateifcopy"),
+    }
 )
 
 
@@ -50,7 +54,8 @@ class nditer:  # noqa: N801 - NumPy's name
         "external_loop" to yield all elements as one vector; "common_dtype".
     op_flags : optional
         "readonly", "readwrite" or "writeonly" in a list, or one list for each operand. By default
-        operands are read-only, and an allocated one is writable.
+        operands are read-only, and an allocated one is writable. Without `op_axes`, an operand
+        with "no_broadcast" must have the shape of the iteration.
     op_dtypes : optional
         The dtype of each operand; read-only operands are converted.
     order : {"C", "F", "A", "K"}
@@ -116,9 +121,15 @@ class nditer:  # noqa: N801 - NumPy's name
         unknown = self._flags - FLAGS - ACCEPTED
         if unknown:
             raise ValueError(f"nditer: unsupported flags: {', '.join(sorted(unknown))}")
+        if "external_loop" in self._flags and self._flags & TRACKED:
+            raise ValueError(f"nditer: external_loop excludes {', '.join(sorted(TRACKED))}")
         self._single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
         given: list[Any] = [op] if self._single else [*cast("Sequence[Any]", op)]
-        self._writable = _access(op_flags, given)
+        flags_of = _flags_of(op_flags, len(given))
+        self._writable = [
+            bool(own & {"readwrite", "writeonly"}) or x is None
+            for x, own in zip(given, flags_of, strict=True)
+        ]
         axes: list[Axes] = [*op_axes] if op_axes is not None else [None] * len(given)
         if len(axes) != len(given):
             raise ValueError(
@@ -140,10 +151,15 @@ class nditer:  # noqa: N801 - NumPy's name
                     f"nditer: itershape {tuple(itershape)} does not match {self.shape}"
                 )
         self.operands, self._seen = self._prepared(given, _dtypes(op_dtypes, len(given)), axes)
-        for x, writable in zip(self._seen, self._writable, strict=True):
+        for x, writable, own in zip(self._seen, self._writable, flags_of, strict=True):
             if writable and x.shape != self.shape:
                 raise ShapeError(
                     f"nditer: an output of shape {x.shape} cannot broadcast to {self.shape}"
+                )
+            if "no_broadcast" in own and op_axes is None and x.shape != self.shape:
+                raise ShapeError(
+                    f"nditer: an operand of shape {x.shape} with no_broadcast must have the shape"
+                    f" {self.shape}"
                 )
         self.nop, self.ndim = len(self.operands), len(self.shape)
         self.itersize = prod(self.shape)
@@ -332,22 +348,20 @@ def _flat(index: Sequence[int], shape: Sequence[int]) -> int:
     return at
 
 
-def _access(op_flags: Any, operands: list[Any]) -> list[bool]:
-    """Return whether each operand may be written to."""
+def _flags_of(op_flags: Any, count: int) -> list[set[str]]:
+    """Return the flags of each operand."""
     flags = [*op_flags] if op_flags is not None else []
     if not flags or isinstance(flags[0], str):
-        flags = [flags] * len(operands)
-    if len(flags) != len(operands):
-        raise ValueError(
-            f"nditer: {len(flags)} lists of flags do not match {len(operands)} operands"
-        )
-    found: list[bool] = []
-    for x, given in zip(operands, flags, strict=True):
-        own = {*cast("Sequence[str]", given)}
+        flags = [flags] * count
+    if len(flags) != count:
+        raise ValueError(f"nditer: {len(flags)} lists of flags do not match {count} operands")
+    found = [{*cast("Sequence[str]", own)} for own in flags]
+    for own in found:
         unknown = own - ACCESS - ACCEPTED_OF_OPERANDS
-        if unknown or len(own & ACCESS) > 1:
-            raise ValueError(f"nditer: unsupported operand flags: {', '.join(sorted(own))}")
-        found.append(bool(own & {"readwrite", "writeonly"}) or x is None)
+        if unknown:
+            raise ValueError(f"nditer: unsupported operand flags: {', '.join(sorted(unknown))}")
+        if len(own & ACCESS) > 1:
+            raise ValueError(f"nditer: {' and '.join(sorted(own & ACCESS))} exclude each other")
     return found
 
 

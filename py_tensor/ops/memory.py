@@ -98,14 +98,13 @@ def _setflags(
 ) -> None:
     """Set whether elements can be assigned, as ``x.flags.writeable`` does.
 
+    `align` is accepted and has no effect: elements are always aligned.
+
     Raises
     ------
     ValueError
-        If the base of a view is read-only; for ``align=False`` or ``uic=True``, which are not
-        supported.
+        If the base of a view is read-only; for ``uic=True``, which is not supported.
     """
-    if align is not None and not align:
-        raise ValueError("setflags: align cannot be False; elements are always aligned")
     if uic:
         raise ValueError("setflags: writebackifcopy is not supported")
     if write is not None:

@@ -51,7 +51,9 @@ def average(
     Raises
     ------
     ShapeError
-        If the weights have a different shape.
+        If the weights have neither shape.
+    TypeError
+        If the weights have a different shape than `a`, and no axis is given.
     ZeroDivisionError
         If the weights sum to 0, on the cpu device. On the GPU nothing is read, and the result is
         NaN or infinite.
@@ -77,9 +79,13 @@ def weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
     w = as_floating(tensor_of(weights, op, device=x.device), op)
     if w.shape == x.shape:
         return w
+    if axis is None:
+        raise TypeError(
+            f"{op}: weights of shape {w.shape} for a tensor of shape {x.shape} need an axis"
+        )
     given = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes(op, axis, x.ndim)
-    places = axes if axis is None else [normalize_axis(op, a, x.ndim) for a in given]
+    places = [normalize_axis(op, a, x.ndim) for a in given]
     if w.shape != tuple(x.shape[a] for a in places):
         raise ShapeError(f"{op}: weights of shape {w.shape} do not match axes {axes} of {x.shape}")
     w = transpose(w, tuple(places.index(a) for a in axes))

@@ -18,11 +18,10 @@ __all__ = ["as_strided", "sliding_window_view"]
 
 def as_strided(
     x: Operand,
-    /,
     shape: int | Sequence[int] | None = None,
     strides: Sequence[int] | None = None,
-    *,
-    writeable: bool = False,
+    subok: bool = False,
+    writeable: bool = True,
 ) -> Tensor:
     """Return a view of the memory of `x` with another shape and other strides.
 
@@ -30,8 +29,11 @@ def as_strided(
     ----------
     shape, strides
         The size of each axis and its stride in bytes; by default those of `x`.
+    subok
+        Accepted; has no effect.
     writeable : bool
-        Honoured if no element occurs twice in the view; other views are read-only.
+        Whether elements can be assigned. This is only possible if no element occurs twice in the
+        view; otherwise the view is read-only.
 
     Raises
     ------
@@ -59,17 +61,24 @@ def as_strided(
 
 def sliding_window_view(
     x: Operand,
-    /,
     window_shape: int | Sequence[int],
     axis: int | Sequence[int] | None = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
 ) -> Tensor:
-    """Return all windows of a shape in `x` as a read-only view.
+    """Return all windows of a shape in `x` as a view.
 
     Parameters
     ----------
     window_shape
         The window size along each axis in `axis`, by default all axes. These are the last axes of
         the result; the first axes are the positions of the windows.
+    subok
+        Accepted; has no effect.
+    writeable : bool
+        Whether elements can be assigned. This is only possible if the windows do not overlap;
+        otherwise the view is read-only.
 
     Raises
     ------
@@ -89,7 +98,8 @@ def sliding_window_view(
         if shape[a] < 1:
             raise ShapeError(f"sliding_window_view: window {window} is larger than {x.shape}")
     strides = (*own.strides, *(own.strides[a] for a in axes))
-    return view_by(x, Layout((*shape, *window), strides, own.offset), writeable=False)
+    layout = Layout((*shape, *window), strides, own.offset)
+    return view_by(x, layout, writeable=writeable and layout.is_injective)
 
 
 for _function in (as_strided, sliding_window_view):

@@ -28,8 +28,8 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, known, whole_number
 from py_tensor.ops.reduction import sum
-from py_tensor.polynomial.objects import Pair, Series, Step
-from py_tensor.polynomial.polynomial import values_at
+from py_tensor.polynomial.objects import Series, Step
+from py_tensor.polynomial.powers import values_at
 from py_tensor.tensor import Tensor, tensor_of
 
 
@@ -325,8 +325,9 @@ class Chebyshev(_InBasis):
     ) -> C:
         """Interpolate a function of tensors at the Chebyshev points of a domain."""
         made = cls([0], domain)
-        scale = (made.domain[1] - made.domain[0]) / (cls.window[1] - cls.window[0])
-        offset = made.domain[0] - scale * cls.window[0]
+        (low, high), (left, right) = made._domain, cls._window
+        scale = (high - low) / (right - left)
+        offset = low - scale * left
 
         def there(places: Tensor) -> Any:
             return func(places * scale + offset, *args)
@@ -358,7 +359,7 @@ class HermiteE(_InBasis):
 class Laguerre(_InBasis):
     """A series of Laguerre polynomials; otherwise like `Polynomial`."""
 
-    domain: Pair = (0.0, 1.0)
-    window: Pair = (0.0, 1.0)
+    domain = (0.0, 1.0)  # type: ignore[assignment]
+    window = (0.0, 1.0)  # type: ignore[assignment]
     basis_name = "L"
     basis_of = LAGUERRE

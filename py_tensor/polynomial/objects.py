@@ -6,15 +6,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from py_tensor import dtypes
 from py_tensor.backend.host import host
+from py_tensor.convert.conversion import tensor
 from py_tensor.ops import creation
 from py_tensor.ops.movement import as_floating, ravel
 from py_tensor.ops.operands import Operand, numbers_of, whole_number
 from py_tensor.ops.reduction import max, min
-from py_tensor.polynomial import polynomial as functions
+from py_tensor.polynomial import powers as functions
 from py_tensor.tensor import Tensor
 
 Pair = tuple[Any, Any]
@@ -26,7 +29,38 @@ def _pair(op: str, name: str, given: Any) -> Pair:
     numbers, _ = numbers_of(op, given)
     if len(numbers) != 2:
         raise ValueError(f"{op}: {name} must be two numbers, not {given!r}")
-    return (numbers[0], numbers[1])
+    low, high = (x if isinstance(x, complex) else float(x) for x in numbers)
+    return low, high
+
+
+def _in_single(pair: Pair) -> array[float]:
+    """Round two numbers to the precision of float32 and complex64 tensors."""
+    return array("f", [part for x in map(complex, pair) for part in (x.real, x.imag)])
+
+
+class _Interval:
+    """An attribute of polynomials and of their classes: two numbers, read as a tensor."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, polynomial: Series | None, owner: type[Series]) -> Tensor:
+        pair: Pair = getattr(owner if polynomial is None else polynomial, f"_{self._name}")
+        if polynomial is None:
+            made = tensor(pair)
+        else:
+            coef = polynomial.coef
+            is_complex = any(isinstance(x, complex) for x in pair)
+            real = dtypes.real_of(coef.dtype)
+            made = tensor(
+                pair, dtype=dtypes.complex_of(real) if is_complex else real, device=coef.device
+            )
+        made.flags.writeable = False
+        return made
+
+    def __set__(self, polynomial: Series, given: Any) -> None:
+        op = type(polynomial).__name__
+        setattr(polynomial, f"_{self._name}", _pair(op, self._name, given))
 
 
 class Series:
@@ -38,9 +72,18 @@ class Series:
         The printed prefix of a basis polynomial's index; None for powers.
     """
 
-    domain: Pair = (-1.0, 1.0)
-    window: Pair = (-1.0, 1.0)
+    _domain: Pair = (-1.0, 1.0)
+    _window: Pair = (-1.0, 1.0)
+    domain = _Interval()
+    window = _Interval()
     basis_name: str | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Keep the numbers of `domain` and `window` if the class sets them."""
+        for name in ("domain", "window"):
+            if name in cls.__dict__:
+                setattr(cls, f"_{name}", _pair(cls.__name__, name, cls.__dict__[name]))
+                delattr(cls, name)
 
     @classmethod
     def _of(cls, name: str) -> Callable[..., Any]:
@@ -60,9 +103,9 @@ class Series:
         name = type(self).__name__
         self.coef = functions.coefficients_of(name, coef).copy()
         if domain is not None:
-            self.domain = _pair(name, "domain", domain)
+            self.domain = domain
         if window is not None:
-            self.window = _pair(name, "window", window)
+            self.window = window
         self.symbol = symbol
 
     # -- Properties -----------------------------------------------------------------------------
@@ -73,7 +116,7 @@ class Series:
 
     def mapparms(self) -> Pair:
         """Return the offset and the scale that map the domain to the window."""
-        (low, high), (left, right) = self.domain, self.window
+        (low, high), (left, right) = self._domain, self._window
         scale = (right - left) / (high - low)
         return left - scale * low, scale
 
@@ -81,12 +124,12 @@ class Series:
         return self._like(self.coef)
 
     def _like(self: S, coef: Operand) -> S:
-        return type(self)(coef, self.domain, self.window, self.symbol)
+        return type(self)(coef, self._domain, self._window, self.symbol)
 
     def _host(self) -> Any:
         """Return NumPy's object, which formats the text."""
         made = getattr(host.load_numpy().polynomial, type(self).__name__)
-        return made(self.coef.tolist(), list(self.domain), list(self.window), self.symbol)
+        return made(self.coef.tolist(), list(self._domain), list(self._window), self.symbol)
 
     def __repr__(self) -> str:
         return repr(self._host())
@@ -108,10 +151,18 @@ class Series:
         return self.coef.tolist() == other.coef.tolist()
 
     def has_samedomain(self, other: Series) -> bool:
-        return self.domain == other.domain
+        return self._has_same("_domain", other)
 
     def has_samewindow(self, other: Series) -> bool:
-        return self.window == other.window
+        return self._has_same("_window", other)
+
+    def _has_same(self, name: str, other: Series) -> bool:
+        """Compare two numbers in double precision only if both polynomials have it."""
+        mine, theirs = getattr(self, name), getattr(other, name)
+        if mine == theirs:
+            return True
+        precisions = [dtypes.real_of(p.coef.dtype) for p in (self, other)]
+        return dtypes.float32 in precisions and _in_single(mine) == _in_single(theirs)
 
     def has_sametype(self, other: object) -> bool:
         return type(other) is type(self)
@@ -119,11 +170,17 @@ class Series:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Series):
             return NotImplemented
-        return self._is_compatible(other) and self.has_samecoef(other)
+        return not self._differences(other) and self.has_samecoef(other)
 
-    def _is_compatible(self, other: Series) -> bool:
-        mine, theirs = ((type(p), p.domain, p.window, p.symbol) for p in (self, other))
-        return mine == theirs
+    def _differences(self, other: Series) -> list[str]:
+        """Return which properties of two polynomials differ, so that they cannot be added."""
+        alike = {
+            "bases": self.has_sametype(other),
+            "domains": self.has_samedomain(other),
+            "windows": self.has_samewindow(other),
+            "symbols": self.symbol == other.symbol,
+        }
+        return [name for name, is_same in alike.items() if not is_same]
 
     def _coefficients_of(self, other: Any) -> Any:
         """Return the coefficients of another polynomial; other operands are unchanged.
@@ -135,9 +192,9 @@ class Series:
         """
         if not isinstance(other, Series):
             return other
-        if not self._is_compatible(other):
-            name = type(self).__name__
-            raise TypeError(f"{name}: bases, domains, windows or symbols differ")
+        differences = self._differences(other)
+        if differences:
+            raise TypeError(f"{type(self).__name__}: {', '.join(differences)} differ")
         return other.coef
 
     # -- Arithmetic -----------------------------------------------------------------------------
@@ -241,7 +298,7 @@ class Series:
 
     def linspace(self, n: int = 100, domain: Any = None) -> tuple[Tensor, Tensor]:
         """Return `n` points over a domain, by default the polynomial's, and the values there."""
-        low, high = self.domain if domain is None else _pair(type(self).__name__, "domain", domain)
+        low, high = self._domain if domain is None else _pair(type(self).__name__, "domain", domain)
         places = creation.linspace(low, high, n, device=self.coef.device)
         return places, self(places)
 
@@ -343,8 +400,8 @@ class Polynomial(Series):
     Attributes
     ----------
     coef : Tensor
-    domain, window : tuple
-        Pairs of Python numbers.
+    domain, window : Tensor
+        Two numbers. Elements cannot be assigned; a new pair can.
 
     Examples
     --------

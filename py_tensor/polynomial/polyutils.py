@@ -12,7 +12,7 @@ from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.movement import as_floating, converted, ravel, stack
 from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.ops.reduction import max, min
-from py_tensor.polynomial.polynomial import polytrim
+from py_tensor.polynomial.powers import polytrim
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["as_series", "getdomain", "mapdomain", "mapparms", "trimcoef", "trimseq"]

@@ -187,7 +187,7 @@ class Philox(BitGenerator):
     counter : int, optional
         The initial number of drawn words.
     key : int, optional
-        From 0 to 2**64 - 1, instead of a seed.
+        From 0 to 2**128 - 1, instead of a seed. From 2**64 on it is hashed like a seed.
 
     Raises
     ------
@@ -200,8 +200,8 @@ class Philox(BitGenerator):
     ) -> None:
         if seed is not None and key is not None:
             raise ValueError("Philox: takes either seed or key, not both")
-        if key is not None and not 0 <= whole_number("Philox", "key", key) < 2**64:
-            raise ValueError(f"Philox: key must be from 0 to 2**64 - 1, not {key}")
+        if key is not None and not 0 <= whole_number("Philox", "key", key) < 2**128:
+            raise ValueError(f"Philox: key must be from 0 to 2**128 - 1, not {key}")
         super().__init__(seed if key is None else key)
         if counter is not None:
             self.advance(count_of("Philox", "counter", counter))

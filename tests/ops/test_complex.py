@@ -612,6 +612,9 @@ def test_parts_of_real_numbers(device: str) -> None:
     )
     assert pt.isrealobj(x)
     assert pt.iscomplexobj(x + 0j)
+    others: list[Any] = [None, "text", [1j], object(), np.ones(2)]
+    for other in others:
+        assert pt.isrealobj(other) == np.isrealobj(other), other
 
 
 # -- To and from other dtypes, and the host -------------------------------------------------------

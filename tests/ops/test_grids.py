@@ -70,6 +70,8 @@ MADE: dict[str, list[Call]] = {
         lambda np: np.vectorize(lambda x: (x, x > 1))(np.ones((2, 2))),
         lambda np: np.vectorize(lambda x, k: x + k, excluded=["k"])([1, 2], k=5),
         lambda np: np.vectorize(lambda x: x, otypes=[float])([1, 2]),
+        lambda np: np.vectorize(otypes=[float], excluded=None)(lambda x: x)([1, 2]),
+        lambda np: np.vectorize(signature="(n)->()")(lambda x: x.sum())(np.ones((3, 2))),
         lambda np: np.vectorize(lambda x: x, otypes=["d"])(np.zeros((0, 2))),
         lambda np: np.vectorize(lambda x, y: x @ y, signature="(n),(n)->()")(
             np.ones((2, 3)), np.arange(3.0)
@@ -123,10 +125,17 @@ def test_windows(device: str, rng: np.random.Generator) -> None:
     tricks = np.lib.stride_tricks
     for ours, numpys in (
         (pt.sliding_window_view(x, (2, 3)), tricks.sliding_window_view(array, (2, 3))),
+        (
+            pt.sliding_window_view(x, (2, 3), writeable=True),
+            tricks.sliding_window_view(array, (2, 3)),
+        ),
         (pt.sliding_window_view(x.T, 2, axis=1), tricks.sliding_window_view(array.T, 2, axis=1)),
-        (pt.as_strided(x, (3, 3), (24, 4)), tricks.as_strided(array, (3, 3), (24, 4))),
+        (
+            pt.as_strided(x, (3, 3), (24, 4), writeable=False),
+            tricks.as_strided(array, (3, 3), (24, 4)),
+        ),
         (pt.as_strided(x[1:], (2, 4), (0, 8)), tricks.as_strided(array[1:], (2, 4), (0, 8))),
-        (pt.lib.stride_tricks.as_strided(x[0], (4,), (28,)), array.diagonal()[:4]),
+        (pt.as_strided(x[0], (4,), (28,), writeable=False), array.diagonal()[:4]),
     ):
         compare(ours, numpys, "windows")
         assert ours.base is x
@@ -149,6 +158,8 @@ def test_invalid_calls(device: str) -> None:
         (lambda: pt.geomspace(0, 1), ValueError, "^geomspace: .*must not be 0"),
         (lambda: pt.geomspace(1, 2, -3), ValueError, "^geomspace: num must be .* 0, not -3"),
         (lambda: pt.fromiter([1], int, 2), ValueError, "^fromiter: .*1 elements"),
+        (lambda: pt.vectorize(cast("Any", [float])), TypeError, "^vectorize: takes one function"),
+        (lambda: pt.vectorize(otypes=[float])(abs, 3), TypeError, "^vectorize: takes one function"),
         (lambda: pt.vectorize(abs)(pt.zeros(0)), ValueError, "^vectorize: .*otypes"),
         (lambda: pt.vectorize(abs, signature="n->n"), ValueError, "^vectorize: .* 'n->n'"),
         (lambda: pt.vectorize(abs, signature="(n)->(n)")(1.0), pt.ShapeError, "have the axes"),
@@ -172,6 +183,7 @@ def test_invalid_calls(device: str) -> None:
         (lambda: pt.ix_(x), pt.ShapeError, r"^ix_: .*\(2, 3\)"),
         (lambda: pt.tril_indices_from(x[0]), pt.ShapeError, r"^tril_indices_from: .*\(3,\)"),
         (lambda: pt.r_["x", 1], ValueError, "^r_: "),
+        (lambda: pt.r_["r", 1], ValueError, "^r_: 'r' asks for a matrix"),
         (lambda: pt.vsplit(x[0], 1), pt.ShapeError, r"^vsplit: .*\(3,\)"),
         (lambda: pt.fliplr(x[0]), pt.ShapeError, r"^fliplr: .*\(3,\)"),
         (lambda: pt.rot90(x, 1, (0, -2)), pt.ShapeError, r"^rot90: .*same"),
@@ -190,7 +202,8 @@ def test_invalid_calls(device: str) -> None:
         (lambda: pt.convolve(x[0], x[1], "no"), ValueError, "^convolve: mode"),
         (lambda: pt.quantile(x, 2), ValueError, "^quantile: .* 0 to 1, not 2"),
         (lambda: pt.quantile(x, 0.5, method="no"), ValueError, "^quantile: method"),
-        (lambda: pt.average(x, weights=[1, 2]), pt.ShapeError, r"^average: .*\(2,\)"),
+        (lambda: pt.average(x, weights=[1, 2]), TypeError, r"^average: .*\(2,\).* need an axis"),
+        (lambda: pt.average(x, 1, weights=[1, 2]), pt.ShapeError, r"^average: .*\(2,\)"),
         (lambda: pt.histogram(x, 0), ValueError, "^histogram: .*0"),
         (lambda: pt.histogram(x, "none"), ValueError, "^histogram: .*'none'"),
         (lambda: pt.histogram(x, 2, (3, 1)), ValueError, "^histogram: .*increasing"),

@@ -11,6 +11,7 @@ import operator
 import random
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -777,7 +778,7 @@ def test_isscalar(device: str) -> None:
     assert pt.isscalar(x.sum())
     assert not pt.isscalar(x)
     assert not pt.isscalar(pt.array(1.0, device=device))
-    for value in (2.5, 1, "text", b"", np.float32(1), np.array(1.0), [1], None):
+    for value in (2.5, 1, "text", b"", np.float32(1), np.array(1.0), [1], None, Fraction(1, 3)):
         assert pt.isscalar(value) == np.isscalar(value), value
 
 

@@ -63,6 +63,19 @@ def test_writes(view: str, array: Array, device: str) -> None:
     assert x[it.multi_index] == 7
 
 
+def test_a_result_that_must_not_broadcast(array: Array, device: str) -> None:
+    """The loop of NumPy's guide for a function of an operand and a result."""
+    flags = [["readonly"], ["writeonly", "allocate", "no_broadcast"]]
+    results: list[Any] = []
+    for np_, x in ((pt, pt.tensor(array, device=device)), (np, array)):
+        it: Any = np_.nditer([x, None], op_flags=flags)
+        with it:
+            for element, result in it:
+                result[...] = element * element
+            results.append(it.operands[1])
+    np.testing.assert_array_equal(np.asarray(results[0]), results[1])
+
+
 def test_several_operands(array: Array, device: str) -> None:
     x = pt.tensor(array, device=device)
     row = np.array([1, 2, 3], np.int32)
@@ -146,7 +159,26 @@ def test_axes_of_operands(device: str) -> None:
     ("call", "error", "words"),
     [
         (lambda x: pt.nditer(x, flags=["ranged"]), ValueError, "ranged"),
-        (lambda x: pt.nditer(x, op_flags=["overwrite"]), ValueError, "overwrite"),
+        (
+            lambda x: pt.nditer(x, op_flags=["readonly", "overwrite"]),
+            ValueError,
+            "flags: overwrite$",
+        ),
+        (
+            lambda x: pt.nditer(x, op_flags=["readonly", "readwrite"]),
+            ValueError,
+            "exclude each other",
+        ),
+        (
+            lambda x: pt.nditer(x, ["c_index", "external_loop"]),
+            ValueError,
+            "external_loop excludes",
+        ),
+        (
+            lambda x: pt.nditer([x, pt.ones((4, 3))], op_flags=[["no_broadcast"], []]),
+            ValueError,
+            r"shape \(3,\) with no_broadcast must have the shape \(4, 3\)",
+        ),
         (lambda x: pt.nditer(x, order="B"), ValueError, "order"),
         (lambda x: pt.nditer(x, op_axes=[[0], [0]]), ValueError, "2 lists of op_axes .* 1"),
         (lambda x: pt.nditer(x, op_axes=[[0, 0]]), ValueError, "repeat an axis"),
@@ -212,6 +244,10 @@ def test_valid_calls() -> None:
     assert pt.geterrcall() is None
     size = pt.getbufsize()
     assert size == np.getbufsize()
+    with pt.errstate():
+        pt.setbufsize(4096)
+        pt.seterrcall(handler)
+    assert (pt.getbufsize(), pt.geterrcall()) == (size, None)
     assert pt.setbufsize(4096) == size
     assert pt.getbufsize() == 4096
     pt.setbufsize(size)

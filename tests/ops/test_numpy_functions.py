@@ -219,7 +219,7 @@ CALLS |= {
     "can_cast": [lambda a: np.can_cast(a, np.float64)],
     "result_type": [lambda a: np.result_type(a, a)],
     "shape": [np.shape],
-    "size": [np.size, lambda a: np.size(a, 1)],
+    "size": [np.size, lambda a: np.size(a, 1), lambda a: np.size(a, (0, -1))],
 }
 
 ANSWERS = {

@@ -208,6 +208,9 @@ def test_options_of_linalg(device: str) -> None:
         assert int(pt.linalg.matrix_rank(x, **options)) == np.linalg.matrix_rank(matrix, **options)
     for options in ({"rcond": 0.3}, {"rtol": 0.1}, {"hermitian": True}):
         close(pt.linalg.pinv(x, **options), np.linalg.pinv(matrix, **options), f"{options}")
+    small = np.diag([1.0, 5e-15, 5e-16])
+    exact = pt.asarray(small, dtype="float64", device="cpu")
+    close(pt.linalg.pinv(exact), np.linalg.pinv(small), "NumPy's cutoff in double precision")
     a, b = pt.tensor([1.0, 2, 3], device=device), pt.tensor([4.0, 5, 6], device=device)
     close(pt.linalg.outer(a, b), np.linalg.outer([1.0, 2, 3], [4.0, 5, 6]), "outer")
     close(pt.linalg.cross(a, b), np.cross([1.0, 2, 3], [4.0, 5, 6]), "cross")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -209,7 +210,8 @@ def alike(mine: Any, numpys: Any, what: str) -> None:
         assert isinstance(mine, pt.polynomial.Polynomial), what
         close(mine.coef, numpys.coef, what)
         for name in ("domain", "window"):
-            np.testing.assert_allclose(getattr(mine, name), getattr(numpys, name), 1e-5)
+            given = np.asarray(getattr(mine, name))
+            np.testing.assert_allclose(given, getattr(numpys, name), 1e-5)
         assert mine.symbol == numpys.symbol
     else:
         np.testing.assert_allclose(np.asarray(mine), numpys, 3e-4, 3e-4, err_msg=what)
@@ -230,6 +232,51 @@ def test_objects(number: int) -> None:
         alike(call(mine, others[0]), call(numpys, others[1]), what)
 
 
+def test_domains_and_windows_are_tensors() -> None:
+    for module in (pt, np):
+        p: Any = module.polynomial.Polynomial([1, 2], [0, 4])
+        assert (p.domain * 2).tolist() == [0, 8]
+        assert p.domain.shape == (2,)
+        assert (p.window - 1).tolist() == [-2, 0]
+        assert module.polynomial.Laguerre.domain.tolist() == [0, 1]
+        p.domain = module.asarray([1, 3])
+        assert p(module.asarray(1.0)) == -1
+        q = module.polynomial.Polynomial([1, 2], [0.1, 0.9])
+        assert q == module.polynomial.Polynomial([1, 2], q.domain)
+        assert (q + module.polynomial.Polynomial([1, 1], domain=q.domain)).coef.tolist() == [2, 3]
+        assert q != module.polynomial.Polynomial([1, 2], [0.1, 0.9001])
+        assert module.polynomial.Polynomial([1], [0, 3_000_000_000]).domain.dtype.kind == "f"
+
+
+@pytest.mark.parametrize("module", [pt, np])
+def test_subclasses_with_a_domain_of_their_own(module: Any) -> None:
+    class Shifted(module.polynomial.Polynomial):  # type: ignore[misc]
+        domain = np.array([0.0, 2.0])
+
+    assert float(Shifted([1, 2])(1.0)) == 1
+    assert Shifted([1, 2]).domain.tolist() == [0, 2]
+    assert Shifted([1, 2], [-1, 1])(1.0) == 3
+
+
+def test_domains_on_the_device_of_the_coefficients(device: str) -> None:
+    p = pt.polynomial.Polynomial(pt.tensor([1.0, 2.0], device=device))
+    assert p.domain.device == p.coef.device
+    assert (p.coef * p.domain).tolist() == [-1, 2]
+
+
+def test_classes_in_the_modules_of_their_bases() -> None:
+    for name in ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e"):
+        module = importlib.import_module(f"py_tensor.polynomial.{name}")
+        kind = name.title().replace("_E", "E")
+        assert getattr(module, kind) is getattr(pt.polynomial, kind)
+
+
+def test_values_from_integer_roots_are_floats() -> None:
+    given: Any = (100, [1, 2, 3, 4, 5, 6])
+    mine, numpys = (m.polynomial.polynomial.polyvalfromroots(*given) for m in (pt, np))
+    np.testing.assert_allclose(mine.item(), numpys, 1e-6)
+
+
 def test_text() -> None:
     for coefficients in ([1, 2, 3], [-0.5], [0, 0, 1.25, 0, -7]):
         mine, numpys = (m.polynomial.Polynomial(coefficients, symbol="z") for m in (pt, np))
@@ -242,10 +289,20 @@ def test_invalid_calls() -> None:
     module: Any = pt.polynomial
     p, f = module.Polynomial([1, 2]), module.polynomial
     refused: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: p + pt.polynomial.Polynomial([1], [0, 2]), TypeError, "bases, domains"),
+        (
+            lambda: p + pt.polynomial.Polynomial([1], [0, 2]),
+            TypeError,
+            ": domains differ",
+        ),
+        (lambda: p + module.Polynomial([1], symbol="y"), TypeError, ": symbols differ"),
         (lambda: p / p, TypeError, "takes a number"),
         (lambda: p.convert(kind=int), TypeError, "kind must be a class of polynomials"),
-        (lambda: p + module.Chebyshev([1]), TypeError, "bases, domains"),
+        (
+            lambda: p + module.Laguerre([1]),
+            TypeError,
+            ": bases, domains, windows",
+        ),
+        (lambda: p.domain.__setitem__(0, 5), ValueError, "read-only"),
         (lambda: module.chebyshev.chebvander([1.0], -1), ValueError, "^chebvander: deg"),
         (lambda: module.chebyshev.chebother, AttributeError, "chebother"),
         (lambda: p.truncate(0), ValueError, "size .* 0"),
@@ -460,7 +517,8 @@ def in_basis(mine: Any, numpys: Any, what: str) -> None:
         scale = max(1.0, np.abs(numpys.coef).max())
         close(mine.coef / scale, numpys.coef / scale, what)
         for name in ("domain", "window"):
-            np.testing.assert_allclose(getattr(mine, name), getattr(numpys, name), 1e-5)
+            given = np.asarray(getattr(mine, name))
+            np.testing.assert_allclose(given, getattr(numpys, name), 1e-5)
         assert (mine.symbol, mine.basis_name) == (numpys.symbol, numpys.basis_name)
     else:
         scale = max(1.0, float(np.max(np.abs(numpys))))

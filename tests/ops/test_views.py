@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -185,7 +184,7 @@ def _broadcast(*arrays: Array) -> list[Array]:
 def _numpys(name: str) -> Any:
     """Return the NumPy function that shares memory in the cases in which ours should."""
     own: dict[str, Any] = {
-        "as_strided": partial(np.lib.stride_tricks.as_strided, writeable=False),
+        "as_strided": np.lib.stride_tricks.as_strided,
         "sliding_window_view": np.lib.stride_tricks.sliding_window_view,
         "broadcast_arrays": _broadcast,
         "crop": lambda a, window: a[*(slice(*pair) for pair in window), ...],

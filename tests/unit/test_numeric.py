@@ -20,6 +20,7 @@ def test_limits_of_floats(name: str) -> None:
     ):
         assert getattr(ours, field) == pytest.approx(float(getattr(numpys, field)), 1e-6), field
     assert ours.dtype == name
+    assert repr(ours) == repr(numpys)
     with pytest.raises(pt.DTypeError, match=r"^finfo: .*int32"):
         pt.finfo(pt.int32)
 
@@ -31,6 +32,7 @@ def test_limits_of_integers(name: str) -> None:
         *(numpys.min, numpys.max, numpys.bits),
         numpys.kind,
     )
+    assert repr(ours) == repr(numpys)
     with pytest.raises(pt.DTypeError, match=r"^iinfo: .*float32"):
         pt.iinfo(float)
 
