@@ -128,7 +128,7 @@ class TestValues:
         second = Panel(shown.run("pt.display(level)"))
         second.slider().press("ArrowRight")
         expect(first.slider()).to_have_value("5")
-        assert shown.value("level.value") == "5"
+        shown.expect_value("level.value", "5")
         shown.run("@level.on_change\ndef level_changed(value): print('now', value)")
         second.slider().press("ArrowRight")
         expect(second.output).to_have_text("now 6")
@@ -150,7 +150,7 @@ class TestValues:
         for _ in range(5):
             panel.slider().press("ArrowRight")
         expect(shown.entries.last.locator(".printed")).to_have_text("[0]")
-        assert shown.value("calls") == "[0, 5]"
+        shown.expect_value("calls", "[0, 5]")
 
 
 class TestOutput:
@@ -258,12 +258,12 @@ class TestOutput:
         shown.value("seen.clear()")
         panel.slider().press("ArrowRight")
         expect(editor.outputs.get_by_role("slider")).to_have_value("1")
+        shown.expect_value("kept.value", "1")
         assert shown.value("seen") == "['called', 'changed']"
         assert shown.value("len(kept._functions), len(kept._interactions)") == "(1, 1)"
         editor.outputs.get_by_role("button", name="Clear").click()
         panel.slider().press("ArrowRight")
-        while shown.value("kept.value") != "2":
-            shown.page.wait_for_timeout(50)
+        shown.expect_value("kept.value", "2")
         assert shown.value("seen") == "['called', 'changed']"
         assert shown.value("len(kept._functions), len(kept._interactions)") == "(0, 0)"
 

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from py_tensor.display import colormaps
-from tests.browser.app import AppPage, AppSession
+from tests.browser.app import EXPECT_SECONDS, AppPage, AppSession
 from tests.browser.test_boot import serve_without_jspi
 
 Array = np.ndarray[Any, Any]
@@ -77,6 +77,13 @@ class Shown:
         done = self.app.run(code)
         assert done["ok"], done["error"]
         return done["result"]
+
+    def expect_value(self, code: str, result: str) -> None:
+        """Wait until an expression has a result: the page moves controls before Python knows."""
+        deadline = time.monotonic() + EXPECT_SECONDS
+        while self.value(code) != result and time.monotonic() < deadline:
+            self.page.wait_for_timeout(20)
+        assert self.value(code) == result
 
 
 def pixels(canvas: Locator) -> Array:
