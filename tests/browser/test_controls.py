@@ -304,7 +304,7 @@ class TestAfterAReload:
         panel.slider().press("End")
         expect(panel.root.locator(".error")).to_contain_text("ZeroDivisionError")
         panel.expect_level(30)
-        app.page.wait_for_timeout(3000)  # stored by then
+        visits.wait_until_written("division by zero")
         repl: Repl = visits.reload(app)
         panel = Panel(repl.entries.first)
         expect(panel.slider()).to_be_disabled()
@@ -322,7 +322,7 @@ class TestAfterAReload:
         expect(panel.output).to_have_text("7")
         field.fill("99")
         expect(panel.root).to_contain_text("Enter a whole number from 1 to 9.")
-        app.page.wait_for_timeout(3000)  # stored by then
+        visits.wait_until_written('"value":7')
         repl = visits.reload(app)
         panel = Panel(repl.entries.first)
         expect(panel.root.get_by_role("spinbutton")).to_have_value("7")
@@ -348,7 +348,7 @@ class TestAfterAReload:
         assert last
         assert below
         assert last["y"] + last["height"] <= below["y"]
-        app.page.wait_for_timeout(3000)  # stored by then
+        visits.wait_until_written('"text":"9"')
         visits.reload(app)
         panel = Panel(editor.outputs.locator(".entry"))
         expect(panel.output).to_have_text("9")

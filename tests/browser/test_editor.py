@@ -403,7 +403,7 @@ class TestSharing:
         expect(repl.entries).to_have_count(0)
         editor.act("Close the editor")
         visits.wait_until_ended(plot, "z = y * 2; z")
-        page.wait_for_timeout(1000)  # it is stored as cleared by then
+        page.wait_for_timeout(3000)  # it is stored as cleared by then
         visits.reload(app)
         expect(page.locator("#transcript .kept-note")).to_contain_text("1 cleared input")
         cells = json.loads(saved(page, "Save as a notebook (.ipynb)"))["cells"]

@@ -162,7 +162,7 @@ class TestFiles:
         editor.expect_files("main.py")
         editor.create()
         editor.write("'second'\n")
-        app.page.wait_for_timeout(1000)  # the text is stored 0.3 s after the last key
+        app.page.wait_for_timeout(3000)  # the text is stored 0.3 s after the last key
         editor.act("Undo")
         editor.expect_files("main.py", "program.py", "program_2.py")
         read = "[open(name).read() for name in ('program.py', 'program_2.py')]"
@@ -217,7 +217,7 @@ class TestFiles:
 
         typed = "# %% A loop\nfor i in range(3):\n    "
         editor.write(typed)
-        app.page.wait_for_timeout(1000)  # until it is saved
+        app.page.wait_for_timeout(3000)  # until it is saved
         shown = editor.text.locator(".cm-line").all_inner_texts()
         assert [line.strip("\n") for line in shown] == typed.split("\n")
         again = json.loads(eval(app.run("open('book.ipynb').read()")["result"]))

@@ -415,7 +415,7 @@ class TestUpdate:
         editor.press("Control+Enter")
         editor.expect_done(1)
         repl.input.fill("a draft")
-        app.page.wait_for_timeout(3000)  # stored by then
+        app.page.wait_for_timeout(6000)  # stored by then
 
         new = guest.host.publish(marked("new"))
         guest.visit(app)

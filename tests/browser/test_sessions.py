@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +12,14 @@ import pytest
 from playwright.sync_api import Dialog, Locator, Page, expect
 from playwright.sync_api import Error as PlaywrightError
 
-from tests.browser.app import GPU_FLAGS, LATE_TIER_UP_FLAG, SOFTWARE_FLAGS, AppPage, AppSession
+from tests.browser.app import (
+    EXPECT_SECONDS,
+    GPU_FLAGS,
+    LATE_TIER_UP_FLAG,
+    SOFTWARE_FLAGS,
+    AppPage,
+    AppSession,
+)
 from tests.browser.repl import Repl, paste
 from tests.browser.test_accessibility import AUDIT, AXE, SIZES
 from tests.browser.visitor import Regular
@@ -44,6 +52,10 @@ STATES = """async (store, of) => {
   const records = await of(store.getAll(IDBKeyRange.bound(["input"], ["input", []])));
   return records.map(({ source, state, parts }) => [source, state, parts.length]);
 }"""
+
+INPUTS = """async (store, of) => (
+  JSON.stringify(await of(store.getAll(IDBKeyRange.bound(["input"], ["input", []]))))
+)"""
 
 Kept = list[list[Any]]
 
@@ -91,6 +103,13 @@ class Visits:
                 return
             self._beside.wait_for_timeout(50)
         pytest.fail(f"kept are {kept}")
+
+    def wait_until_written(self, text: str) -> None:
+        """Wait until a stored input contains a text, in JSON."""
+        deadline = time.monotonic() + EXPECT_SECONDS
+        while text not in self.in_store(INPUTS):
+            assert time.monotonic() < deadline, f"not written: {text}"
+            self._beside.wait_for_timeout(100)
 
     def wait_until_ended(self, *sources: str) -> None:
         """Wait until these inputs and their outcomes are stored."""
