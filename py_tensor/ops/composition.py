@@ -61,12 +61,12 @@ class Composition(Generic[R]):
             device = recipe.made[-1][2].device
             if not device.sync_each_op:
                 device.count(recipe.tensors, recipe.elements)
-                given = [*nodes]
-                _follow(recipe.made, nodes)
                 if not recipe.is_tuple:
-                    return cast("R", Tensor(nodes[recipe.results[0]]))
+                    _follow(recipe.made, nodes)
+                    return cast("R", Tensor(nodes[-1]))
                 # Other results need the operands while one is computed: nothing may write to them.
-                _held = [*map(Tensor, given)]
+                _held = [*map(Tensor, nodes)]
+                _follow(recipe.made, nodes)
                 return cast("R", tuple([Tensor(nodes[place]) for place in recipe.results]))
         with deferring():
             result: Any = self._compose(*map(Tensor, nodes), *arguments)

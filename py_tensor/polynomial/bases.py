@@ -359,7 +359,7 @@ class HermiteE(_InBasis):
 class Laguerre(_InBasis):
     """A series of Laguerre polynomials; otherwise like `Polynomial`."""
 
-    domain = (0.0, 1.0)  # type: ignore[assignment]
-    window = (0.0, 1.0)  # type: ignore[assignment]
+    _domain = (0.0, 1.0)
+    _window = (0.0, 1.0)
     basis_name = "L"
     basis_of = LAGUERRE

@@ -250,7 +250,7 @@ def test_domains_and_windows_are_tensors() -> None:
 
 @pytest.mark.parametrize("module", [pt, np])
 def test_subclasses_with_a_domain_of_their_own(module: Any) -> None:
-    class Shifted(module.polynomial.Polynomial):  # type: ignore[misc]
+    class Shifted(module.polynomial.Polynomial):
         domain = np.array([0.0, 2.0])
 
     assert float(Shifted([1, 2])(1.0)) == 1
