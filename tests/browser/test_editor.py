@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.app import AppPage
 from tests.browser.editor import Editor, drop, notebook, png, shows, wait_for
@@ -434,6 +434,25 @@ class TestFocus:
         expect(editor.text).to_be_focused()
         editor.page.keyboard.insert_text("  # here")
         expect(editor.text).to_contain_text("name = input('Who? ')  # here")
+
+    def test_it_stays_where_the_user_put_it_while_the_editor_loads(
+        self, fresh_page: Callable[..., AppPage]
+    ) -> None:
+        held: list[Route] = []
+        page = fresh_page(
+            first_visit=True, routes={"**/editor.css": lambda route: held.append(route)}
+        ).page
+        editor = Editor(page)
+        editor.button.click()
+        repl = Repl(page)
+        repl.input.focus()
+        page.keyboard.insert_text("1 +")
+        wait_for(lambda: bool(held), page)
+        held[0].continue_()
+        expect(editor.text).to_be_visible()
+        page.keyboard.insert_text(" 1")
+        repl.expect_text("1 + 1")
+        expect(editor.text).to_contain_text("# %%")
 
     def test_in_the_file_tree(self, editor: Editor) -> None:
         page = editor.page

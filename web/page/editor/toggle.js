@@ -2,7 +2,7 @@
  * The editor's button in the console, and files dropped on the page. The editor itself is loaded when first opened.
  */
 
-import { byId, h } from "../ui/dom.js";
+import { byId, h, watchFocus } from "../ui/dom.js";
 import { warnIfOutdated } from "../ui/status.js";
 import { loadStyles } from "../ui/styles.js";
 import { EDITOR } from "../views.js";
@@ -58,9 +58,10 @@ export class EditorToggle {
 
   async open() {
     this.isAsked = !this.workplace.sessions.isOpen;
+    const isFocusLeft = watchFocus();
     const pane = await this.show();
     pane?.keep();
-    pane?.focus();
+    if (isFocusLeft()) pane?.focus();
     if (this.root.getBoundingClientRect().bottom > innerHeight) this.root.scrollIntoView({ block: "nearest" });
     return pane;
   }

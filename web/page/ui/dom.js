@@ -131,3 +131,13 @@ export function focusHeading(root) {
   if (document.activeElement?.matches("[role=tab]")) return;
   root?.querySelector("h2")?.focus({ preventScroll: true });
 }
+
+/**
+ * Ask before an action that takes time and ends with a new focus: the user may move it meanwhile.
+ *
+ * @returns {() => boolean} whether the focus is still where it is now, or nowhere
+ */
+export function watchFocus() {
+  const before = document.activeElement;
+  return () => [before, document.body, null].includes(document.activeElement);
+}

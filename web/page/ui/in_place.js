@@ -4,7 +4,7 @@
  */
 
 import { PROGRAM } from "../views.js";
-import { button, h } from "./dom.js";
+import { button, h, watchFocus } from "./dom.js";
 import { warnIfOutdated } from "./status.js";
 import { stopButton } from "./stop_button.js";
 import { loadStyles } from "./styles.js";
@@ -37,7 +37,11 @@ export class InPlace {
     this.reset = button("Reset", "button", () => this.program?.reset());
     this.reset.title = "Restore the original program";
     this.reset.hidden = true;
-    this.edit = button("Edit", "button", async () => (await this.load())?.code.focus());
+    this.edit = button("Edit", "button", async () => {
+      const isFocusLeft = watchFocus();
+      const program = await this.load();
+      if (isFocusLeft()) program?.code.focus();
+    });
     const run = button("Run", "button primary", async () => (await this.load())?.run("all"));
     run.title = "Run it with the variables of the console";
     const open = button("Open in the editor", "button", () => {
