@@ -145,8 +145,9 @@ class TestValues:
 
     def test_inputs_come_first(self, shown: Shown) -> None:
         """The call waits while an input runs, and uses the last value."""
-        panel = Panel(shown.run("calls = []\npt.ui.interact(lambda n: calls.append(n), n=(0, 50))"))
-        shown.begin("import asyncio\nawait asyncio.sleep(1)\nprint(calls)")
+        begin = "calls, n = [], pt.ui.slider(0, 50)\npt.ui.interact(lambda n: calls.append(n), n=n)"
+        panel = Panel(shown.run(begin))
+        shown.begin("import asyncio\nwhile n.value < 5: await asyncio.sleep(0.05)\n\nprint(calls)")
         for _ in range(5):
             panel.slider().press("ArrowRight")
         expect(shown.entries.last.locator(".printed")).to_have_text("[0]")

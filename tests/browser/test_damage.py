@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.app import AppPage, AppSession
+from tests.browser.test_sessions import wait_until_written
 from tests.browser.visitor import Regular
 
 OpenPage = Callable[..., AppPage]
@@ -121,7 +122,7 @@ def test_damage_to_every_store(separate_visitor: AppPage) -> None:
         type_in(app, f"{round_} + 40")
         expect(app.page.locator("#transcript .entry").last).to_contain_text(f"{round_ + 40}")
         app.page.evaluate(KEEP_MORE)
-        app.page.wait_for_timeout(500)  # until the session is written
+        wait_until_written(app.page, f"{round_} + 40")
         touched = app.page.evaluate(DAMAGE, seed + round_)
         said = f"seed {seed + round_}: {touched}"
         assert len(touched) >= 5, said

@@ -27,7 +27,7 @@ from tests.environment import find_chromium
 
 WRITE_MS = 30_000  # an input is written in tens of ms on an idle machine
 
-IN_STORE = """async ([work, argument]) => {
+IN_STORE = """async (argument) => {
   const database = await new Promise((resolve, reject) => {
     const request = indexedDB.open("py_tensor sessions", 1);
     request.onupgradeneeded = () => request.result.createObjectStore("sessions");
@@ -40,7 +40,7 @@ IN_STORE = """async ([work, argument]) => {
     request.onerror = () => reject(request.error);
   });
   try {
-    return await (0, eval)(work)(store, of, argument);
+    return await (WORK)(store, of, argument);
   } finally {
     database.close();
   }
@@ -58,6 +58,19 @@ INPUTS = """async (store, of) => (
 )"""
 
 Kept = list[list[Any]]
+
+
+def in_store(page: Page, work: str, argument: object = None) -> Any:
+    """Call a JavaScript function, (store, of, argument), for the sessions of a page's origin."""
+    return page.evaluate(IN_STORE.replace("WORK", work), argument)
+
+
+def wait_until_written(page: Page, text: str) -> None:
+    """Wait until a stored input contains a text, in JSON."""
+    deadline = time.monotonic() + EXPECT_SECONDS
+    while text not in in_store(page, INPUTS):
+        assert time.monotonic() < deadline, f"not written: {text}"
+        page.wait_for_timeout(100)
 
 
 class Visits:
@@ -88,7 +101,7 @@ class Visits:
         return Repl(app.page)
 
     def in_store(self, work: str, argument: object = None) -> Any:
-        return self._beside.evaluate(IN_STORE, [work, argument])
+        return in_store(self._beside, work, argument)
 
     def evaluate(self, work: str) -> Any:
         """Evaluate JavaScript in a page of the same origin without a policy."""
@@ -105,11 +118,7 @@ class Visits:
         pytest.fail(f"kept are {kept}")
 
     def wait_until_written(self, text: str) -> None:
-        """Wait until a stored input contains a text, in JSON."""
-        deadline = time.monotonic() + EXPECT_SECONDS
-        while text not in self.in_store(INPUTS):
-            assert time.monotonic() < deadline, f"not written: {text}"
-            self._beside.wait_for_timeout(100)
+        wait_until_written(self._beside, text)
 
     def wait_until_ended(self, *sources: str) -> None:
         """Wait until these inputs and their outcomes are stored."""
@@ -303,7 +312,7 @@ class TestRestoring:
         app = session.open_page()  # in its own process
         repl = Repl(app.page)
         enter(repl, "'before'")
-        repl.page.wait_for_timeout(1000)
+        wait_until_written(app.page, '"state":"done"')
         with pytest.raises(PlaywrightError):
             app.page.goto("chrome://crash", timeout=5000)
         after = AppPage(app.page.context.new_page())
@@ -898,7 +907,7 @@ def restored(regular: Callable[[bool], Regular]) -> Iterator[Page]:
     menu(repl).get_by_role("button", name="New session").click()
     expect(repl.entries).to_have_count(0)
     enter(repl, "pt.rand(3, 4)", "1 / 0")
-    app.page.wait_for_timeout(1000)
+    wait_until_written(app.page, "ZeroDivisionError")
     app.page.reload()
     app.page.evaluate("pyTensor.ready.then(() => null)")
     expect(note(repl)).to_be_visible()
