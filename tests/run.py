@@ -47,7 +47,7 @@ NO_TESTS_COLLECTED = 5  # pytest's exit code if -k selects nothing in a part
 
 PIECE_SECONDS = 1800
 """Timeout of a piece: one that hangs must end, or its output is never shown."""
-LANES = 2  # a browser test waits for about half of its time
+LANES = 3  # on two cores: a browser test waits for about half of its time
 
 ON_WEBGPU = ["--device", "webgpu"]
 ON_NATIVE = ["--device", "native"]
