@@ -11,7 +11,7 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of
 dependencies, if a registry answers), unit (no browser), ops (every op on the CPU device), native
 (the GPU without a browser, and every op on it), libraries (SciPy, einops and others on tensors),
-browser (the page, and a random eighth of the tests of ops inside it; with -k, all of them),
+browser (the page, and a random sixteenth of the tests of ops inside it; with -k, all of them),
 ops-webgpu (every op inside the page), perf (counts and ratios, which unit and browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
@@ -47,14 +47,14 @@ NO_TESTS_COLLECTED = 5  # pytest's exit code if -k selects nothing in a part
 
 PIECE_SECONDS = 1800
 """Timeout of a piece: one that hangs must end, or its output is never shown."""
-LANES = 3  # on two cores: a browser test waits for about half of its time
+LANES = 2  # three take as long on two cores, which are busy all the time
 
 ON_WEBGPU = ["--device", "webgpu"]
 ON_NATIVE = ["--device", "native"]
 CROWDED, ALONE = "not alone", "alone"
 """Values for pytest's -m."""
 
-PAGE_SHARDS = 8
+PAGE_SHARDS = 16
 """The number of shards of tests/ops; a random one runs in the page.
 
 On 2 cores all of them take 2,700 s in the page and 300 s on the native device, which has the same

@@ -89,20 +89,22 @@ class TestCompleteness:
 
     def test_pythons_own_answer_for_each_line_of_some_modules(self, page: Page, run: Run) -> None:
         code = (
-            "import codeop, inspect, json, shlex, textwrap\n"
+            "import ast, codeop, inspect, json, shlex, textwrap\n"
             "from py_tensor.convert import printing\n"
             "texts, answers = [], []\n"
             "for module in (printing, shlex, textwrap):\n"
-            "    lines = inspect.getsource(module).split('\\n')\n"
-            "    for n in range(1, len(lines)):\n"
-            "        if lines[n - 1].endswith('\\\\'):\n"
-            "            continue  # Python's answers differ with what it is in\n"
-            "        texts.append('\\n'.join(lines[:n]) + '\\n')\n"
-            "        try:\n"
-            "            answer = codeop.compile_command(texts[-1], '', 'exec') is not None\n"
-            "        except SyntaxError:\n"
-            "            answer = True\n"
-            "        answers.append(answer)\n"
+            "    source = inspect.getsource(module)\n"
+            "    for part in ast.parse(source).body:\n"
+            "        lines = source.split('\\n')[part.lineno - 1 : part.end_lineno + 1]\n"
+            "        for n in range(1, len(lines) + 1):\n"
+            "            if lines[n - 1].endswith('\\\\'):\n"
+            "                continue  # Python's answers differ with what it is in\n"
+            "            texts.append('\\n'.join(lines[:n]) + '\\n')\n"
+            "            try:\n"
+            "                answer = codeop.compile_command(texts[-1], '', 'exec') is not None\n"
+            "            except SyntaxError:\n"
+            "                answer = True\n"
+            "            answers.append(answer)\n"
             "print(json.dumps([texts, answers]))"
         )
         texts, answers = json.loads(run(code)["stdout"])

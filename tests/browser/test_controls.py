@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.app import AppPage
 from tests.browser.editor import Editor
 from tests.browser.repl import Repl
-from tests.browser.test_accessibility import AUDIT, AXE, SIZES
+from tests.browser.test_accessibility import AUDIT, AXE, LOOKS, SIZES
 from tests.browser.test_boot import serve_without_jspi
 from tests.browser.test_display import Shown, pixels
 from tests.browser.test_sessions import Visits
@@ -357,8 +357,7 @@ class TestAfterAReload:
         expect(panel.slider()).to_be_disabled()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "scheme"), LOOKS)
 def test_axe(shown: Shown, size: str, scheme: Any) -> None:
     page = shown.page
     width, height = SIZES[size]

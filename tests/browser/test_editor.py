@@ -17,7 +17,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.app import AppPage
 from tests.browser.editor import Editor, drop, notebook, png, shows, wait_for
 from tests.browser.repl import Repl
-from tests.browser.test_accessibility import AUDIT, AXE, SIZES
+from tests.browser.test_accessibility import AUDIT, AXE, LOOKS, SIZES
 from tests.browser.test_sessions import Visits, enter
 
 
@@ -454,6 +454,36 @@ class TestFocus:
         repl.expect_text("1 + 1")
         expect(editor.text).to_contain_text("# %%")
 
+    def test_it_stays_where_the_user_put_it_while_a_program_is_added(
+        self, fresh_page: Callable[..., AppPage]
+    ) -> None:
+        held: list[Route] = []
+        routes = {"**/editor.css": lambda route: held.append(route)}
+        page = fresh_page(first_visit=True, routes=routes, path="#gallery/life").page
+        page.get_by_role("button", name="Open in the editor").click()
+        repl = Repl(page)
+        repl.input.focus()
+        wait_for(lambda: bool(held), page)
+        held[0].continue_()
+        editor = Editor(page)
+        expect(editor.text).to_be_visible()
+        editor.expect_files("life.py", "main.py")
+        expect(editor.pane.locator(".editor-tab[aria-current]")).to_have_text("life.py")
+        page.keyboard.insert_text("1 + 1")
+        repl.expect_text("1 + 1")
+
+    def test_a_question_does_not_take_it_from_another_field(self, editor: Editor) -> None:
+        repl = Repl(editor.page)
+        repl.type("import asyncio; await asyncio.sleep(1); input('Who? ')")
+        editor.text.focus()
+        field = editor.page.locator("#transcript .entry").last.locator("input")
+        expect(field).to_be_visible()
+        expect(editor.text).to_be_focused()
+        field.fill("ada")
+        field.press("Enter")
+        expect(repl.last(".result")).to_have_text("'ada'")
+        expect(repl.input).to_be_focused()
+
     def test_in_the_file_tree(self, editor: Editor) -> None:
         page = editor.page
         drop(page, a__txt=b"", b__txt=b"", c__txt=b"")
@@ -570,8 +600,7 @@ class TestDivider:
         assert width_of(editor.pane) == pytest.approx(width_of(app.page.locator("#console")), abs=1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "scheme"), LOOKS)
 def test_axe_finds_nothing(fresh_page: Callable[..., AppPage], size: str, scheme: Any) -> None:
     page = fresh_page().page
     width, height = SIZES[size]

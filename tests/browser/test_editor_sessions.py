@@ -77,6 +77,17 @@ DELETE_AND_LEAVE = """() => {
 }"""
 
 
+OPEN_AND_CREATE = """async () => {
+  const named = (selector, text) =>
+    [...document.querySelectorAll(selector)].find(({ textContent }) => textContent.includes(text));
+  const create = named("#editor button", "Program (.py)");
+  named(".session-row", "Session 1").click();
+  const files = document.querySelector("#editor").getElementsByClassName("file");
+  for (let i = 0; i < 100 && files.length; i++) await new Promise(requestAnimationFrame);
+  create.click();
+}"""
+
+
 DAMAGE_TABS = """async (store, of) => {
   const [about] = await of(store.getAll(IDBKeyRange.bound(["about"], ["about", []])));
   await of(store.put({ ...about, editor: { ...about.editor, tabs: 7 } }, ["about", about.id]));
@@ -287,6 +298,49 @@ class TestKept:
         expect(editor.text).to_contain_text("A cell starts with")
         open_session(app, "Session 1")
         expect(editor.text).to_have_text("'of the first'")
+
+    def test_a_session_whose_files_are_newer_than_the_list(self, visits: Visits) -> None:
+        """Another tab wrote its first file after the menu was opened."""
+        app = visits.open()
+        repl, editor = Repl(app.page), Editor(app.page)
+        enter(repl, "1")
+        visits.wait_until_ended("1")
+        app.page.locator("#sessions-button").click()
+        app.page.get_by_role("button", name="New session").click()
+        expect(repl.entries).to_have_count(0)
+        editor.open()
+        app.page.locator("#sessions-button").click()
+        row = app.page.locator(".session-row", has_text="Session 1")
+        expect(row).to_be_visible()
+
+        beside = visits.open()
+        open_session(beside, "Session 1")
+        expect(Repl(beside.page).entries).to_have_count(1)
+        other = Editor(beside.page).open()
+        other.write("'of the other tab'")
+        other.press("ControlOrMeta+s")
+        expect(other.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
+        beside.page.close()
+
+        row.click()
+        expect(repl.entries).to_have_count(1)
+        expect(editor.text).to_have_text("'of the other tab'")
+
+    def test_a_file_that_is_created_while_a_session_opens(self, visits: Visits) -> None:
+        app = visits.open()
+        editor = Editor(app.page).open()
+        editor.create()
+        editor.write("'of the first'")
+        editor.press("ControlOrMeta+s")
+        expect(editor.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
+        app.page.locator("#sessions-button").click()
+        app.page.get_by_role("button", name="New session").click()
+        editor.expect_files("main.py")
+        app.page.locator("#sessions-button").click()
+        expect(app.page.locator(".session-row", has_text="Session 1")).to_be_visible()
+        app.page.evaluate(OPEN_AND_CREATE)
+        editor.expect_files("main.py", "program.py", "program_2.py")
+        assert app.run("open('program.py').read()")["result"] == "\"'of the first'\""
 
     def test_another_session_is_opened_right_after_typing(self, visits: Visits) -> None:
         app = visits.open()

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
-from tests.browser.app import DIST, SITE
+from tests.browser.app import BOOT_SECONDS, DIST, SITE
 from tests.browser.folder_server import served
 from tests.environment import ROOT
 
 HOST = """<!doctype html><link rel=icon href=data:,><script type="module">
   if (location.hash === "#no-jspi") delete WebAssembly.Suspending;
   const { loadPyodide } = await import("/pyodide/pyodide.mjs");
-  globalThis.run = async (code) => {
-    const pyodide = await loadPyodide({
-      indexURL: "/pyodide/", lockFileURL: "/lock.json",
-      packageBaseUrl: `${location.origin}/wheels/`,
-    });
-    await pyodide.loadPackage("micropip");
-    return String(await pyodide.runPythonAsync(code));
-  };
+  const pyodide = await loadPyodide({
+    indexURL: "/pyodide/", lockFileURL: "/lock.json",
+    packageBaseUrl: `${location.origin}/wheels/`,
+  });
+  await pyodide.loadPackage("micropip");
+  globalThis.run = async (code) => String(await pyodide.runPythonAsync(code));
 </script>"""
 
 INSTALL = """
@@ -44,24 +42,45 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield origin
 
 
-def run(browser: Browser, address: str, code: str) -> Any:
-    """Return the value of `code` after the library is installed, as text."""
+@pytest.fixture(scope="module")
+def hosts(browser: Browser, origin: str) -> Iterator[Callable[[str], Page]]:
+    """Return the page of an address on the host, where the library was installed once."""
     (wheel,) = (SITE / "wheels").glob("py_tensor-*.whl")
-    page = browser.new_page()
-    try:
-        page.goto(address)
-        page.wait_for_function("() => 'run' in globalThis")
-        return page.evaluate("code => run(code)", INSTALL.replace("WHEEL", wheel.name) + code)
-    finally:
-        page.close()
+    opened: dict[str, Page] = {}
+
+    def page(address: str) -> Page:
+        if address not in opened:
+            opened[address] = browser.new_page()
+            opened[address].goto(f"{origin}/{address}")
+            opened[address].wait_for_function(
+                "() => 'run' in globalThis", timeout=BOOT_SECONDS * 1000
+            )
+            opened[address].evaluate("code => run(code)", INSTALL.replace("WHEEL", wheel.name))
+        return opened[address]
+
+    yield page
+    for made in opened.values():
+        made.close()
 
 
-def test_reads_block_with_jspi(browser: Browser, origin: str) -> None:
+@pytest.mark.parametrize("address", ["#without-a-read", "#no-jspi"])
+def test_two_inits_at_once_are_one_device(hosts: Callable[[str], Page], address: str) -> None:
+    code = """
+import asyncio
+first, second = await asyncio.gather(pt.init(), pt.init())
+x = pt.arange(3) + 1
+first["generation"], second["generation"], await x.__repr_async__()
+"""
+    assert run(hosts(address), code) == "(1, 1, 'tensor([1, 2, 3])')"
+
+
+def test_reads_block_with_jspi(hosts: Callable[[str], Page]) -> None:
+    """Also without a call of `init`."""
     code = "repr(pt.linspace(1, 20, 20).reshape(4, 5).sum(0)), pt.device_info()['backend']"
-    assert run(browser, origin, code) == "('tensor([34., 38., 42., 46., 50.])', 'webgpu')"
+    assert run(hosts(""), code) == "('tensor([34., 38., 42., 46., 50.])', 'webgpu')"
 
 
-def test_reads_are_awaited_without_jspi(browser: Browser, origin: str) -> None:
+def test_reads_are_awaited_without_jspi(hosts: Callable[[str], Page]) -> None:
     code = """
 await pt.init()
 x = pt.arange(3) + 1
@@ -71,25 +90,13 @@ except pt.WaitError as error:
     told = "to_numpy_async" in str(error)
 told, await x.__repr_async__(), (await x.to_numpy_async()).tolist(), str(x.device)
 """
-    found = run(browser, f"{origin}/#no-jspi", code)
-    assert found == "(True, 'tensor([1, 2, 3])', [1, 2, 3], 'webgpu')"
+    assert run(hosts("#no-jspi"), code) == "(True, 'tensor([1, 2, 3])', [1, 2, 3], 'webgpu')"
 
 
-@pytest.mark.parametrize("jspi", ["", "#no-jspi"])
-def test_two_inits_at_once_are_one_device(browser: Browser, origin: str, jspi: str) -> None:
-    code = """
-import asyncio
-first, second = await asyncio.gather(pt.init(), pt.init())
-x = pt.arange(3) + 1
-first["generation"], second["generation"], await x.__repr_async__()
-"""
-    assert run(browser, f"{origin}/{jspi}", code) == "(1, 1, 'tensor([1, 2, 3])')"
-
-
-def test_a_lost_device_is_replaced_by_init_without_jspi(browser: Browser, origin: str) -> None:
+def test_a_lost_device_is_replaced_by_init_without_jspi(hosts: Callable[[str], Page]) -> None:
     code = """
 from py_tensor.backend.device import GPU_DEVICE
-await pt.init()
+before = (await pt.init())["generation"]
 old = pt.arange(3) + 1
 GPU_DEVICE.backend.bridge.loseDevice()
 told = []
@@ -98,7 +105,12 @@ for wait in (old.__repr_async__, pt.init, (pt.arange(3) + 2).__repr_async__):
         told.append(str(await wait())[:9])
     except (pt.WaitError, pt.DeviceLostError) as error:
         told.append(type(error).__name__)
-told, pt.device_info()["generation"]
+told, pt.device_info()["generation"] - before
 """
-    found = run(browser, f"{origin}/#no-jspi", code)
-    assert found == "(['WaitError', 'webgpu: G', 'tensor([2'], 2)"
+    found = run(hosts("#no-jspi"), code)
+    assert found == "(['WaitError', 'webgpu: G', 'tensor([2'], 1)"
+
+
+def run(page: Page, code: str) -> Any:
+    """Return the value of `code` as text."""
+    return page.evaluate("code => run(code)", code)

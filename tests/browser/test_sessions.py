@@ -21,7 +21,7 @@ from tests.browser.app import (
     AppSession,
 )
 from tests.browser.repl import Repl, paste
-from tests.browser.test_accessibility import AUDIT, AXE, SIZES
+from tests.browser.test_accessibility import AUDIT, AXE, LOOKS, SIZES
 from tests.browser.visitor import Regular
 from tests.environment import find_chromium
 
@@ -926,10 +926,9 @@ LATE_ANSWER = """() => {
 
 
 class TestForEveryone:
-    @pytest.mark.parametrize("size", SIZES)
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize(("size", "scheme"), LOOKS)
     def test_axe_finds_nothing_serious(
-        self, restored: Page, scheme: Literal["light", "dark"], size: str
+        self, restored: Page, size: str, scheme: Literal["light", "dark"]
     ) -> None:
         page = restored
         width, height = SIZES[size]

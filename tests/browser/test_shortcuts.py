@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.app import AppPage
 from tests.browser.repl import Repl
-from tests.browser.test_accessibility import AUDIT, AXE
+from tests.browser.test_accessibility import AUDIT, AXE, LOOKS, SIZES
 
 OpenPage = Callable[..., AppPage]
 WAIT_MS = 60_000
@@ -62,11 +63,11 @@ class TestSheet:
         page.mouse.click(5, 300)
         expect(sheet).to_be_hidden()
 
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
-    @pytest.mark.parametrize("width", [390, 1280])
-    def test_axe_finds_nothing(self, page: Page, scheme: str, width: int) -> None:
-        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        page.set_viewport_size({"width": width, "height": 800})
+    @pytest.mark.parametrize(("size", "scheme"), LOOKS)
+    def test_axe_finds_nothing(self, page: Page, size: str, scheme: Any) -> None:
+        page.emulate_media(color_scheme=scheme)
+        width, height = SIZES[size]
+        page.set_viewport_size({"width": width, "height": height})
         page.get_by_role("button", name="Shortcuts").click()
         page.evaluate(AXE.read_text("utf-8"))
         assert page.evaluate(AUDIT) == []

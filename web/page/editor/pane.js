@@ -6,7 +6,7 @@
  */
 
 import { forgetUnstored, keepUnstored, readUnstored } from "../sessions/unstored.js";
-import { button, h } from "../ui/dom.js";
+import { button, h, watchFocus } from "../ui/dom.js";
 import { Menu } from "../ui/menu.js";
 import { saveFile } from "../ui/saving.js";
 import { stopButton } from "../ui/stop_button.js";
@@ -226,6 +226,7 @@ export class Pane {
     const saved = this.flush();
     this.closeAll();
     this.show(null);
+    this.tree.draw(new Map(), null);
     await saved;
   }
 
@@ -313,10 +314,23 @@ export class Pane {
     return isOpen;
   }
 
-  /** @param {import("./dropped.js").Dropped[]} files dropped or chosen */
-  async addFiles(files) {
-    if (!files.length) return;
+  /**
+   * @returns {Promise<KeptSession>} the session that is open or being opened, whose files are known
+   */
+  async openSession() {
+    await this.sessions.opened;
     const { session } = this.sessions;
+    if (session.files.size < session.about.files) await session.readFiles();
+    return session;
+  }
+
+  /**
+   * @param {import("./dropped.js").Dropped[]} files dropped or chosen
+   * @param {() => boolean} [isFocusLeft] since then; see `watchFocus`
+   */
+  async addFiles(files, isFocusLeft = watchFocus()) {
+    if (!files.length) return;
+    const session = await this.openSession();
     const read = await Promise.all(
       files.map(async ({ path, file }) => ({ path, bytes: new Uint8Array(await file.arrayBuffer()) })),
     );
@@ -336,7 +350,7 @@ export class Pane {
     if (before.length) this.offerUndo(`Replaced ${words}. `, async () => void (await this.write(before, [], session)));
     else this.say(`Added ${words}.`);
     const text = read.find(({ path }) => isProgram(path));
-    if (text) await this.open(text.path);
+    if (text) await this.open(text.path, isFocusLeft);
     const { shown } = this;
     const hasText = shown?.path === text?.path && shown?.notebook && shown.code.cells.some(({ isText }) => isText);
     if (hasText && !before.length) this.say(`Added ${words}. Markdown is shown as comments, not rendered.`);
@@ -349,9 +363,10 @@ export class Pane {
    * @param {string} text
    */
   async create(name, text) {
+    const session = await this.openSession();
     const path = this.unused(name);
     const bytes = isNotebook(path) ? notebookBytes(text) : encoded(text);
-    if (!(await this.write([{ path, bytes }], [], this.sessions.session))) return;
+    if (!(await this.write([{ path, bytes }], [], session))) return;
     await this.open(path);
     this.docOf(path)?.code.toEnd();
   }
@@ -359,14 +374,15 @@ export class Pane {
   /**
    * @param {string} name
    * @param {string} code
+   * @param {() => boolean} isFocusLeft since the click; see `watchFocus`
    */
-  async addProgram(name, code) {
+  async addProgram(name, code, isFocusLeft) {
     const bytes = encoded(code);
-    const { session } = this.sessions;
+    const session = await this.openSession();
     const there = await session.readFile(name);
     const isSame = there !== null && decoded(there) === code;
     const path = isSame ? name : this.unused(name);
-    if (isSame || (await this.write([{ path, bytes }], [], session))) await this.open(path);
+    if (isSame || (await this.write([{ path, bytes }], [], session))) await this.open(path, isFocusLeft);
   }
 
   /** @param {string} name */
@@ -497,14 +513,17 @@ export class Pane {
 
   // Tabs -------------------------------------------------------------------------------------------
 
-  /** @param {string} path */
-  async open(path) {
+  /**
+   * @param {string} path
+   * @param {() => boolean} [isFocusLeft] since the action that opens it; see `watchFocus`
+   */
+  async open(path, isFocusLeft = watchFocus()) {
     const { session } = this.sessions;
     const doc = await this.openTab(path, session);
     if (doc) {
       this.show(doc);
       this.keep();
-      doc.code.focus();
+      if (isFocusLeft() || this.root.contains(document.activeElement)) doc.code.focus();
       return;
     }
     if (session !== this.sessions.session) return;

@@ -68,8 +68,8 @@ export class EditorToggle {
 
   async close() {
     this.hide();
-    (await this.pane)?.keep();
     this.workplace.repl.focus();
+    (await this.pane)?.keep();
   }
 
   /**
@@ -79,7 +79,8 @@ export class EditorToggle {
    * @param {string} code
    */
   async openProgram(name, code) {
-    await (await this.open())?.addProgram(name, code);
+    const isFocusLeft = watchFocus();
+    await (await this.open())?.addProgram(name, code, isFocusLeft);
   }
 
   hide() {
@@ -140,7 +141,8 @@ export class EditorToggle {
         event.stopPropagation();
         panel.classList.remove("dropping");
         const files = droppedFiles(/** @type {DataTransfer} */ (event.dataTransfer));
-        void this.open().then(async (pane) => pane?.addFiles(await files));
+        const isFocusLeft = watchFocus();
+        void this.open().then(async (pane) => pane?.addFiles(await files, isFocusLeft));
       },
       { capture: true },
     );

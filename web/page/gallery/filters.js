@@ -96,16 +96,19 @@ export class Filters {
 
   /** @param {Blob} file */
   async open(file) {
-    this.stopCamera();
+    const asked = this.stopCamera();
+    /** @type {ImageBitmap} */
+    let picture;
     try {
-      const picture = await createImageBitmap(file);
-      this.take(picture, STILL);
-      picture.close();
-      this.state.textContent = "";
+      picture = await createImageBitmap(file);
     } catch {
-      this.state.textContent = "The browser cannot read this file as a picture.";
+      if (asked === this.asked) this.state.textContent = "The browser cannot read this file as a picture.";
       return;
     }
+    if (asked === this.asked) this.take(picture, STILL);
+    picture.close();
+    if (asked !== this.asked) return; // another picture, or the camera, was asked for since
+    this.state.textContent = "";
     await this.draw();
   }
 

@@ -2,7 +2,7 @@
 
 import { Displays } from "../display/displays.js";
 import { draw } from "../display/draw.js";
-import { byId, h, markMore } from "../ui/dom.js";
+import { byId, h, markMore, watchFocus } from "../ui/dom.js";
 import { watchColumns } from "./columns.js";
 import { isComplete } from "./completeness.js";
 import { Editor } from "./editor.js";
@@ -149,6 +149,7 @@ export class Console {
    */
   async run(source, entry, chain) {
     const { keeper } = this;
+    entry.isFocusLeft = watchFocus();
     /** @type {import("../engine.js").Listener} */
     const listener = {
       chain,
@@ -227,7 +228,8 @@ export class Console {
       clearTimeout(this.leaving);
       this.leaving = setTimeout(() => this.leave(entry), TYPING_AHEAD_MS);
     });
-    if (!this.editor.text) entry.printed?.field?.input.focus(); // do not take the focus while the user types
+    const isElsewhere = !entry.isFocusLeft() && !entry.element.contains(document.activeElement);
+    if (!isElsewhere && !this.editor.text) entry.printed?.field?.input.focus(); // or the user types at the prompt
   }
 
   /** @param {Entry} entry which has its answers and asks for no more */
@@ -240,10 +242,12 @@ export class Console {
    * @param {Entry} entry
    * @param {() => void} change that may remove the focused field; then the entry's code gets the focus
    */
-  keepingFocus({ element, code }, change) {
-    const hadFocus = element.contains(document.activeElement);
+  keepingFocus(entry, change) {
+    const hadFocus = entry.element.contains(document.activeElement);
     change();
-    if (hadFocus && document.activeElement === document.body) (code ?? this.editor).focus();
+    if (!hadFocus) return;
+    if (document.activeElement === document.body) (entry.code ?? this.editor).focus();
+    entry.isFocusLeft = watchFocus();
   }
 
   /** Ctrl-C: interrupt what runs and discard input typed ahead; if nothing runs, clear the prompt. */

@@ -255,6 +255,8 @@ export class Entry {
     this.printed = null;
     /** Where the input was written, if not at the prompt. @type {{ focus: () => void } | null} */
     this.code = null;
+    /** Whether the user has left the focus where it was when the input was entered. */
+    this.isFocusLeft = () => true;
     /** @type {string | null} the traceback */
     this.error = null;
     /** @type {HTMLElement | null} the reason why it has not started */

@@ -174,9 +174,10 @@ export class Sessions extends EventTarget {
   /**
    * Open a stored session.
    *
-   * @param {About} about whose lock this tab has
+   * @param {About} listed whose lock this tab has; another tab may have changed it since it was listed
    */
-  async resume(about) {
+  async resume(listed) {
+    const about = (await this.list()).find(({ id }) => id === listed.id) ?? listed;
     const found = await store.readInputs(about.id);
     const restored = found.flatMap(({ n, record }) => this.restored(n, record) ?? []);
     const { session, repl } = this;
@@ -244,7 +245,11 @@ export class Sessions extends EventTarget {
   /** @param {About} other which is open in another tab */
   sayElsewhere(other) {
     const words = `“${other.name}” is open in another tab. This tab starts a new session.`;
-    const copy = button("Open a copy", "button", () => void this.openCopy(other));
+    const copy = button("Open a copy", "button", async () => {
+      copy.disabled = true; // one copy, also for a double click
+      await this.openCopy(other);
+      copy.disabled = false;
+    });
     this.repl.transcript.append(h("p", { className: "note kept-note" }, h("span", {}, words), copy));
   }
 
@@ -270,6 +275,7 @@ export class Sessions extends EventTarget {
     engine.restart("Another session was opened.");
     engine.restarted = null; // nothing of this session is lost
     this.isOpen = false;
+    repl.editor.text = "";
     this.late = [];
     let opened = () => {};
     /** @type {Promise<void>} */
@@ -281,7 +287,6 @@ export class Sessions extends EventTarget {
     this.session = this.blank([]);
     this.note = null;
     repl.transcript.empty();
-    repl.editor.text = "";
     release();
     try {
       await open();
@@ -324,7 +329,7 @@ export class Sessions extends EventTarget {
     }
     const now = Date.now();
     const copy = {
-      ...other,
+      ...(all.find(({ id }) => id === other.id) ?? other),
       id: this.blank([]).about.id,
       name: `${other.name} (copy)`.slice(0, NAME_LENGTH),
       created: now,

@@ -42,7 +42,14 @@ export class InPlace {
       const program = await this.load();
       if (isFocusLeft()) program?.code.focus();
     });
-    const run = button("Run", "button primary", async () => (await this.load())?.run("all"));
+    let isAsked = false;
+    const run = button("Run", "button primary", async () => {
+      if (isAsked) return; // a second click while the editor loads
+      isAsked = true;
+      const program = await this.load();
+      isAsked = false;
+      program?.run("all");
+    });
     run.title = "Run it with the variables of the console";
     const open = button("Open in the editor", "button", () => {
       showConsole();
