@@ -317,7 +317,10 @@ PARTLY: dict[str, str] = {
     "genfromtxt": "no names and no masks; read on the host",
     "loadtxt": "no quoted numbers; read on the host",
     "nditer": "no ranges and no reductions; each write to an element is one op",
-    **dict.fromkeys(("linalg.eig", "linalg.eigvals", "poly1d", "polydiv", "roots"), _ON_HOST),
+    **dict.fromkeys(
+        ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; always complex, as in the standard"
+    ),
+    **dict.fromkeys(("poly1d", "polydiv", "roots"), _ON_HOST),
     **dict.fromkeys(
         ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
         _STREAM,

@@ -661,28 +661,23 @@ def eig(a: Operand) -> EigResult:
     """Return eigenvalues and eigenvectors of square matrices, computed on the host by NumPy.
 
     There is no GPU algorithm: the function waits for the GPU, and `pt.explain` reports that the
-    result comes from the host. As in NumPy, the results are real if all eigenvalues are, and
-    complex otherwise.
+    result comes from the host. Results are always complex, as in the array API standard and in
+    NumPy since 2.5; ``found.eigenvalues.real`` gives the real parts.
 
     Raises
     ------
     LinAlgError
         If the matrices are not square or not finite.
     """
-    return EigResult(*_general(a, "eig"))
+    x = _square("eig", a)
+    np, given = host.load_numpy(), x.numpy()
+    if not np.isfinite(given).all():
+        raise LinAlgError("eig: the matrix contains infinities or NaN")
+    values, vectors = np.linalg.eig(given)
+    target = dtypes.complex_of(x.dtype)
+    return EigResult(*(from_host("eig", v, target, x.device) for v in (values, vectors)))
 
 
 def eigvals(a: Operand) -> Tensor:
-    """Return the eigenvalues of square matrices, computed on the host by NumPy; see `eig`."""
-    return _general(a, "eigvals")[0]
-
-
-def _general(a: Operand, name: str) -> list[Tensor]:
-    """Return what a function of `np.linalg` returns, each in the dtype of NumPy's."""
-    x = _square(name, a)
-    np, given = host.load_numpy(), x.numpy()
-    if not np.isfinite(given).all():
-        raise LinAlgError(f"{name}: the matrix contains infinities or NaN")
-    found = getattr(np.linalg, name)(given)
-    parts = found if isinstance(found, tuple) else (found,)
-    return [from_host(name, part, dtypes.parse(part.dtype), x.device) for part in parts]
+    """Return the eigenvalues of square matrices, always complex; see `eig`."""
+    return eig(a).eigenvalues

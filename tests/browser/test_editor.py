@@ -474,15 +474,26 @@ class TestFocus:
 
     def test_a_question_does_not_take_it_from_another_field(self, editor: Editor) -> None:
         repl = Repl(editor.page)
-        repl.type("import asyncio; await asyncio.sleep(1); input('Who? ')")
+        repl.type("import asyncio; await asyncio.sleep(2); input('Who? ')")
         editor.text.focus()
         field = editor.page.locator("#transcript .entry").last.locator("input")
+        assert not field.is_visible()  # the focus moved before the question
         expect(field).to_be_visible()
         expect(editor.text).to_be_focused()
         field.fill("ada")
         field.press("Enter")
         expect(repl.last(".result")).to_have_text("'ada'")
         expect(repl.input).to_be_focused()
+
+    def test_the_questions_of_two_cells_take_it(self, editor: Editor) -> None:
+        editor.write("# %%\nprint(input('One? '))\n\n# %%\nprint(input('Two? '))\n")
+        editor.act("Run all")
+        for i, name in enumerate(("ada", "bob")):
+            expect(editor.outputs.nth(i).locator("input")).to_be_focused()
+            editor.page.keyboard.type(name)
+            editor.press("Enter")
+        editor.expect_done(2)
+        expect(editor.outputs.nth(1)).to_contain_text("bob")
 
     def test_in_the_file_tree(self, editor: Editor) -> None:
         page = editor.page

@@ -83,7 +83,10 @@ OPEN_AND_CREATE = """async () => {
   const create = named("#editor button", "Program (.py)");
   named(".session-row", "Session 1").click();
   const files = document.querySelector("#editor").getElementsByClassName("file");
-  for (let i = 0; i < 100 && files.length; i++) await new Promise(requestAnimationFrame);
+  for (let i = 0; files.length; i++) {
+    if (i === 1000) throw new Error("the files of the first session are still listed");
+    await new Promise(requestAnimationFrame);
+  }
   create.click();
 }"""
 
@@ -340,6 +343,7 @@ class TestKept:
         expect(app.page.locator(".session-row", has_text="Session 1")).to_be_visible()
         app.page.evaluate(OPEN_AND_CREATE)
         editor.expect_files("main.py", "program.py", "program_2.py")
+        expect(editor.pane.locator(".editor-tab[aria-current]")).to_have_text("program_2.py")
         assert app.run("open('program.py').read()")["result"] == "\"'of the first'\""
 
     def test_another_session_is_opened_right_after_typing(self, visits: Visits) -> None:

@@ -50,12 +50,11 @@ def hosts(browser: Browser, origin: str) -> Iterator[Callable[[str], Page]]:
 
     def page(address: str) -> Page:
         if address not in opened:
-            opened[address] = browser.new_page()
-            opened[address].goto(f"{origin}/{address}")
-            opened[address].wait_for_function(
-                "() => 'run' in globalThis", timeout=BOOT_SECONDS * 1000
-            )
-            opened[address].evaluate("code => run(code)", INSTALL.replace("WHEEL", wheel.name))
+            host = browser.new_page()
+            host.goto(f"{origin}/{address}")
+            host.wait_for_function("() => 'run' in globalThis", timeout=BOOT_SECONDS * 1000)
+            run(host, INSTALL.replace("WHEEL", wheel.name))
+            opened[address] = host
         return opened[address]
 
     yield page

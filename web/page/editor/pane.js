@@ -215,7 +215,9 @@ export class Pane {
       });
     }
     if (session !== this.sessions.session) return;
-    this.show(this.docs.find(({ path }) => path === shown) ?? this.opened[0] ?? null);
+    const { shown: created } = this; // by the user, while the files were read
+    this.show(created ?? this.docs.find(({ path }) => path === shown) ?? this.opened[0] ?? null);
+    if (created) this.keep();
   }
 
   /**
@@ -226,8 +228,8 @@ export class Pane {
     const saved = this.flush();
     this.closeAll();
     this.show(null);
-    this.tree.draw(new Map(), null);
     await saved;
+    this.tree.draw(new Map(), null);
   }
 
   closeAll() {
@@ -317,7 +319,7 @@ export class Pane {
   /**
    * @returns {Promise<KeptSession>} the session that is open or being opened, whose files are known
    */
-  async openSession() {
+  async readySession() {
     await this.sessions.opened;
     const { session } = this.sessions;
     if (session.files.size < session.about.files) await session.readFiles();
@@ -326,11 +328,11 @@ export class Pane {
 
   /**
    * @param {import("./dropped.js").Dropped[]} files dropped or chosen
-   * @param {() => boolean} [isFocusLeft] since then; see `watchFocus`
+   * @param {() => boolean} [isFocusUnmoved] since then; see `watchFocus`
    */
-  async addFiles(files, isFocusLeft = watchFocus()) {
+  async addFiles(files, isFocusUnmoved = watchFocus()) {
     if (!files.length) return;
-    const session = await this.openSession();
+    const session = await this.readySession();
     const read = await Promise.all(
       files.map(async ({ path, file }) => ({ path, bytes: new Uint8Array(await file.arrayBuffer()) })),
     );
@@ -350,7 +352,7 @@ export class Pane {
     if (before.length) this.offerUndo(`Replaced ${words}. `, async () => void (await this.write(before, [], session)));
     else this.say(`Added ${words}.`);
     const text = read.find(({ path }) => isProgram(path));
-    if (text) await this.open(text.path, isFocusLeft);
+    if (text) await this.open(text.path, isFocusUnmoved);
     const { shown } = this;
     const hasText = shown?.path === text?.path && shown?.notebook && shown.code.cells.some(({ isText }) => isText);
     if (hasText && !before.length) this.say(`Added ${words}. Markdown is shown as comments, not rendered.`);
@@ -363,7 +365,7 @@ export class Pane {
    * @param {string} text
    */
   async create(name, text) {
-    const session = await this.openSession();
+    const session = await this.readySession();
     const path = this.unused(name);
     const bytes = isNotebook(path) ? notebookBytes(text) : encoded(text);
     if (!(await this.write([{ path, bytes }], [], session))) return;
@@ -374,15 +376,15 @@ export class Pane {
   /**
    * @param {string} name
    * @param {string} code
-   * @param {() => boolean} isFocusLeft since the click; see `watchFocus`
+   * @param {() => boolean} isFocusUnmoved since the click; see `watchFocus`
    */
-  async addProgram(name, code, isFocusLeft) {
+  async addProgram(name, code, isFocusUnmoved) {
     const bytes = encoded(code);
-    const session = await this.openSession();
+    const session = await this.readySession();
     const there = await session.readFile(name);
     const isSame = there !== null && decoded(there) === code;
     const path = isSame ? name : this.unused(name);
-    if (isSame || (await this.write([{ path, bytes }], [], session))) await this.open(path, isFocusLeft);
+    if (isSame || (await this.write([{ path, bytes }], [], session))) await this.open(path, isFocusUnmoved);
   }
 
   /** @param {string} name */
@@ -515,15 +517,15 @@ export class Pane {
 
   /**
    * @param {string} path
-   * @param {() => boolean} [isFocusLeft] since the action that opens it; see `watchFocus`
+   * @param {() => boolean} [isFocusUnmoved] since the action that opens it; see `watchFocus`
    */
-  async open(path, isFocusLeft = watchFocus()) {
+  async open(path, isFocusUnmoved = watchFocus()) {
     const { session } = this.sessions;
     const doc = await this.openTab(path, session);
     if (doc) {
       this.show(doc);
       this.keep();
-      if (isFocusLeft() || this.root.contains(document.activeElement)) doc.code.focus();
+      if (isFocusUnmoved() || this.root.contains(document.activeElement)) doc.code.focus();
       return;
     }
     if (session !== this.sessions.session) return;

@@ -58,10 +58,10 @@ export class EditorToggle {
 
   async open() {
     this.isAsked = !this.workplace.sessions.isOpen;
-    const isFocusLeft = watchFocus();
+    const isFocusUnmoved = watchFocus();
     const pane = await this.show();
     pane?.keep();
-    if (isFocusLeft()) pane?.focus();
+    if (isFocusUnmoved()) pane?.focus();
     if (this.root.getBoundingClientRect().bottom > innerHeight) this.root.scrollIntoView({ block: "nearest" });
     return pane;
   }
@@ -79,8 +79,8 @@ export class EditorToggle {
    * @param {string} code
    */
   async openProgram(name, code) {
-    const isFocusLeft = watchFocus();
-    await (await this.open())?.addProgram(name, code, isFocusLeft);
+    const isFocusUnmoved = watchFocus();
+    await (await this.open())?.addProgram(name, code, isFocusUnmoved);
   }
 
   hide() {
@@ -141,8 +141,8 @@ export class EditorToggle {
         event.stopPropagation();
         panel.classList.remove("dropping");
         const files = droppedFiles(/** @type {DataTransfer} */ (event.dataTransfer));
-        const isFocusLeft = watchFocus();
-        void this.open().then(async (pane) => pane?.addFiles(await files, isFocusLeft));
+        const isFocusUnmoved = watchFocus();
+        void this.open().then(async (pane) => pane?.addFiles(await files, isFocusUnmoved));
       },
       { capture: true },
     );

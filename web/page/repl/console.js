@@ -50,6 +50,8 @@ export class Console {
     this.keeper = null;
     /** @type {Entry | null} */
     this.running = null;
+    /** What got the focus when a question was answered. @type {Element | null} */
+    this.returned = null;
     this.help = new HelpPanel(this.screen, () => this.editor.focus());
     this.editor = new Editor({
       onEnter: (text, isAsPasted) => this.submit(text, isAsPasted),
@@ -149,7 +151,7 @@ export class Console {
    */
   async run(source, entry, chain) {
     const { keeper } = this;
-    entry.isFocusLeft = watchFocus();
+    entry.isFocusUnmoved = watchFocus();
     /** @type {import("../engine.js").Listener} */
     const listener = {
       chain,
@@ -228,8 +230,9 @@ export class Console {
       clearTimeout(this.leaving);
       this.leaving = setTimeout(() => this.leave(entry), TYPING_AHEAD_MS);
     });
-    const isElsewhere = !entry.isFocusLeft() && !entry.element.contains(document.activeElement);
-    if (!isElsewhere && !this.editor.text) entry.printed?.field?.input.focus(); // or the user types at the prompt
+    const { activeElement } = document;
+    const isHere = entry.isFocusUnmoved() || activeElement === this.returned || entry.element.contains(activeElement);
+    if (isHere && !this.editor.text) entry.printed?.field?.input.focus(); // do not take it from where the user types
   }
 
   /** @param {Entry} entry which has its answers and asks for no more */
@@ -245,9 +248,9 @@ export class Console {
   keepingFocus(entry, change) {
     const hadFocus = entry.element.contains(document.activeElement);
     change();
-    if (!hadFocus) return;
-    if (document.activeElement === document.body) (entry.code ?? this.editor).focus();
-    entry.isFocusLeft = watchFocus();
+    if (!hadFocus || document.activeElement !== document.body) return;
+    (entry.code ?? this.editor).focus();
+    this.returned = document.activeElement;
   }
 
   /** Ctrl-C: interrupt what runs and discard input typed ahead; if nothing runs, clear the prompt. */

@@ -256,7 +256,7 @@ export class Entry {
     /** Where the input was written, if not at the prompt. @type {{ focus: () => void } | null} */
     this.code = null;
     /** Whether the user has left the focus where it was when the input was entered. */
-    this.isFocusLeft = () => true;
+    this.isFocusUnmoved = () => true;
     /** @type {string | null} the traceback */
     this.error = null;
     /** @type {HTMLElement | null} the reason why it has not started */

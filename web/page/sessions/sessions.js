@@ -177,7 +177,12 @@ export class Sessions extends EventTarget {
    * @param {About} listed whose lock this tab has; another tab may have changed it since it was listed
    */
   async resume(listed) {
-    const about = (await this.list()).find(({ id }) => id === listed.id) ?? listed;
+    const all = await store.listSessions().catch(() => [listed]);
+    const about = all.find(({ id }) => id === listed.id);
+    if (!about) {
+      await this.begin(all); // another tab has deleted it
+      return;
+    }
     const found = await store.readInputs(about.id);
     const restored = found.flatMap(({ n, record }) => this.restored(n, record) ?? []);
     const { session, repl } = this;
@@ -245,10 +250,12 @@ export class Sessions extends EventTarget {
   /** @param {About} other which is open in another tab */
   sayElsewhere(other) {
     const words = `“${other.name}” is open in another tab. This tab starts a new session.`;
+    let isAsked = false;
     const copy = button("Open a copy", "button", async () => {
-      copy.disabled = true; // one copy, also for a double click
+      if (isAsked) return; // one copy, also for a double click
+      isAsked = true;
       await this.openCopy(other);
-      copy.disabled = false;
+      isAsked = false;
     });
     this.repl.transcript.append(h("p", { className: "note kept-note" }, h("span", {}, words), copy));
   }
@@ -328,10 +335,11 @@ export class Sessions extends EventTarget {
       return;
     }
     const now = Date.now();
+    const source = all.find(({ id }) => id === other.id) ?? other;
     const copy = {
-      ...(all.find(({ id }) => id === other.id) ?? other),
+      ...source,
       id: this.blank([]).about.id,
-      name: `${other.name} (copy)`.slice(0, NAME_LENGTH),
+      name: `${source.name} (copy)`.slice(0, NAME_LENGTH),
       created: now,
     };
     try {

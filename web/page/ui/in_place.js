@@ -38,9 +38,9 @@ export class InPlace {
     this.reset.title = "Restore the original program";
     this.reset.hidden = true;
     this.edit = button("Edit", "button", async () => {
-      const isFocusLeft = watchFocus();
+      const isFocusUnmoved = watchFocus();
       const program = await this.load();
-      if (isFocusLeft()) program?.code.focus();
+      if (isFocusUnmoved()) program?.code.focus();
     });
     let isAsked = false;
     const run = button("Run", "button primary", async () => {
