@@ -14,7 +14,7 @@ from tests.environment import ROOT
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SIZES = {"phone": (400, 800), "wide": (1280, 800)}
 LOOKS = [("phone", "dark"), ("wide", "light")]
-"""Each size and each colour scheme once: no style depends on both."""
+"""Pairs of a size and a colour scheme, each once: no style depends on both."""
 ENTRIES = [
     "pt.rand(3, 4)",
     "print('a line')",

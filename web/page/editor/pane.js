@@ -328,7 +328,7 @@ export class Pane {
 
   /**
    * @param {import("./dropped.js").Dropped[]} files dropped or chosen
-   * @param {() => boolean} [isFocusUnmoved] since then; see `watchFocus`
+   * @param {() => boolean} [isFocusUnmoved] since they were dropped or chosen; see `watchFocus`
    */
   async addFiles(files, isFocusUnmoved = watchFocus()) {
     if (!files.length) return;

@@ -133,7 +133,7 @@ export function focusHeading(root) {
 }
 
 /**
- * Ask before an action that takes time and ends with a new focus: the user may move it meanwhile.
+ * Remember the focus before an action that takes time and then moves it: the user may move it meanwhile.
  *
  * @returns {() => boolean} whether the focus is still where it is now, or nowhere
  */
