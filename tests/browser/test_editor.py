@@ -34,6 +34,15 @@ def test_a_first_visit_has_the_button_alone(app: AppPage) -> None:
     expect(button).to_have_attribute("aria-expanded", "false")
 
 
+UNTIL_INTERRUPTED = """import time
+try:
+    print("started")
+    time.sleep(60)
+except KeyboardInterrupt:
+    pass
+"""
+
+
 class TestRunning:
     def test_all_cells_show_below_themselves(self, editor: Editor) -> None:
         editor.write("# %% one\nx = 2\nx + 1\n\n# %% two\nprint('two')\nx * 10\n")
@@ -146,10 +155,12 @@ class TestRunning:
         expect(said).to_have_text("Cell 2 failed.")
         tab.filter(has_text="main.py").click()
         expect(said).to_have_text("The program failed.")
-        drop(editor.page, other__py=b"import time\ntime.sleep(1)\n")
+        drop(editor.page, other__py=UNTIL_INTERRUPTED.encode())
         editor.act("Run all")
+        expect(editor.outputs).to_contain_text("started")
         expect(said).to_have_text("")
         tab.filter(has_text="book.ipynb").click()
+        editor.page.evaluate("pyTensor.interrupt()")
         expect(said).to_have_text("other.py: The program finished.Cell 2 failed.")
         tab.filter(has_text="other.py").click()
         expect(said).to_have_text("other.py: The program finished.")

@@ -310,8 +310,15 @@ FORMS = [
     _each("clip", "@({x}, {number}, {number})", "@({x}, {beside}, None)", "@({f}, None, {k})"),
     _each("where", "@({mask}, {x}, {beside})", "@({x} > 0, {beside}, {k})", "@({x})"),
     _each(
-        "sum prod max min amax amin any all mean count_nonzero ptp median",
+        "sum prod max min amax amin any all mean count_nonzero ptp",
         "@({x}, axis={axes}, keepdims={flag})",
+        "@({x})",
+    ),
+    # NumPy's median of an empty array over several axes fails in a reshape to (0, -1).
+    _each(
+        "median",
+        "@({some}, axis={axes}, keepdims={flag})",
+        "@({x}, axis={axis_or_none}, keepdims={flag})",
         "@({x})",
     ),
     _each("sum prod mean", "@({x}, axis={axes}, dtype=np.float32)", "@({x}, axis={axes})"),
