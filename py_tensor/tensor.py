@@ -54,6 +54,8 @@ _OF_SCALARS = {
 }  # fmt: skip
 """Methods of Python numbers that only scalars have, as in NumPy, and the kinds of their dtypes."""
 MAX_PICKED = 256  # the most rows of a part that the host takes from its copy of a small tensor
+MAX_MASKED_REDUCTIONS = 2
+"""After this many reductions of a selection by a mask, the next one stores the elements."""
 _WRITING = RLock()
 """Held by a thread while a cell or a view changes its node. No code waits while holding it."""
 
@@ -68,17 +70,56 @@ class Owner:
         theirs at the next use, so the cost of a write depends only on the views used since the last
         one.
     writeable : bool
+    selected : Selected, optional
+        The mask and the values from which the node will be made.
     """
 
-    __slots__ = ("current", "writeable")
+    __slots__ = ("current", "selected", "writeable")
 
-    def __init__(self, writeable: bool = True) -> None:
+    def __init__(self, selected: Selected | None = None) -> None:
         self.current: dict[int, ref[Tensor]] = {}
-        self.writeable = writeable
+        self.selected = selected
+        self.writeable = True
 
     def release(self, tensor: Tensor) -> bool:
         """Called when the tensor is deleted; return whether it holds a node."""
-        return True
+        return self.selected is None or _has_node(tensor)
+
+
+class Selected:
+    """The elements of a vector where a mask is true, while their number is unknown.
+
+    Finding the number waits for the GPU. Sums and other reductions do not need it: they reduce all
+    values with the mask.
+
+    Attributes
+    ----------
+    mask, values : Tensor
+        Both flat. They keep the elements as they were when the selection was made.
+    find : callable
+        Returns the values where a mask is true: `values_where` of `ops/scatter.py`.
+    """
+
+    __slots__ = ("_left", "find", "mask", "values")
+
+    def __init__(
+        self, mask: Tensor, values: Tensor, find: Callable[[Tensor, Tensor, int | None], Tensor]
+    ) -> None:
+        self.mask = mask._held()  # pyright: ignore[reportPrivateUsage]
+        self.values = values._held()  # pyright: ignore[reportPrivateUsage]
+        self.find = find
+        self._left = MAX_MASKED_REDUCTIONS
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that are not freed because of this selection."""
+        nodes = [x._node for x in (self.mask, self.values)]  # pyright: ignore[reportPrivateUsage]
+        return sum(bottom(node).meta.nbytes for node in nodes)
+
+    def count_reduction(self) -> bool:
+        """Count one more reduction; return whether it should reduce all values with the mask."""
+        self._left -= 1
+        return self._left >= 0
 
 
 class View:
@@ -146,11 +187,7 @@ class View:
         owner = self.base._alias  # pyright: ignore[reportPrivateUsage]
         if type(owner) is Owner:
             owner.current.pop(id(tensor), None)
-        try:
-            _node_of(tensor)
-        except AttributeError:
-            return False
-        return True
+        return _has_node(tensor)
 
 
 class Tensor(Methods):
@@ -169,7 +206,7 @@ class Tensor(Methods):
 
     __slots__ = ("__weakref__", "_alias", "_node")
     _alias: Owner | View | None
-    _node: Node  # unset for a view after a write to its base
+    _node: Node  # unset for a view after a write to its base, and for a selection by a mask
 
     def __class_getitem__(cls, item: Any) -> GenericAlias:
         """Return a type for annotations such as ``ndarray[Any, dtype]``."""
@@ -223,9 +260,13 @@ class Tensor(Methods):
             return Tensor
 
         def __getattr__(self, name: str) -> Any:
-            """Return the node of a view after a write; raise with a hint for an unknown name."""
-            if name == "_node" and type(self._alias) is View:
-                return self._made_current(self._alias)
+            """Return the node if it is not made yet; raise with a hint for an unknown name."""
+            if name == "_node":
+                alias = self._alias
+                if type(alias) is View:
+                    return self._made_current(alias)
+                if alias is not None and alias.selected is not None:
+                    return self._found(alias.selected)
             if name in ("_alias", "_node"):  # an error left the tensor incomplete
                 raise AttributeError(name)
             kinds = _OF_SCALARS.get(name)
@@ -237,6 +278,51 @@ class Tensor(Methods):
             from py_tensor.absent import refuse_method
 
             return refuse_method(name, self)
+
+    @staticmethod
+    def _of_selected(selected: Selected) -> Tensor:
+        """Return a tensor whose node is made when it is first needed."""
+        y = Tensor.__new__(Tensor)
+        y._alias = Owner(selected)
+        return y
+
+    def _held(self) -> Tensor:
+        """Return a tensor that holds the present node and is not affected by writes."""
+        y = Tensor.__new__(Tensor)
+        node = self._node
+        node.taken += 1
+        y._node = node
+        y._alias = None
+        return y
+
+    def _found(self, selected: Selected, count: int | None = None) -> Node:
+        """Make the node of a selection by a mask, whose number of elements is read unless given."""
+        found = selected.find(selected.mask, selected.values, count)._node
+        with _WRITING:
+            if _has_node(self):  # another thread was faster
+                return self._node
+            found.taken += 1
+            self._node = found
+            owner = self._owner()
+            owner.selected = None
+            if owner.writeable:
+                self._alias = None
+        return found
+
+    async def _find_async(self) -> None:
+        """Find the elements of a selection by a mask, without blocking."""
+        selected = self._selected_by_mask
+        if selected is not None:
+            total = selected.mask.sum()
+            self._found(selected, int(total._flat(await total._read_async())[0]))
+
+    @property
+    def _selected_by_mask(self) -> Selected | None:
+        """The mask and the values of a selection whose elements are not needed yet."""
+        alias = self._alias
+        if type(alias) is not Owner or alias.selected is None or _has_node(self):
+            return None
+        return alias.selected
 
     # -- Views, and writing ---------------------------------------------------------------------
 
@@ -388,11 +474,11 @@ class Tensor(Methods):
     def _as_view(self, view: View, seen: Node) -> Tensor:
         """Turn a tensor whose node was made from the base's node into a view of the base."""
         base = view.base
-        owner = base._alias
-        if type(owner) is not Owner:
-            owner = base._owner()
         self._alias = view
         with _WRITING:
+            owner = base._alias
+            if type(owner) is not Owner:
+                owner = base._owner()
             owner.current[id(self)] = ref(self)
             if base._node is not seen:
                 self._drop_node()
@@ -695,6 +781,7 @@ class Tensor(Methods):
         return node.meta.device.backend.read(node, layout)
 
     async def _read_async(self) -> memoryview:
+        await self._find_async()
         known = _bytes_known(self._node)
         if known is not None:
             return known
@@ -896,6 +983,14 @@ def _tell_of_copies() -> None:
 
 
 _node_of: Callable[[Tensor], Node] = vars(Tensor)["_node"].__get__  # without `__getattr__`
+
+
+def _has_node(tensor: Tensor) -> bool:
+    try:
+        _node_of(tensor)
+    except AttributeError:
+        return False
+    return True
 
 
 class Flags:
@@ -1233,6 +1328,7 @@ def scalar_of(value: complex, dtype: DType) -> Tensor:
 
 __all__ = [
     "INSTALLED",
+    "Selected",
     "Tensor",
     "View",
     "convert_by",

@@ -107,6 +107,7 @@ def _str(x: Tensor) -> str:
 
 async def _repr_async(x: Tensor) -> str:
     """Asynchronous version of `repr`, for hosts in which Python cannot block."""
+    await x._find_async()  # pyright: ignore[reportPrivateUsage]
     shown, edge = _edges(x, _print_options)
     values = shown._flat(await shown._read_async())  # pyright: ignore[reportPrivateUsage]
     return _format(x, values, edge, "repr", _print_options)

@@ -41,7 +41,7 @@ from py_tensor.ops.operands import (
     number_like,
 )
 from py_tensor.ops.scan import cumsum
-from py_tensor.ops.scatter import nonzero, scatter, values_where, without_leading
+from py_tensor.ops.scatter import nonzero, scatter, selected, without_leading
 from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
 from py_tensor.tensor import Tensor, install, tensor_of
 
@@ -71,11 +71,11 @@ def getitem(x: Tensor, key: Any) -> Tensor:
         return x._element(place)  # pyright: ignore[reportPrivateUsage]
     plain = _plain(key)
     if plain is not None:
-        selected = _layout_by_key(x, key, plain)
-        if not (selected.shape or Ellipsis in plain):
-            return x._element(selected.offset)  # pyright: ignore[reportPrivateUsage]
-        found = x._view_by(selected)  # pyright: ignore[reportPrivateUsage]
-        return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not selected.shape else found
+        layout = _layout_by_key(x, key, plain)
+        if not (layout.shape or Ellipsis in plain):
+            return x._element(layout.offset)  # pyright: ignore[reportPrivateUsage]
+        found = x._view_by(layout)  # pyright: ignore[reportPrivateUsage]
+        return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not layout.shape else found
     keys = _parsed(key)
     if keys is None:
         keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
@@ -524,7 +524,7 @@ class _Selection:
         if mask is not None and mask.ndim == window.ndim and mask.size < 2**31:
             if mask.ndim > 1:
                 mask, window = ravel(mask), ravel(window)
-            return values_where(mask, window)
+            return selected(mask, window)
         indices, axes = self._indices()
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
 

@@ -296,6 +296,19 @@ def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Ten
     return converted(x, target)
 
 
+def _values_and_mask(x: Operand, axis: object) -> tuple[Operand, Operand]:
+    """Return all values and the mask of a selection whose number of elements is not known yet.
+
+    A reduction of these needs neither the number nor the elements. Other operands are returned with
+    True.
+    """
+    selected = x._selected_by_mask if type(x) is Tensor else None  # pyright: ignore[reportPrivateUsage]
+    is_whole = selected is not None and axis in (None, 0, -1, (0,), (-1,))
+    if selected is None or not is_whole or not selected.count_reduction():
+        return x, True
+    return selected.values, selected.mask
+
+
 def _fold(
     op: Reduction,
     accepts: Accepts,
@@ -310,6 +323,8 @@ def _fold(
     empty: Scalar | None,
 ) -> Tensor:
     """Return a reduction with NumPy's options."""
+    if where is True and dtype is None and empty is not None:
+        x, where = _values_and_mask(x, axis)
     if out is None and initial is None and where is True and dtype is None:
         found = _by_axis(op, x, axis, keepdims)
         if found is not None:
@@ -511,6 +526,8 @@ def mean(
 
     Elements where `where` is false are ignored. With an integer `dtype` the mean is truncated.
     """
+    if where is True and dtype is None:
+        a, where = _values_and_mask(a, axis)
     if where is True and dtype is None and (axis is None or type(axis) is int):
         return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
     x = _through(FLOATING, a, "mean", dtype)
@@ -584,10 +601,14 @@ def _variance(
     dtype: object,
     around: Operand | None,
 ) -> Tensor:
+    is_plain = where is True and around is None
+    is_plain = is_plain and type(correction) in (int, float) and correction == correction
+    if is_plain and dtype is None:
+        x, where = _values_and_mask(x, axis)
+        is_plain = where is True
     x = _through(FLOATING, x, op, dtype)
     axes = normalize_axes(op, axis, x.ndim)
-    is_plain = where is True and around is None
-    if is_plain and type(correction) in (int, float) and correction == correction:
+    if is_plain:
         return _whole_variance((x,), axes, correction, bool(keepdims))
     count = _counted(x, axes, op, keepdims, where)
     if isinstance(count, Tensor):
@@ -661,8 +682,9 @@ def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
 
 def count_nonzero(a: Operand, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Number (int32) of nonzero elements over `axis`; NaN is nonzero."""
+    a, where = _values_and_mask(a, axis)
     x = _through(LOGICAL, a, "count_nonzero")
-    return sum(x, axis, keepdims=keepdims)
+    return sum(x, axis, keepdims=keepdims, where=where)
 
 
 def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 from collections.abc import Sequence
+from weakref import ref
 
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.backend.host import host
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.bind import follow
+from py_tensor.graph.bind import follow, is_traced
 from py_tensor.graph.primitives import COMPRESS, SCATTER
 from py_tensor.ops.creation import arange, full, zeros
 from py_tensor.ops.define import build, register
@@ -35,9 +39,14 @@ from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import Shape, broadcast, normalize_axis, row_major
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensor import Selected, Tensor, install, tensor_of
 
 __all__ = ["argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero"]
+
+MAX_UNREAD = 4
+MAX_UNREAD_BYTES = 2**28
+_unread: list[ref[Tensor]] = []
+"""The latest selections by masks whose number of elements may be unknown."""
 
 
 def scatter(
@@ -175,6 +184,43 @@ def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tens
         return found
     target = where(mask, counts - 1, count)  # out of range, where nothing is written
     return scattered(found, (0,), (target,), 0, values, "set", unique=True, op="")
+
+
+def selected(mask: Tensor, values: Tensor) -> Tensor:
+    """Return the values where a mask is true, both flat.
+
+    On a GPU their number is read when it is first needed, which is never if the result is only
+    summed. Until then the values are not freed, so only the latest few selections stay unread.
+    """
+    if mask.device is CPU_DEVICE or not mask.size or is_traced() or not host.can_wait():
+        return values_where(mask, values)
+    selected = Selected(mask, values, values_where)
+    if selected.nbytes > MAX_UNREAD_BYTES:
+        return values_where(mask, values)
+    y = Tensor._of_selected(selected)  # pyright: ignore[reportPrivateUsage]
+    _find_older(MAX_UNREAD - 1)
+    _unread.append(ref(y))
+    return y
+
+
+def read_selections() -> None:
+    """Find the elements of all selections by masks, unless Python cannot block.
+
+    An error is raised when such a selection is used.
+    """
+    if host.can_wait():
+        _find_older(0)
+
+
+def _find_older(kept: int) -> None:
+    """Find the elements of all unread selections except the latest few."""
+    alive = [x for x in (known() for known in _unread) if x is not None]
+    unread = [x for x in alive if x._selected_by_mask is not None]  # pyright: ignore[reportPrivateUsage]
+    older = unread[: builtins.max(len(unread) - kept, 0)]
+    _unread[:] = map(ref, unread[len(older) :])
+    for y in older:
+        with contextlib.suppress(Exception):  # it is raised again when `y` is used
+            node_of(y)
 
 
 def nonzero(a: Operand) -> tuple[Tensor, ...]:

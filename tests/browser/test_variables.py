@@ -106,3 +106,23 @@ def test_nothing_is_read_or_computed_for_it(fresh_page: OpenPage) -> None:
     repl.type("x = pt.rand(3000) * 2")
     expect(page.locator("#variables tbody")).to_contain_text("not computed yet")
     assert app.run(f"s = {stats}; s['reads'], s['submits']")["result"] == before
+
+
+def test_a_selection_by_a_mask_has_a_shape_once_its_input_has_ended(fresh_page: OpenPage) -> None:
+    app = fresh_page()
+    page, repl = app.page, Repl(app.page)
+    page.locator("#variables summary").click()
+    repl.type("x = pt.arange(9); y = x[x > 2]; total = int(y.sum())")
+    expect(page.locator("#variables tbody tr")).to_have_count(3)
+    assert [row[:3] for row in rows(page)] == [
+        ["total", "33", "int"],
+        ["x", "(9,)", "int32 tensor"],
+        ["y", "(6,)", "int32 tensor"],
+    ]
+    repl.type("import asyncio; y = x[x > 3]; await asyncio.sleep(0)")
+    expect(page.locator("#variables tbody")).to_contain_text("(5,)")
+    listed = app.run(  # before the input ends, like the variable of a task beside the inputs
+        "from py_tensor_page.variables import listed\nlisted({'z': x[x > 5]})['rows'][0]"
+    )
+    row = eval(listed["result"])
+    assert (row["value"], row["type"], row["note"]) == ("(?,)", "int32 tensor", "not computed yet")

@@ -350,6 +350,10 @@ def _indexing(scale: Scale) -> tuple[Case, ...]:
         y[x > 0.5] = 0
         return y
 
+    def squared(pt: Any, x: Any) -> Any:
+        y = x[x > 0.5]  # unlike the plain sum, this needs the elements
+        return (y * y).sum()
+
     def window(pt: Any, x: Any) -> Any:
         y = x.copy()
         y[1:-1, 1:-1] += 1
@@ -402,6 +406,12 @@ def _indexing(scale: Scale) -> tuple[Case, ...]:
             *("sum of a mask's", _count(m), (x,), ()),
             op=lambda pt, x: x[x > 0.5].sum(),
             expected=lambda np, at, x: x[x > 0.5].sum(dtype=np.float64),
+            tolerance=SUM,
+        ),
+        _case(
+            *("square of a mask's", _count(m), (x,), ()),
+            op=squared,
+            expected=lambda np, at, x: (x[x > 0.5].astype(np.float64) ** 2).sum(),
             tolerance=SUM,
         ),
         _case(

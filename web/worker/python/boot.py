@@ -84,6 +84,7 @@ class Console:
             self._rich.describe,
             self._interrupts.has_recorded,
             self._interrupts.check,
+            _read_selections,
         )
         self._modules = OwnModules(os.getcwd())
         self._interrupts.install(self._session)
@@ -286,6 +287,13 @@ def format_warning(
     if filename.startswith(str(Path(__file__).parent)):
         return f"{category.__name__}: {message}\n"
     return _format_warning(message, category, filename, lineno, line)
+
+
+def _read_selections() -> None:
+    """Read the sizes of selections by masks, because the page shows the shapes of variables."""
+    scatter = sys.modules.get("py_tensor.ops.scatter")
+    if scatter is not None:
+        scatter.read_selections()
 
 
 def flush_output() -> None:

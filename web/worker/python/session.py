@@ -125,6 +125,8 @@ class Session:
         none until the program begins.
     check
         Raises KeyboardInterrupt if `is_interrupted()`.
+    finish
+        Called at the end of an input that did not fail.
 
     Set `sys.displayhook` to its `display`.
 
@@ -147,6 +149,7 @@ class Session:
         describe: Callable[[Any], dict[str, Any] | None] = lambda value: None,
         is_interrupted: Callable[[], bool] = lambda: False,
         check: Callable[[], None] = lambda: None,
+        finish: Callable[[], None] = lambda: None,
     ) -> None:
         self.namespace = namespace
         self._hidden = tuple(os.path.join(folder, "") for folder in hidden)
@@ -155,6 +158,7 @@ class Session:
         self._describe = describe
         self._is_interrupted = is_interrupted
         self._check = check
+        self._finish = finish
         self._builtins = Builtins()
         self._inputs = 0
         self._shown: str | None = None
@@ -245,7 +249,9 @@ class Session:
         try:
             self._builtins.take()  # in case an interrupt at the end of the last input prevented it
             self._check()
-            return await evaluate()
+            outcome = await evaluate()
+            self._finish()
+            return outcome
         except BaseException as error:
             return self._failure(error)
         finally:

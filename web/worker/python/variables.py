@@ -64,6 +64,10 @@ def _row(value: Any) -> dict[str, Any]:
 
 
 def _tensor(x: pt.Tensor) -> dict[str, Any]:
+    selected = x._selected_by_mask
+    if selected is not None:  # of a task that runs beside the inputs
+        values = selected.values
+        return {**_tensor(values), "value": "(?,)", "bytes": None, "note": "not computed yet"}
     node = getattr(x, "_node", None)  # a view may have no node until its next use
     is_view = x.base is not None
     is_pending = node is not None and x.size > 0 and _is_pending(bottom(node))
