@@ -303,8 +303,9 @@ def _values_and_mask(x: Operand, axis: object) -> tuple[Operand, Operand]:
     True.
     """
     selected = x._selected_by_mask if type(x) is Tensor else None  # pyright: ignore[reportPrivateUsage]
-    is_whole = selected is not None and axis in (None, 0, -1, (0,), (-1,))
-    if selected is None or not is_whole or not selected.count_reduction():
+    if selected is None or not (axis is None or type(axis) in (int, tuple)):
+        return x, True
+    if axis not in (None, 0, -1, (0,), (-1,)) or not selected.count_reduction():
         return x, True
     return selected.values, selected.mask
 

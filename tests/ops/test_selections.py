@@ -158,6 +158,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "no axes": lambda y: y.sum(axis=()),
     "no axes of a mean": lambda y: y.mean(axis=()),
     "the last axis": lambda y: y.sum(axis=(-1,)),
+    "an axis as a tensor": lambda y: y.sum(axis=pt.array(0, device=y.device)),
     "bools": lambda y: y.prod(dtype="bool"),
     "a mean of integers": lambda y: y.mean(dtype="int32"),
     "a variance in integers": lambda y: y.var(dtype="int32"),
