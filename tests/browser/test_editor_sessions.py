@@ -323,7 +323,7 @@ class TestKept:
         other.write("'of the other tab'")
         other.press("ControlOrMeta+s")
         expect(other.pane.locator(".editor-said")).to_have_text("Saved in this browser.")
-        beside.page.close()
+        visits.close(beside)
 
         row.click()
         expect(repl.entries).to_have_count(1)

@@ -73,6 +73,9 @@ def wait_until_written(page: Page, text: str) -> None:
         page.wait_for_timeout(100)
 
 
+HELD_LOCKS = "navigator.locks.query().then(({ held }) => held.length)"
+
+
 class Visits:
     """One user's tabs, and a separate page that accesses their storage."""
 
@@ -99,6 +102,15 @@ class Visits:
         app.page.reload()
         app.page.evaluate("pyTensor.ready.then(() => null)")
         return Repl(app.page)
+
+    def close(self, app: AppPage) -> None:
+        """Close a tab, and wait until its session can be opened again."""
+        held = self.evaluate(HELD_LOCKS)
+        app.page.close()
+        deadline = time.monotonic() + EXPECT_SECONDS
+        while self.evaluate(HELD_LOCKS) >= held:
+            assert time.monotonic() < deadline, "the closed tab has its session"
+            self._beside.wait_for_timeout(50)
 
     def in_store(self, work: str, argument: object = None) -> Any:
         return in_store(self._beside, work, argument)
@@ -303,7 +315,7 @@ class TestRestoring:
         app = visits.open()
         enter(Repl(app.page), "'before'")
         visits.wait_until_ended("'before'")
-        app.page.close()
+        visits.close(app)
         repl = Repl(visits.open().page)
         expect(note(repl)).to_contain_text("Restored your session of")
         expect(repl.entries.first.locator(".result")).to_have_text("'before'")
@@ -343,7 +355,7 @@ class TestRestoring:
         app = visits.open()
         enter(Repl(app.page), "1 + 1")
         visits.wait_until_ended("1 + 1")
-        app.page.close()
+        visits.close(app)
         hostile = "<img src=x onerror='window.bad=1'><script>window.bad=1</script><b>text</b>"
         drawing = (
             "<svg xmlns='http://www.w3.org/2000/svg' onload='parent.bad=1'>"
@@ -531,7 +543,7 @@ class TestStorage:
         inputs = ["'sound'", *(f"{i}" for i in range(len(damages)))]
         enter(Repl(app.page), *inputs)
         visits.wait_until_ended(*inputs)
-        app.page.close()
+        visits.close(app)
         visits.in_store(
             """async (store, of, damages) => {
               const keys = await of(store.getAllKeys(IDBKeyRange.bound(["input"], ["input", []])));
@@ -554,7 +566,7 @@ class TestStorage:
         app = visits.open()
         enter(Repl(app.page), "pt.imshow(pt.ones((2, 2)))")
         visits.wait_until_ended("pt.imshow(pt.ones((2, 2)))")
-        app.page.close()
+        visits.close(app)
         visits.in_store(
             """async (store, of) => {
               const [key] = await of(store.getAllKeys(IDBKeyRange.bound(["input"], ["input", []])));
