@@ -602,14 +602,13 @@ def _variance(
     dtype: object,
     around: Operand | None,
 ) -> Tensor:
-    is_plain = where is True and around is None
-    is_plain = is_plain and type(correction) in (int, float) and correction == correction
-    if is_plain and dtype is None:
+    is_number = type(correction) in (int, float) and correction == correction
+    is_plain = is_number and around is None
+    if is_plain and where is True and dtype is None:
         x, where = _values_and_mask(x, axis)
-        is_plain = where is True
     x = _through(FLOATING, x, op, dtype)
     axes = normalize_axes(op, axis, x.ndim)
-    if is_plain:
+    if is_plain and where is True:
         return _whole_variance((x,), axes, correction, bool(keepdims))
     count = _counted(x, axes, op, keepdims, where)
     if isinstance(count, Tensor):

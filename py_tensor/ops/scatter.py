@@ -45,6 +45,7 @@ __all__ = ["argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzer
 
 MAX_UNREAD = 4
 MAX_UNREAD_BYTES = 2**28
+"""A selection that keeps more bytes of its mask and values is read at once."""
 _unread: list[ref[Tensor]] = []
 """The latest selections by masks whose number of elements may be unknown."""
 
@@ -189,15 +190,15 @@ def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tens
 def selected(mask: Tensor, values: Tensor) -> Tensor:
     """Return the values where a mask is true, both flat.
 
-    On a GPU their number is read when it is first needed, which is never if the result is only
-    summed. Until then the values are not freed, so only the latest few selections stay unread.
+    On a GPU their number is read when it is first needed; a result that is only summed needs none.
+    Until then the values are not freed, so only the latest few selections stay unread.
     """
     if mask.device is CPU_DEVICE or not mask.size or is_traced() or not host.can_wait():
         return values_where(mask, values)
-    selected = Selected(mask, values, values_where)
-    if selected.nbytes > MAX_UNREAD_BYTES:
+    operands = Selected(mask, values, values_where)
+    if operands.nbytes > MAX_UNREAD_BYTES:
         return values_where(mask, values)
-    y = Tensor._of_selected(selected)  # pyright: ignore[reportPrivateUsage]
+    y = Tensor._of_selected(operands)  # pyright: ignore[reportPrivateUsage]
     _find_older(MAX_UNREAD - 1)
     _unread.append(ref(y))
     return y
