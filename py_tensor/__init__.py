@@ -5,18 +5,21 @@
 tensor([34., 38., 42., 46., 50.])
 """
 
+import sys as _sys
 import typing as _typing
 
 from py_tensor import random as random
+from py_tensor.backend import backends as _backends  # pyright: ignore  # noqa: F401
 from py_tensor.backend.device import default_device as default_device
 from py_tensor.backend.device import set_default_device as set_default_device
+from py_tensor.convert import host_arrays as _host_arrays  # pyright: ignore  # noqa: F401
 from py_tensor.convert.conversion import array as array
 from py_tensor.convert.conversion import asanyarray as asanyarray
 from py_tensor.convert.conversion import asarray as asarray
 from py_tensor.convert.conversion import ascontiguousarray as ascontiguousarray
 from py_tensor.convert.conversion import tensor as tensor
 from py_tensor.convert.formatting import set_printoptions as set_printoptions
-from py_tensor.convert.libraries import tell_einops as _tell_einops
+from py_tensor.convert.libraries import tell_libraries as _tell_libraries
 from py_tensor.display.screen import Display as Display
 from py_tensor.display.screen import display as display
 from py_tensor.display.screen import imshow as imshow
@@ -48,6 +51,7 @@ from py_tensor.errors import WaitError as WaitError
 from py_tensor.ops.arithmetic import *  # noqa: F403
 from py_tensor.ops.assignment import *  # noqa: F403
 from py_tensor.ops.bitwise import *  # noqa: F403 - an op is public where it is defined
+from py_tensor.ops.closeness import *  # noqa: F403
 from py_tensor.ops.complex import *  # noqa: F403
 from py_tensor.ops.creation import *  # noqa: F403
 from py_tensor.ops.elementwise import *  # noqa: F403
@@ -80,6 +84,7 @@ from py_tensor.session import set_default_dtype as set_default_dtype
 from py_tensor.session import synchronize as synchronize
 from py_tensor.session import synchronize_async as synchronize_async
 from py_tensor.tensor import Tensor as Tensor
+from py_tensor.tensor import publish as _publish
 from py_tensor.tensor import realize as realize
 
 e = 2.718281828459045
@@ -99,7 +104,15 @@ bool = bool_
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
-_tell_einops()
+
+def _refuse_method(name: str, tensor: object) -> _typing.NoReturn:
+    from py_tensor.absent import refuse_method
+
+    refuse_method(name, tensor)
+
+
+_publish(_sys.modules[__name__], _refuse_method)
+_tell_libraries()
 
 if _typing.TYPE_CHECKING:
     from py_tensor import emath as emath
@@ -285,11 +298,9 @@ else:
             found = module if name == _MODULES[name] else getattr(module, name)
             globals()[name] = found
             return found
-        import sys
-
         from py_tensor.absent import refuse_function
 
-        return refuse_function(name, sys.modules[__name__])
+        return refuse_function(name, _sys.modules[__name__])
 
     def __dir__() -> list[str]:
         """Return the public names. Of the modules imported here, only `random` is public."""

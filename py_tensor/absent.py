@@ -10,6 +10,9 @@ import re
 from inspect import signature
 from typing import NoReturn
 
+from py_tensor.ops.define import REGISTRY
+from py_tensor.tensor import Tensor, public
+
 _NO_GRADIENTS = "automatic differentiation is not supported yet"
 _NO_MATRIX = "there is no matrix class; use pt.{} with two axes, and @ for matrix products"
 _NO_TEXT = "text is not supported; use np.{} on the CPU"
@@ -155,7 +158,8 @@ FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("bmm", "mm", "mv"), "use pt.matmul"),
     **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "mat", "matrix")},
     "bmat": _NO_MATRIX.format("block"),
-    **{name: _NO_TEXT.format(name) for name in ("char", "chararray", "strings")},
+    **{name: _NO_TEXT.format(name) for name in ("char", "strings")},
+    "chararray": _NO_TEXT.format("strings"),  # which replaces it: NumPy 2.5 has it no more
     **{
         name: _NO_DATES.format(name)
         for name in (
@@ -362,7 +366,6 @@ def clarify_arguments(error: TypeError) -> None:
     Hosts that show errors, such as the page, call it, because Python raises the error before the
     function runs.
     """
-    import py_tensor
     from py_tensor.display.options import SEVERAL
 
     if _TOO_MANY.match(str(error)):
@@ -372,10 +375,10 @@ def clarify_arguments(error: TypeError) -> None:
         return
     hint = KEYWORDS.get(found[2])
     if hint is None and found[1] in _DRAWING:
-        parameters = signature(getattr(py_tensor, found[1])).parameters.values()
+        parameters = signature(getattr(public(), found[1])).parameters.values()
         known = ", ".join(each.name for each in parameters if each.default is not each.empty)
         hint = f"its options are {known}"
-    if hint and (found[1] in dir(py_tensor) or hasattr(py_tensor.Tensor, found[1])):
+    if hint and (found[1] in dir(public()) or hasattr(Tensor, found[1])):
         error.args = (f"{found[0]}; {hint}",)
 
 
@@ -385,13 +388,10 @@ def _instead_of_method(name: str) -> str | None:
 
 def _function_or_op(name: str) -> str | None:
     """Return the hint for a function of this name, or for PyTorch's in-place `name_`, or None."""
-    import py_tensor
-    from py_tensor.ops.define import REGISTRY
-
-    if not name.startswith("_") and callable(getattr(py_tensor, name, None)):
+    if not name.startswith("_") and callable(getattr(public(), name, None)):
         return f"use the function pt.{name}"
     op = name.removesuffix("_")
-    if op != name and op in REGISTRY and hasattr(py_tensor.Tensor, op):
+    if op != name and op in REGISTRY and hasattr(Tensor, op):
         return f"use x[...] = x.{op}(...)"
     return None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from py_tensor.backend.host import host
 from py_tensor.session import device_info
+from py_tensor.tensor import public
 
 
 def show_config(mode: str = "stdout") -> dict[str, Any] | None:
@@ -25,10 +26,8 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
     """
     if mode not in ("stdout", "dicts"):
         raise AttributeError(f"show_config: mode must be 'stdout' or 'dicts', not {mode!r}")
-    from py_tensor import __version__
-
     entries = {
-        "py_tensor": __version__,
+        "py_tensor": public().__version__,
         "python": f"{platform.python_version()} ({platform.machine()})",
         "numpy": host.load_numpy().__version__,
         "device": dict(device_info()),

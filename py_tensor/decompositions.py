@@ -25,7 +25,6 @@ from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import eye, ones, zeros
-from py_tensor.ops.define import build
 from py_tensor.ops.elementwise import (
     abs,
     equal,
@@ -53,6 +52,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, known
 from py_tensor.ops.rearrange import tril
+from py_tensor.ops.record import build
 from py_tensor.ops.reduction import any, max, sum
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.ops.transcendental import exp2, log2

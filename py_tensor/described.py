@@ -47,8 +47,12 @@ class Described:
 
     @property
     def type(self) -> Any:
-        """The scalar type: the dtype itself."""
-        return self
+        """The type of scalars: NumPy's if NumPy is loaded, else the dtype itself.
+
+        Libraries call it, and compare it by `issubclass` with NumPy's classes.
+        """
+        numpy: Any = sys.modules.get("numpy")
+        return self if numpy is None else numpy.dtype(self.name).type
 
     @property
     def base(self) -> Any:
@@ -105,7 +109,7 @@ class Described:
         return getattr(value, "is_scalar", False) and getattr(value, "dtype", None) is self
 
     def __subclasscheck__(self, given: object) -> bool:
-        return given is self
+        return self == given  # also NumPy's class
 
     def __or__(self, other: Any) -> Any:
         """Return a union for annotations such as ``float32 | None``."""
@@ -113,8 +117,3 @@ class Described:
 
     def __ror__(self, other: Any) -> Any:
         return Union[other, self]  # noqa: UP007
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        from py_tensor.dtypes import parse
-
-        return parse, (self.name,)

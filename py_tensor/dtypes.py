@@ -73,12 +73,11 @@ class DType(Described):
 
     def __call__(self, value: Any = 0) -> Any:
         """Create a scalar of this dtype, like NumPy's scalar types: ``float32(2)``."""
-        from py_tensor.tensor import scalar_of, tensor_of
+        assert _scalar is not None, "py_tensor.tensor is not imported"
+        return _scalar(value, self)
 
-        if type(value) in (bool, int, float, complex) and self.on_gpu:
-            return scalar_of(value, self)
-        made = tensor_of(value, self.name, dtype=self)
-        return made if made.ndim else made._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return parse, (self.name,)
 
     @property
     def dtype(self) -> Any:
@@ -167,6 +166,15 @@ float32 = DType("float32", "f", 4, "f", "f32", "f32", 6)
 float64 = DType("float64", "f", 8, "d", rank=7)
 complex64 = DType("complex64", "c", 8, "f", "complex64", "vec2<f32>", 8)
 complex128 = DType("complex128", "c", 16, "d", rank=9)
+
+_scalar: Callable[[Any, DType], Any] | None = None
+
+
+def make_scalars_by(scalar: Callable[[Any, DType], Any]) -> None:
+    """Set the function that makes a scalar when a dtype is called; it is in a layer above."""
+    global _scalar
+    _scalar = scalar
+
 
 ALL = (
     bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32, float64,
@@ -523,6 +531,8 @@ WORDS = Accepts("u", lambda dtype: dtype, "uint32")
 ANY = Accepts("biufc", lambda dtype: dtype, "any dtype")
 REAL = Accepts("biuf", lambda dtype: dtype, "real dtypes")
 COMPLEX = Accepts("c", lambda dtype: dtype, "complex dtypes")
+WITH_BOOL_AS_INT8 = Accepts("biufc", lambda dtype: int8 if dtype is bool_ else dtype, "any dtype")
+REAL_WITH_BOOL_AS_INT8 = Accepts("biuf", WITH_BOOL_AS_INT8.compute, "real dtypes")
 INTEGRAL_AS_INT = Accepts("biufc", lambda dtype: int32 if dtype is bool_ else dtype, "any dtype")
 SUMMED = Accepts("biufc", summed, "any dtype")
 LOGICAL = Accepts("biufc", lambda dtype: bool_, "any dtype")

@@ -41,10 +41,12 @@ class StaleRequestError(DeviceLostError):
     """Internal: the request must be made again.
 
     Either the device was lost and there is a new one, or other Python code has computed some of the
-    requested nodes while the request waited.
+    requested nodes while the request waited. In the second case `is_smaller` is True.
     """
 
-    def __init__(self) -> None:  # the message is for a request that failed repeatedly
+    def __init__(self, is_smaller: bool) -> None:
+        self.is_smaller = is_smaller
+        # The message is for a request that failed repeatedly.
         super().__init__("the GPU device was lost, and so was its replacement; try again")
 
 

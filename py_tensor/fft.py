@@ -16,7 +16,7 @@ from py_tensor.ops.complex import conjugate
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.fourier import transformed
-from py_tensor.ops.movement import concat, converted, flip, pad, sliced
+from py_tensor.ops.movement import concat, converted, flip, pad_constant, sliced
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import roll
@@ -296,7 +296,7 @@ def _sized(x: Tensor, axis: int, n: int) -> Tensor:
     """Crop an axis to a length, or pad it with zeros."""
     if x.shape[axis] >= n:
         return sliced(x, axis, 0, n)
-    return pad(x, [(0, n - x.shape[axis] if a == axis else 0) for a in range(x.ndim)])
+    return pad_constant(x, [(0, n - x.shape[axis] if a == axis else 0) for a in range(x.ndim)])
 
 
 def _along(

@@ -7,11 +7,12 @@ version, the length of the header, the header as a Python literal, and the eleme
 from __future__ import annotations
 
 import os
+import reprlib
 import struct
 from array import array as packed
 from ast import literal_eval
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal, cast
 
 from py_tensor import dtypes
@@ -19,7 +20,8 @@ from py_tensor.backend.device import Device, parse
 from py_tensor.backend.host import host
 from py_tensor.convert.conversion import from_bytes
 from py_tensor.dtypes import DType
-from py_tensor.errors import DTypeError
+from py_tensor.errors import DeviceError, DTypeError
+from py_tensor.graph.node import meta_of
 from py_tensor.ops.operands import Operand
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
@@ -28,6 +30,7 @@ __all__ = ["frombuffer", "fromfile", "imread", "load", "save", "savez", "savez_c
 
 MAGIC = b"\x93NUMPY"
 ALIGNMENT = 64  # the alignment of the first element in a file
+MAX_READ = 1 << 24  # bytes read at a time, because the length that a file claims may be wrong
 LONGEST_NUMBER = 21  # digits reserved so that a size can be changed without moving the elements
 _LENGTHS = {1: ("<H", "latin1"), 2: ("<I", "latin1"), 3: ("<I", "utf8")}
 """Maps a version to the format of the header's length, and to the header's encoding."""
@@ -214,7 +217,8 @@ class NpzFile(Mapping[str, Any]):
     ) -> None:
         from zipfile import ZipFile
 
-        self.zip = ZipFile(file)
+        with _reading_archive():
+            self.zip = ZipFile(file)
         members = self.zip.namelist()
         self.files = [name.removesuffix(".npy") for name in members]
         self.f = _Attributes(self)
@@ -226,7 +230,7 @@ class NpzFile(Mapping[str, Any]):
     def __getitem__(self, key: str, /) -> Any:
         if key not in self._members:
             raise KeyError(f"{key} is not a file in the archive")
-        with self.zip.open(self._members[key] or key) as member:
+        with _reading_archive(), self.zip.open(self._members[key] or key) as member:
             start = member.read(len(MAGIC))
             member.seek(0)
             return _read(member, *self._options) if start == MAGIC else member.read()
@@ -258,6 +262,20 @@ class NpzFile(Mapping[str, Any]):
         self.close()
 
 
+@contextmanager
+def _reading_archive() -> Generator[None]:
+    """Raise errors of damaged, encrypted and unsupported archives as `load`'s."""
+    from zipfile import BadZipFile
+    from zlib import error
+
+    try:
+        yield
+    except (BadZipFile, error, EOFError, NotImplementedError, RuntimeError) as failure:
+        if isinstance(failure, DeviceError):
+            raise
+        raise ValueError(f"load: the archive cannot be read: {failure}") from None
+
+
 class _Attributes:
     """The tensors of a file as attributes."""
 
@@ -285,39 +303,55 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
         raise ValueError(
             f"load: a header of {length} bytes is longer than max_header_size, {max_header_size}"
         )
-    descr, fortran, shape = _parsed(_bytes(file, length, "the header").decode(encoding))
+    descr, fortran, shape = _parsed(_bytes(file, length, "the header"), encoding)
     if descr == "|O" and not allow_pickle:
         raise ValueError("load: the elements are pickled objects, but allow_pickle is False")
     dtype, swapped = _stored(descr)
-    data = _bytes(file, size_of(shape) * dtype.itemsize, "the elements")
+    stored = dtype if device.name == "cpu" or dtype.on_gpu else dtypes.float32
+    device.backend.check("load", meta_of(shape, stored, device))
+    data = _bytes(file, size_of(shape) * dtype.itemsize, f"the elements of shape {shape}")
     stored_shape = shape[::-1] if fortran else shape
     x = _made("load", data, stored_shape, dtype, swapped, device, narrow=True)
     return x.T if fortran and x.ndim > 1 else x
 
 
-def _parsed(header: str) -> tuple[Any, bool, Shape]:
+def _parsed(header: bytes, encoding: str) -> tuple[Any, bool, Shape]:
     """Parse a header: the dtype's description, whether it is column-major, and the shape."""
     try:
-        found: dict[str, Any] = literal_eval(header.strip())
-        descr, fortran, shape = (found[key] for key in ("descr", "fortran_order", "shape"))
+        fields: dict[str, Any] = literal_eval(header.decode(encoding).strip())
+        descr, fortran, shape = (fields[key] for key in ("descr", "fortran_order", "shape"))
         if type(fortran) is not bool or not isinstance(shape, tuple):
             raise TypeError
         sizes = parse_shape("load", cast("Shape", shape))
-    except (SyntaxError, ValueError, TypeError, KeyError):
-        raise ValueError(f"load: the header is damaged: {header!r}") from None
+    except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, MemoryError):
+        raise ValueError(f"load: the header is damaged: {reprlib.repr(header)}") from None
     return descr, fortran, sizes
 
 
 def _bytes(file: Any, count: int, what: str) -> bytes:
-    """Read exactly a number of bytes from a file, which may return fewer at a time."""
-    parts: list[bytes] = []
+    """Read exactly a number of bytes from a file."""
+    data = _up_to("load", file, count)
+    if len(data) < count:
+        left = count - len(data)
+        raise ValueError(
+            f"load: the file ends in {what}: {left} of {count} bytes are missing,"
+            f" {len(data)} are there"
+        )
+    return data
+
+
+def _up_to(op: str, file: Any, count: int) -> bytes:
+    """Read a number of bytes, or those up to the end of the file; it may return fewer at a time."""
+    chunks: list[bytes] = []
     left = count
-    while left and (part := file.read(left)):
-        parts.append(part)
-        left -= len(part)
-    if left:
-        raise ValueError(f"load: the file ends in {what}: {left} of {count} bytes are missing")
-    return b"".join(parts)
+    try:
+        while left > 0 and (chunk := file.read(min(left, MAX_READ))):
+            chunks.append(chunk)
+            left -= len(chunk)
+        return b"".join(chunks)
+    except MemoryError:
+        chunks.clear()
+        raise MemoryError(f"{op}: the memory cannot hold {count} bytes of the file") from None
 
 
 # -- Elements without a header ------------------------------------------------------------------
@@ -406,7 +440,8 @@ def fromfile(
     Raises
     ------
     ValueError
-        If text is not a number, or `offset` is combined with `sep`.
+        If text is not a number, `offset` is combined with `sep`, or the file cannot skip `offset`
+        bytes.
     """
     if sep and offset:
         raise ValueError("fromfile: offset is for binary files, not for text")
@@ -419,8 +454,11 @@ def fromfile(
             text = text if isinstance(text, str) else text.decode("latin1")
             found = fromstring(text, own, sep=sep, device=device)
             return found if count < 0 else found[:count]
-        opened.seek(offset, os.SEEK_CUR)
-        data = opened.read() if count < 0 else opened.read(count * own.itemsize)
+        try:
+            opened.seek(offset, os.SEEK_CUR)
+        except (OSError, OverflowError, ValueError) as failure:
+            raise ValueError(f"fromfile: cannot skip {offset} bytes: {failure}") from None
+        data = opened.read() if count < 0 else _up_to("fromfile", opened, count * own.itemsize)
     n = len(data) // own.itemsize
     return _made("fromfile", data[: n * own.itemsize], (n,), own, swapped, parse(device))
 

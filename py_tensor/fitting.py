@@ -19,7 +19,7 @@ from py_tensor.ops.movement import (
     expand_dims,
     flip,
     in_common_dtype,
-    pad,
+    pad_constant,
     stack,
     swapaxes,
 )
@@ -192,7 +192,7 @@ def _orthonormal(x: Tensor) -> Tensor:
 
 def _change(a: Tensor, b: Tensor, order: int) -> Tensor:
     """Return the matrix that converts coefficients in powers of ``a x + b`` to powers of `x`."""
-    row = pad(zeros(order - 1, a.dtype, device=a.device), (0, 1), constant_values=1)
+    row = pad_constant(zeros(order - 1, a.dtype, device=a.device), (0, 1), 1)
     rows = [row]
     for _ in range(order - 1):
         row = concat([row[1:], row[:1] * 0]) * a + row * b

@@ -65,7 +65,8 @@ class Layout:
         """Return the same elements in another shape; None if no strides express it.
 
         This is NumPy's rule for whether `reshape` returns a view or a copy: it needs groups of axes
-        with equal numbers of elements before and after, each traversed with one stride.
+        with equal numbers of elements before and after, each traversed with one stride. Axes of
+        size 1 after the last group have its stride.
         """
         if not self.size:
             return Layout(target, row_major(target), self.offset)
@@ -91,6 +92,7 @@ class Layout:
                 strides[axis] = stride
                 stride *= target[axis]
             old += 1
+        strides[new:] = [strides[new - 1] if new else 1] * (len(target) - new)
         return Layout(target, tuple(strides), self.offset)
 
     def diagonal(self, offset: int = 0) -> Layout:
@@ -163,7 +165,7 @@ def is_injective(shape: Shape, strides: tuple[int, ...]) -> bool:
     reach = 0
     for stride, n in sorted([(abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1]):
         if stride <= reach:
-            return False
+            return 0 in shape
         reach += stride * (n - 1)
     return True
 

@@ -23,7 +23,7 @@ from py_tensor.ops.movement import (
     ravel,
     widened,
 )
-from py_tensor.ops.operands import Operand, Scalar, numbers_of
+from py_tensor.ops.operands import Operand, Scalar, number_like, numbers_of
 from py_tensor.ops.products import convolve
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -67,14 +67,19 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
     If `x` is a `poly1d`, return the composition.
     """
     p = getattr(p, "coeffs", p)
+    coefficients = list(members_of("polyval", p))
     if hasattr(x, "coeffs"):
         found: Any = type(x)([0])
     else:
         x = tensor_of(x, "polyval")
-        if x.dtype.is_small and not isinstance(p, Tensor):  # NumPy uses an int64 array for a list
+        # NumPy makes an int64 array of a list of ints.
+        has_ints = x.dtype.kind == "b" and any(
+            type(number_like(c)) is not bool for c in coefficients
+        )
+        if (x.dtype.is_small or has_ints) and not isinstance(p, Tensor):
             x = widened(x)
         found = zeros_like(x)
-    for coefficient in members_of("polyval", p):
+    for coefficient in coefficients:
         found = found * x + coefficient
     return found
 

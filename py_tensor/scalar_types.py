@@ -32,6 +32,10 @@ class _Abstract(type):
     def __subclasscheck__(cls, given: Any) -> bool:
         if isinstance(given, DType):
             return given.kind in cls.kinds
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is not None and issubclass(given, numpy.generic):  # the type of a dtype
+            numpys = getattr(numpy, cls.__name__, None)
+            return numpys is not None and issubclass(given, numpys)
         return type.__subclasscheck__(cls, given)
 
     def __call__(cls, *args: object, **options: object) -> NoReturn:

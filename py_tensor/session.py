@@ -17,6 +17,7 @@ from py_tensor.backend.device import (
 )
 from py_tensor.backend.host import host
 from py_tensor.convert.conversion import tensor
+from py_tensor.convert.host_arrays import release_copies
 from py_tensor.errors import DeviceError, DTypeError
 from py_tensor.graph import bind
 from py_tensor.inspect.device_info import DeviceInfo
@@ -43,6 +44,7 @@ async def _init_gpu() -> None:
     from py_tensor.backend.webgpu import WebGPU, acquire_async
 
     if not GPU_DEVICE.is_ready:
+        GPU_DEVICE.check_fork()
         made = await acquire_async()
         if not GPU_DEVICE.is_ready:  # another task may have requested it meanwhile
             GPU_DEVICE.use(made)
@@ -186,18 +188,22 @@ def get_default_dtype() -> dtypes.DType:
 
 def memory_info(device: str | Device | None = None) -> dict[str, int]:
     """Return the number of buffers and bytes in use, cached for reuse, and at their peak."""
-    return parse(device).backend.memory_info()
+    place = parse(device)
+    place.collect()
+    return place.backend.memory_info()
 
 
 def empty_cache() -> None:
-    """Release the memory of cached buffers that no tensor uses."""
+    """Release the memory of cached buffers, and of host copies for NumPy, that nothing uses."""
+    release_copies()
     for device in (CPU_DEVICE, GPU_DEVICE):
         if device.is_ready:
+            device.collect()
             device.backend.empty_cache()
 
 
-def synchronize() -> None:
-    """Wait until the default device has finished all submitted work.
+def synchronize(device: str | Device | None = None) -> None:
+    """Wait until a device, by default the default one, has finished all submitted work.
 
     Pending results of live tensors are submitted if any of them checks indices.
 
@@ -208,12 +214,12 @@ def synchronize() -> None:
     WaitError
         If Python cannot block; await `synchronize_async` instead.
     """
-    _with_checks(default_device()).synchronize()
+    _with_checks(parse(device)).synchronize()
 
 
-async def synchronize_async() -> None:
+async def synchronize_async(device: str | Device | None = None) -> None:
     """Asynchronous version of `synchronize`."""
-    await _with_checks(default_device()).synchronize_async()
+    await _with_checks(parse(device)).synchronize_async()
 
 
 def _with_checks(device: Device) -> Backend:

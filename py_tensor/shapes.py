@@ -128,21 +128,31 @@ def joined(op: str, shapes: Sequence[Shape], axis: int) -> Shape:
     return (*beside[0], sum(shape[axis] for shape in shapes), *beside[1])
 
 
-def normalize_axis(op: str, axis: Any, rank: int) -> int:
-    """Convert an axis to a number in ``[0, rank)``."""
+def normalize_axis(op: str, axis: Any, rank: int, *, of_scalar: bool = False) -> int:
+    """Convert an axis to a number in ``[0, rank)``.
+
+    With `of_scalar`, 0 and -1 are also axes of a 0-d tensor, as in NumPy's reductions and scans.
+    """
     try:
         number = as_index(axis)
     except TypeError:
         raise TypeError(f"{op}: axis must be an int, not {axis!r}") from None
-    if not -rank <= number < rank:
+    count = rank or int(of_scalar)
+    if not -count <= number < count:
         raise AxisError(f"{op}: axis {number} is out of bounds for a tensor of {axes_of(rank)}")
-    return number % rank
+    return number % count
 
 
-def normalize_axes(op: str, axes: object, rank: int) -> tuple[int, ...]:
-    """Convert axes to sorted numbers in ``[0, rank)``; None means all axes."""
+def normalize_axes(op: str, axes: object, rank: int, *, of_scalar: bool = False) -> tuple[int, ...]:
+    """Convert axes to sorted numbers in ``[0, rank)``; None means all axes.
+
+    `of_scalar` is as in `normalize_axis`, for one axis that is not in a tuple; it selects no axis.
+    """
     if axes is None:
         return tuple(range(rank))
+    if of_scalar and not rank and not isinstance(axes, Sequence):
+        normalize_axis(op, axes, rank, of_scalar=True)
+        return ()
     given = _listed(axes)
     numbers = [normalize_axis(op, axis, rank) for axis in given]
     if len(set(numbers)) != len(numbers):

@@ -5,26 +5,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from numbers import Complex, Integral, Real
 from operator import index as as_index
-from threading import RLock
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, cast
-from warnings import warn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 from weakref import ref
 
-from py_tensor.backend.device import Device, default_device
+from py_tensor.backend.device import MAX_DROPPED, WRITING, Device, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, parse, real_of, typed, values_of, warn_of_loss
-from py_tensor.errors import HostCopyWarning, check_order
+from py_tensor.dtypes import DType, make_scalars_by, parse, real_of, values_of, warn_of_loss
+from py_tensor.errors import check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
-from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.node import DROPPED, Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import (
@@ -56,8 +53,11 @@ _OF_SCALARS = {
 MAX_PICKED = 256  # the most rows of a part that the host takes from its copy of a small tensor
 MAX_MASKED_REDUCTIONS = 2
 """After this many reductions of a selection by a mask, the next one stores the elements."""
-_WRITING = RLock()
-"""Held by a thread while a cell or a view changes its node. No code waits while holding it."""
+MAX_EXPORTED_BYTES = 1 << 20
+"""The most bytes that are copied whole when NumPy gets a part of them (`View.keeps_strides`)."""
+MAX_EXPORTED_RATIO = 4  # the same, as a multiple of the bytes of the part
+MAX_DEAD_VIEWS = 64
+"""Weak references to deleted views in `Owner.current` are removed beyond this number of entries."""
 
 
 class Owner:
@@ -69,21 +69,32 @@ class Owner:
         The views that hold a node made from the owner's current one, by id. All others rebuild
         theirs at the next use, so the cost of a write depends only on the views used since the last
         one.
+    exported : tuple of ndarray, optional
+        The copy of the memory that NumPy's arrays of the views share since the last write, and for
+        each element whether it is in one of them (`convert/host_arrays.py`).
     writeable : bool
     selected : Selected, optional
         The mask and the values from which the node will be made.
     """
 
-    __slots__ = ("current", "selected", "writeable")
+    __slots__ = ("__weakref__", "_most", "current", "exported", "selected", "writeable")
 
     def __init__(self, selected: Selected | None = None) -> None:
         self.current: dict[int, ref[Tensor]] = {}
+        self.exported: tuple[Any, Any] | None = None
         self.selected = selected
         self.writeable = True
+        self._most = MAX_DEAD_VIEWS
 
-    def release(self, tensor: Tensor) -> bool:
-        """Called when the tensor is deleted; return whether it holds a node."""
-        return self.selected is None or _has_node(tensor)
+    def note(self, view: Tensor) -> None:
+        """Record a view that holds a node made from the owner's current one."""
+        current = self.current
+        current[id(view)] = ref(view)
+        if len(current) > self._most:
+            for number, reference in list(current.items()):
+                if reference() is None:
+                    del current[number]
+            self._most = MAX_DEAD_VIEWS + 2 * len(current)
 
 
 class Selected:
@@ -164,30 +175,31 @@ class View:
         def __getattr__(self, name: str) -> Any:
             """Find the layout when it is first needed."""
             find = self.find
-            if name != "layout" or find is None:
+            if name != "layout":
                 raise AttributeError(name)
-            self.layout = find()
-            self.find = None
-            return self.layout
+            if find is not None:  # otherwise another thread was faster
+                self.layout = find()
+                self.find = None
+            return _layout_of(self)
 
     @property
     def owner(self) -> Owner:
         return self.base._owner()  # pyright: ignore[reportPrivateUsage]
 
     @property
+    def keeps_strides(self) -> bool:
+        """Whether `np.asarray` keeps the strides, because it copies all of the base's memory."""
+        base, layout = self.base, self.layout
+        limit = MAX_EXPORTED_RATIO * layout.size * base.itemsize
+        return base.nbytes <= max(MAX_EXPORTED_BYTES, limit)
+
+    @property
     def can_be_writeable(self) -> bool:
         """Whether the memory is writeable and no element occurs twice."""
         return self.owner.writeable and self.layout.is_injective
 
-    def release(self, tensor: Tensor) -> bool:
-        """Called when the tensor is deleted; return whether it holds a node.
 
-        It may hold one although it is not in `current`, because its weak reference was cleared.
-        """
-        owner = self.base._alias  # pyright: ignore[reportPrivateUsage]
-        if type(owner) is Owner:
-            owner.current.pop(id(tensor), None)
-        return _has_node(tensor)
+_layout_of: Callable[[View], Layout] = vars(View)["layout"].__get__  # without `__getattr__`
 
 
 class Tensor(Methods):
@@ -205,6 +217,7 @@ class Tensor(Methods):
     """
 
     __slots__ = ("__weakref__", "_alias", "_node")
+    __array_priority__ = 10  # above NumPy, below SciPy (10.1) and dask (11), which hold tensors
     _alias: Owner | View | None
     _node: Node  # unset for a view after a write to its base, and for a selection by a mask
 
@@ -232,18 +245,8 @@ class Tensor(Methods):
         self._alias = None
         if node.storage is None:
             node.meta.device.record(node)
-
-    def __del__(self) -> None:
-        try:
-            alias = self._alias
-        except AttributeError:  # interrupted in __init__
-            return
-        if alias is not None and not alias.release(self):
-            return
-        node = self._node
-        node.dropped += 1
-        if node.taken == node.dropped:
-            node.meta.device.forget(node)
+        elif len(DROPPED) > MAX_DROPPED:
+            node.meta.device.collect()
 
     if not TYPE_CHECKING:
 
@@ -265,19 +268,27 @@ class Tensor(Methods):
                 alias = self._alias
                 if type(alias) is View:
                     return self._made_current(alias)
-                if alias is not None and alias.selected is not None:
-                    return self._found(alias.selected)
-            if name in ("_alias", "_node"):  # an error left the tensor incomplete
-                raise AttributeError(name)
+                selected = None if alias is None else alias.selected
+                if selected is not None:
+                    return self._found(selected)
+                return _node_of(self)  # another thread was faster
+            if name == "_alias" or name.startswith("__"):
+                # An error left the tensor incomplete; or NumPy asks for a protocol, at each call.
+                raise AttributeError(f"'Tensor' object has no attribute '{name}'")
             kinds = _OF_SCALARS.get(name)
             if kinds is not None and self.dtype.kind in kinds and self.is_scalar:
                 value = self.item()
                 return (
                     getattr(value, name) if hasattr(value, name) else value.__float__().is_integer
                 )
-            from py_tensor.absent import refuse_method
-
-            return refuse_method(name, self)
+            if name == "strides":
+                raise AttributeError(
+                    f"strides: this is a view of {self.nbytes} of the {self.base.nbytes} bytes of"
+                    " another tensor, and NumPy gets a copy without the others; use"
+                    " x.copy().strides"
+                )
+            assert _refuse is not None
+            return _refuse(name, self)
 
     @staticmethod
     def _of_selected(selected: Selected) -> Tensor:
@@ -298,7 +309,7 @@ class Tensor(Methods):
     def _found(self, selected: Selected, count: int | None = None) -> Node:
         """Make the node of a selection by a mask, whose number of elements is read unless given."""
         found = selected.find(selected.mask, selected.values, count)._node
-        with _WRITING:
+        with WRITING:
             if _has_node(self):  # another thread was faster
                 return self._node
             found.taken += 1
@@ -329,7 +340,7 @@ class Tensor(Methods):
     def _owner(self) -> Owner:
         """Return the record of the views of a tensor that is not a view."""
         if self._alias is None:
-            with _WRITING:
+            with WRITING:
                 self._alias = self._alias or Owner()
         assert type(self._alias) is Owner
         return self._alias
@@ -457,7 +468,7 @@ class Tensor(Methods):
             return False
         given = value._node if type(value) is Tensor else value
         if base._alias is not None:
-            with _WRITING:
+            with WRITING:
                 base._forget_views()
         node = base._node
         return node.meta.device.assign(node, place, given)
@@ -475,11 +486,11 @@ class Tensor(Methods):
         """Turn a tensor whose node was made from the base's node into a view of the base."""
         base = view.base
         self._alias = view
-        with _WRITING:
+        with WRITING:
             owner = base._alias
             if type(owner) is not Owner:
                 owner = base._owner()
-            owner.current[id(self)] = ref(self)
+            owner.note(self)
             if base._node is not seen:
                 self._drop_node()
         return self
@@ -488,8 +499,8 @@ class Tensor(Methods):
         """Make a view's node from the current node of its base."""
 
         def take(node: Node) -> None:
-            view.owner.current[id(self)] = ref(self)  # first: a write must find every node
-            node.taken += 1
+            view.owner.note(self)  # first: a write must find every node
+            self._drop_node()  # if another thread was faster
             self._node = node
 
         return view.base._record(lambda base: _seen(base, view.layout, view.part), take)
@@ -509,26 +520,29 @@ class Tensor(Methods):
         while True:
             before = self._node
             node = make(before)
-            if node.storage is None:
-                node.meta.device.record(node, replacing=replacing)
-            with _WRITING:
-                if self._node is before:
-                    take(node)
-                    return node
-            if node.taken == node.dropped:
-                node.meta.device.forget(node)
+            # First: once it is recorded, a flush of another thread forgets it if nothing holds it.
+            node.taken += 1
+            try:
+                if node.storage is None:
+                    node.meta.device.record(node, replacing=replacing)
+                with WRITING:
+                    if self._node is before:
+                        take(node)
+                        return node
+            except BaseException:
+                DROPPED.append(node)
+                raise
+            DROPPED.append(node)
 
     def _drop_node(self) -> None:
         """Drop a view's node, so that it is rebuilt at the next use."""
-        with _WRITING:
+        with WRITING:
             try:
                 node = _node_of(self)
             except AttributeError:
                 return
             del self._node
-        node.dropped += 1
-        if node.taken == node.dropped:
-            node.meta.device.forget(node)
+            DROPPED.append(node)
 
     def _check_writeable(self, op: str) -> None:
         alias = self._alias
@@ -582,21 +596,20 @@ class Tensor(Methods):
             if self._alias is not None:
                 self._forget_views()
             old = self._node
-            node.taken += 1
             self._node = node
-            old.dropped += 1
-            if old.taken == old.dropped:
-                old.meta.device.forget(old)
+            DROPPED.append(old)
 
         if self._alias is not None:  # so that views keep no overwritten elements alive
-            with _WRITING:
+            with WRITING:
                 self._forget_views()
         # If the device computes pending nodes meanwhile, to free memory, it computes the old node.
         self._record(make, take, replacing=True)
 
     def _forget_views(self) -> None:
         """Drop the nodes of all views, so that they are rebuilt at their next use."""
-        current = self._owner().current
+        owner = self._owner()
+        owner.exported = None
+        current = owner.current
         for number in list(current):
             reference = current.get(number)
             view = reference() if reference is not None else None
@@ -708,7 +721,22 @@ class Tensor(Methods):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes to step along each axis to reach the next element."""
+        """Bytes to step along each axis to reach the next element.
+
+        Raises
+        ------
+        AttributeError
+            If the tensor is a view of less than a quarter of another one of more than 1 MiB:
+            `np.asarray` copies its elements alone, and the strides would lead out of that copy.
+        """
+        alias = self._alias
+        if type(alias) is View and not alias.keeps_strides:
+            raise AttributeError  # `__getattr__` raises it with the reason
+        return self._steps
+
+    @property
+    def _steps(self) -> tuple[int, ...]:
+        """The strides in bytes, for any view."""
         step = self.itemsize if self.base is None else self.base.itemsize
         return tuple(step * s for s in self._layout.strides)
 
@@ -763,10 +791,12 @@ class Tensor(Methods):
 
     def _stored(self) -> tuple[Node, Layout | None]:
         """Return `_source`, computed."""
-        node, layout = self._source()
-        device = node.meta.device
-        if node.meta.size and (node.storage is None or device.has_checks):
-            device.compute([node], read=node)
+        device = self._node.meta.device
+        with device.lock:
+            device.collect()
+            node, layout = self._source()
+            if node.meta.size and (node.storage is None or device.has_checks):
+                device.compute([node], read=node)
         return node, layout
 
     def _read(self) -> memoryview:
@@ -859,8 +889,10 @@ class Tensor(Methods):
             )
         node = self._node
         if node.storage is None and isinstance(node.op, Elementwise) and node.op.decide is not None:
-            numbers = [number for x in node.inputs for number in _numbers(x)]
-            if len(numbers) == len(node.inputs):  # all elements are known to the host
+            with node.meta.device.lock:
+                inputs = node.inputs
+                numbers = [number for x in inputs for number in _numbers(x)]
+            if 0 < len(numbers) == len(inputs):  # all elements are known to the host
                 return node.op.decide(*numbers)
         return bool(self.item())
 
@@ -900,15 +932,10 @@ class Tensor(Methods):
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if not self.ndim else object.__format__(self, spec)
 
-    def __buffer__(self, flags: int) -> memoryview:
-        """Return the elements, read-only and contiguous, for `memoryview(x)` (Python 3.12+)."""
-        if not self.size and self.ndim > 1:  # unsupported by memoryview; NumPy uses __array__
-            raise BufferError(f"a tensor of shape {self.shape} has no elements for a memoryview")
-        if self.dtype.typecode == "e" or self.dtype.kind == "c":
-            raise BufferError(f"a memoryview does not support {self.dtype}; use x.numpy()")
-        _tell_of_copies()
-        shape = self.shape if self.size else None
-        return typed(self._read().toreadonly(), self.dtype.typecode, shape)
+    def __bytes__(self) -> bytes:
+        """Return the elements as bytes, in row-major order."""
+        # There is no `__buffer__`: NumPy ignores errors in it, and would lose an interrupt.
+        return bytes(self._read())
 
     def numpy(self) -> Any:
         """Return the elements as a new NumPy array of the same shape and dtype."""
@@ -919,27 +946,8 @@ class Tensor(Methods):
         return self._as_array(await host.load_numpy_async(), await self._read_async())
 
     def _as_array(self, np: Any, data: memoryview) -> Any:
-        flat = np.frombuffer(data, dtype=self.dtype.name, count=self.size)
-        return flat.reshape(self.shape).copy()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if copy is False:
-            raise ValueError(
-                "__array__: a tensor cannot be converted to a NumPy array without a copy"
-            )
-        _tell_of_copies()
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from py_tensor.convert.numpy_functions import of_ufunc
-
-        return of_ufunc(ufunc, method, inputs, options)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        from py_tensor.convert.numpy_functions import of_function
-
-        return of_function(function, args, options)
+        array = np.frombuffer(data, self.dtype.name, self.size).reshape(self.shape)
+        return array.copy() if data.readonly else array  # nothing else has a writable buffer
 
 
 @cache
@@ -960,29 +968,10 @@ def _scalar_class(dtype: DType) -> type:
     return made
 
 
-_told_of_copies = False
-
-
-def _tell_of_copies() -> None:
-    """Warn, once per process, that NumPy computes with a copy of a tensor.
-
-    The warning names the line that called NumPy.
-    """
-    global _told_of_copies
-    if not _told_of_copies:
-        _told_of_copies = True
-        level, frame = 3, sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-        while frame and frame.f_globals.get("__name__", "").startswith(("numpy.", "py_tensor.")):
-            level, frame = level + 1, frame.f_back
-        warn(
-            "NumPy works on a copy of the tensor in host memory;"
-            " use x.numpy() for an explicit copy. This warning is shown once",
-            HostCopyWarning,
-            stacklevel=level,
-        )
-
-
 _node_of: Callable[[Tensor], Node] = vars(Tensor)["_node"].__get__  # without `__getattr__`
+# Deleting a tensor calls what the slot `_node` contains: `Node.__call__`, without any Python code.
+# If the slot is empty, nothing happens.
+setattr(Tensor, "__del__", vars(Tensor)["_node"])  # noqa: B010 - unknown to type checkers
 
 
 def _has_node(tensor: Tensor) -> bool:
@@ -1298,6 +1287,25 @@ def install(name: str, function: Method | property) -> None:
     setattr(Tensor, name, function)
 
 
+Refuse = Callable[[str, object], NoReturn]
+_refuse: Refuse | None = None
+_public: Any = None
+
+
+def publish(namespace: Any, refuse: Refuse) -> None:
+    """Set the package, and the function that raises the error for an attribute that is missing.
+
+    Modules that find public functions by their names get them from `public`.
+    """
+    global _public, _refuse
+    _public, _refuse = namespace, refuse
+
+
+def public() -> Any:
+    """Return the package with its public functions, as `__array_namespace__` does."""
+    return _public
+
+
 Convert = Callable[..., Tensor]  # as `convert.conversion.asarray`
 _convert: Convert | None = None
 
@@ -1321,9 +1329,15 @@ def tensor_of(
     return _convert(x, dtype, device=device, op=op)
 
 
-def scalar_of(value: complex, dtype: DType) -> Tensor:
-    """Convert a Python number to a scalar, which is a constant in kernels and takes no memory."""
-    return Tensor(constant(dtype.name, value, dtype, default_device()))
+def _scalar_of(value: Any, dtype: DType) -> Tensor:
+    """Return what a dtype makes of a value when it is called; a Python number takes no memory."""
+    if type(value) in (bool, int, float, complex) and dtype.on_gpu:
+        return Tensor(constant(dtype.name, value, dtype, default_device()))
+    made = tensor_of(value, dtype.name, dtype=dtype)
+    return made if made.ndim else made._copy_or_scalar()  # pyright: ignore[reportPrivateUsage]
+
+
+make_scalars_by(_scalar_of)
 
 
 __all__ = [
@@ -1333,7 +1347,8 @@ __all__ = [
     "View",
     "convert_by",
     "install",
+    "public",
+    "publish",
     "realize",
-    "scalar_of",
     "tensor_of",
 ]

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from itertools import count
 from typing import Any, Generic, TypeVar, cast, overload
 from weakref import WeakValueDictionary
@@ -42,6 +43,8 @@ _FIRST: Any = object()  # a default that means the first option
 
 KEPT = 200
 """The number of most recently shown controls that stay alive without other references."""
+
+_LARGEST = Decimal(sys.float_info.max)
 
 _numbers = count(1)
 _known: WeakValueDictionary[int, _Target] = WeakValueDictionary()
@@ -251,10 +254,12 @@ def slider(
     start, stop : int or float
         The smallest and the largest value.
     step : int or float, optional
-        The step between values; by default 1 if all numbers are ints, else a hundredth of the
-        range.
+        The step between values, counted from `start`. By default 1 if all numbers are ints, else
+        about a hundredth of the range: 1, 2, 2.5 or 5 times a power of ten. The values are then
+        its multiples, `start` and `stop`.
     value : int or float, optional
-        The initial value, rounded to a whole number of steps from `start`; by default `start`.
+        The initial value, which need not be a whole number of steps from `start`; by default
+        `start`.
     label : str, optional
         The label; in `interact`, by default the name of the parameter.
 
@@ -277,19 +282,49 @@ def slider(
         raise ValueError(f"slider: start must be less than stop, got {start} and {stop}")
     initial = start if value is None else value
     _check_range("slider", initial, start, stop)
-    chosen = step or (1 if is_whole else (stop - start) / 100)
+    first, last, asked = _decimal(start), _decimal(stop), _decimal(initial)
+    if step is None and not is_whole:
+        by = _round_step(last - first)
+        low = max(_to_steps(first, by, ROUND_FLOOR), -_LARGEST)
+        high = min(_to_steps(last, by, ROUND_CEILING), _LARGEST)
+        top = last
+    else:
+        by = Decimal(1) if step is None else _decimal(step)
+        low, high = first, last
+        top = first + _to_steps(last - first, by, ROUND_FLOOR)
 
     def parse(sent: Any) -> Real:
-        """Return the nearest value of the slider, rounded to decimals: 0.1 + 2 * 0.1 is 0.3."""
-        first, last, by = (
-            Decimal(repr(x if is_whole else float(x))) for x in (start, stop, chosen)
-        )
-        steps = min(round((min(max(sent, start), stop) - start) / chosen), int((last - first) / by))
-        exact = first + steps * by
+        """Return the initial value, an end or the nearest step, in decimals: 3 * 0.1 is 0.3."""
+        exact = _decimal(sent)
+        if exact != asked:
+            exact = min(max(exact, first), top)
+        if exact not in (asked, first, top):
+            steps = low + _to_steps(exact - low, by, ROUND_HALF_EVEN)
+            exact = min(max(steps, first), top)
         return int(exact) if is_whole else float(exact)
 
-    form = {"type": "slider", "start": start, "stop": stop, "step": chosen}
+    form: Bundle = {"type": "slider", "start": start, "stop": stop, "step": step or float(by)}
+    if (low, high) != (first, last):
+        form |= {"start": float(low), "stop": float(high), "limits": [start, stop]}
     return Control(label, parse(initial), form, parse)
+
+
+def _decimal(x: Real) -> Decimal:
+    """Return a number exactly as it is written."""
+    return Decimal(x if isinstance(x, int) else repr(float(x)))
+
+
+def _to_steps(x: Decimal, by: Decimal, rounding: str) -> Decimal:
+    """Round a number to a multiple of `by`."""
+    return (x / by).to_integral_value(rounding) * by
+
+
+def _round_step(extent: Decimal) -> Decimal:
+    """Return the round number that is nearest to a hundredth of a range."""
+    power = Decimal(1).scaleb((extent / 100).adjusted())
+    steps = [power * Decimal(factor) for factor in ("1", "2", "2.5", "5", "10")]
+    nearest = min(steps, key=lambda by: max(100 * by / extent, extent / by / 100))
+    return nearest if float(nearest) else extent  # a range of a few subnormal numbers
 
 
 def number(
@@ -550,7 +585,10 @@ def _check_numbers(name: str, given: Mapping[str, Any]) -> bool:
     for what, value in there.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TypeError(f"{name}: {what} must be an int or a float, not {_described(value)}")
-        if not math.isfinite(value):
+        if isinstance(value, int):
+            if abs(value) > _LARGEST:
+                raise ValueError(f"{name}: {what} must be at most 1.8e308 in magnitude")
+        elif not math.isfinite(value):
             raise ValueError(f"{name}: {what} must be finite, not {value}")
     if there.get("step", 1) <= 0:
         raise ValueError(f"{name}: step must be positive, not {there['step']}")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+NEWEST = ROOT / ".cache" / "newest-python"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FIREFOX_NAMES = ("firefox", "firefox-esr")
 CHROMIUM_PATHS = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",)
@@ -69,16 +70,54 @@ def ensure_venv() -> Path:
             *(sys.executable, "-m", "venv", "--clear", "--without-pip", VENV),
             hint="The tests need Python's venv module (Debian: apt-get install python3-venv).",
         )
-    installed = VENV / "test-needs.json"
-    needs = test_needs()
-    if not installed.exists() or json.loads(installed.read_text("utf-8")) != needs:
-        call(
-            *(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *needs),
-            hint="The tests need pip 22.3 or newer (Debian: apt-get install python3-pip) "
-            "and a package index that it can reach.",
-        )
-        installed.write_text(json.dumps(needs), "utf-8")
+    _ensure_needs(VENV)
     return python
+
+
+def _ensure_needs(venv: Path, *options: str) -> None:
+    """Install the tests' requirements into a venv."""
+    installed = venv / "test-needs.json"
+    needs = test_needs()
+    if installed.exists() and json.loads(installed.read_text("utf-8")) == needs:
+        return
+    pip = [sys.executable, "-m", "pip", "--python", venv / "bin" / "python", "install", "--quiet"]
+    call(
+        *(*pip, *options, *needs),
+        hint="The tests need pip 22.3 or newer (Debian: apt-get install python3-pip) "
+        "and a package index that it can reach.",
+    )
+    installed.write_text(json.dumps(needs), "utf-8")
+
+
+def ensure_newest_venv() -> Path | None:
+    """Return the interpreter of a venv of the machine's newest Python, with the requirements.
+
+    None if it has none that is newer than this one and that all requirements have wheels for.
+    """
+    for minor, python in sorted(_newer_pythons().items(), reverse=True):
+        venv = NEWEST / f"3.{minor}"
+        try:
+            if not succeeds(venv / "bin" / "python", "-c", ""):
+                call(python, "-m", "venv", "--clear", "--without-pip", venv, hint="")
+            _ensure_needs(venv, "--only-binary=:all:")
+        except SetupError as error:
+            print(f"Python 3.{minor} is not tested: {error}")
+            continue
+        return venv / "bin" / "python"
+    return None
+
+
+def _newer_pythons() -> dict[int, str]:
+    """Return the released Pythons that are newer than this one, by their minor version."""
+    folders = [None, *(str(path) for path in Path.home().glob(".pyenv/versions/*/bin"))]
+    is_released = "import sys; sys.exit(sys.version_info.releaselevel != 'final')"
+    newer: dict[int, str] = {}
+    for minor in range(sys.version_info.minor + 1, sys.version_info.minor + 10):
+        paths = (shutil.which(f"python3.{minor}", path=folder) for folder in folders)
+        working = (path for path in paths if path and succeeds(path, "-c", is_released))
+        if path := next(working, None):
+            newer[minor] = path
+    return newer
 
 
 def ensure_pure(folder: Path, needs: list[str]) -> None:

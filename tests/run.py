@@ -11,8 +11,9 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of
 dependencies, if a registry answers), unit (no browser), ops (every op on the CPU device), native
 (the GPU without a browser, and every op on it), libraries (SciPy, einops and others on tensors),
-browser (the page, and a random sixteenth of the tests of ops inside it; with -k, all of them),
-ops-webgpu (every op inside the page), perf (counts and ratios, which unit and browser include too).
+newest (unit, ops and libraries on the machine's newest Python, if the one in use is older), browser
+(the page, and a random part of the tests of ops inside it; with -k, all of them), ops-webgpu
+(every op inside the page), perf (counts and ratios, which unit and browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
 
@@ -50,15 +51,17 @@ PIECE_SECONDS = 1800
 LANES = 2  # three take as long on two cores, which are busy all the time
 
 ON_WEBGPU = ["--device", "webgpu"]
-ON_NATIVE = ["--device", "native"]
+ON_NATIVE = ["--device", "native", "--few"]
 CROWDED, ALONE = "not alone", "alone"
 """Values for pytest's -m."""
 
-PAGE_SHARDS = 16
+PAGE_SHARDS = 32
 """The number of shards of tests/ops; a random one runs in the page.
 
 On 2 cores all of them take 2,700 s in the page and 300 s on the native device, which has the same
-kernels and the same Python, and runs all of them each time.
+kernels and the same Python, and runs all of them each time. With `--few` some of them draw their
+cases; without it, `python3 tests/run.py --only ops-webgpu` and `pytest tests/ops --device native`
+run all cases.
 """
 SHARD = f"--shard={random.randint(1, PAGE_SHARDS)}/{PAGE_SHARDS}"
 
@@ -82,6 +85,7 @@ SUITES = {
     "native": [["tests/native"], *([*files, *ON_NATIVE] for files in slices("tests/ops", 2))],
     "libraries": [["tests/libraries"]],
     "unit": [["tests/unit", "tests/perf/counts"]],
+    "newest": [["tests/unit"], ["tests/ops", "--device", "cpu"], ["tests/libraries"]],
 }
 # The tests marked `alone`, of the parts that have any.
 SUITES_ALONE = {
@@ -99,6 +103,7 @@ EVERYTHING = [
     "ops",
     "native",
     "libraries",
+    "newest",
     "browser",
 ]  # "unit" and "browser" include "perf"
 
@@ -135,7 +140,10 @@ def main() -> int:
     except environment.SetupError as error:
         print(f"\nset-up failed: {error}\n\n0 passed, 1 failed")
         return 1
-    in_pytest = Pytest(python, options.marks, for_pytest)
+    newest = environment.ensure_newest_venv() if "newest" in parts and options.setup else None
+    if newest is None:
+        parts = [part for part in parts if part != "newest"]
+    in_pytest = Pytest(python, newest, options.marks, for_pytest)
     lanes = 1 if os.environ.get("CHROMIUM_GPU_FLAGS") else options.lanes  # one GPU, one browser
     return summarize(list(run_parts(parts, in_pytest, lanes, build=options.setup)))
 
@@ -167,7 +175,7 @@ def set_up(parts: list[str]) -> Path:
         os.environ["CHROMIUM"] = environment.ensure_chromium(python)
     if "browser" in parts:
         environment.ensure_firefox()
-    if {"native", "libraries"}.intersection(parts):
+    if {"native", "libraries", "newest"}.intersection(parts):
         environment.ensure_adapter(python)
     return python
 
@@ -202,11 +210,14 @@ class Pytest:
 
     Attributes
     ----------
+    newest
+        The interpreter for the part of that name.
     marks, options
         The command line: the value of -m, and all other options.
     """
 
     python: Path
+    newest: Path | None
     marks: str | None
     options: Sequence[str]
 
@@ -223,7 +234,8 @@ class Pytest:
         results = RESULTS / f"{name}.xml"
         marks = f"({self.marks}) and {marks}" if self.marks else marks
         options = ["-m", marks, f"--junitxml={results}", *self.options]
-        command = [str(self.python), "-m", "pytest", *target, *options]
+        python = self.newest if name.startswith("newest") else self.python
+        command = [str(python), "-m", "pytest", *target, *options]
         return Piece(f"pytest {name}", command, results)
 
 

@@ -90,6 +90,7 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
         choices, record.attempts[name] = found, attempts
         if attempts[0].verdict != OUT_OF_TIME:
             record.choices[name] = str(getattr(choices, name))
+    default_device().collect()
     backend.empty_cache()
     record.when = datetime.now(UTC).isoformat(timespec="seconds")
     backend.keep_choices(record.to_json())

@@ -27,6 +27,7 @@ class Candidate:
     """
 
     def __init__(self, backend: WebGPU, choices: Choices) -> None:
+        self.lock = backend.lock
         self.max_bytes = backend.max_bytes
         self.pending_work = backend.pending_work
         self.ahead_work = backend.ahead_work
@@ -43,11 +44,12 @@ class Candidate:
         return [(plan.commands, plan.params) for plan in self._plans.values()]
 
     def compute(self, request: Request) -> None:
-        signature = request.signature()
-        plan = self._plans.get(signature)
-        if plan is None or not plan.holds(request.order):
-            plan = self._plans[signature] = self._backend.plan_for(self._profile, request)
-        self._backend.carry_out(plan.repeated(self.times), request, poison=self.poison)
+        with self._backend.lock:
+            signature = request.signature()
+            plan = self._plans.get(signature)
+            if plan is None or not plan.holds(request.order):
+                plan = self._plans[signature] = self._backend.plan_for(self._profile, request)
+            self._backend.carry_out(plan.repeated(self.times), request, poison=self.poison)
 
     def info(self) -> dict[str, Any]:
         return self._backend.info() | {"choices": self._profile.chosen.named()}

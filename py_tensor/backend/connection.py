@@ -6,6 +6,7 @@ import json
 from array import array
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from py_tensor.backend.failures import (
@@ -18,7 +19,7 @@ from py_tensor.backend.failures import (
     parsed,
 )
 from py_tensor.backend.host import host
-from py_tensor.backend.phases import Phases
+from py_tensor.backend.phases import Phase, Phases
 from py_tensor.backend.plan import DESTROY
 from py_tensor.backend.pool import Pool
 from py_tensor.backend.storage import Copies, Storage, Stored, picked
@@ -81,6 +82,7 @@ class Connection:
 
     def __init__(self, bridge: Bridge, acquired: str) -> None:
         self.bridge = bridge
+        self.lock = RLock()
         self.ledger = Ledger()
         self.phases = Phases()
         self.generation = 0
@@ -149,7 +151,7 @@ class Connection:
         Waits until the host has stored the record for later sessions, or says why it did not.
         """
         self._adopt_choices(self.profile, record)
-        outcome = host.wait(self.bridge.keepChoices(record), "pt.tune()")
+        outcome = self._wait(self.bridge.keepChoices(record), "pt.tune()")
         if outcome == "interrupted":
             raise KeyboardInterrupt
         self.unkept = outcome
@@ -170,17 +172,22 @@ class Connection:
 
     def revive(self) -> None:
         """Replace the device if it is lost. Raises DeviceError if no device is available."""
-        if not self._send_nothing():
-            self._revive()
+        with self.lock:
+            if not self._send_nothing():
+                self._revive()
 
     def _revive(self) -> None:
         """Switch to a new device after a loss."""
-        self._adopt(host.wait(request_device(self.bridge), "finding the GPU again"))
+        self._adopt(self._wait(request_device(self.bridge), "finding the GPU again"))
 
     async def revive_async(self) -> None:
         """Like `revive`, but await the device."""
-        if not self._send_nothing():
-            self._adopt(await request_device(self.bridge))
+        with self.lock:
+            is_lost = not self._send_nothing()
+        if is_lost:
+            acquired = await request_device(self.bridge)
+            with self.lock:
+                self._adopt(acquired)
 
     def is_lost(self, node: Node) -> bool:
         """Return whether the elements of a stored node were on a lost device."""
@@ -262,9 +269,10 @@ class Connection:
         return self._send(array("I"), array("I"), array("I"), set(), [])
 
     def empty_cache(self) -> None:
-        self._drain_pool()
-        if self.pool.to_destroy():
-            self._send_nothing()
+        with self.lock:
+            self._drain_pool()
+            if self.pool.to_destroy():
+                self._send_nothing()
 
     def _drain_pool(self) -> None:
         self.pool.collect()
@@ -272,24 +280,31 @@ class Connection:
 
     # -- Waiting --------------------------------------------------------------------------------
 
-    def _wait(self, promise: Awaitable[T], what: str) -> T:
-        """Wait for a promise of the GPU's work, and return its value."""
-        before = self.phases.enter("waiting")
+    def _wait(self, promise: Awaitable[T], what: str, phase: Phase = "waiting") -> T:
+        """Wait for a promise of the bridge, and return its value.
+
+        The lock is released meanwhile: other threads and other tasks may use the device.
+        """
+        before = self.phases.enter(phase)
         try:
-            return host.wait(promise, what)
+            return host.wait(promise, what, self.lock)
         finally:
             self.phases.enter(before)
 
     def synchronize(self) -> None:
-        last = self.ledger.last
-        host.check_can_wait("pt.synchronize()")
-        self._settle(self._wait(self.bridge.synchronize(), "pt.synchronize()"), last)
-        self.ledger.raise_out_of_range()
+        with self.lock:
+            last = self.ledger.last
+            host.check_can_wait("pt.synchronize()")
+            self._settle(self._wait(self.bridge.synchronize(), "pt.synchronize()"), last)
+            self.ledger.raise_out_of_range()
 
     async def synchronize_async(self) -> None:
-        last = self.ledger.last
-        self._settle(await self.bridge.synchronize(), last)
-        self.ledger.raise_out_of_range()
+        with self.lock:
+            last, promise = self.ledger.last, self.bridge.synchronize()
+        outcome = await promise
+        with self.lock:
+            self._settle(outcome, last)
+            self.ledger.raise_out_of_range()
 
     def _slow_down(self) -> None:
         """If too much work is in flight, wait for the older half of the flushes."""
@@ -329,18 +344,23 @@ class Connection:
     # -- Reading --------------------------------------------------------------------------------
 
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
-        data = self._on_host(node)
-        if data is None:
-            host.check_can_wait("reading a tensor")
-            reading = self._start_read(node)
-            data = self._end_read(reading, self._wait(reading.promise, "reading a tensor"))
+        with self.lock:
+            data = self._on_host(node)
+            if data is None:
+                host.check_can_wait("reading a tensor")
+                reading = self._start_read(node)
+                data = self._end_read(reading, self._wait(reading.promise, "reading a tensor"))
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
-        data = self._on_host(node)
-        if data is None:
-            reading = self._start_read(node)
-            data = self._end_read(reading, await reading.promise)
+        with self.lock:
+            data = self._on_host(node)
+            reading = self._start_read(node) if data is None else None
+        if reading is not None:
+            outcome = await reading.promise
+            with self.lock:
+                data = self._end_read(reading, outcome)
+        assert data is not None
         return data if layout is None else picked(data, layout, node.meta.dtype.itemsize)
 
     def _on_host(self, node: Node) -> memoryview | None:
@@ -383,7 +403,8 @@ class Connection:
         data = memoryview(reading.target)
         self._copies.keep(reading.storage, data)  # `may_overwrite`: unchanged during the read
         self.ledger.raise_out_of_range()
-        return data
+        kept = reading.storage.copy
+        return data if kept is None else kept  # read-only, since others read it too
 
     # -- Painting -------------------------------------------------------------------------------
 
@@ -396,13 +417,17 @@ class Connection:
 
         Waits until the GPU is done, so that errors are raised here.
         """
-        host.check_can_wait("drawing a tensor")
-        source, last, promise = self._start_painting(node, width, height)
-        return self._end_painting(source, self._wait(promise, "drawing a tensor"), last)
+        with self.lock:
+            host.check_can_wait("drawing a tensor")
+            source, last, promise = self._start_painting(node, width, height)
+            return self._end_painting(source, self._wait(promise, "drawing a tensor"), last)
 
     async def paint_async(self, node: Node, width: int, height: int) -> Any:
-        source, last, promise = self._start_painting(node, width, height)
-        return self._end_painting(source, await promise, last)
+        with self.lock:
+            source, last, promise = self._start_painting(node, width, height)
+        painted = await promise
+        with self.lock:
+            return self._end_painting(source, painted, last)
 
     def _start_painting(
         self, node: Node, width: int, height: int

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from contextvars import ContextVar, copy_context
 from operator import attrgetter
+from threading import RLock
 from types import EllipsisType, NoneType
 from typing import Any
 
 from py_tensor.backend.device import MAX_AT_ONCE, Eager
 from py_tensor.backend.failures import out_of_range
+from py_tensor.backend.sampling import MAX_SAMPLED, can_sample, sampled, too_large
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import float16, int32
 from py_tensor.graph import arrays
@@ -18,11 +20,12 @@ from py_tensor.graph.bind import LEAF, leaf_key
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import TERMS_PER_VISIT, Assign
-from py_tensor.graph.order import Request
+from py_tensor.graph.order import PREVIEWED_BYTES, Request
 from py_tensor.graph.primitives import COPY
 from py_tensor.layout import Layout
 from py_tensor.shapes import MAX_RANK, Shape, size_of
 
+MAX_ARRAY_BYTES = 1 << 40  # larger arrays are never made; elements of them can be computed
 MAX_ANCESTORS = 64  # pending nodes that are computed together with a node that needs them
 _number = attrgetter("number")
 
@@ -36,10 +39,15 @@ class _Flush:
         Computed or stored node -> array.
     wanted : set of Node
         The nodes that are stored at the end.
+    max_bytes : int
+        The largest array; elements of larger nodes are computed where they are used.
     """
 
     def __init__(self, request: Request) -> None:
         order = request.order
+        pending = [x for x in order if x.storage is None and not x.op.constant]
+        samples = request.previews and all(map(can_sample, pending))
+        self.max_bytes = PREVIEWED_BYTES if samples else MAX_ARRAY_BYTES
         self.arrays: dict[Node, Array] = {}
         self.wanted = {order[slot] for slot in request.wanted}
         self._uses = Counter([x for node in order if node.storage is None for x in node.inputs])
@@ -69,7 +77,7 @@ class _Flush:
         """Count down the uses of an array; after the last, drop it and the base of a view."""
         while True:
             self._left[node] -= 1
-            if self._left[node] or node in self.wanted:
+            if self._left[node] or node in self.wanted or node not in self.arrays:
                 return
             del self.arrays[node]
             if node.storage is not None or not node.op.reads_by_map:
@@ -79,7 +87,8 @@ class _Flush:
 
 def _is_small(node: Node) -> bool:
     op = node.op
-    return op.reads_by_map or op.constant or op.work(node) <= MAX_AT_ONCE
+    moves = op.reads_by_map and node.meta.nbytes <= MAX_ARRAY_BYTES
+    return moves or op.constant or op.work(node) <= MAX_AT_ONCE
 
 
 class _OutOfRangeError(Exception):
@@ -107,7 +116,8 @@ class CPU:
 
     def __init__(self, numpy: Any) -> None:
         self.np = numpy
-        self.max_bytes = 2**62
+        self.lock = RLock()
+        self.max_bytes = MAX_ARRAY_BYTES
         self.pending_work = self.ahead_work = 2**62
         self.read_work = 0
         self.computed = 0
@@ -132,7 +142,7 @@ class CPU:
         with self.np.errstate(all="ignore"):
             for node in request.order:
                 if node.storage is None:
-                    self._compute(node, flush)
+                    self._compute_or_sample(node, flush)
                 else:
                     flush.arrays[node] = node.storage
         for node in flush.wanted:
@@ -165,7 +175,7 @@ class CPU:
             if operands is None:
                 return False
             array = node.op.compute(run, node, *operands)
-        except _OutOfRangeError:
+        except (_OutOfRangeError, MemoryError):
             return False
         finally:
             variable.reset(before)
@@ -273,7 +283,20 @@ class CPU:
 
     def _operands(self, node: Node) -> list[Array] | None:
         """Return the arrays of a node's operands; None if that needs many or large nodes."""
-        found: list[Array] = []
+        operands: list[Array] = []
+        for x in node.inputs:
+            array = x.storage
+            if array is None:
+                if not x.op.constant:
+                    with self.lock:  # a flush of another thread may store pending operands
+                        return self._pending_operands(node)
+                array = x.op.compute(self._run, x)
+            operands.append(array)
+        return operands
+
+    def _pending_operands(self, node: Node) -> list[Array] | None:
+        """Do what `_operands` does, for operands of which some are pending."""
+        operands: list[Array] = []
         for x in node.inputs:
             array = x.storage
             if array is None:
@@ -281,8 +304,8 @@ class CPU:
                 if any(y is None for y in below) or not _is_small(x):
                     return self._in_passing(node)
                 array = x.op.compute(self._run, x, *below)
-            found.append(array)
-        return found
+            operands.append(array)
+        return operands
 
     def _in_passing(self, node: Node) -> list[Array] | None:
         """Return the arrays of a node's operands, after computing their small pending ancestors.
@@ -301,18 +324,40 @@ class CPU:
                 return None
         order.sort(key=_number)
         arrays: dict[Node, Array] = {}
-        found: list[Array] = []
+        operands: list[Array] = []
         for each in order:
-            found = [arrays[x] if x.storage is None else x.storage for x in each.inputs]
+            operands = [arrays[x] if x.storage is None else x.storage for x in each.inputs]
             if each is not node:
-                arrays[each] = each.op.compute(self._run, each, *found)
-        return found
+                arrays[each] = each.op.compute(self._run, each, *operands)
+        return operands
 
     def _keep(self, node: Node, array: Array) -> None:
         node.storage = array
         node.key = leaf_key(node.meta)
         node.inputs = ()
         self.computed += 1
+
+    def _compute_or_sample(self, node: Node, flush: _Flush) -> None:
+        """Compute a node; one too large to exist is left out, and its consumers sample it."""
+        large = [x for x in node.inputs if x not in flush.arrays]
+        if node.meta.nbytes <= flush.max_bytes:
+            if not large and self._is_computed(node, flush):
+                return
+            if not can_sample(node):
+                raise too_large(large[0] if large else node)
+            if node.meta.size <= MAX_SAMPLED:
+                flush.arrays[node] = sampled(self._run, node, flush.arrays)
+                return
+        if node in flush.wanted:
+            raise too_large(node)
+
+    def _is_computed(self, node: Node, flush: _Flush) -> bool:
+        """Compute a node; return whether the memory was enough."""
+        try:
+            self._compute(node, flush)
+        except MemoryError:
+            return False
+        return True
 
     def _compute(self, node: Node, flush: _Flush) -> None:
         """Compute a node, and drop operands that nothing else in the flush needs."""
@@ -347,14 +392,15 @@ class CPU:
             raise out_of_range(found[0])
 
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
-        self._report()
-        if not node.meta.size:
-            return memoryview(b"")
-        if layout is not None:
-            return memoryview(arrays.moved(self.np, node.storage, layout).tobytes())
-        if node.meta.nbytes <= COPIED_BYTES:
-            return memoryview(node.storage.tobytes())
-        return self.share(node)
+        with self.lock:
+            self._report()
+            if not node.meta.size:
+                return memoryview(b"")
+            if layout is not None:
+                return memoryview(arrays.moved(self.np, node.storage, layout).tobytes())
+            if node.meta.nbytes <= COPIED_BYTES:
+                return memoryview(node.storage.tobytes())
+            return self.share(node)
 
     def share(self, node: Node) -> memoryview:
         """Return the memory of a stored node itself; it is read-only from now on."""

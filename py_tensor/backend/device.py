@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from itertools import islice
+from threading import RLock
 from typing import Any, Protocol, cast
 from weakref import WeakSet
 
@@ -12,7 +16,7 @@ from py_tensor.backend.host import host
 from py_tensor.dtypes import DEFAULT, DType
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.bind import is_traced
-from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.node import DROPPED, Meta, Node
 from py_tensor.graph.order import Request, bottom, computed_whole, make_request, topological
 from py_tensor.graph.primitives import folded
 from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
@@ -21,7 +25,8 @@ from py_tensor.layout import Layout
 MAX_PENDING_NODES = 1024
 MAX_LATE_LOAD = 2.0  # the load at which a flush no longer waits for the end of a pass; normally 1
 NEVER = 1 << 62
-MAX_TRIES = 2  # attempts for a request that became stale while it waited
+MAX_TRIES = 2  # attempts for a request whose device was lost while it waited
+MAX_DROPPED = 16  # deleted tensors that are counted later, together, where that changes nothing
 MAX_UPLOADED_BYTES = 1 << 28  # uploaded bytes that pending nodes may keep alive
 MAX_LEFT_NODES = 16  # needed by an operand that a flush leaves pending
 MAX_LOOKED_THROUGH = 16  # pending nodes that are scanned after even the smallest flush
@@ -74,6 +79,7 @@ class Eager(Protocol):
 class Backend(Protocol):
     """The capabilities of a device. It shares no semantics with other backends."""
 
+    lock: RLock  # of its device; held while the backend works, and released while it waits
     max_bytes: int  # the size limit of a tensor
     pending_work: int  # compute pending ops when they visit this many elements
     ahead_work: int  # compute live results when they visit this many, while recording continues
@@ -109,6 +115,9 @@ class Device:
 
     Attributes
     ----------
+    lock : RLock
+        Held by the thread that computes or reads, and released while it waits for the GPU.
+        A thread that needs both devices acquires the lock of the cpu device first.
     sync_each_op : bool
         Compute and wait for each op when it is recorded, so that its error is raised on its line.
     poison : bool
@@ -121,11 +130,16 @@ class Device:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.make_backend: Callable[[], Backend] | None = None  # set in `backends.py`
         self.sync_each_op = False
         self.poison = False
         self.wgsl = False
         self.absence = ""
+        self.lock = RLock()
         self._backend: Backend | None = None
+        self._is_forked = False
+        # Nodes that no tensor held when they were counted; `collect` forgets them.
+        self._unheld: deque[Node] = deque()
         self._pending: dict[Node, int] = {}  # -> elements visited, in the order of recording
         # Views held by tensors -> the stored node below; each view counts as a use of that node.
         self._views: dict[Node, Node] = {}
@@ -152,13 +166,31 @@ class Device:
 
     @property
     def backend(self) -> Backend:
-        """The backend, which is made at first use."""
+        """The backend, which is made at first use.
+
+        Raises
+        ------
+        DeviceError
+            If there is none, or if this process was forked from one that uses the GPU.
+        """
         if self._backend is None:
-            made = _make(self.name)  # may wait, and another task may get here meanwhile
-            if self._backend is None:
-                self.use(made)
+            self.check_fork()
+            with self.lock:
+                assert self.make_backend is not None
+                made = self._backend or self.make_backend()
+                if self._backend is None:  # another task may get here while this one waits
+                    self.use(made)
         assert self._backend is not None
         return self._backend
+
+    def check_fork(self) -> None:
+        """Raise DeviceError if this process was forked from one that used the device."""
+        if self._is_forked:
+            raise DeviceError(
+                f"a forked process cannot use the {self.name} device of its parent; start it"
+                ' with multiprocessing.get_context("spawn") or ("forkserver"), or use'
+                " device='cpu' in it"
+            )
 
     @property
     def is_ready(self) -> bool:
@@ -166,7 +198,10 @@ class Device:
 
     @property
     def pending(self) -> Mapping[Node, int]:
-        """A live view of the pending nodes, newest last: held by tensors and not computed."""
+        """A live view of the pending nodes, newest last: not computed, and held by tensors.
+
+        After `collect`, there are none in it that no tensor holds.
+        """
         return self._pending
 
     @property
@@ -176,17 +211,34 @@ class Device:
 
     def note_check(self, node: Node) -> None:
         """If a node checks indices, let the next flush or read compute it, even if unused."""
-        if node.storage is None and node.op.notes_faults(node):
-            self._checks[node] = None
+        with self.lock:
+            if node.storage is None and node.op.notes_faults(node):
+                self._checks[node] = None
 
     def use(self, backend: Backend) -> None:
         """Set the backend; called by `pt.init` once the adapter is known, and by tests."""
         backend.debug(self.sync_each_op, self.poison, self.wgsl)
+        backend.lock = self.lock
         self._backend = backend
         self._per_node = 1 / MAX_PENDING_NODES
         self._per_element = 1 / backend.pending_work
         self.eager = backend.eager
         self._reset_load()
+
+    def note_fork(self) -> None:
+        """Make the device unavailable in a forked process, if it was in use before the fork.
+
+        The driver's threads do not exist in that process. Tensors can still be dropped.
+        """
+        if self._backend is not None:
+            self._backend, self._is_forked = None, True
+            self._pending.clear()
+            self._views.clear()
+            self._checks.clear()
+            self._under_way.clear()
+            self._uses = Uses()
+            self._look = 0.0  # so that recording a node requires the backend
+            host.skip_exit_handlers()
 
     def debug(
         self, sync: bool | None = None, poison: bool | None = None, wgsl: bool | None = None
@@ -203,26 +255,78 @@ class Device:
 
         `replacing` means that the tensor of the first operand will hold this node instead.
         """
+        # The lock would take 5 % of the time of an op, so it is held only where it matters. No
+        # other thread knows a new node; its operands are live; each table changes in one step.
         if node.op.inline:
             elements = node.meta.size
         elif (below := bottom(node)).storage is not None:
             if node not in self._views:
                 below.taken += 1
                 self._views[node] = below
+            if len(DROPPED) > MAX_DROPPED:
+                self.collect()
             return
         else:
             elements = node.op.work(node)
         eager = self.eager
-        if eager is not None and not _deferring:
-            alone = replacing and self._is_idle()
-            if eager.compute_at_once(node, elements, alone):
+        if eager is not None and not (_deferring and _is_deferring.get()):
+            if replacing or len(DROPPED) > MAX_DROPPED:
+                self.collect()
+            if replacing:
+                with self.lock:  # it may write to an operand
+                    is_done = eager.compute_at_once(node, elements, self._is_idle())
+            else:
+                is_done = eager.compute_at_once(node, elements, False)
+            if is_done:
                 return
         if self._load >= self._look or node.number >= self._stop:
-            self._relieve(node)
-            if self._is_stored(node):
-                return
+            with self.lock:
+                self._relieve(node)
+                if self._is_stored(node):
+                    return
         self._pending[node] = elements
         self._load += self._per_node + self._per_element * elements
+
+    def collect(self) -> None:
+        """Count the nodes that tensors ceased to hold; forget those that no tensor holds now."""
+        with self.lock:
+            self._collect()
+
+    def _collect(self) -> None:
+        """Do what `collect` does, while this thread holds the lock."""
+        dropped = DROPPED
+        if self._unheld:
+            self._forget_unheld()
+        while dropped:
+            # CPython switches threads and raises interrupts at calls, and at ends of loops. There
+            # are none in the next lines, so that each drop is counted once.
+            try:
+                node = dropped[0]
+                del dropped[0]
+            except IndexError:  # another thread was faster
+                break
+            node.dropped += 1
+            if node.taken == node.dropped:
+                device = node.meta.device
+                if device is self:
+                    if node in self._pending or node in self._views:
+                        self._forget(node)
+                    continue
+                device._unheld.append(node)
+                if device.lock.acquire(blocking=False):  # else the thread that has it does this
+                    try:
+                        device._forget_unheld()
+                    finally:
+                        device.lock.release()
+
+    def _forget_unheld(self) -> None:
+        """Forget the nodes that were counted with another device."""
+        unheld = self._unheld
+        while unheld:
+            node = unheld[0]
+            if node.taken == node.dropped:  # otherwise another tensor holds it by now
+                self._forget(node)
+            unheld.popleft()
 
     def _is_idle(self) -> bool:
         """Return whether no pending node could still read an operand that no tensor holds."""
@@ -234,14 +338,16 @@ class Device:
 
     def should_copy(self, node: Node) -> bool:
         """Return whether elements are read faster from a copy of a node, which is a small view."""
-        if self.eager is None or node not in self._views or _deferring or is_traced():
+        if self.eager is None or node not in self._views or is_deferring() or is_traced():
             return False
         return node.meta.size <= MAX_AT_ONCE
 
     def assign(self, node: Node, place: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
-        if self.eager is None or node.storage is None or _deferring or is_traced():
+        if self.eager is None or node.storage is None or is_deferring() or is_traced():
             return False
+        if node.taken - node.dropped != 1:
+            self.collect()
         return node.live == 1 and self._is_idle() and self.eager.assign(node, place, value)
 
     @property
@@ -251,7 +357,7 @@ class Device:
     def knows(self, node: Node) -> bool:
         """Return whether a node is computed, and can be read without waiting."""
         known = self.eager is not None and node.storage is not None
-        return known and not _deferring and not is_traced()
+        return known and not is_deferring() and not is_traced()
 
     def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
         """Return the elements that a key selects; None if they are not computed at once."""
@@ -261,15 +367,16 @@ class Device:
 
     def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
         """Return the matrix product of two nodes of one dtype; None if not computed at once."""
-        if self.eager is None or _deferring or is_traced():
+        if self.eager is None or is_deferring() or is_traced():
             return None
         return self.eager.product(a, b, meta)
 
     def settle(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""
         if self.eager is not None and node.storage is None:
-            self.forget(node)
-            self.record(node)
+            with self.lock:
+                self._forget(node)
+                self.record(node)
 
     def count(self, nodes: int, elements: int) -> None:
         """Add to the load nodes that no tensor holds: those inside a composition."""
@@ -280,6 +387,7 @@ class Device:
 
         `node` itself is not computed.
         """
+        self._collect()
         if self.sync_each_op:
             self.compute([node])
         elif not self.is_ready:
@@ -303,7 +411,6 @@ class Device:
         old = len(self._pending) - NEWEST_KEPT
         if old < MIN_AHEAD:
             return
-        # list(): finalizers may remove nodes while this runs.
         older = dict(islice(list(self._pending.items()), old))
         work = sum(older.values())
         if work < self.backend.ahead_work:
@@ -356,6 +463,8 @@ class Device:
 
     def note_upload(self, nbytes: int) -> None:
         """Add uploaded memory to the load, because pending nodes may keep it alive."""
+        if DROPPED:
+            self.collect()
         self._load += nbytes / MAX_UPLOADED_BYTES
 
     def flush(self, recorded: Node | None = None) -> None:
@@ -365,14 +474,14 @@ class Device:
         `recorded` is a node that is about to become pending. Its larger operands stay pending
         too: in ``(a[:, :, None] * b).sum(1)``, nothing else needs the products.
         """
-        self._reset_load()
-        # list(): finalizers may remove nodes while this runs.
-        pending = list(self._pending)
-        later = () if recorded is None else self._larger_operands(recorded)
-        nodes = [node for node in pending if node not in later]
-        request = self._compute_live(nodes, recorded, checks=True)
-        if recorded is not None and request is not None and request.last_pass is not None:
-            self._flush_between_passes(request, recorded.number)
+        with self.lock:
+            self.collect()
+            self._reset_load()
+            later = () if recorded is None else self._larger_operands(recorded)
+            nodes = [node for node in list(self._pending) if node not in later]
+            request = self._compute_live(nodes, recorded, checks=True)
+            if recorded is not None and request is not None and request.last_pass is not None:
+                self._flush_between_passes(request, recorded.number)
 
     def _larger_operands(self, recorded: Node) -> set[Node]:
         """Return the pending operands, also through views, that are larger than a node.
@@ -421,15 +530,15 @@ class Device:
         if self._look == 1.0:
             self._look = self._most
 
-    def forget(self, node: Node) -> None:
+    def _forget(self, node: Node) -> None:
         """Forget a node that no tensor holds any more."""
         if self._pending.pop(node, None) is not None:
             if self._uses and node in self._uses:
                 self._uses = Uses()
-        elif self._views:
-            below = self._views.pop(node, None)
-            if below is not None:
-                below.dropped += 1
+        elif node in self._views:
+            below = self._views[node]
+            del self._views[node]  # not `pop`: an interrupt must not come before the count
+            below.dropped += 1
 
     def _is_stored(self, node: Node) -> bool:
         """Return whether the elements of a live node are stored; record it if it is a view."""
@@ -460,9 +569,27 @@ class Device:
         all live nodes are computed if any pending node checks indices. Returns the request that was
         computed, if any.
         """
-        nodes = list(nodes)
-        checks = (checks or read is not None) and not alone
-        for left in reversed(range(MAX_TRIES)):
+        with self.lock:
+            return self._compute(
+                list(nodes),
+                read,
+                alone=alone,
+                recorded=recorded,
+                checks=(checks or read is not None) and not alone,
+            )
+
+    def _compute(
+        self,
+        nodes: list[Node],
+        read: Node | None,
+        *,
+        alone: bool,
+        recorded: Node | None,
+        checks: bool,
+    ) -> Request | None:
+        """Do what `compute` does, while this thread holds the lock."""
+        left = MAX_TRIES
+        while True:
             wanted = self.request(nodes, alone=alone, recorded=recorded, checks=checks)
             if not wanted.wanted:
                 return None
@@ -473,7 +600,8 @@ class Device:
                 if len(make_request(nodes, self.backend.max_bytes).order) == len(wanted.order):
                     raise
                 return self.compute(nodes, read, alone=True, recorded=recorded)
-            except StaleRequestError:
+            except StaleRequestError as error:
+                left -= not error.is_smaller  # a new device can be lost again
                 if not left:
                     raise
             except DeviceLostError:
@@ -483,7 +611,6 @@ class Device:
                 return self.compute(nodes, read, recorded=recorded)
             else:
                 return wanted
-        return None
 
     def _carry_out(self, request: Request) -> None:
         """Compute a request; tasks that run while the backend waits must not overwrite operands."""
@@ -518,6 +645,7 @@ class Device:
         The arguments are those of `compute`.
         """
         backend = self.backend
+        self.collect()
         if self._uses.is_changing:
             self._uses = Uses()
         wanted = make_request(nodes, backend.max_bytes)
@@ -591,37 +719,72 @@ class Device:
         if not self._is_stored(node):
             return False
         self._pending.pop(node, None)
-        if not node.live:  # a finalizer ran before it was recorded as a view
-            self.forget(node)
+        if not node.live:  # it was counted before it was recorded as a view
+            self._forget(node)
         return True
 
 
-_deferring = 0  # the number of active `deferring` contexts
+_is_deferring: ContextVar[bool] = ContextVar("is_deferring", default=False)
+_deferring = 0  # the number of active `deferring` contexts, of all threads and tasks
 
 
 @contextmanager
 def deferring() -> Generator[None]:
-    """Keep devices from computing nodes when they are recorded, so that they can be inspected."""
+    """Keep devices from computing nodes when they are recorded, so that they can be inspected.
+
+    Other threads and other tasks record as usual.
+    """
     global _deferring
+    before = _is_deferring.get()
     _deferring += 1
     try:
+        _is_deferring.set(True)
         yield
     finally:
         _deferring -= 1
+        _is_deferring.set(before)
 
 
-def _make(name: str) -> Backend:
-    if name == "cpu":
-        from py_tensor.backend.cpu import CPU
-
-        return CPU(host.load_numpy())
-    from py_tensor.backend.webgpu import acquire
-
-    return acquire()
+def is_deferring() -> bool:
+    """Return whether this thread or task is in a `deferring` context."""
+    return _deferring > 0 and _is_deferring.get()
 
 
 CPU_DEVICE = Device("cpu")
 GPU_DEVICE = Device("webgpu")
+WRITING = RLock()
+"""Held while a cell or a view changes its node, or a generator its counter. It is the last lock
+that a thread acquires: no code that holds it waits, or uses a device."""
+_LOCKS = CPU_DEVICE.lock, GPU_DEVICE.lock, WRITING  # in the order of acquiring
+
+
+_acquired: list[RLock] = []  # by the thread that forks
+
+
+def _acquire_all() -> None:
+    for lock in _LOCKS:
+        _acquired.append(lock)  # first: an interrupt ends this function, but not the fork
+        lock.acquire()
+
+
+def _release_all() -> None:
+    while _acquired:
+        with suppress(RuntimeError):  # it was not acquired
+            _acquired.pop().release()
+
+
+def _release_all_in_child() -> None:
+    """Release the locks in a forked process, whose only thread acquired them before the fork."""
+    try:
+        GPU_DEVICE.note_fork()
+    finally:
+        _release_all()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_acquire_all, after_in_parent=_release_all, after_in_child=_release_all_in_child
+    )
 _BY_NAME = {"cpu": CPU_DEVICE, "webgpu": GPU_DEVICE}
 _default: Device | None = None
 

@@ -11,7 +11,9 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
+from inspect import CO_COROUTINE
 from io import BytesIO
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from py_tensor.errors import DeviceError, WaitError
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from py_tensor.backend.bridge import Bridge
 
 T = TypeVar("T")
+NO_NUMPY = "the cpu device and NumPy's arrays need NumPy, which is not installed"
 
 
 class Host(ABC):
@@ -49,7 +52,7 @@ class Host(ABC):
         """Return whether Python can block here until a promise of the bridge is fulfilled."""
 
     @abstractmethod
-    def _block(self, promise: Awaitable[T]) -> T: ...
+    def _block(self, promise: Awaitable[T], lock: RLock | None) -> T: ...
 
     @abstractmethod
     def load_numpy(self) -> Any:
@@ -71,8 +74,10 @@ class Host(ABC):
             If no image decoder is installed.
         """
 
-    def wait(self, promise: Awaitable[T], what: str) -> T:
+    def wait(self, promise: Awaitable[T], what: str, lock: RLock | None = None) -> T:
         """Block until a promise of the bridge is fulfilled; return its value.
+
+        A lock that this thread holds is released meanwhile, if there are other threads.
 
         Raises
         ------
@@ -80,15 +85,26 @@ class Host(ABC):
             If Python cannot block; the message names what to await instead.
         """
         self.check_can_wait(what)
-        return self._block(promise)
+        return self._block(promise, lock)
 
     def check_can_wait(self, what: str) -> None:
-        """Raise WaitError if Python cannot block."""
-        if not self.can_wait():
-            raise WaitError(
-                f"{what} has to wait for the GPU, and Python cannot block here;"
-                " write `await pt.init()` once, and `await x.to_numpy_async()` to read a tensor"
+        """Raise WaitError if Python cannot block; it says what can be done instead."""
+        if self.can_wait():
+            return
+        instead = "write `await pt.init()` once, and `await x.to_numpy_async()` to read a tensor"
+        if not _is_in_coroutine():
+            instead = (
+                "run this code with `pyodide.runPythonAsync`, in which Python can block if the"
+                " browser has JSPI, and otherwise `await` can be used"
             )
+        raise WaitError(f"{what} has to wait for the GPU, and Python cannot block here; {instead}")
+
+    @abstractmethod
+    def skip_exit_handlers(self) -> None:
+        """Let a forked process end without the exit handlers of the GPU's driver.
+
+        They wait for threads that exist only in its parent.
+        """
 
 
 class Pyodide(Host):
@@ -121,8 +137,12 @@ class Pyodide(Host):
     def can_wait(self) -> bool:
         return bool(self._ffi.can_run_sync())  # needs JSPI and `runPythonAsync`
 
-    def _block(self, promise: Awaitable[T]) -> T:
+    def _block(self, promise: Awaitable[T], lock: RLock | None) -> T:
+        # There is one thread, so the lock excludes nobody: other tasks run while this one waits.
         return self._run_sync(promise)
+
+    def skip_exit_handlers(self) -> None:
+        """Do nothing: no process forks here."""
 
     def load_numpy(self) -> Any:
         if find_spec("numpy") is None:
@@ -131,13 +151,25 @@ class Pyodide(Host):
                     "NumPy is not loaded, and Python cannot block here to load it;"
                     ' write `await pyodide.loadPackage("numpy")` in JavaScript first'
                 )
-            self._ffi.run_sync(import_module("pyodide_js").loadPackage("numpy"))
+            self._ffi.run_sync(self._fetch_numpy())
         return import_module("numpy")
 
     async def load_numpy_async(self) -> Any:
         if find_spec("numpy") is None:
-            await import_module("pyodide_js").loadPackage("numpy")
+            await self._fetch_numpy()
         return self.load_numpy()
+
+    async def _fetch_numpy(self) -> None:
+        try:
+            await import_module("pyodide_js").loadPackage("numpy")
+            reason = "" if find_spec("numpy") else "no wheel was installed"
+        except self._ffi.JsException as error:
+            reason = str(error)
+        if reason:
+            raise DeviceError(
+                f"{NO_NUMPY}, and this page's Pyodide cannot load it ({reason}); install it with"
+                " `await micropip.install(...)` and the address of a wheel"
+            )
 
     def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
         if not self.can_wait():
@@ -162,27 +194,37 @@ class Pyodide(Host):
 class CPython(Host):
     """A normal Python process, whose bridge is `native.py`."""
 
+    make_native_bridge: Callable[[], Bridge] | None = None
+    """Set in `backends.py`."""
+
     def _make_bridge(self) -> Bridge:
         if find_spec("wgpu") is None:
             raise DeviceError(
                 "the webgpu device needs the package wgpu outside of a browser;"
                 ' install it with `pip install "py-tensor[gpu]"`'
             )
-        from py_tensor.backend.native import NativeBridge
-
-        return NativeBridge()
+        assert self.make_native_bridge is not None
+        return self.make_native_bridge()
 
     def can_wait(self) -> bool:
         return True
 
-    def _block(self, promise: Any) -> Any:
-        return promise.wait()
+    def _block(self, promise: Any, lock: RLock | None) -> Any:
+        return promise.wait(lock)
+
+    def skip_exit_handlers(self) -> None:
+        ctypes = import_module("ctypes")
+        library = ctypes.CDLL(None)
+        if hasattr(library, "on_exit"):  # glibc; the handler that was added last runs first
+            library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)
 
     def load_numpy(self) -> Any:
         try:
             return import_module("numpy")
         except ModuleNotFoundError:
-            raise DeviceError("the cpu device needs NumPy, which is not installed") from None
+            raise DeviceError(
+                f'{NO_NUMPY}; install it with `pip install "py-tensor[cpu]"`'
+            ) from None
 
     def decode_image(self, data: bytes) -> tuple[int, int, bytes]:
         try:
@@ -200,6 +242,14 @@ class CPython(Host):
         except OSError:  # UnidentifiedImageError among them
             raise ValueError("imread: Pillow cannot decode this as an image") from None
         return found.height, found.width, found.tobytes()
+
+
+def _is_in_coroutine() -> bool:
+    """Return whether a coroutine is running, in which `await` can be written."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and not frame.f_code.co_flags & CO_COROUTINE:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _in_8_bits(value: Any) -> Any:

@@ -13,11 +13,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, Generic, TypeVar
-from weakref import WeakValueDictionary
+from threading import RLock
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from weakref import ref
 
-from py_tensor.backend.interrupts import uninterruptible
+from py_tensor.backend.interrupts import released, uninterruptible
 from py_tensor.backend.native_device import AbsentError, Device, Error, ffi
 from py_tensor.backend.native_session import (
     Readback,
@@ -28,6 +30,7 @@ from py_tensor.backend.native_session import (
 )
 from py_tensor.backend.plan import CREATE, DISPATCH
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Failure = dict[str, Any]
 
@@ -37,19 +40,30 @@ POLL_INTERVAL = 0.0005  # seconds, for a coroutine that awaits the GPU
 
 
 class Promise(Generic[T]):
-    """A result that is available once the GPU is done; await it, or block with `wait`."""
+    """A result that is available once the GPU is done; await it, or block with `wait`.
 
-    def __init__(self, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True) -> None:
+    `lock` is the bridge's, which is held while the result is found.
+    """
+
+    __slots__ = ("__weakref__", "_find", "_is_ready", "_lock")
+
+    def __init__(
+        self, lock: RLock, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._lock = lock
         self._find = find
         self._is_ready = is_ready
 
     @uninterruptible
-    def wait(self) -> T:
-        return self._find()
+    def wait(self, held: RLock | None = None) -> T:
+        """Return the result; the lock `held` by this thread is released meanwhile."""
+        with released(held), self._lock:
+            return self._find()
 
     @uninterruptible
     def _is_known(self) -> bool:
-        return self._is_ready()
+        with self._lock:
+            return self._is_ready()
 
     def __await__(self) -> Generator[Any, None, T]:
         yield  # as in a page, where a promise is never fulfilled immediately
@@ -67,10 +81,31 @@ class Flight:
     checks: list[Readback]
 
 
+def exclusive(
+    method: Callable[Concatenate[NativeBridge, P], T],
+) -> Callable[Concatenate[NativeBridge, P], T]:
+    """Decorate a method of the bridge: no other thread and no interrupt comes in between."""
+
+    @uninterruptible
+    @wraps(method)
+    def exclusive_method(self: NativeBridge, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return exclusive_method
+
+
 class NativeBridge:
-    """A `Bridge` over wgpu-native."""
+    """A `Bridge` over wgpu-native.
+
+    Attributes
+    ----------
+    lock : RLock
+        Held by the thread that uses wgpu-native, and released while it waits for the GPU.
+    """
 
     def __init__(self) -> None:
+        self.lock = RLock()
         self._session: Session | None = None
         self._generation = 0
         self._info = ""
@@ -81,18 +116,23 @@ class NativeBridge:
         self._last_flush = 0
         self._failures: list[Failure] = []
         self._serial = 0
-        self._reads: WeakValueDictionary[int, Promise[str]] = WeakValueDictionary()  # by target
+        self._reads: dict[int, ref[Promise[str]]] = {}  # by target
         self._counts = {"dispatches": 0, "flushes": 0, "submits": 0, "compiles": 0, "reads": 0}
 
     # -- The device -----------------------------------------------------------------------------
 
     def acquire(self, trial: str, counts: int) -> Promise[str]:
-        return Promise(lambda: self._acquired(trial, counts))
+        return self._promise(lambda: self._acquired(trial, counts))
+
+    def _promise(
+        self, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True
+    ) -> Promise[T]:
+        return Promise(self.lock, find, is_ready)
 
     def _acquired(self, trial: str, counts: int) -> str:
         if self._session is None:
             try:
-                device = Device()
+                device = Device(RLock())  # the trial's waits do not release the bridge's lock
             except AbsentError as error:
                 return json.dumps({"ok": False, "reason": str(error)})
             session = Session(device, self._sources, self._counts)
@@ -105,6 +145,7 @@ class NativeBridge:
                 "wrong": _tried(session, self._sources, trial, counts) if trial else [],
                 "choices": _kept_choices(device.adapter),
             }
+            device.lock = self.lock
             self._info = json.dumps(found)
             self._generation += 1
             self._session = session
@@ -127,9 +168,9 @@ class NativeBridge:
                 return str(error)
             return ""
 
-        return Promise(keep)
+        return self._promise(keep)
 
-    @uninterruptible
+    @exclusive
     def loseDevice(self) -> None:
         if self._session is not None:
             self._end("the device was destroyed on request")
@@ -145,7 +186,7 @@ class NativeBridge:
 
     # -- Pipelines ------------------------------------------------------------------------------
 
-    @uninterruptible
+    @exclusive
     def definePipeline(
         self, number: int, wgsl: str, label: str, buffers: int, writable: int, is_foreign: bool
     ) -> None:
@@ -154,7 +195,7 @@ class NativeBridge:
         wgsl = wgsl.replace("enable subgroups;\n", "")
         self._sources[number] = Source(wgsl, label, buffers, writable, is_foreign)
 
-    @uninterruptible
+    @exclusive
     def dropPipeline(self, number: int) -> None:
         self._drop_compiled(number)
         self._sources.pop(number, None)
@@ -167,7 +208,7 @@ class NativeBridge:
         self._warming.append(number)
 
     def warmed(self) -> Promise[str]:
-        return Promise(self._warmed)
+        return self._promise(self._warmed)
 
     def _warmed(self) -> str:
         numbers, self._warming = self._warming, []
@@ -177,7 +218,7 @@ class NativeBridge:
 
     # -- Flushing -------------------------------------------------------------------------------
 
-    @uninterruptible
+    @exclusive
     def flush(
         self, commands: int, words: int, table: int, block: int, nbytes: int, number: int
     ) -> int:
@@ -204,26 +245,26 @@ class NativeBridge:
     def lastFlush(self) -> int:
         return self._last_flush
 
-    @uninterruptible
+    @exclusive
     def allocate(self, number: int, nbytes: int, slices: int) -> Promise[str]:
         session = self._session
         if session is None:
             lost = json.dumps(self._lost())
-            return Promise(lambda: lost)
+            return self._promise(lambda: lost)
         session.create_buffer(number, nbytes, slices)
         own = self._taken(session, THIS_CALL)
         if own and not session.is_over:
             session.destroy_buffer(number)
         outcome = json.dumps(own[0]) if own else ""
-        return Promise(lambda: outcome)
+        return self._promise(lambda: outcome)
 
     # -- Waiting --------------------------------------------------------------------------------
 
-    @uninterruptible
+    @exclusive
     def read(self, number: int, offset: int, nbytes: int, target: int) -> Promise[str]:
         session = self._session
         if session is None:
-            return Promise(self._no_device)
+            return self._promise(self._no_device)
         self._counts["reads"] += 1
         readback, own = None, list[Failure]()
         try:
@@ -244,16 +285,21 @@ class NativeBridge:
             self._reads.pop(target, None)
             return self._outcome(session, own)
 
-        promise = self._reads[target] = Promise(deliver, self._is_idle)
+        promise = self._promise(deliver, self._is_idle)
+        self._reads[target] = ref(promise)
         return promise
 
+    @exclusive
     def isReading(self, target: int) -> bool:
+        promise = self._reads.get(target)
+        if promise is not None and promise() is None:  # nobody waits for it any more
+            del self._reads[target]
         return target in self._reads
 
     def synchronize(self) -> Promise[str]:
         session = self._session
         if session is None:
-            return Promise(self._no_device)
+            return self._promise(self._no_device)
 
         def settle() -> str:
             self._land(session)
@@ -261,7 +307,7 @@ class NativeBridge:
                 session.device.wait(session.device.submitted)
             return self._outcome(session, [])
 
-        return Promise(settle, self._is_idle)
+        return self._promise(settle, self._is_idle)
 
     def drain(self, flush: int) -> Promise[str]:
         session = self._session
@@ -271,10 +317,11 @@ class NativeBridge:
                 self._land(session, flush)
             return _report(self._failures)
 
-        return Promise(settle, self._is_idle)
+        return self._promise(settle, self._is_idle)
 
     def _is_idle(self) -> bool:
-        return self._session is None or self._session.device.is_idle()
+        session = self._session
+        return session is None or session.device.is_idle()
 
     def _land(self, session: Session, last: float = float("inf")) -> None:
         """Wait until the flushes up to number `last` are done, and read their checks."""
@@ -284,6 +331,8 @@ class NativeBridge:
         if landing:
             session.device.wait(landing[-1].submission)
         for flight in landing:
+            if not self._flights or self._flights[0] is not flight:
+                continue  # another thread was faster, or the device was lost
             self._flights.popleft()
             for check in flight.checks:
                 try:
@@ -304,9 +353,11 @@ class NativeBridge:
 
     # -- Failures -------------------------------------------------------------------------------
 
+    @exclusive
     def failures(self) -> str:
         return _report(self._failures)
 
+    @exclusive
     def forgetFailures(self, serial: int) -> None:
         self._failures = [failure for failure in self._failures if failure["serial"] > serial]
 
@@ -351,7 +402,7 @@ class NativeBridge:
 
     # -- Reports --------------------------------------------------------------------------------
 
-    @uninterruptible
+    @exclusive
     def startTimer(self) -> bool:
         session = self._session
         if session is None or "timestamp-query" not in session.device.features:
@@ -359,13 +410,15 @@ class NativeBridge:
         session.timer = Timer(session)
         return True
 
+    @exclusive
     def stopTimer(self) -> Promise[str]:
         session = self._session
         if session is None or session.timer is None:
-            return Promise(lambda: "[]")
+            return self._promise(lambda: "[]")
         timer, session.timer = session.timer, None
-        return Promise(lambda: json.dumps(timer.collect()))
+        return self._promise(lambda: json.dumps(timer.collect()))
 
+    @exclusive
     def stats(self) -> str:
         session = self._session
         counts: dict[str, Any] = {

@@ -13,7 +13,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from threading import RLock
 from typing import Any
+
+from py_tensor.backend.interrupts import released
 
 _wgpu: Any = import_module("wgpu.backends.wgpu_native")
 ffi: Any = _wgpu.ffi
@@ -85,9 +88,12 @@ class Device:
         The errors since `take_errors` was last called.
     submitted : int
         The number of the last submission, 0 before the first.
+    lock : RLock
+        Released during waits: the bridge's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lock: RLock) -> None:
+        self.lock = lock
         self.errors: list[Error] = []
         self.submitted = 0
         adapter = _request_adapter()
@@ -104,7 +110,6 @@ class Device:
         finally:
             lib.wgpuAdapterRelease(adapter)
         self._queue = lib.wgpuDeviceGetQueue(self._handle)
-        self._waited = ffi.new("WGPUSubmissionIndex *")
 
     def _request(self, adapter: Any, limits: Any) -> Any:
         found: list[tuple[Any, str]] = []
@@ -257,9 +262,17 @@ class Device:
         return bool(lib.wgpuDevicePoll(self._handle, False, ffi.NULL) & 1)
 
     def wait(self, submission: int) -> None:
-        """Wait until the GPU has completed a submission and all before it."""
-        self._waited[0] = submission
-        lib.wgpuDevicePoll(self._handle, True, self._waited)
+        """Wait until the GPU has completed a submission and all before it.
+
+        Other threads may use the device meanwhile.
+        """
+        index, handle = ffi.new("WGPUSubmissionIndex *", submission), self._handle
+        lib.wgpuDeviceAddRef(handle)  # another thread may release a lost device meanwhile
+        try:
+            with released(self.lock):
+                lib.wgpuDevicePoll(handle, True, index)
+        finally:
+            lib.wgpuDeviceRelease(handle)
 
     # -- Reading --------------------------------------------------------------------------------
 

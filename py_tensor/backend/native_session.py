@@ -7,10 +7,11 @@ whose README lists the invariants of both.
 from __future__ import annotations
 
 from array import array
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any
 
 from py_tensor.backend.native_device import (
@@ -48,6 +49,7 @@ LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 5, DISPATCH: 8, FILL: 4, SUBMIT: 1, ST
 FILLED_AT_ONCE = 1 << 20  # bytes
 MAX_BIND_GROUPS = 4096  # bind groups; the oldest are dropped
 MAX_IDLE, MAX_IDLE_BYTES, MIN_STAGING = 8, 64 << 20, 4096  # limits of idle staging buffers
+MAX_POLLS = 10_000  # until the callback of a mapping that another thread polled for
 TIMED_AT_ONCE, MAX_SETS = 2048, 32  # dispatches of a query set, and query sets of a timer
 
 
@@ -442,26 +444,36 @@ class Session:
         self.ahead = None
 
 
+@dataclass(slots=True)
+class StagingBuffer:
+    """A staging buffer, and its mapping, if that was started."""
+
+    size: int
+    handle: Any
+    mapping: Mapping | None = None
+
+
 class Readback:
     """A copy of a part of a buffer to the host; the constructor records the copy.
 
     Its staging buffer is returned when the object is collected.
     """
 
+    # The finalizer is a function implemented in C, as for tensors (`Node.__call__`).
+    __slots__ = ("__del__", "_copied", "_session", "_staging", "part")
+
     def __init__(self, session: Session, number: int, offset: int, size: int) -> None:
         self._session = session
         self.part = number, offset, size
         self._copied = -(-size // 4) * 4
-        self._staging: tuple[int, Any] | None = None
-        self._mapping: Mapping | None = None
         source = session.range(number)
         self._staging = session.staging.take(self._copied)
-        session.copy(source, offset, self._staging[1], self._copied)
+        self.__del__ = MethodType(session.staging.returned.append, self._staging)
+        session.copy(source, offset, self._staging.handle, self._copied)
 
     def map(self) -> None:
         """Start to map the copy; it must be submitted."""
-        assert self._staging is not None
-        self._mapping = self._session.device.map(self._staging[1], self._copied)
+        self._staging.mapping = self._session.device.map(self._staging.handle, self._copied)
 
     def arrived(self) -> Any:
         """Wait for the copy and return its memory, which is valid as long as this object.
@@ -471,64 +483,72 @@ class Readback:
         StreamError
             If it could not be mapped.
         """
-        mapping, device = self._mapping, self._session.device
+        mapping, device = self._staging.mapping, self._session.device
         assert mapping is not None
-        assert self._staging is not None
-        if mapping.status is None:
+        for _ in range(MAX_POLLS):
+            if mapping.status is not None:
+                break
+            # Another thread may have polled at the same time: then it calls back, a little later.
             device.wait(device.submitted)
+        if self._session.is_over:
+            raise StreamError("the device was lost")
         if mapping.failed:
             raise StreamError(mapping.message or "the buffer was not mapped")
-        return lib.wgpuBufferGetConstMappedRange(self._staging[1], 0, self._copied)
-
-    def __del__(self) -> None:
-        staging, self._staging = self._staging, None
-        if staging is None:
-            return
-        if self._session.is_over:
-            lib.wgpuBufferRelease(staging[1])
-            return
-        if self._mapping is None:
-            self._session.staging.give_back(*staging)
-        elif self._mapping.status is not None and not self._mapping.failed:
-            lib.wgpuBufferUnmap(staging[1])
-            self._session.staging.give_back(*staging)
-        else:
-            self._session.staging.discard(*staging)
+        return lib.wgpuBufferGetConstMappedRange(self._staging.handle, 0, self._copied)
 
 
 class Staging:
-    """Buffers that the GPU copies into and the host maps; a bounded number is kept idle."""
+    """Buffers that the GPU copies into and the host maps; a bounded number is kept idle.
+
+    Attributes
+    ----------
+    returned : deque of StagingBuffer
+        What deleted readbacks used; `collect` unmaps and keeps, or destroys, these buffers.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._idle: list[tuple[int, Any]] = []  # oldest first
+        self._idle: list[StagingBuffer] = []  # oldest first
+        self.returned: deque[StagingBuffer] = deque()
         self.count = self.size = 0
 
-    def take(self, size: int) -> tuple[int, Any]:
-        """Return an unmapped buffer of at least this size, with its size."""
-        for position, (idle, _) in enumerate(self._idle):
-            if size <= idle <= 4 * max(size, MIN_STAGING):
+    def take(self, size: int) -> StagingBuffer:
+        """Return an unmapped buffer of at least this size."""
+        self.collect()
+        for position, idle in enumerate(self._idle):
+            if size <= idle.size <= 4 * max(size, MIN_STAGING):
                 return self._idle.pop(position)
         # Powers of two, so that reads of slightly different sizes share buffers.
         rounded = size if size > MAX_IDLE_BYTES else 1 << (max(size, MIN_STAGING) - 1).bit_length()
         buffer = self._device.create_buffer(rounded, MAP_READ | COPY_DST, "staging")
         self.count += 1
         self.size += rounded
-        return rounded, buffer
+        return StagingBuffer(rounded, buffer)
 
-    def give_back(self, size: int, buffer: Any) -> None:
-        self._idle.append((size, buffer))
-        while len(self._idle) > MAX_IDLE or sum(s for s, _ in self._idle) > MAX_IDLE_BYTES:
-            self.discard(*self._idle.pop(0))
+    def collect(self) -> None:
+        """Take back the buffers of deleted readbacks."""
+        while self.returned:
+            buffer = self.returned.popleft()
+            mapping, buffer.mapping = buffer.mapping, None
+            if mapping is not None and (mapping.status is None or mapping.failed):
+                self._discard(buffer)
+                continue
+            if mapping is not None:
+                lib.wgpuBufferUnmap(buffer.handle)
+            self._idle.append(buffer)
+        while len(self._idle) > MAX_IDLE or sum(b.size for b in self._idle) > MAX_IDLE_BYTES:
+            self._discard(self._idle.pop(0))
 
-    def discard(self, size: int, buffer: Any) -> None:
-        destroy_buffer(buffer)
+    def _discard(self, buffer: StagingBuffer) -> None:
+        destroy_buffer(buffer.handle)
         self.count -= 1
-        self.size -= size
+        self.size -= buffer.size
 
     def end(self) -> None:
-        while self._idle:
-            lib.wgpuBufferRelease(self._idle.pop()[1])
+        for buffer in [*self._idle, *self.returned]:
+            lib.wgpuBufferRelease(buffer.handle)
+        self._idle.clear()
+        self.returned.clear()
 
 
 class Timer:
@@ -563,18 +583,20 @@ class Timer:
         Nothing is known after a loss of the device.
         """
         if self._session.is_over:
+            self._release()
             return []
         stamps: list[int] = []
         for number, queries in enumerate(self._sets):
             left = len(self._pipelines) - number * TIMED_AT_ONCE
             stamps += self._read(queries, 2 * min(TIMED_AT_ONCE, left))
+        self._release()
         period = self._session.device.timestamp_period
         times = [int((stamp - stamps[0]) * period) for stamp in stamps]
         return [(p, times[2 * n], times[2 * n + 1]) for n, p in enumerate(self._pipelines)]
 
-    def __del__(self) -> None:
-        for queries in self._sets:
-            lib.wgpuQuerySetRelease(queries)
+    def _release(self) -> None:
+        while self._sets:
+            lib.wgpuQuerySetRelease(self._sets.pop())
 
     def _read(self, queries: Any, count: int) -> list[int]:
         session, size = self._session, 8 * count

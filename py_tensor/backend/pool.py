@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
+from typing import Protocol
 
 from py_tensor.codegen.slabs import Slab
 
@@ -15,6 +16,17 @@ Kind = int | Slab
 def bytes_of(kind: Kind) -> int:
     """Return the bytes of a buffer of this kind."""
     return kind.nbytes if isinstance(kind, Slab) else kind
+
+
+class Returned(Protocol):
+    """A buffer that returns to the pool."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def is_sound(self) -> bool:
+        """False for a buffer of an incomplete flush, which may not exist."""
+        ...
 
 
 class Pool:
@@ -44,8 +56,7 @@ class Pool:
         self._asks = 0
         self._next = 1
         # Finalizers only append here: they may run anywhere, even inside the methods below.
-        self.released: deque[int] = deque()
-        self.abandoned: deque[int] = deque()  # buffers of an incomplete flush, which may not exist
+        self.released: deque[Returned] = deque()
         self._to_destroy: dict[int, None] = {}
         self._taken: list[int] = []  # without an owner yet
         self._is_changing = False
@@ -115,23 +126,19 @@ class Pool:
         if self._is_changing or self._taken:
             self._repair()
         self._is_changing = True
-        released, abandoned = self.released, self.abandoned
+        released = self.released
         while released:
-            number = released[0]
+            number = released[0].number
             kind = self._kinds.get(number)
             if kind is not None:  # otherwise it was destroyed in a repair
                 self.live_bytes -= bytes_of(kind)
-                self.pooled_bytes += bytes_of(kind)
-                heappush(self._free.setdefault(kind, []), number)
+                if released[0].is_sound:
+                    self.pooled_bytes += bytes_of(kind)
+                    heappush(self._free.setdefault(kind, []), number)
+                else:
+                    self._to_destroy[number] = None
+                    del self._kinds[number]
             released.popleft()
-        while abandoned:
-            number = abandoned[0]
-            kind = self._kinds.get(number)
-            if kind is not None:
-                self.live_bytes -= bytes_of(kind)
-                self._to_destroy[number] = None
-                del self._kinds[number]
-            abandoned.popleft()
         self._is_changing = False
 
     def to_destroy(self) -> list[int]:
@@ -171,14 +178,16 @@ class Pool:
         method may itself be interrupted: repeating any part of it changes nothing.
         """
         kinds = self._kinds
-        released, abandoned = list(self.released), list(self.abandoned)
+        released = list(self.released)
+        abandoned = [buffer.number for buffer in released if not buffer.is_sound]
         for number in (*self._taken, *abandoned):
             if number in kinds:
                 self._to_destroy[number] = None
         for number in self._to_destroy:
             kinds.pop(number, None)
         pooled = {number for free in self._free.values() for number in free}
-        pooled = sorted(number for number in pooled.union(released) if number in kinds)
+        pooled.update(buffer.number for buffer in released)
+        pooled = sorted(number for number in pooled if number in kinds)
         kept: dict[Kind, list[int]] = {}
         for number in pooled:
             kept.setdefault(kinds[number], []).append(number)
@@ -187,7 +196,5 @@ class Pool:
         self.live_bytes = sum(map(bytes_of, kinds.values())) - self.pooled_bytes
         for _ in released:
             self.released.popleft()
-        for _ in abandoned:
-            self.abandoned.popleft()
         self._taken.clear()
         self._is_changing = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import product
+from types import MethodType
 from weakref import ref
 
 from py_tensor.backend.failures import NONE, Submission
@@ -13,6 +14,32 @@ from py_tensor.layout import Layout
 
 COPIED_BYTES = 1 << 16  # up to this size, elements also stay on the host after a read
 MAX_COPIED = 1 << 24  # bytes of all copies on the host
+
+
+class Buffer:
+    """What the pool must know of a buffer that returns to it.
+
+    Attributes
+    ----------
+    number : int
+        Its id.
+    exists : bool
+        False until the flush that creates it has been sent.
+    submission : Submission
+        The flush that computes its elements.
+    """
+
+    __slots__ = ("exists", "number", "submission")
+
+    def __init__(self, number: int, exists: bool) -> None:
+        self.number = number
+        self.exists = exists
+        self.submission: Submission = NONE
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the buffer is known to exist."""
+        return self.exists and self.submission.error is None
 
 
 class Storage:
@@ -26,29 +53,41 @@ class Storage:
         The pool of the buffer's device; each device has its own.
     number : int
         The buffer's id.
-    exists : bool
-        False until the flush that creates the buffer has been sent.
-    submission : Submission
-        The flush that computes the elements.
+    buffer : Buffer
     copy : memoryview, optional
         The elements on the host.
+    source : str
+        The function of NumPy that computed the elements on the host; "" for all others.
     """
 
-    __slots__ = ("__weakref__", "copy", "exists", "number", "pool", "submission")
+    # The finalizer is a function implemented in C, as for tensors (`Node.__call__`).
+    __slots__ = ("__del__", "__weakref__", "buffer", "copy", "number", "pool", "source")
 
     def __init__(self, pool: Pool, number: int, exists: bool) -> None:
         self.pool = pool
         self.number = number
-        self.exists = exists
-        self.submission: Submission = NONE
+        self.buffer = Buffer(number, exists)
         self.copy: memoryview | None = None
+        self.source = ""
+        self.__del__ = MethodType(pool.released.append, self.buffer)
 
-    def __del__(self) -> None:
-        try:
-            sound = self.submission.error is None and self.exists
-        except AttributeError:  # interrupted in __init__
-            return
-        (self.pool.released if sound else self.pool.abandoned).append(self.number)
+    @property
+    def exists(self) -> bool:
+        """False until the flush that creates the buffer has been sent."""
+        return self.buffer.exists
+
+    @exists.setter
+    def exists(self, exists: bool) -> None:
+        self.buffer.exists = exists
+
+    @property
+    def submission(self) -> Submission:
+        """The flush that computes the elements."""
+        return self.buffer.submission
+
+    @submission.setter
+    def submission(self, submission: Submission) -> None:
+        self.buffer.submission = submission
 
 
 class Slice:

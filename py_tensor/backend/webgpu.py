@@ -119,6 +119,10 @@ class WebGPU(Connection):
         self.wgsl = wgsl
 
     def info(self) -> dict[str, Any]:
+        with self.lock:
+            return self._described()
+
+    def _described(self) -> dict[str, Any]:
         if self._is_lost or json.loads(self.bridge.stats())["isLost"]:
             lost = self.unavailable or "the next tensor requests a new device"
             return {"backend": "webgpu", "lost": lost, "generation": self.generation}
@@ -160,16 +164,17 @@ class WebGPU(Connection):
 
     def upload(self, data: memoryview, meta: Meta) -> Storage:
         self.check("tensor", meta)
-        storage = self._send_data(data, meta)
-        if storage is None:
-            self._revive()
+        with self.lock:
             storage = self._send_data(data, meta)
-        if storage is None:
-            raise _lost()
-        self._slow_down()
-        if self.sync_each_op:
-            self.synchronize()
-            self.ledger.check(storage.submission)
+            if storage is None:
+                self._revive()
+                storage = self._send_data(data, meta)
+            if storage is None:
+                raise _lost()
+            self._slow_down()
+            if self.sync_each_op:
+                self.synchronize()
+                self.ledger.check(storage.submission)
         return storage
 
     def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
@@ -196,7 +201,10 @@ class WebGPU(Connection):
             self.phases.enter(before)
 
     def carry_out(self, plan: Plan, request: Request, *, poison: bool) -> None:
-        """Run the plan of a request; with `poison`, fill its buffers with NaN first."""
+        """Run the plan of a request; with `poison`, fill its buffers with NaN first.
+
+        The caller holds the lock.
+        """
         if self.wgsl:
             self._show_new(plan.programs)
         storages: list[Stored] = [request.order[slot].storage for slot in plan.leaves]
@@ -210,13 +218,13 @@ class WebGPU(Connection):
         if waited:
             computed = any(node.storage is not None for node in pending)
             if computed or self.generation != generation:
-                raise StaleRequestError
+                raise StaleRequestError(is_smaller=computed)
         sent = self._run(plan, request, storages, poison)
         if not sent:
             if storages:  # results computed from a lost device's tensors are lost too
                 raise _lost()
             self._revive()
-            raise StaleRequestError
+            raise StaleRequestError(is_smaller=False)
         self._slow_down()
         if self.sync_each_op:
             self.synchronize()
@@ -452,12 +460,8 @@ class WebGPU(Connection):
         self._define(programs)
         for program in programs:
             self.bridge.warm(program.number)
-        before = self.phases.enter("compiling")
-        try:
-            if host.wait(self.bridge.warmed(), "compiling kernels") == "interrupted":
-                raise KeyboardInterrupt
-        finally:
-            self.phases.enter(before)
+        if self._wait(self.bridge.warmed(), "compiling kernels", "compiling") == "interrupted":
+            raise KeyboardInterrupt
 
     def _show_new(self, programs: list[Program]) -> None:
         """Print the WGSL of the programs that the next flush compiles."""
@@ -557,19 +561,21 @@ class WebGPU(Connection):
 
     def start_timing(self) -> None:
         """Time every dispatch and every compilation of a kernel from now on."""
-        if self._timed is not None:
-            raise DeviceError("profile: another profile is running")
-        if not self.bridge.startTimer():
-            raise DeviceError("profile: this adapter does not support timestamp queries")
-        self._timed = Timed()
+        with self.lock:
+            if self._timed is not None:
+                raise DeviceError("profile: another profile is running")
+            if not self.bridge.startTimer():
+                raise DeviceError("profile: this adapter does not support timestamp queries")
+            self._timed = Timed()
 
     def stop_timing(self) -> Timed:
         """Return what was timed since `start_timing`.
 
         Dispatches above a limit of the bridge, and those of a lost device, are left out.
         """
-        timed, self._timed = self._timed or Timed(), None
-        outcome = host.wait(self.bridge.stopTimer(), "pt.profile()")
+        with self.lock:
+            timed, self._timed = self._timed or Timed(), None
+            outcome = self._wait(self.bridge.stopTimer(), "pt.profile()")
         if outcome == "interrupted":
             raise KeyboardInterrupt
         times: list[tuple[int, int, int]] = json.loads(outcome)
@@ -581,6 +587,10 @@ class WebGPU(Connection):
         return timed
 
     def memory_info(self) -> dict[str, int]:
+        with self.lock:
+            return self._memory()
+
+    def _memory(self) -> dict[str, int]:
         self.pool.collect()
         stats = json.loads(self.bridge.stats())
         return {

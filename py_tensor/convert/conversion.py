@@ -6,7 +6,6 @@ Operands of ops are converted here too, through `py_tensor.tensor.tensor_of`.
 from __future__ import annotations
 
 import math
-import sys
 from array import array as packed
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
@@ -22,11 +21,11 @@ from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.graph.bind import is_traced, leaf
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.ops.assignment import flatiter
-from py_tensor.ops.define import empty_node
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
 from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
+from py_tensor.ops.record import empty_node
 from py_tensor.shapes import Shape, check_rank
-from py_tensor.tensor import Tensor, convert_by, install
+from py_tensor.tensor import Tensor, convert_by, install, public
 
 _NESTED = {list, tuple, range}
 _KINDS = {
@@ -246,11 +245,17 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
     except TypeError:
         raise TypeError(
             f"{op}: takes scalars, nested lists, buffers and arrays, not {type(data).__name__}"
-            f"{'; use list(...)' if isinstance(data, Iterable) else ''}"
+            f"{_hint_for(data)}"
         ) from None
     if isinstance(data, bytes) and target is None:
         raise DTypeError(f"{op}: bytes (buffer format 'B') may be text; pass a dtype")
     return _from_buffer(view, target, place, op)
+
+
+def _hint_for(data: Any) -> str:
+    if hasattr(data, "to_py"):  # Pyodide's proxy of a JavaScript object
+        return "; use its .to_py(), a buffer for a typed array and a list for an Array"
+    return "; use list(...)" if isinstance(data, Iterable) else ""
 
 
 def _from_values(
@@ -579,7 +584,7 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
         raise ValueError(
             f"__array_namespace__: api_version must be one of {known}, not {api_version!r}"
         )
-    return sys.modules["py_tensor"]
+    return public()
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")

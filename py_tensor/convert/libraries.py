@@ -1,23 +1,22 @@
-"""Register tensors with einops.
+"""Register tensors with einops and dask, as soon as both libraries are imported, in either order.
 
-einops finds the existing subclasses of `AbstractBackend`, one for each library. The class for
-tensors is created as soon as both libraries are imported, in either order.
+einops finds the existing subclasses of `AbstractBackend`, one for each library. dask has lists of
+the types of chunks, and of functions for them.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from threading import local
 from types import ModuleType
 from typing import Any
 
-from py_tensor.tensor import Tensor
-
-BACKENDS = "einops._backends"
-
+from py_tensor.tensor import Tensor, public
 
 _made: list[type] = []  # keeps the class alive, so that einops finds it
 
@@ -29,9 +28,7 @@ def make_backend(backends: Any) -> None:
         framework_name = "py_tensor"
 
         def __init__(self) -> None:
-            import py_tensor
-
-            self.pt = py_tensor
+            self.pt = public()
 
         def is_appropriate_type(self, tensor: object) -> bool:
             return isinstance(tensor, Tensor)
@@ -66,8 +63,23 @@ def make_backend(backends: Any) -> None:
     _made.append(Backend)
 
 
-class _Found(Loader):
-    """A loader that loads einops with its own loader, and then creates the class."""
+def register_chunks(backends: Any) -> None:
+    """Let dask's arrays hold tensors: its operators take them, and percentiles are computed."""
+    array: Any = import_module("dask.array.chunk_types")  # imported after it
+    array.register_chunk_type(Tensor)
+    lookup = backends.percentile_lookup
+    lookup.register(Tensor, lookup.dispatch(backends.np.ndarray))
+
+
+REGISTERING: dict[str, Callable[[Any], None]] = {
+    "einops._backends": make_backend,
+    "dask.array.backends": register_chunks,
+}
+"""Modules, and what registers tensors with them."""
+
+
+class _Registering(Loader):
+    """A loader that loads a module with its own loader, and then registers tensors with it."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -77,27 +89,33 @@ class _Found(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self.loader.exec_module(module)
-        make_backend(module)
+        REGISTERING[module.__name__](module)
 
 
 class _Finder(MetaPathFinder):
-    """A finder that intercepts only the import of einops."""
+    """A finder that intercepts only the imports of modules in `REGISTERING`."""
+
+    def __init__(self) -> None:
+        self._thread = local()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != BACKENDS:
+        if fullname not in REGISTERING or getattr(self._thread, "is_asking", False):
             return None
-        sys.meta_path.remove(self)
-        spec = find_spec(fullname)
+        self._thread.is_asking = True  # the other finders
+        try:
+            spec = find_spec(fullname)
+        finally:
+            self._thread.is_asking = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _Found(spec.loader)
+            spec.loader = _Registering(spec.loader)
         return spec
 
 
-def tell_einops() -> None:
-    """Create the class now, or as soon as einops is imported."""
-    if BACKENDS in sys.modules:
-        make_backend(sys.modules[BACKENDS])
-    else:
-        sys.meta_path.insert(0, _Finder())
+def tell_libraries() -> None:
+    """Register tensors now, or as soon as a library is imported."""
+    for name, register in REGISTERING.items():
+        if name in sys.modules:
+            register(sys.modules[name])
+    sys.meta_path.insert(0, _Finder())

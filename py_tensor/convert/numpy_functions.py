@@ -9,6 +9,8 @@ NumPy dispatches ``np.f(x)`` to the tensor.
   tensor. Options and forms that only NumPy supports raise an error, which suggests an explicit
   copy, ``np.f(x.numpy())``. The library's behaviour applies: sums of int32 stay int32, and an index
   out of range in a tensor raises an error at the next read.
+- A function that creates an array ``like=`` a tensor calls ours of that name, on the device of the
+  tensor.
 - A function of `np.linalg` or `np.fft` calls ours of that name, whose signature is the same.
 - Any other function gets copies of the tensors, waits for them, and returns what it returns for
   arrays. So do functions in `WRITING` if they write to an array, and `broadcast_arrays` if an
@@ -24,7 +26,8 @@ from typing import Any, NamedTuple
 
 from py_tensor.backend.host import host
 from py_tensor.errors import AxisError, ShapeError
-from py_tensor.tensor import Tensor
+from py_tensor.ops.operands import goes_first
+from py_tensor.tensor import Tensor, public
 
 _FOLD = "a / axis out keepdims"
 _SPREAD = "a / axis dtype out correction ddof keepdims mean where"
@@ -84,7 +87,7 @@ FUNCTIONS: dict[str, str] = {
     "array_equiv": "a1 a2",
     "isclose": "a b / rtol atol equal_nan",
     # -- Scans and sorting
-    "argsort": "a / axis stable",
+    "argsort": "a / axis stable descending",
     "cumprod": "a / axis dtype out",
     "cumsum": "a / axis dtype out",
     "cumulative_prod": "x / axis dtype out include_initial",
@@ -92,7 +95,7 @@ FUNCTIONS: dict[str, str] = {
     "lexsort": "keys / axis",
     "argpartition": "a kth / axis kind order",
     "partition": "a kth / axis kind order",
-    "sort": "a / axis stable",
+    "sort": "a / axis stable descending",
     "sort_complex": "a",
     # -- Differences
     "diff": "a / n axis prepend append",
@@ -281,22 +284,20 @@ def _name_of(function: Any) -> str:
 @cache
 def _counterpart_of(function: Any) -> _Ours | None:
     """Return our function for a NumPy function; cached, because inspecting a signature is slow."""
-    import py_tensor
-
     numpys_name = _name_of(function)
     if numpys_name not in FUNCTIONS:
         return None
     own_name, colon, rest = FUNCTIONS[numpys_name].rpartition(": ")
     name = own_name if colon else numpys_name
-    own = getattr(py_tensor, name)
+    function_of_ours = getattr(public(), name)
     places, _, names = rest.partition(" / ")
     pairs = (part.partition("=") for part in names.split())
     by_name = {numpys: ours or numpys for numpys, _, ours in pairs}
     by_place = tuple(places.split())
     return _Ours(
         name,
-        own,
-        signature(own),
+        function_of_ours,
+        signature(function_of_ours),
         _signature_of(function, (*by_place, *by_name)),
         tuple(place.lstrip("*") for place in by_place),
         by_name,
@@ -306,12 +307,10 @@ def _counterpart_of(function: Any) -> _Ours | None:
 @cache
 def _namesake_of(function: Any) -> Callable[..., Any] | None:
     """Return our function of `linalg` or `fft` with the name of a NumPy function."""
-    import py_tensor
-
     namespace, _, name = _name_of(function).rpartition(".")
     if namespace not in ("linalg", "fft"):
         return None
-    return getattr(getattr(py_tensor, namespace), name, None)
+    return getattr(getattr(public(), namespace), name, None)
 
 
 def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -325,11 +324,15 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
     TypeError
         If a NumPy function or one of its features is not supported.
     """
-    import py_tensor
-
     name = ufunc.__name__
-    ours = getattr(py_tensor, name, None)
-    if ours is None and getattr(host.load_numpy(), name, None) is not ufunc:
+    np = host.load_numpy()
+    ours = getattr(public(), name, None)
+    kinds: list[Any] = [type(x) for x in inputs if goes_first(x)]
+    first = [getattr(kind, "__array_ufunc__", None) for kind in kinds]
+    is_of_array = np.ndarray.__array_ufunc__ in first  # a masked array
+    if any(first) and not is_of_array:
+        return NotImplemented  # NumPy asks dask, pandas or xarray next
+    if is_of_array or (ours is None and getattr(np, name, None) is not ufunc):
         arrays = [x.__array__() if isinstance(x, Tensor) else x for x in inputs]
         return getattr(ufunc, method)(*arrays, **options)
     if ours is None:
@@ -346,8 +349,12 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
     return ours(*inputs, **options)
 
 
-def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def of_function(
+    function: Any, args: tuple[Any, ...], options: dict[str, Any], tensor: Tensor
+) -> Any:
     """Call another NumPy function on tensors: ours if there is one, else NumPy's on arrays.
+
+    `tensor` is the first one among the arguments, or the one that the result should be like.
 
     Raises
     ------
@@ -376,7 +383,20 @@ def of_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -
             if not isinstance(error, AxisError):  # NumPy's function would raise it as well
                 error.add_note(f"If NumPy has this form, np.{name} of x.numpy() computes it.")
             raise
+    if not hasattr(function, "_implementation"):  # it was called with `like=`
+        return _created_like(tensor, name, args, options)
     return function._implementation(*args, **options)  # NumPy calls `__array__`
+
+
+def _created_like(tensor: Tensor, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    create = getattr(public(), name, None)
+    if create is None:
+        raise TypeError(f"np.{name}: a tensor cannot be like=; use np.{name}(...) without it")
+    if "device" not in signature(create).parameters:
+        return create(*args, **options).to(tensor.device)
+    if options.get("device") is None:
+        options = {**options, "device": tensor.device}
+    return create(*args, **options)
 
 
 def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:

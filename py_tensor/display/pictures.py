@@ -17,7 +17,7 @@ from py_tensor.display.options import ImageOptions
 from py_tensor.errors import ShapeError
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum, where
 from py_tensor.ops.gather import take
-from py_tensor.ops.movement import converted, pad
+from py_tensor.ops.movement import converted, pad_constant
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
 from py_tensor.tensor import Tensor
@@ -76,7 +76,7 @@ def picture(x: Tensor, options: ImageOptions = PLAIN, premultiplied: bool = Fals
     else:
         pixels = _packed(x, premultiplied)
     height, width = pixels.shape
-    return Picture(pad(pixels, ((0, 0), (0, -width % ROW_PIXELS))), width, height)
+    return Picture(pad_constant(pixels, ((0, 0), (0, -width % ROW_PIXELS))), width, height)
 
 
 def check_shape(op: str, x: Tensor) -> None:
@@ -178,9 +178,9 @@ def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
     rows, columns = (-(-n // step) for n, step in zip(x.shape, (down, across), strict=True))
     missing = ((0, rows * down - x.shape[0]), (0, columns * across - x.shape[1]))
     blocks = (rows, down, columns, across)
-    counts = pad(where(finite, 1.0, 0.0), missing).reshape(blocks).sum((1, 3))
+    counts = pad_constant(where(finite, 1.0, 0.0), missing).reshape(blocks).sum((1, 3))
     shares = where(finite, values, 0.0) / (down * across)  # a sum of large values could overflow
-    sums = pad(shares, missing).reshape(blocks).sum((1, 3))
+    sums = pad_constant(shares, missing).reshape(blocks).sum((1, 3))
     means = sums * (down * across / maximum(counts, 1.0))
     return where(counts > 0, means, float("nan"))
 

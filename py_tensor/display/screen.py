@@ -85,11 +85,11 @@ def has_screen() -> bool:
 class Outputs:
     """The displays of a function that is called repeatedly.
 
-    The n-th display of a call replaces the n-th display of the previous call.
+    The n-th display of a call is shown in the slot of the n-th display of the previous call.
     """
 
     def __init__(self) -> None:
-        self._displays: list[Display] = []
+        self._slots: list[_Slot] = []
         self._used = 0
 
     @contextmanager
@@ -102,21 +102,20 @@ class Outputs:
         finally:
             _outputs.reset(token)
 
-    def take(self, display: Display) -> Display | None:
-        """Record a new display and return the display that it replaces, or None."""
-        at = self._used
-        before = self._displays[at] if at < len(self._displays) else None
-        self._displays[at : at + 1] = [display]
+    def take(self) -> _Slot:
+        """Return the slot for the next display of this call."""
+        if self._used == len(self._slots):
+            self._slots.append(_Slot())
         self._used += 1
-        return before
+        return self._slots[self._used - 1]
 
     async def finish(self) -> None:
         """Wait for the displays of this call, and empty those of the previous call that remain."""
-        for display in self._displays[: self._used]:
-            if display.task is not None:
-                await display.task
-        for display in self._displays[self._used :]:
-            display.empty()
+        for slot in self._slots[: self._used]:
+            if slot.task is not None:
+                await slot.task
+        for slot in self._slots[self._used :]:
+            slot.empty()
 
 
 _outputs: ContextVar[Outputs | None] = ContextVar("outputs", default=None)
@@ -126,6 +125,118 @@ Owner = tuple[str, int]
 
 owner: ContextVar[Owner | None] = ContextVar("owner", default=None)
 """The owner of what this task shows and registers; None if the host sets none."""
+
+
+class _Slot:
+    """What a screen shows as one display: a content, replaced in place by later ones.
+
+    Attributes
+    ----------
+    number : int
+        The number that identifies the display.
+    content : _Content
+        The latest content.
+    task : asyncio.Task or None
+        Shows a content that waits for a GPU.
+    shown_by : Any
+        The execution count of the notebook cell that showed it last.
+    """
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)
+        self.content = _Content(None)
+        self.task: asyncio.Task[None] | None = None
+        self.shown_by: Any = None
+        self.is_shown = False
+        self._made = 0  # the number of contents made so far
+        self._latest = 0  # the number of the latest content shown
+
+    def start(self, content: _Content) -> None:
+        """Show a content: now, or in a task if it waits for a GPU and Python cannot block."""
+        if _screen is None or not content.must_wait() or host.can_wait():
+            _finish(self.show(content, blocking=True))
+        else:
+            import asyncio
+
+            if not self.is_shown:
+                _screen.post(self.number, {"kind": "text", "text": "…"}, None, False)
+                self.is_shown = True
+            work = self._shown_or_failed(self._next(content), content, _screen)
+            self.task = task = asyncio.ensure_future(work)
+            _tasks.add(task)
+            task.add_done_callback(_tasks.discard)
+
+    def show(self, content: _Content, blocking: bool) -> Coroutine[Any, Any, None]:
+        """Return a coroutine that shows a content, unless a later one has been shown already."""
+        return self._shown(self._next(content), content, blocking)
+
+    async def _shown(self, number: int, content: _Content, blocking: bool) -> None:
+        screen = _screen
+        if screen is None:
+            if not self.publish(content) and not content.is_printed:
+                content.is_printed = True
+                print(await content.text(blocking))
+            return
+        bundle, beside = await content.bundle(screen, blocking)
+        if self.is_shown:
+            await screen.drawn(self.number, blocking)
+        self._post(screen, number, bundle, beside)
+
+    async def _shown_or_failed(self, number: int, content: _Content, screen: Screen) -> None:
+        """Show a content in a task; an error is shown in its place, as no caller gets it."""
+        try:
+            await self._shown(number, content, blocking=False)
+        except BaseException as error:
+            import asyncio
+
+            is_interrupt = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
+            name = "KeyboardInterrupt" if is_interrupt else type(error).__name__
+            text = name if is_interrupt or not str(error) else f"{name}: {error}"
+            self._post(screen, number, {"kind": "error", "text": text}, None)
+            if not isinstance(error, Exception):
+                raise
+
+    def empty(self) -> None:
+        """Show nothing, until the next content. Contents that are still computed are dropped."""
+        self._latest = self._made
+        if not self.is_shown:
+            return
+        if _screen is not None:
+            _screen.post(self.number, {"kind": "shown"}, None, True)
+        elif self.shown_by is not None:
+            from py_tensor.display import mime
+
+            mime.publish({}, self.number, is_update=True)
+
+    def publish(self, content: _Content) -> bool:
+        """Show a content in the running notebook; return False if that is impossible."""
+        if "IPython" not in sys.modules:
+            return False
+        from py_tensor.display import mime
+
+        shell = mime.shell()
+        if shell is None or (content.must_wait() and not host.can_wait()):
+            return False
+        mime.publish(content.mimes(), self.number, self.is_shown)
+        if not self.is_shown:
+            self.shown_by = shell.execution_count
+        self.is_shown = True
+        return True
+
+    def _next(self, content: _Content) -> int:
+        """Return the number of a new content; contents are numbered in order of creation."""
+        self.content = content
+        self._made += 1
+        return self._made
+
+    def _post(self, screen: Screen, number: int, bundle: Bundle, beside: Any) -> None:
+        """Show a content, unless a later one has been shown already."""
+        if number > self._latest:
+            self._latest = number
+            screen.post(self.number, bundle, beside, self.is_shown)
+            self.is_shown = True
+        elif bundle["kind"] == "image":
+            discard(beside)
 
 
 class Display:
@@ -140,23 +251,28 @@ class Display:
     def __init__(self, make: _Make, value: Any, options: Options) -> None:
         content = make(value, {}, options)
         outputs = _outputs.get()
-        replaced = None if outputs is None else outputs.take(self)
-        self.number = next(_numbers) if replaced is None else replaced.number
+        self._slot = _Slot() if outputs is None else outputs.take()
         self._make = make
         self._options = options
-        self._content = content
-        self._is_shown = False if replaced is None else replaced._is_shown
-        # The execution count of the notebook cell that showed the display last.
-        self._shown_by: Any = None if replaced is None else replaced._shown_by
-        self.task: asyncio.Task[None] | None = None  # shows a content that waits for a GPU
-        self._made = 0  # the number of contents made so far
-        self._latest = 0  # the number of the latest content shown
         if isinstance(value, Widget):
             value.shown_as = self.number
-        self._start(content)
+        self._move(value)
+        self._slot.start(content)
+
+    @property
+    def number(self) -> int:
+        return self._slot.number
+
+    @property
+    def content(self) -> _Content:
+        """What it shows."""
+        return self._slot.content
 
     def update(self, value: Any, **options: Any) -> None:
         """Show another value in place; options that are not given stay unchanged.
+
+        A value that is a display moves here: it leaves its own place, and its updates are shown
+        here too.
 
         The call returns when the previous update is drawn, so a loop of updates runs at the frame
         rate of the screen.
@@ -166,13 +282,18 @@ class Display:
         WaitError
             If Python cannot block; await `update_async` instead.
         """
-        self._show(self._replaced(value, options))
+        content = self._replaced(value, options)
+        is_late = _screen is not None and content.must_wait() and not host.can_wait()
+        if self._slot.is_shown and is_late:
+            host.check_can_wait("Display.update (or `await d.update_async(x)`)")
+        self._move(value)
+        self._slot.start(content)
 
     async def update_async(self, value: Any, **options: Any) -> None:
         """Asynchronous version of `update`. The last of several concurrent updates stays."""
         content = self._replaced(value, options)
-        self._content = content
-        await self._shown(content, self._next(), blocking=False)
+        self._move(value)
+        await self._slot.show(content, blocking=False)
 
     def __add__(self, other: Display) -> Display:
         """Show the series of two charts in this display, and return it.
@@ -184,117 +305,43 @@ class Display:
         ValueError
             If there are more than 20 series, or the bars have different names.
         """
-        one, another = self._content, getattr(other, "_content", None)
+        if not isinstance(cast("Any", other), Display):
+            return NotImplemented
+        one, another = self.content, other.content
         if not (isinstance(one, ChartContent) and isinstance(another, ChartContent)):
             return NotImplemented
         self._make = _refuse
-        self._start(one + another)
-        if _screen is not None:
-            _screen.post(other.number, {"kind": "shown"}, None, True)
-        elif other._shown_by is not None:
-            from py_tensor.display import mime
-
-            mime.publish({"text/plain": ""}, other.number, is_update=True)
+        self._slot.start(one + another)
+        if other._slot is not self._slot:
+            other._slot.empty()
         return self
 
     def _replaced(self, value: Any, options: Options) -> _Content:
+        if isinstance(value, Display):
+            return _any(value, {}, options)
         content = self._make(value, self._options, options)
         self._options = self._options | options
         return content
 
-    def _show(self, content: _Content) -> None:
-        if self._is_shown and _screen is not None and content.must_wait() and not host.can_wait():
-            host.check_can_wait("Display.update (or `await d.update_async(x)`)")
-        self._start(content)
-
-    def _start(self, content: _Content) -> None:
-        """Show a content: now, or in a task if it waits for a GPU and Python cannot block."""
-        self._content = content
-        if _screen is None or not content.must_wait() or host.can_wait():
-            _finish(self._shown(content, self._next(), blocking=True))
-        else:
-            import asyncio
-
-            if not self._is_shown:
-                _screen.post(self.number, {"kind": "text", "text": "…"}, None, False)
-                self._is_shown = True
-            work = self._shown_or_failed(content, self._next(), _screen)
-            self.task = task = asyncio.ensure_future(work)
-            _tasks.add(task)
-            task.add_done_callback(_tasks.discard)
-
-    async def _shown(self, content: _Content, number: int, blocking: bool) -> None:
-        screen = _screen
-        if screen is None:
-            if not self._publish(content):
-                print(await content.text(blocking))
-            return
-        bundle, beside = await content.bundle(screen, blocking)
-        if self._is_shown:
-            await screen.drawn(self.number, blocking)
-        self._post(screen, number, bundle, beside)
-
-    async def _shown_or_failed(self, content: _Content, number: int, screen: Screen) -> None:
-        """Show a content in a task; an error is shown in its place, as no caller gets it."""
-        try:
-            await self._shown(content, number, blocking=False)
-        except BaseException as error:
-            import asyncio
-
-            is_interrupt = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
-            name = "KeyboardInterrupt" if is_interrupt else type(error).__name__
-            text = name if is_interrupt or not str(error) else f"{name}: {error}"
-            self._post(screen, number, {"kind": "error", "text": text}, None)
-            if not isinstance(error, Exception):
-                raise
-
-    def empty(self) -> None:
-        """Clear the display."""
-        if _screen is not None and self._is_shown:
-            _screen.post(self.number, {"kind": "shown"}, None, True)
-
-    def _next(self) -> int:
-        """Return the number of the next content; contents are numbered in order of creation."""
-        self._made += 1
-        return self._made
-
-    def _post(self, screen: Screen, number: int, bundle: Bundle, beside: Any) -> None:
-        """Show a content, unless a later one has been shown already."""
-        if number > self._latest:
-            self._latest = number
-            screen.post(self.number, bundle, beside, self._is_shown)
-            self._is_shown = True
-        elif bundle["kind"] == "image":
-            discard(beside)
+    def _move(self, value: Any) -> None:
+        """If the value is a display, make it leave its slot for that of this display."""
+        if isinstance(value, Display) and value._slot is not self._slot:
+            value._slot.empty()
+            value._slot = self._slot
 
     def __repr__(self) -> str:
         return f"<Display {self.number}>"
 
     # -- Notebooks -------------------------------------------------------------------------------
 
-    def _publish(self, content: _Content) -> bool:
-        """Show a content in the running notebook; return False if that is impossible."""
-        if "IPython" not in sys.modules:
-            return False
-        from py_tensor.display import mime
-
-        shell = mime.shell()
-        if shell is None or (content.must_wait() and not host.can_wait()):
-            return False
-        mime.publish(content.mimes(), self.number, self._is_shown)
-        if not self._is_shown:
-            self._shown_by = shell.execution_count
-        self._is_shown = True
-        return True
-
     def _ipython_display_(self) -> None:
         """Show the display as the result of a cell, unless that cell has shown it already."""
         from py_tensor.display import mime
 
-        if self._shown_by == mime.shell().execution_count:
+        if self._slot.shown_by == mime.shell().execution_count:
             return
-        self._is_shown = False  # start a new output in this cell; later updates go there
-        self._publish(self._content)
+        self._slot.is_shown = False  # start a new output in this cell; later updates go there
+        self._slot.publish(self.content)
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
@@ -305,7 +352,7 @@ class Display:
         """
         from py_tensor.display import mime
 
-        content = self._content
+        content = self.content
         can_read = not content.must_wait() or host.can_wait()
         mimes = content.mimes() if can_read else {"text/plain": repr(self)}
         return mime.chosen(mimes, include, exclude)
@@ -338,6 +385,7 @@ class _Content:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        self.is_printed = False
 
     def must_wait(self) -> bool:
         """Return whether showing the value waits for a GPU."""
@@ -499,8 +547,10 @@ class ChartContent(_Content):
     async def drawn(self, blocking: bool) -> Bundle:
         """Return the chart as JSON values."""
         if self._drawn is None:
-            self._drawn = await self._draw(blocking)
-            del self._draw, self._waits  # frees the tensors that they refer to
+            drawn = await self._draw(blocking)
+            if self._drawn is None:  # the chart may be shown in two places
+                self._drawn = drawn
+                del self._draw, self._waits  # frees the tensors that they refer to
         return self._drawn
 
     def mimes(self) -> dict[str, str]:
@@ -531,6 +581,8 @@ def _image(value: Any, kept: Options, given: Options) -> _Content:
 
 def _any(value: Any, kept: Options, given: Options) -> _Content:
     """Make the content of `display`; only tensors with the shape of a picture take options."""
+    if isinstance(value, Display) and not given:
+        return value.content
     if isinstance(value, Tensor) and is_picturable(value):
         return _Image("display", value, kept | given)
     if given:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -26,7 +27,9 @@ Step = tuple[Op, Any, Meta, int]
 # A replacement for `Node`: hook(op, inputs, attributes, meta, key).
 Hook = Callable[[Op, tuple[Node, ...], Any, Meta, int], Node]
 
-_make: Hook = Node
+_make: Hook = Node  # `_make_by_hook` while any context traces
+_hook: ContextVar[Hook] = ContextVar("hook", default=Node)
+_tracing = 0  # the number of active `tracing` contexts, of all threads and tasks
 _inferred: dict[tuple[Any, ...], tuple[Meta, int]] = {}
 _INFERRED = 1 << 14  # entries; a full table is cleared
 
@@ -65,15 +68,26 @@ _tables: list[Recipes[Any, Any]] = []
 def tracing(hook: Hook) -> Generator[None]:
     """Use `hook` in place of `Node` to make each node that an op records.
 
-    No recipes are cached while it is in use, so that repeated calls still go through the hook.
+    Other threads and other tasks record as usual. No recipes are cached while a hook is in use, so
+    that repeated calls still go through the hook.
     """
-    global _make
-    before, _make = _make, hook
-    _forget_recipes()
+    global _make, _tracing
+    before = _hook.get()
+    _tracing += 1
     try:
+        _make = _make_by_hook
+        _hook.set(hook)
+        _forget_recipes()
         yield
     finally:
-        _make = before
+        _tracing -= 1
+        if not _tracing:
+            _make = Node
+        _hook.set(before)
+
+
+def _make_by_hook(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> Node:
+    return _hook.get()(op, inputs, attrs, meta, key)
 
 
 def forget() -> None:
@@ -88,7 +102,8 @@ def _forget_recipes() -> None:
 
 
 def is_traced() -> bool:
-    return _make is not Node
+    """Return whether this thread or task traces."""
+    return _tracing > 0 and _hook.get() is not Node
 
 
 def bind(op: Op, inputs: tuple[Node, ...], attrs: Any = None) -> Node:

@@ -73,7 +73,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
     """
     apart: set[int] = set()
     cut: set[int] = set()
-    computes_once, rerolls = False, True
+    computes_once, stores_pieces, rerolls = False, False, True
     while True:
         builder = Builder(
             request,
@@ -81,6 +81,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
             frozenset(apart),
             cut,
             computes_once=computes_once,
+            stores_pieces=stores_pieces,
             rerolls=rerolls,
         )
         kernels = builder.build()
@@ -89,7 +90,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
             rerolls = False
             continue
         if not computes_once and _repeats_much(request.order, kernels):
-            computes_once = True
+            computes_once, stores_pieces = stores_pieces, True
             continue
         ordered = in_order(kernels)
         placed = set(map(id, ordered))
@@ -213,6 +214,7 @@ class Builder:
         cut: set[int],
         *,
         computes_once: bool,
+        stores_pieces: bool,
         rerolls: bool,
     ) -> None:
         self.order = request.order
@@ -222,7 +224,12 @@ class Builder:
         self.max_buffers = max_buffers
         self.apart = apart  # slots that get their own kernels
         self.decisions: Decisions = decide(
-            request, max_buffers, cut, computes_once=computes_once, rerolls=rerolls
+            request,
+            max_buffers,
+            cut,
+            computes_once=computes_once,
+            stores_pieces=stores_pieces,
+            rerolls=rerolls,
         )
         self.produced: set[int] = set()
         self.idle: set[int] = set()  # folded in a kernel that does not use them

@@ -6,7 +6,9 @@ result is not affine, another kernel writes the moved node to a buffer, which is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from operator import itemgetter
@@ -53,6 +55,8 @@ from py_tensor.graph.store import MAX_BODY, Decisions, Operand, is_flat
 from py_tensor.layout import Layout, Range, canonical_strides, compose, coordinates
 from py_tensor.shapes import Shape, row_major
 
+MAX_VIEWS = 16  # views through which one kernel computes a node; with more, the node is stored
+
 
 @dataclass(frozen=True, slots=True)
 class IndexMap:
@@ -66,19 +70,6 @@ class IndexMap:
     offset: int
     ranges: tuple[Range, ...]
     along: tuple[Along, ...] = ()
-
-    def pruned(self) -> IndexMap:
-        """Return the map without `along` axes of stride 0, so that equal maps compare equal."""
-        rank = len(self.strides) - len(self.along)
-        if all(self.strides[rank:]):
-            return self
-        kept = [n for n, s in enumerate(self.strides) if s or n < rank]
-        return IndexMap(
-            tuple(self.strides[n] for n in kept),
-            self.offset,
-            tuple(self.ranges[n] for n in kept),
-            tuple(self.along[n - rank] for n in kept[rank:]),
-        )
 
     @property
     def access(self) -> Access:
@@ -115,6 +106,36 @@ class Window:
     widths: tuple[Range, ...]
     units: tuple[int, ...] | None = None
     first: int = 0
+
+
+def index_map(
+    strides: tuple[int, ...],
+    offset: int,
+    ranges: tuple[Range, ...],
+    along: tuple[Along, ...],
+    extents: Shape,
+) -> IndexMap:
+    """Return the map over a space of these extents; maps that see the same elements are equal.
+
+    The coordinate of a range of one point is part of the offset. A coordinate of stride 0 is in
+    range everywhere; it is dropped if it is that of an index.
+    """
+    rank = len(extents)
+    kept_strides: list[int] = []
+    kept_ranges: list[Range] = []
+    kept_along: list[Along] = []
+    for d, (stride, (low, high)) in enumerate(zip(strides, ranges, strict=True)):
+        moves = stride != 0 and high - low > 1
+        if not moves:
+            offset += stride * low
+        if d < rank:
+            kept_strides.append(stride if moves else 0)
+            kept_ranges.append((low, high) if moves else (0, extents[d]))
+        elif moves:
+            kept_strides.append(stride)
+            kept_ranges.append((low, high))
+            kept_along.append(along[d - rank])
+    return IndexMap(tuple(kept_strides), offset, tuple(kept_ranges), tuple(kept_along))
 
 
 def identity(extents: Shape) -> IndexMap:
@@ -174,6 +195,7 @@ class Evaluator:
         self._merged: set[int] = set()
         self._values: dict[Key, int] = {}
         self._steps: dict[Key, tuple[list[Key], Make]] = {}
+        self._views = Counter[int]()  # the number of views of each slot
         self._reads = set(builder.decisions.sources[root]) if root is not None else set[int]()
 
     def access_of_outputs(self) -> Access:
@@ -207,13 +229,42 @@ class Evaluator:
     def demand(self, slot: int, view: IndexMap | None = None) -> Key:
         """Find everything that the value of the node in `slot` needs, down to its loads."""
         root = (slot, view or self._identity)
-        stack = [root]
-        while stack:
-            key = stack.pop()
-            if key not in self._values and key not in self._steps:
-                self._steps[key] = found = self._step(*key)
-                stack.extend(reversed(found[0]))
+        self._demand([root])
         return root
+
+    def _demand(self, keys: Iterable[Key]) -> None:
+        """Find everything that these values need.
+
+        Later nodes come first, so that all views of a node are known before those of its operands.
+        """
+        waiting: dict[int, dict[IndexMap, None]] = {}
+        latest: list[int] = []
+
+        def wait(keys: Iterable[Key]) -> None:
+            for key in keys:
+                if key not in self._values and key not in self._steps:
+                    slot, view = key
+                    if slot not in waiting:
+                        waiting[slot] = {}
+                        heapq.heappush(latest, -slot)
+                    waiting[slot][view] = None
+
+        wait(keys)
+        while latest:
+            slot = -heapq.heappop(latest)
+            views = waiting.pop(slot)
+            self._views[slot] += len(views)
+            if self._views[slot] > MAX_VIEWS and self._may_store(slot):
+                self.builder.decisions.store(slot, Reason.REREAD)
+            for view in views:
+                self._steps[slot, view] = step = self._step(slot, view)
+                wait(step[0])
+
+    def _may_store(self, slot: int) -> bool:
+        """Return whether another kernel may compute an inline node, and this one read it."""
+        node, d = self.builder.order[slot], self.builder.decisions
+        moves = node.op.reads_by_map or node.op.generates
+        return d.is_inline(node) and not moves and node.meta.nbytes <= d.max_bytes
 
     def _note_output(self, key: Key, value: int) -> None:
         slot, view = key
@@ -317,8 +368,7 @@ class Evaluator:
         ranges: tuple[Range, ...],
         along: tuple[Along, ...],
     ) -> IndexMap:
-        extents = (*self.extents, *(a.extent for a in along))
-        return IndexMap(canonical_strides(strides, extents), offset, ranges, along).pruned()
+        return index_map(strides, offset, ranges, along, self.extents)
 
     def index(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         dtype = node.meta.dtype
@@ -472,8 +522,7 @@ class Evaluator:
         windows = self._side_by_side(operands, node.attrs, self.extents)
         step = self._chosen(slot, node, self.extents, self._identity, windows)
         self._steps[slot, self._identity] = step
-        for need in step[0]:
-            self.demand(*need)
+        self._demand(step[0])
         return self.value(slot)
 
     def _side_by_side(self, operands: Sequence[Node], axis: int, shape: Shape) -> list[Window]:
@@ -516,11 +565,11 @@ class Evaluator:
         needs: list[Key] = []
         masks: list[tuple[tuple[int, int, int], ...]] = []
         for window in windows:
-            seen = _seen(view, shape, window)
+            seen = _seen(view, shape, window, self.extents)
             if seen is None:
                 return self._load_materialized(slot, node, view)
             ranges, inner = seen
-            if all(low < high for low, high in inner.ranges):
+            if inner is not None:
                 needs.append((window.slot, inner))
                 masks.append(ranges)
                 if not ranges:
@@ -529,7 +578,7 @@ class Evaluator:
             if outside is not None:
                 needs.append(outside)
             elif not needs:  # the value is never used, so any element will do
-                nothing = IndexMap((0,) * len(view.strides), 0, view.ranges, view.along).pruned()
+                nothing = self._map((0,) * len(view.strides), 0, view.ranges, view.along)
                 needs.append((windows[0].slot, nothing))
 
         rank = len(self.extents)
@@ -628,11 +677,12 @@ def strides_over_result(
 
 
 def _seen(
-    view: IndexMap, whole: Shape, window: Window
-) -> tuple[tuple[tuple[int, int, int], ...], IndexMap] | None:
+    view: IndexMap, whole: Shape, window: Window, extents: Shape
+) -> tuple[tuple[tuple[int, int, int], ...], IndexMap | None] | None:
     """Return the ranges of the space inside a window of `whole`, and the inner node's view there.
 
-    None if a coordinate that bounds the window depends on several dimensions.
+    That view is None if the window is not seen. The result is None if a coordinate that bounds the
+    window depends on several dimensions.
     """
     widths = window.widths
     shape = tuple(n - low - high for n, (low, high) in zip(whole, widths, strict=True))
@@ -647,11 +697,13 @@ def _seen(
         if len(dims) > 1 and whole[axis] != shape[axis]:
             return None
         if not dims and not low <= 0 < high:
-            ranges = [(0, 0)] * len(ranges) or [(0, 0)]
+            return (), None
         if len(dims) == 1:
             d, step = dims[0], matrix[dims[0]][axis]
             narrowed = _solve(step, low, high)
             bounded = max(ranges[d][0], narrowed[0]), min(ranges[d][1], narrowed[1])
+            if bounded[0] >= bounded[1]:
+                return (), None
             if bounded != ranges[d]:
                 ranges[d] = bounded
                 conditions.add(d)
@@ -661,7 +713,7 @@ def _seen(
         (o - b) * u for o, (b, _), u in zip(offsets, widths, units, strict=True)
     )
     mask = tuple((d, *ranges[d]) for d in sorted(conditions))
-    return mask, IndexMap(strides, offset, tuple(ranges), view.along).pruned()
+    return mask, index_map(strides, offset, tuple(ranges), view.along, extents)
 
 
 def _solve(step: int, low: int, high: int) -> Range:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +50,8 @@ def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
     if found is None:
         if len(_metas) >= _TABLE_LIMIT:
             _metas.clear()
-        found = _metas[shape, dtype, device] = Meta(shape, dtype, device)
+        # Another thread may have made it meanwhile.
+        found = _metas.setdefault((shape, dtype, device), Meta(shape, dtype, device))
     return found
 
 
@@ -63,8 +66,12 @@ def key_of(op: Op, attrs: Any, meta: Meta) -> int:
     if found is None:
         if len(_keys) >= _TABLE_LIMIT:
             _keys.clear()
-        found = _keys[op, attrs, meta] = _next_key()
+        found = _keys.setdefault((op, attrs, meta), _next_key())
     return found
+
+
+DROPPED: deque[Node] = deque()
+"""A node for each tensor that ceased to hold it; a device counts these (`Device.collect`)."""
 
 
 class Node:
@@ -88,9 +95,7 @@ class Node:
         The backend's handle of the computed elements, which are contiguous.
     taken, dropped : int
         How often a tensor began and ceased to hold this node, or a view of its stored elements.
-        Only the recording code counts `taken`. Finalizers count `dropped`, at any time and in any
-        thread. If two of them race, a count may be lost: the node is then kept longer, but never
-        released too early.
+        Calling a node adds it to `DROPPED`, from where `Device.collect` counts it.
     """
 
     __slots__ = ("attrs", "dropped", "inputs", "key", "meta", "number", "op", "storage", "taken")
@@ -105,6 +110,11 @@ class Node:
         self.storage: Any = None
         self.taken = 0
         self.dropped = 0
+
+    # Tensors call this when they are deleted (`Tensor.__del__`). A finalizer must not run any
+    # Python code: an interrupt in it would be lost, and it may come while any lock is held. An
+    # uncached `lru_cache` turns a function implemented in C into a method implemented in C.
+    __call__ = lru_cache(maxsize=0)(DROPPED.append)
 
     def over(self, inputs: tuple[Node, ...]) -> Node:
         """Return a copy with other operands for planning; it is not computed and has no number."""

@@ -42,7 +42,7 @@ MAX_JOINED_LARGE = 4  # the same for a larger concatenation
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
 # attributes, and returns one gradient (or None) per operand. It is written with public functions,
-# so that it can itself be differentiated.
+# or records primitives, so that it can itself be differentiated.
 Vjp = Callable[..., tuple[Any, ...]]
 # numpy(np, *arrays), spelled out for each number of arrays, so that type checkers know the
 # parameters of a lambda.

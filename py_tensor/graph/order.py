@@ -209,6 +209,9 @@ def _want(slots: dict[Node, int], node: Node, wanted: set[int], *, root: bool = 
 
 def bottom(node: Node) -> Node:
     """Return the pending or stored node at the start of a chain of movement ops."""
-    while node.storage is None and node.op.reads_by_map:
-        node = node.inputs[0]
+    while node.op.reads_by_map:
+        inputs = node.inputs  # read first: a node that another thread stores loses its operands
+        if node.storage is not None:
+            break
+        node = inputs[0]
     return node

@@ -1,11 +1,12 @@
 """The ops that the scheduler treats by their structure: leaves, constants, movement, contraction.
 
-A vjp calls methods of tensors, or imports what it needs when it runs, because `py_tensor.ops`
-imports this module.
+A vjp calls methods of tensors, or records an op of this module (`_recorded`), because the public
+functions are in layers above.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from py_tensor import dtypes, layout
@@ -25,6 +26,7 @@ from py_tensor.graph.op import (
     Elementwise,
     Gather,
     Movement,
+    Op,
     Pad,
     Preview,
     Reduction,
@@ -60,6 +62,25 @@ def index(shape: Shape, device: Any, dtype: DType = int32) -> Node:
     return generate(INDEX, None, meta_of(shape, dtype, device))
 
 
+def _recorded(op: Op, *operands: Any, attrs: Any = None) -> Any:
+    """Return the tensor that an op makes of tensors."""
+    return type(operands[0])(bind(op, tuple(x._node for x in operands), attrs))
+
+
+def _number(value: complex, like: Any) -> Any:
+    """Return a number as a 0-d tensor of the dtype of another tensor."""
+    return type(like)(const(value, like.dtype, like.device))
+
+
+def _zeros(like: Any, dtype: DType | None = None) -> Any:
+    return type(like)(filled(0, meta_of(like.shape, dtype or like.dtype, like.device)))
+
+
+def _numbered(like: Any) -> Any:
+    """Return the numbers of the elements of a tensor, in its shape."""
+    return type(like)(index((like.size,), like.device)).reshape(like.shape)
+
+
 def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     if x.dtype.kind == "f" and g.dtype.kind == "c":
         g = g.real
@@ -75,9 +96,7 @@ def _grad_real(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
 
 
 def _grad_imag(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    from py_tensor.ops.complex import joined
-
-    return (joined(g * 0, -g),)
+    return (_recorded(COMPLEX, g * 0, -g),)
 
 
 def _grad_reshape(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
@@ -101,17 +120,13 @@ def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...
     pairs = enumerate(zip(g.shape, strides, strict=True))
     repeated = tuple(axis for axis, (n, s) in pairs if n > 1 and not s)
     g = g.sum(repeated, keepdims=True) if repeated else g
-    spread = type(g)(filled(0, meta_of(x.shape, g.dtype, g.device)))
+    spread = _zeros(x, g.dtype)
     where = layout.Layout(g.shape, strides, offset)
     if where.is_injective:
         spread._assign(where, g._node)
         return (spread,)
-    from py_tensor.ops.creation import arange
-    from py_tensor.ops.scatter import scattered
-
-    places: Any = arange(x.size, device=g.device)
-    places = places._view_by(where).ravel()
-    added = scattered(spread.ravel(), (0,), (places,), 0, g.ravel(), "add", False, "")
+    selected = _numbered(x)._view_by(where).ravel()
+    added = _scattered(spread.ravel(), ((0,), (selected,), 0), g.ravel(), "add")
     return (added.reshape(x.shape),)
 
 
@@ -160,13 +175,35 @@ def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
     return tuple(parts)
 
 
+# The axes, the indices along them, and the position of their shape in the result.
+_Selection = tuple[tuple[int, ...], Sequence[Any], int]
+
+
+def _gathered(x: Any, selection: _Selection) -> Any:
+    axes, indices, at = selection
+    return _recorded(GATHER, x, *indices, attrs=(axes, at, ""))
+
+
+def _scattered(x: Any, selection: _Selection, values: Any, mode: str, unique: bool = False) -> Any:
+    axes, indices, at = selection
+    if not values.size:
+        return x
+    return _recorded(SCATTER, x, values, *indices, attrs=(axes, at, "", mode, unique))
+
+
+def _chosen(condition: Any, x: Any, y: Any) -> Any:
+    return _recorded(WHERE, condition, x, y)
+
+
+def _grad_where(g: Any, y: Any, condition: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
+    zero = _number(0, g)
+    return None, _chosen(condition, g, zero), _chosen(condition, zero, g)
+
+
 def _grad_gather(g: Any, y: Any, x: Any, *indices_and_attrs: Any) -> tuple[Any, ...]:
     """Return the sum of the gradients for an element that was selected several times."""
-    from py_tensor.ops.creation import zeros_like
-    from py_tensor.ops.scatter import scattered
-
     *indices, (axes, at, _) = indices_and_attrs
-    spread = scattered(zeros_like(x), axes, indices, at, g, "add", False, "")
+    spread = _scattered(_zeros(x), (axes, indices, at), g, "add")
     return (spread, *(None for _ in indices))
 
 
@@ -176,40 +213,33 @@ def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[A
     With "set", overwritten elements get 0, and only the last value of an element gets the gradient.
     With "add", all values get it. With "min" and "max", all that equal the result share it.
     """
-    from py_tensor.ops.creation import arange, zeros_like
-    from py_tensor.ops.elementwise import where
-    from py_tensor.ops.gather import gathered
-    from py_tensor.ops.scatter import scattered
-
     *indices, (axes, at, op, mode, unique) = rest
-    places = axes, indices, at
-    of_values = gathered(g, *places, "")
+    written = axes, indices, at
+    of_values = _gathered(g, written)
     if not op:  # values out of range were not written
         for axis, index in zip(axes, indices, strict=True):
             size = base.shape[axis]
-            of_values = where((index >= -size) & (index < size), of_values, 0)
+            is_inside = (index >= -size) & (index < size)
+            of_values = _chosen(is_inside, of_values, _number(0, of_values))
     of_base = g
     if mode == "set":
-        of_base = scattered(g, *places, zeros_like(values), mode, unique, "")
+        of_base = _scattered(g, written, _zeros(values), mode, unique)
         if not unique:
-            number = arange(values.size, device=g.device).reshape(values.shape)
-            zero = zeros_like(base, dtype=number.dtype)
-            last = scattered(zero, *places, number, mode, False, "")
-            of_values = where(gathered(last, *places, "") == number, of_values, 0)
+            number = _numbered(values)
+            last = _scattered(_zeros(base, number.dtype), written, number, mode)
+            is_last = _gathered(last, written) == number
+            of_values = _chosen(is_last, of_values, _number(0, of_values))
     elif mode in ("min", "max"):  # shared among all that are equal to the result
-        equal = (gathered(y, *places, "") == values).astype(g.dtype)
-        own = (base == y).astype(g.dtype)
-        share = g / scattered(own, *places, equal, "add", False, "")
-        of_base, of_values = share * own, gathered(share, *places, "") * equal
+        equal = (_gathered(y, written) == values).astype(g.dtype)
+        base_equal = (base == y).astype(g.dtype)
+        share = g / _scattered(base_equal, written, equal, "add")
+        of_base, of_values = share * base_equal, _gathered(share, written) * equal
     return of_base, of_values, *(None for _ in indices)
 
 
 def _grad_compress(g: Any, y: Any, mask: Any, values: Any, count: Any) -> tuple[Any, ...]:
-    from py_tensor.ops.creation import zeros_like
-    from py_tensor.ops.scatter import places_of, scattered
-
-    places = places_of("compress", mask, count)
-    return None, scattered(zeros_like(values), (0,), (places,), 0, g, "set", True, "")
+    selected = _recorded(COMPRESS, mask, _numbered(values), attrs=count)
+    return None, _scattered(_zeros(values), ((0,), (selected,), 0), g, "set", unique=True)
 
 
 # The attribute is the dtype.
@@ -264,7 +294,7 @@ COMPRESS = CpuOp(
     numpy=lambda np, given, count: given[1].take(np.flatnonzero(given[0])),  # faster than a mask
 )
 
-# The scheduler knows these ops: it recognizes sums of products, and copies views into C order.
+# The scheduler knows some of these: it recognizes sums of products, and copies views into C order.
 MUL = Elementwise(
     "multiply",
     wgsl={
@@ -278,6 +308,14 @@ MUL = Elementwise(
     numpy=lambda np, x, y: np.multiply(x, y),
     accepts=ANY,
     vjp=_grad_product,
+)
+WHERE = Elementwise(
+    "where",
+    wgsl={"*": "select({2}, {1}, {0})"},
+    numpy=lambda np, c, x, y: np.where(c, x, y),
+    accepts=ANY,
+    leading=(dtypes.bool_,),
+    vjp=_grad_where,
 )
 COPY = Elementwise(
     "copy", wgsl={"*": "{0}"}, numpy=lambda np, x: x.copy(), accepts=ANY, vjp=_grad_copy

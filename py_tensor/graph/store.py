@@ -6,6 +6,7 @@ computing it inside its consumers would cost more than storing it. `repetition.p
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,11 +16,11 @@ from typing import Any, cast
 
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
-from py_tensor.graph.op import Folding, layout_of
+from py_tensor.graph.op import Concat, Folding, layout_of
 from py_tensor.graph.order import Request, bottom, is_equal
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.repetition import cuts
-from py_tensor.layout import compose
+from py_tensor.layout import Layout, compose, coordinates
 from py_tensor.shapes import row_major
 
 MAX_BODY = 96  # ops inlined into one kernel: limits compile time and registers
@@ -30,11 +31,13 @@ MANY_SINKS = 6  # kernels that use a value; the search stops at this number
 MANY_PLACES = 8  # more places of a value are combined, one for each kernel
 MAX_UNROLLED = 16  # most elements that a reduction folds as arithmetic in another kernel
 MAX_EXAMINED = 32  # consumers that are examined
+MAX_FOLLOWED = 4  # nested concatenations through which movement is followed to one operand
 MANY_TIMES = 2.5  # store a value if one kernel would compute each element this often
 TWICE = 2.0  # the same if other kernels compute it as well
 SEVERAL_TIMES = 1.2  # the same with `computes_once`
 
 
+Path = list[tuple[Node, bool]]  # see `Decisions.pieces`
 # A kernel's root, a view, its number of points, and whether these include broadcast copies.
 Place = tuple[int, int, float, bool]
 
@@ -63,6 +66,12 @@ class Decisions:
         reductions.
     unrolled : set of Node
         Reductions of a few elements, computed like elementwise ops.
+    pieces : dict
+        Movement of a concatenation that only sees one of its operands -> this operand, then its
+        operand if it is such a concatenation too, and so on. With each, whether the movement has
+        all of its elements in the same order.
+    seen_by : dict
+        The inverse of `pieces`, by slots.
     through : set of Node
         Gathers that compute their operand at the indices instead of reading it from a buffer.
     cut : set of int
@@ -102,6 +111,8 @@ class Decisions:
     inlined: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
     choosing: set[int] = field(default_factory=set[int])
     unrolled: set[Node] = field(default_factory=set[Node])
+    pieces: dict[Node, Path] = field(default_factory=dict[Node, Path])
+    seen_by: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     through: set[Node] = field(default_factory=set[Node])
     part: list[int] = field(default_factory=list[int])
     folded: dict[int, int] = field(default_factory=dict[int, int])
@@ -116,6 +127,7 @@ class Decisions:
     buffered: dict[int, tuple[Operand, ...]] = field(default_factory=dict[int, tuple[Operand, ...]])
     max_bytes: int = 2**62  # the size limit of a buffer
     computes_once: bool = False  # store shared values even if recomputing them is cheap
+    stores_pieces: bool = False  # store small values that large kernels see through several views
     rerolls: bool = True  # a kernel may run the passes of a loop as a loop
     varies: bool = False  # see `Request.varies`
     notes: Notes = field(default_factory=dict[int, Reason])
@@ -176,6 +188,35 @@ class Decisions:
         nodes = islice(self.below(slot), 1, MAX_BODY)
         return any(self.is_anchor(node) or self._is_stored(node) for node in nodes)
 
+    def operands(self, node: Node) -> tuple[Node, ...]:
+        """Return the nodes that a pending node is computed from, given what is stored."""
+        source, _ = self.piece(node)
+        return node.inputs if source is None else (source,)
+
+    def piece(self, node: Node) -> tuple[Node | None, bool]:
+        """Return the first node on its path in `pieces` that a kernel would read or compute.
+
+        None if movement reads its own operand. Also return whether the node has all of its
+        elements in the same order.
+        """
+        path = self.pieces.get(node, ())
+        piece: tuple[Node | None, bool] = None, is_flat(node)
+        source = node.inputs[0] if path else None
+        for step in path:
+            if source is None or self._is_stored(source):
+                break
+            piece = step
+            source = step[0]
+        return piece
+
+    def used_by(self, slot: int) -> list[int]:
+        """Return the consumers of a node, as given by `operands`."""
+        consumers = self.consumers[slot]
+        if self.pieces:
+            consumers = [*consumers, *self.seen_by.get(slot, ())]
+            consumers = [x for x in consumers if self.order[slot] in self.operands(self.order[x])]
+        return consumers
+
     def _is_stored(self, node: Node) -> bool:
         return self.slots[node] in self.stored
 
@@ -187,7 +228,7 @@ class Decisions:
             node = self.order[at]
             yield node
             if at == slot or not (self.is_anchor(node) or self._is_stored(node)):
-                for operand in node.inputs:
+                for operand in self.operands(node):
                     other = self.slots[operand]
                     if operand.storage is None and other not in seen:
                         seen.add(other)
@@ -205,7 +246,8 @@ class Decisions:
 def is_flat(node: Node) -> bool:
     """Return whether a movement keeps every flat index: a reshape or a trivial permutation."""
     return (
-        node.op.reads_by_map
+        node.storage is None  # a stored node has no operands
+        and node.op.reads_by_map
         and node.meta.size == node.inputs[0].meta.size
         and layout_of(node).is_contiguous
     )
@@ -217,6 +259,7 @@ def decide(
     cut: set[int],
     *,
     computes_once: bool = False,
+    stores_pieces: bool = False,
     rerolls: bool = True,
 ) -> Decisions:
     """Apply the rules to the nodes of a flush, in linear time; the slots in `cut` are stored."""
@@ -227,6 +270,7 @@ def decide(
         set(cut),
         max_bytes=request.max_bytes,
         computes_once=computes_once,
+        stores_pieces=stores_pieces,
         rerolls=rerolls,
         varies=request.varies,
     )
@@ -250,8 +294,42 @@ def _consumers(d: Decisions) -> None:
     d.consumers = [[] for _ in d.order]
     for slot, node in enumerate(d.order):
         if node.storage is None:
+            if node.op.reads_by_map:
+                _find_pieces(d, node)
             for operand in node.inputs:
                 d.consumers[d.slots[operand]].append(slot)
+
+
+def _find_pieces(d: Decisions, node: Node) -> None:
+    """Find the operands of nested concatenations that movement sees, if it only sees one."""
+    layout, source = layout_of(node), node.inputs[0]
+    ranges = tuple((0, n) for n in layout.shape)
+    path: Path = []
+    while len(path) < MAX_FOLLOWED and isinstance(source.op, Concat) and source.storage is None:
+        split = coordinates(layout.strides, layout.offset, ranges, source.meta.shape)
+        if split is None or d.is_written_by_parts(source):
+            break
+        offsets, matrix = split
+        axis: int = source.attrs
+        reach = [row[axis] * (n - 1) for row, n in zip(matrix, layout.shape, strict=True)]
+        low = offsets[axis] + sum(min(x, 0) for x in reach)
+        high = offsets[axis] + sum(max(x, 0) for x in reach)
+        stops = list(accumulate(operand.meta.shape[axis] for operand in source.inputs))
+        number = bisect(stops, low)
+        if high >= stops[number]:
+            break
+        source = source.inputs[number]
+        units = row_major(source.meta.shape)
+        start = stops[number] - source.meta.shape[axis]
+        layout = Layout(
+            layout.shape,
+            tuple(sum(m * u for m, u in zip(row, units, strict=True)) for row in matrix),
+            sum(o * u for o, u in zip(offsets, units, strict=True)) - start * units[axis],
+        )
+        path.append((source, layout.is_contiguous and layout.size == source.meta.size))
+        d.seen_by.setdefault(d.slots[source], []).append(d.slots[node])
+    if path:
+        d.pieces[node] = path
 
 
 def space_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -516,7 +594,7 @@ def _needs(d: Decisions, node: Node) -> tuple[frozenset[int], frozenset[int]]:
     """Return the buffers that a kernel reads to compute a node, and the nodes inlined."""
     sources: frozenset[int] = frozenset()
     inlined: frozenset[int] = frozenset()
-    for operand in node.inputs:
+    for operand in d.operands(node):
         more, code = _needs_through(d, d.slots[operand])
         sources, inlined = sources | more, inlined | code
     if node.op.notes_faults(node):
@@ -551,6 +629,7 @@ def _store_reread(d: Decisions) -> None:
     views: dict[tuple[int, ...], int] = {}
     places: list[frozenset[Place]] = [frozenset()] * len(d.order)
     copies = [1.0] * len(d.order)
+    several = [False] * len(d.order)  # a kernel sees the value through several views
 
     def view_by(*moved: int) -> int:
         """Return the number of a view, which is composed from another view and a movement."""
@@ -562,13 +641,14 @@ def _store_reread(d: Decisions) -> None:
             continue
         if d.is_written_by_parts(node):
             d.store(slot, Reason.CONCAT)
-        found: set[Place] = set()
-        for consumer, uses in Counter(d.consumers[slot]).items():
+        reads: set[Place] = set()
+        for consumer, uses in Counter(d.used_by(slot)).items():
             above = d.order[consumer]
             ends = consumer in d.stored or d.is_anchor(above)
             seen = ((consumer, 0, _points(d, above, node), False),) if ends else places[consumer]
             if d.is_written_by_parts(above):  # once for each operand position
-                found.add((consumer, view_by(0, above.key), uses * node.meta.size, False))
+                position = slot if d.stores_pieces else 0
+                reads.add((consumer, view_by(0, above.key, position), uses * node.meta.size, False))
             elif d.shifts(above):
                 lists = [d.slots[x] for x in above.inputs[1:]] if above in d.through else []
                 for number, operand in enumerate(above.inputs):
@@ -577,23 +657,27 @@ def _store_reread(d: Decisions) -> None:
                         for kernel, view, points, expanded in seen:
                             for place in range(d.places(above)):
                                 moved = view_by(view, above.key, number, place, *lists)
-                                found.add((kernel, moved, points * share, expanded))
+                                reads.add((kernel, moved, points * share, expanded))
             elif above.op.reads_by_map and not is_flat(above):
                 expands = above.meta.size > node.meta.size
                 for kernel, view, points, expanded in seen:
                     moved = view_by(view, above.key)
-                    found.add((kernel, moved, points, expanded or expands))
+                    reads.add((kernel, moved, points, expanded or expands))
             else:
-                found.update(seen)
-            if len(found) > MANY_PLACES:
-                found = _together(found, view_by(-1, *sorted(view for _, view, _, _ in found)))
+                reads.update(seen)
+            several[slot] |= not ends and several[consumer]
+            several[slot] |= len({kernel for kernel, _, _, _ in reads}) < len(reads)
+            if len(reads) > MANY_PLACES:
+                reads = _together(reads, view_by(-1, *sorted(view for _, view, _, _ in reads)))
             beyond = 1.0 if ends else copies[consumer]
             if above.op.reads_by_map and node.meta.size:
                 beyond *= above.meta.size / node.meta.size
             copies[slot] = max(copies[slot], beyond)
-        places[slot] = frozenset(found)
+        places[slot] = frozenset(reads)
         if d.is_inline(node) and slot not in d.stored:
-            reason = _why_repeated(d, slot, copies[slot], found)
+            reason = _why_repeated(d, slot, copies[slot], reads)
+            if d.stores_pieces and several[slot] and _is_piece(d, slot, reads):
+                reason = Reason.REREAD
             if reason is not None:
                 d.store(slot, reason)
 
@@ -630,6 +714,20 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
     if most >= (SEVERAL_TIMES if d.computes_once else MANY_TIMES):
         return Reason.REREAD
     return Reason.REREAD if most >= TWICE and every >= most + 1 else None
+
+
+def _is_piece(d: Decisions, slot: int, places: Iterable[Place]) -> bool:
+    """Return whether kernels of many more points see a computed value where movement begins.
+
+    A value that several branches of such a kernel use is computed at every point.
+    """
+    node = d.order[slot]
+    if not node.op.operations(node) or node.meta.nbytes > d.max_bytes:
+        return False
+    above = [d.order[consumer] for consumer in d.used_by(slot)]
+    moves = any(d.shifts(x) or (x.op.reads_by_map and not is_flat(x)) for x in above)
+    roots = (d.order[kernel] for kernel, _, _, _ in places)
+    return moves and any(_points(d, x, x.inputs[0]) >= TWICE * node.meta.size for x in roots)
 
 
 def _points(d: Decisions, root: Node, operand: Node) -> int:
@@ -701,23 +799,23 @@ def rerolls(node: Node) -> bool:
 def _store_shared(d: Decisions) -> bool:
     """Store values that cost more if several kernels recompute them.
 
-    Returns whether kernels may bind more buffers as a result, because a stored value reads no
-    buffer itself.
+    Returns whether there are any. A kernel may then bind more buffers: it reads the stored value,
+    and the buffers of that value may still be needed by others.
     """
-    binds_more = False
+    stores_any = False
     sinks: list[frozenset[tuple[Any, ...]]] = [frozenset()] * len(d.order)
     for slot in range(len(d.order) - 1, -1, -1):
         node = d.order[slot]
         reached: frozenset[tuple[Any, ...]] = frozenset()
-        for consumer in d.consumers[slot]:
+        for consumer in d.used_by(slot):
             ends = consumer in d.stored or d.is_anchor(d.order[consumer])
             if len(reached) < MANY_SINKS:
                 reached |= frozenset((d.kernel_of(consumer),)) if ends else sinks[consumer]
         sinks[slot] = reached
         if d.is_inline(node) and slot not in d.stored and _is_worth_storing(d, slot, len(reached)):
             d.store(slot, Reason.SHARED)
-            binds_more = binds_more or not d.sources[slot]
-    return binds_more
+            stores_any = True
+    return stores_any
 
 
 def _is_worth_storing(d: Decisions, slot: int, kernels: int) -> bool:
@@ -744,8 +842,8 @@ def _depths(d: Decisions) -> None:
     for at, node in enumerate(d.order):
         depth = 0
         if node.storage is None:
-            shifts = (node.op.reads_by_map and not is_flat(node)) or d.shifts(node)
-            for operand in node.inputs:
+            shifts = (node.op.reads_by_map and not d.piece(node)[1]) or d.shifts(node)
+            for operand in d.operands(node):
                 pending = operand.storage is None and not operand.op.constant
                 slot = d.slots[operand]
                 ends = d.is_anchor(operand) or slot in d.cut

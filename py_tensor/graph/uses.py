@@ -39,7 +39,7 @@ class Uses(dict[Node, int]):
         """
         self.is_changing = True
         stack: list[Node] = []
-        nodes = list(pending)  # finalizers may remove nodes while this runs
+        nodes = list(pending)  # another thread may record nodes while this runs
         for node in reversed(nodes):
             if node is self._youngest:
                 break  # it and all older nodes were counted before
@@ -154,7 +154,7 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     needed = [node for node in passing if slots[node] in shared]
     if not needed:
         return []
-    # list(): finalizers may remove nodes while this runs.
+    # list(): another thread may record nodes while this runs.
     outside = [
         node
         for node in list(pending)
@@ -167,7 +167,7 @@ def _outside(request: Request, pending: Mapping[Node, int]) -> int:
     """Count the pending nodes outside a flush; if they are few, only those with operands."""
     count = len(pending) - sum(map(pending.__contains__, request.live))
     if 0 < count <= FEW:
-        # list(): finalizers may remove nodes while this runs.
+        # list(): another thread may record nodes while this runs.
         return sum(bool(node.inputs) and node not in request.slots for node in list(pending))
     return count
 

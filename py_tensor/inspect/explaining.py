@@ -206,7 +206,8 @@ def explain(*tensors: Tensor) -> Explanation:
         elif device is CPU_DEVICE:
             remarks.append(_on_cpu(n for n, _ in pending))
         else:
-            found, known, alone = _on_gpu(device, pending)
+            with device.lock:
+                found, known, alone = _on_gpu(device, pending)
             kernels, planned = [*kernels, *found], planned and known
             op_by_op += alone
     return Explanation(tuple(kernels), planned, tuple(remarks), op_by_op)

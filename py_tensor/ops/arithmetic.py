@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_NUMERIC, Accepts
+from py_tensor.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_WITH_BOOL_AS_INT8, Accepts
 from py_tensor.errors import ShapeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE
 from py_tensor.graph.primitives import COMPLEX
-from py_tensor.ops.define import apply, binary, composed_binary, composed_unary, register, unary
+from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
 from py_tensor.ops.elementwise import (
     abs,
     equal,
@@ -25,8 +25,9 @@ from py_tensor.ops.elementwise import (
     sin,
     where,
 )
-from py_tensor.ops.movement import as_floating
+from py_tensor.ops.movement import as_floating, converted
 from py_tensor.ops.operands import Operand, Scalar, as_ndarray
+from py_tensor.ops.record import apply
 from py_tensor.ops.rounding import round, trunc
 from py_tensor.ops.transcendental import exp2, log1p
 from py_tensor.tensor import Tensor, tensor_of
@@ -212,7 +213,7 @@ def _fmod(x: Tensor, y: Tensor) -> Tensor:
 
 fmod = composed_binary(
     "fmod",
-    REAL_NUMERIC,
+    REAL_WITH_BOOL_AS_INT8,
     _fmod,
     ulp=4,
     doc="Remainder of division with the sign of `x1`, as in C; an integer modulo 0 is 0.",
@@ -274,6 +275,7 @@ def nan_to_num(
         raise ShapeError(
             f"nan_to_num: replacements of shape {finite.shape} do not broadcast to {x.shape}"
         )
+    finite = converted(finite, x.dtype)  # a replacement may have a wider dtype
     if copy:
         return as_ndarray(finite)
     x[...] = finite

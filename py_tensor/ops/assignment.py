@@ -7,14 +7,14 @@ from math import prod
 from operator import index as as_index
 from typing import Any
 
-from py_tensor.dtypes import CASTINGS, bool_, check_cast, of_scalar
+from py_tensor.dtypes import CASTINGS, bool_, check_cast, of_scalar, parse
 from py_tensor.errors import DTypeError, ShapeError, check_option
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, setitem, write
 from py_tensor.ops.movement import concat, converted, flatten, ravel, reshape, reshape_copy
-from py_tensor.ops.operands import Operand, copy_or_scalar, node_of, number_like
+from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like
 from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
@@ -153,11 +153,18 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     """
     _target("copyto", dst)
     check_option("copyto", "casting", casting, CASTINGS)
-    number = number_like(src)
+    number = number_like(src, dst.dtype)
     given = as_given(dst, src, "copyto")
-    dtype = given.dtype if number is None else of_scalar(number)
-    weak = number is not None and dtype.kind == "i" and dst.dtype.kind == "u"
-    if number is None and casting != "same_kind":
+    if number is None:
+        dtype = given.dtype
+    elif isinstance(src, Scalar):
+        dtype = of_scalar(src)
+    else:  # NumPy's number: its own dtype, also one of 64 bits
+        scalar: Any = src
+        dtype = parse(scalar.dtype.name)
+    weak = isinstance(src, int) and dst.dtype.kind == "u"
+    is_array = number is None or (dtype.kind in "iu" and not isinstance(src, int))
+    if is_array and casting != "same_kind":
         check_cast("copyto", dtype, dst.dtype, casting)
     elif casting != "unsafe" and not weak:
         check_kind("copyto", dtype, dst.dtype, "casting='unsafe' allows it")
@@ -307,13 +314,14 @@ class flatiter:  # noqa: N801 - NumPy's name
             return
         is_view = x.flags.c_contiguous
         flat = reshape(x, -1) if is_view else flatten(x)
-        if number_like(value) is None:
+        stored: Operand = number_like(value, x.dtype)
+        if stored is None:
             given = tensor_of(value, "flat", device=x.device)
             selected = getitem(flat, key)
             if selected.size and not given.size:
                 raise ValueError("flat: the value must not be empty")
-            value = reshape_copy(_repeated(given, selected.size), selected.shape)
-        setitem(flat, key, value)
+            stored = reshape_copy(_repeated(given, selected.size), selected.shape)
+        setitem(flat, key, stored)
         if not is_view:
             _overwrite(x, reshape_copy(flat, x.shape))
 

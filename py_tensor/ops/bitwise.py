@@ -25,9 +25,7 @@ class Methods:
 
 
 BITS = Accepts("biu", lambda dtype: dtype, "bool and int dtypes")
-BITS_AS_INT = Accepts(
-    "biu", lambda dtype: dtypes.int32 if dtype is dtypes.bool_ else dtype, "bool and int dtypes"
-)
+BITS_AS_INT = Accepts("biu", dtypes.WITH_BOOL_AS_INT8.compute, "bool and int dtypes")
 
 
 def _shifted(np: Any, shift: Any, x: Any, y: Any, beyond: Any) -> Any:

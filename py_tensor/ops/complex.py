@@ -10,10 +10,11 @@ from py_tensor.dtypes import ANY
 from py_tensor.graph.primitives import COMPLEX, IMAG_PART, REAL_PART
 from py_tensor.ops.arithmetic import arctan2
 from py_tensor.ops.creation import ones_like, zeros_like
-from py_tensor.ops.define import Unary, UnaryMethod, apply, register, unary
+from py_tensor.ops.define import Unary, UnaryMethod, register, unary
 from py_tensor.ops.elementwise import equal, not_equal, square
 from py_tensor.ops.movement import as_floating, view_by
 from py_tensor.ops.operands import Operand
+from py_tensor.ops.record import apply
 from py_tensor.tensor import Tensor, install, tensor_of
 
 __all__ = [

@@ -74,7 +74,8 @@ class Composition(Generic[R]):
         results = cast("tuple[Tensor, ...]", result if is_tuple else (result,))
         made = [node_of(x) for x in results]
         if recipe is None:
-            recipe = _recipe_between(made, nodes, is_tuple)
+            with made[0].meta.device.lock:  # another thread may store these nodes
+                recipe = _recipe_between(made, nodes, is_tuple)
             if recipe is not None:
                 self._recipes.keep(key, recipe)
         owned = tuple([x if x.base is None else Tensor(node_of(x)) for x in results])

@@ -8,21 +8,34 @@ from __future__ import annotations
 
 import builtins
 import math
+from array import array
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
+from itertools import chain
 from typing import Any, ParamSpec, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
+from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError, check_order
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import apply, build, empty_node, filled, register
-from py_tensor.ops.elementwise import equal, floor, where
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import equal, floor, maximum, where
+from py_tensor.ops.float64_bits import (
+    constant_bits,
+    divided,
+    divided_step,
+    float64_bits,
+    floored,
+    ramp_bits,
+    rounded_ramp,
+    to_float32,
+)
 from py_tensor.ops.movement import (
     as_floating,
     converted,
@@ -38,9 +51,12 @@ from py_tensor.ops.operands import (
     as_ndarray,
     is_array_like,
     number_of,
+    own_dtype,
     real_number_of,
     whole_number,
+    widest,
 )
+from py_tensor.ops.record import apply, build, empty_node, filled
 from py_tensor.shapes import Shape, normalize_axis, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -130,17 +146,10 @@ def full(
         place = None if device is None else parse(device)
         made = expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
         return laid_out(made, order)
-    value = number_of("full", "fill_value", fill_value)
-    target = _own(fill_value, value) if dtype is None else dtypes.parse(dtype)
+    target = None if dtype is None else dtypes.parse(dtype)
+    value = number_of("full", "fill_value", fill_value, target)
+    target = target or own_dtype("full", fill_value)
     return laid_out(_filled(FULL, shape, value, target, device), order)
-
-
-def _own(given: Any, value: Scalar) -> DType:
-    """Return the dtype of a number that may be a NumPy scalar."""
-    own = getattr(given, "dtype", None)
-    if own is None:
-        return dtypes.of_scalar(value)
-    return dtypes.of_host("full", own.kind, own.itemsize, own.name)
 
 
 @_takes_shape
@@ -217,8 +226,10 @@ def full_like(
         sizes = a.shape if shape is None else shape
         made = full(sizes, fill_value, dtype or a.dtype, device=device or a.device)
         return laid_out(made, order)
-    fill_value = number_of("full_like", "fill_value", fill_value)
-    return _like(FULL_LIKE, a, fill_value, dtype, shape, device, order)
+    a = tensor_of(a, "full_like")
+    target = a.dtype if dtype is None else dtypes.parse(dtype)
+    value = number_of("full_like", "fill_value", fill_value, target)
+    return _like(FULL_LIKE, a, value, target, shape, device, order)
 
 
 def zeros_like(
@@ -305,6 +316,10 @@ def arange(
 ) -> Tensor:
     """Return ``start, start + step, ...`` below `stop`; int32 for ints, else float32.
 
+    Floats are NumPy's float64 numbers, rounded once, or for float16 first to float32; on a GPU,
+    numbers near the middle between two float32 numbers may differ as in `linspace`. Ends and steps
+    that are int64 tensors give int64.
+
     With an integer dtype the length is the same, and the first two numbers are truncated to find
     the start and the step, as in NumPy: ``arange(0, 2, 0.5, dtype=int)`` is four zeros.
 
@@ -325,9 +340,11 @@ def arange(
     if type(start) is type(stop) is type(step) is int:
         target = dtypes.DEFAULT_INT if dtype is None else dtypes.parse(dtype)
         return _int_range((), start, stop, step, target, parse(device))
-    start, stop, step = (_whole(_number("arange", v)) for v in (start, stop, step))
+    is_wide = widest((start, stop, step)) is dtypes.int64
+    start, stop, step = (_number("arange", v) for v in (start, stop, step))
     whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
-    default = dtypes.DEFAULT_INT if whole else dtypes.DEFAULT.floating
+    integer = dtypes.int64 if is_wide else dtypes.DEFAULT_INT
+    default = integer if whole else dtypes.DEFAULT.floating
     return _range(
         start, stop, step, default if dtype is None else dtypes.parse(dtype), parse(device)
     )
@@ -344,6 +361,9 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
         for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
             dtypes.check_range("arange", value, target)
         step = second - start
+    else:  # NumPy takes the difference of the first two numbers
+        start = float(start)
+        step = (start + float(step)) - start
     return _named(ARANGE, _ramp("arange", count, start, step, target, place))
 
 
@@ -351,16 +371,10 @@ _int_range = Composition(_range)  # only for ints, because equal numbers of othe
 
 
 def _number(op: str, value: Any) -> Real:
-    """Convert an end or a step of a range; a tensor of one element is read when it is used."""
+    """Convert an end or a step of a range; a tensor of one element is read."""
     if isinstance(value, Tensor):
-        return cast("Real", value)
+        return float(value) if value.dtype.kind == "f" else int(value)
     return real_number_of(op, "an end or a step", value)
-
-
-def _whole(value: Real) -> Real:
-    """Read an integer or bool tensor as a Python int, because the range's dtype depends on it."""
-    is_whole = isinstance(value, Tensor) and value.dtype.kind != "f"
-    return int(value) if is_whole else value
 
 
 def _steps(start: Real, stop: Real, step: Real) -> int:
@@ -373,29 +387,62 @@ def _steps(start: Real, stop: Real, step: Real) -> int:
         raise ValueError(f"arange: from {start} to {stop} by {step} has no finite length") from None
 
 
-def _ramp(op: str, count: int, start: Real, step: Real, dtype: DType, device: Device) -> Tensor:
-    """Return ``start + i * step`` for i below `count`."""
+def _ramp(
+    op: str,
+    count: int,
+    start: Real,
+    step: Real,
+    dtype: DType,
+    device: Device,
+    stop: float | None = None,
+) -> Tensor:
+    """Return ``start + i * step`` for i below `count`, rounded down for an integer dtype.
+
+    The last number is `stop`, if that is given.
+    """
     device.backend.check(op, meta_of((), dtype, device))
     if count >= 2**31:  # i is an int32
         device.backend.check(op, meta_of((count,), dtype, device))
         raise ShapeError(f"{op}: {count} elements of {dtype}; at most 2**31 - 1 are supported")
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))
-    numbers = Tensor(index((count,), device))
-    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # others wrap around, as in NumPy
+    if dtype.kind in "iu" and isinstance(start, int) and isinstance(step, int):
+        return _int_ramp(op, count, start, step, dtype, device)
+    start, step = float(start), float(step)
+    last = start + (count - 1) * step
+    is_whole = all(v.is_integer() and abs(v) < 2**31 for v in (start, step, last))
+    if is_whole and stop in (None, last) and not _is_minus_zero(start) and not _is_minus_zero(stop):
+        made = _int_ramp(op, count, int(start), int(step), dtypes.int32, device)
+        return converted(made, dtype)
     if dtype.kind in "iu":
-        last = int(start) + (count - 1) * int(step)
-        for value in (int(start), last):
-            dtypes.check_range(op, value, computed)
-    numbers = converted(numbers, computed)
-    scaled = numbers if step == 1 else numbers * _wrapped(step, numbers.dtype)
+        return floored(ramp_bits(count, start, step, device, stop), dtype)
+    real = dtypes.real_of(dtypes.floating(dtype))
+    if real.itemsize > 4:
+        values = converted(Tensor(index((count,), device)), real) * step + start
+        if stop is not None:
+            values = where(equal(Tensor(index((count,), device)), count - 1), stop, values)
+    else:
+        values = rounded_ramp(count, start, step, device, stop)
+    return converted(values, dtype)
+
+
+def _is_minus_zero(x: float | None) -> bool:
+    return x == 0 and math.copysign(1, x) < 0
+
+
+def _int_ramp(op: str, count: int, start: int, step: int, dtype: DType, device: Device) -> Tensor:
+    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # others wrap around, as in NumPy
+    for value in (start, start + (count - 1) * step):
+        dtypes.check_range(op, value, computed)
+    numbers = converted(Tensor(index((count,), device)), computed)
+    scaled = numbers if step == 1 else numbers * _wrapped(step, computed)
     starts_plain = start == 0 and step > 0
-    return converted(scaled if starts_plain else scaled + _wrapped(start, numbers.dtype), dtype)
+    return converted(scaled if starts_plain else scaled + _wrapped(start, computed), dtype)
 
 
-def _wrapped(value: Real, dtype: DType) -> Real:
+def _wrapped(value: int, dtype: DType) -> int:
     """Return a number of a range; a negative step of an unsigned one wraps around."""
-    return int(value) % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
+    return value % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
 
 
 def linspace(
@@ -416,7 +463,12 @@ def linspace(
     axes, they broadcast and the numbers are along a new `axis`. The step is a tensor if `start` or
     `stop` is one or has axes.
 
-    With an integer dtype numbers are rounded down; the result is exact if the ends are ints.
+    Numbers are NumPy's float64 numbers, rounded once, or for float16 first to float32. On a GPU, a
+    number between Python numbers may be rounded the other way if its float64 number is within about
+    2**-52 of the largest end from the middle between two float32 numbers. Ends that NumPy promotes
+    to float32 or float16 are computed in that dtype. With an integer dtype numbers are rounded
+    down, and those that do not fit convert as by `astype`; the result is exact if the ends are
+    ints.
     """
     if is_array_like(start) or is_array_like(stop):
         return _between(start, stop, num, endpoint, retstep, dtype, axis, device)
@@ -435,18 +487,18 @@ def linspace(
         raise ValueError(f"linspace: num must be at least 0, not {num}")
     place = parse(device)
     target = _parsed(dtype)
-    floating = dtypes.floating(target)
     gaps = num - 1 if endpoint else num
-    step = (stop - start) / gaps if gaps > 0 else 0.0
-    if target.kind in "iu" and (wide := _dtype_of_products(start, stop, num)) is not None:
+    low, high = float(start), float(stop)
+    step = (high - low) / max(gaps, 1)
+    end = high if endpoint and num > 1 else None
+    wide = _dtype_of_products(start, stop, num) if num and target.kind in "iu" else None
+    if step == 0 and low != high and target is dtypes.float64:  # the step underflows
+        values = arange(num, dtype=target, device=place) / gaps * (high - low) + low
+    elif wide is None:
+        values = _ramp("linspace", num, low, step, target, place, end)
+    else:
         distance = int(stop) - int(start)
         values = arange(num, dtype=wide, device=place) * distance // max(gaps, 1) + int(start)
-    else:
-        values = _ramp("linspace", num, float(start), step, floating, place)
-        if endpoint and num > 1:
-            last = equal(arange(num, device=place), num - 1)
-            values = where(last, float(stop), values)
-        values = floor(values) if target.kind in "iu" else values
     found = _named(LINSPACE, converted(values, target))
     return (found, step if gaps > 0 else math.nan) if retstep else found
 
@@ -470,9 +522,10 @@ def _between(
     device: Any,
 ) -> Any:
     """`linspace` between ends that are tensors or have axes."""
+    placed: Operand = start
     if device is not None and not any(isinstance(v, Tensor) for v in (start, stop)):
-        start = tensor_of(start, "linspace", device=parse(device))
-    given = in_common_dtype("linspace", start, stop)
+        placed = tensor_of(start, "linspace", device=parse(device))
+    given = in_common_dtype("linspace", placed, stop)
     low, high = (as_floating(v, "linspace") for v in given)
     target = low.dtype if dtype is None else dtypes.parse(dtype)
     if target in (dtypes.float64, dtypes.complex128):  # keep the digits of ends that are ints
@@ -481,15 +534,32 @@ def _between(
     if count < 0:
         raise ValueError(f"linspace: num must be at least 0, not {num}")
     gaps = count - 1 if endpoint else count
-    step = (high - low) / builtins.max(gaps, 1)
+    distance = high - low
+    step = distance / builtins.max(gaps, 1)
     rank = step.ndim
     places = arange(count, device=step.device)
     places = places.reshape(count, *(1,) * rank)
+    bits = _bits_of_ends(start, stop, low, high) if step.dtype.itemsize <= 4 else None
     if target.kind in "iu" and all(v.dtype.kind in "biu" for v in given):
         first, last = (converted(v, dtypes.int64) for v in given)
         found = first + converted(places, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
+    elif bits is not None:
+        found = divided(*bits, places, builtins.max(gaps, 1))
+        found = floored(found, target) if target.kind in "iu" else to_float32(found)
+        if retstep:
+            exact = divided_step(*bits, builtins.max(gaps, 1))
+            step = converted(to_float32(exact), step.dtype)
     else:
-        found = low + converted(places, dtypes.real_of(step.dtype)) * step
+        numbers = converted(places, dtypes.real_of(step.dtype))
+        # As NumPy does, for steps that underflow; one step of zero changes how all are rounded.
+        is_zero = equal(step, 0)
+        has_zero_step = is_zero.any() if rank else is_zero
+        parts = builtins.max(gaps, 1)
+        # NumPy divides complex numbers by a real one by multiplying with its reciprocal.
+        shares = numbers * (1 / parts) if step.dtype.kind == "c" else numbers / parts
+        product = where(has_zero_step, shares * distance, numbers * step)
+        # `maximum` rounds the product before the sum, as NumPy does; GPUs would fuse the two.
+        found = low + (product if step.dtype.kind == "c" else maximum(product, -math.inf))
         if endpoint and count > 1:
             found = where(equal(places, gaps), high, found)
         found = floor(found) if target.kind in "iu" else found
@@ -497,6 +567,53 @@ def _between(
     at = normalize_axis("linspace", axis, rank + 1)
     found = found.transpose((*range(1, at + 1), 0, *range(at + 1, rank + 1)))
     return (found, step if gaps > 0 else step * math.nan) if retstep else found
+
+
+def _bits_of_ends(start: Any, stop: Any, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Return real ends as the bits of float64 numbers; None if NumPy computes in another dtype.
+
+    `low` and `high` are the same ends in the common dtype.
+    """
+    ends = [_end(v, x.ndim, x.device) for v, x in ((start, low), (stop, high))]
+    types = [(v.dtype.kind, v.dtype.itemsize) for v in ends if hasattr(v, "dtype")]
+    types += [("f", 8) for v in ends if type(v) is array]
+    has_floats = any(kind == "f" for kind, _ in types)
+    if has_floats and all(size < (8 if kind == "f" else 4) for kind, size in types):
+        return None  # float32 or float16, to which NumPy also promotes small integers
+    first, last = ends
+    return _bits_of_end(first, low), _bits_of_end(last, high)
+
+
+def _end(value: Any, rank: int, device: Device) -> Any:
+    """Return an end as a tensor, a NumPy array or number, a Python number or an array of float64.
+
+    Lists are float64 in NumPy, except lists of bools.
+    """
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, list | tuple | range):
+        numbers = cast("Any", value)
+        for _ in range(1, rank):
+            numbers = [*chain.from_iterable(numbers)]
+        if not numbers or any(type(n) is not bool for n in numbers):
+            return array("d", numbers)
+    elif hasattr(getattr(value, "dtype", None), "kind"):
+        return value
+    return tensor_of(value, "linspace", device=device)
+
+
+def _bits_of_end(end: Any, converted_end: Tensor) -> Tensor:
+    shape, device = converted_end.shape, converted_end.device
+    if isinstance(end, Tensor):
+        is_small = end.dtype.kind != "f" and end.dtype.itemsize < 4
+        return float64_bits(converted(end, dtypes.int32) if is_small else end)
+    if not shape:
+        return constant_bits(float(end), device)
+    if type(end) is array:
+        bits: Any = memoryview(cast("array[float]", end)).cast("B").cast("Q")
+    else:
+        bits = host.load_numpy().asarray(end, "d", order="C").view("Q")
+    return tensor_of(bits, "linspace", dtype=dtypes.uint64, device=device).reshape(shape)
 
 
 for _function in (

@@ -2,8 +2,7 @@
 
     exp = unary("exp", FLOATING, "exp_{t}({0})", lambda np, x: np.exp(x), vjp=..., doc="...")
 
-Decisions that depend only on shapes, dtypes and devices are made once for each combination and
-cached as a recipe, so recording an op again costs one lookup.
+The functions record their op by recipes (`record.py`).
 """
 
 from __future__ import annotations
@@ -15,28 +14,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, default_device
 from py_tensor.dtypes import Accepts, DType
 from py_tensor.errors import DTypeError, check_option, check_order
-from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, is_traced, leaf, recipe
-from py_tensor.graph.node import Meta, Node, key_of, meta_of
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Movement, NotDifferentiable, Op
-from py_tensor.graph.primitives import CONST, EXPAND, constant
+from py_tensor.graph.bind import Recipes, Step, follow
+from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, NotDifferentiable, Op
+from py_tensor.graph.primitives import CONST
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
     coerce,
     common_dtype,
     device_of,
+    goes_first,
     in_dtype,
     lift,
-    node_of,
-    steps_to,
+    number_like,
     takes,
     takes_numbers,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored
-from py_tensor.shapes import broadcast, size_of
+from py_tensor.ops.record import apply, filled, recipe_of
+from py_tensor.shapes import broadcast
 from py_tensor.tensor import Tensor, install
 
 # The types of defined functions.
@@ -98,161 +97,9 @@ EXACT = 0.5
 """The error in ulp of an exact or correctly rounded result."""
 
 
-def empty_node(meta: Meta) -> Node:
-    return leaf(meta, EMPTY)
-
-
-def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
-    """Return a tensor of one value that `op` expands to a shape; no memory until stored."""
-    node = constant(op.name, value, meta.dtype, meta.device)
-    if not meta.size:
-        return Tensor(empty_node(meta))
-    return Tensor(bind(op, (node,), meta.shape) if meta.shape else node)
-
-
-def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
-    """Record an op on tensors."""
-    return Tensor(bind(op, tuple(map(node_of, inputs)), attrs))
-
-
-def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
-    """Record an elementwise op on operands, which are coerced, promoted and broadcast."""
-    kinds: list[Any] = []
-    for x in operands:
-        kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
-        if kind is Tensor:
-            kinds.append(x._node.meta)  # pyright: ignore[reportPrivateUsage]
-        elif kind is int or isinstance(x, float):  # includes NumPy's float64
-            kinds.append(kind if kind is int else float)
-        else:
-            return _apply(op, operands)
-    found = _applied[op, *kinds]
-    if found is None:
-        if type(kinds[0]) is Meta or op.leading or is_traced():
-            return _apply(op, operands)
-        first: Any = operands[0]
-        own = _first_numbers[kinds[0], default_device()]
-        if kinds[0] is int and not own.low <= first <= own.high:
-            return _apply(op, operands)
-        node = Node(CONST, (), own.convert(first), own.meta, own.key)
-        return apply(op, (Tensor(node), *operands[1:]))
-    before, meta, key, number = found
-    nodes: list[Node] = []
-    for x, steps in zip(operands, before, strict=True):
-        if type(x) is Tensor:
-            node = x._node  # pyright: ignore[reportPrivateUsage]
-            nodes.append(follow(node, steps) if steps else node)
-        elif isinstance(x, float) or number.low <= x <= number.high:
-            nodes.append(Node(CONST, (), number.convert(x), number.meta, number.key))
-        else:
-            return _apply(op, operands)
-    return Tensor(Node(op, tuple(nodes), None, meta, key))
-
-
-def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
-    given = coerce(op.name, operands)
-    shape = broadcast(op.name, *(x.shape for x in given if isinstance(x, Tensor)))
-    rest = given[len(op.leading) :]
-    scalars = [x for x in rest if not isinstance(x, Tensor)]
-    if len(scalars) == len(rest):
-        dtype = dtypes.with_scalar(dtypes.of_scalar(scalars[0]), scalars[-1])
-    else:
-        dtype = common_dtype(op.name, rest)
-    dtype = op.accepts.check(op.name, dtype)
-    for x in scalars:
-        dtypes.check_range(op.name, x, dtype)
-    device = device_of(given)
-    device.backend.check(op.name, meta_of((), dtype, device))
-    if not size_of(shape):
-        return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
-    kinds = [*op.leading, *([dtype] * len(rest))]
-    nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(given, kinds, strict=True))
-    if all(node.meta.shape != shape for node in nodes):  # only constants: one of them is expanded
-        nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
-    return Tensor(bind(op, nodes))
-
-
-class Number(NamedTuple):
-    """The conversion of a Python number beside tensors: the accepted ints and the dtype."""
-
-    low: int
-    high: int
-    convert: Callable[[Any], Scalar]
-    meta: Meta
-    key: int
-
-
-class Recorded(NamedTuple):
-    """The recipe of an elementwise op for operands of given kinds.
-
-    Attributes
-    ----------
-    before : tuple
-        The steps from each operand to the op's input; none for a number.
-    meta, key
-        Those of the op's node.
-    number : Number
-    """
-
-    before: tuple[tuple[Step, ...], ...]
-    meta: Meta
-    key: int
-    number: Number
-
-
 # The steps of a tensor, the meta and key of the result, and the fields of `Number` for the number
 # beside it. It is flat because unpacking it once is faster than reading attributes.
 WithNumber = tuple[tuple[Step, ...], Meta, int, int, int, Callable[[Any], Scalar], Meta, int]
-
-
-def _recorded(op: Elementwise, *kinds: Any) -> Recorded | None:
-    """Return the recipe of an op for operands, each a meta, or `float` or `int` for a number.
-
-    None if `apply` has to do more: for numbers only, several devices, or no elements.
-    """
-    metas = [kind for kind in kinds if type(kind) is Meta]
-    numbers = [kind for kind in kinds if type(kind) is not Meta]
-    if is_traced() or not metas:
-        return None
-    if any(type(kind) is not Meta for kind in kinds[: len(op.leading)]):
-        return None
-    if any(m.device is not metas[0].device or not m.size for m in metas):
-        return None
-    rest = kinds[len(op.leading) :]
-    tensors = [kind.dtype for kind in rest if type(kind) is Meta]
-    dtype = tensors[0] if tensors else dtypes.of_scalar(numbers[0](0))
-    for other in tensors[1:]:
-        dtype = dtypes.promote(dtype, other)
-    for kind in numbers:
-        dtype = dtypes.with_scalar(dtype, kind(0))
-    dtype = op.accepts.check(op.name, dtype)
-    metas[0].device.backend.check(op.name, meta_of((), dtype, metas[0].device))
-    shape = broadcast(op.name, *(m.shape for m in metas))
-    wanted = [*op.leading, *([dtype] * len(rest))]
-    constant = _number(dtype, metas[0].device)
-    before = tuple(
-        steps_to(kind, shape, target) if type(kind) is Meta else ()
-        for kind, target in zip(kinds, wanted, strict=True)
-    )
-    given = tuple(kind if type(kind) is Meta else constant.meta for kind in kinds)
-    found = recipe(op, before, given)
-    return Recorded(found.before, found.meta, found.key, constant)
-
-
-def _number(dtype: DType, device: Device) -> Number:
-    low, high = dtypes.integers_held(dtype)
-    meta = meta_of((), dtype, device)
-    return Number(low, high, dtypes.converter(dtype), meta, key_of(CONST, None, meta))
-
-
-def _number_of(kind: type, device: Device) -> Number:
-    return _number(dtypes.of_scalar(kind(0)), device)
-
-
-# The conversion of the first of several numbers, by its type.
-_first_numbers = Recipes[tuple[type, Device], Number](_number_of)
-# The results of `_recorded`, by op and kinds of operands.
-_applied = Recipes[tuple[Any, ...], Recorded | None](_recorded)
 
 
 def register(
@@ -437,8 +284,8 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
     """Create the public function of an existing op of one operand, like `unary`."""
 
     def made(meta: Meta) -> tuple[tuple[Step, ...], Meta, int] | None:
-        found = _recorded(op, meta)
-        return None if found is None else (found.before[0], found.meta, found.key)
+        recorded = recipe_of(op, meta)
+        return None if recorded is None else (recorded.before[0], recorded.meta, recorded.key)
 
     recipes = Recipes[Meta, tuple[tuple[Step, ...], Meta, int] | None](made)
 
@@ -524,6 +371,10 @@ def comparison(
     )
 
     def record(x: Operand, y: Operand) -> Tensor:
+        if type(x) is not Tensor and hasattr(x, "dtype"):
+            x = _as_exact(x, y)
+        elif type(y) is not Tensor and hasattr(y, "dtype"):
+            y = _as_exact(y, x)
         first, second = coerce(name, (x, y))
         if isinstance(first, float) and _has_integers(second):
             first = _beside_integers(_MIRRORED[operator], first)
@@ -573,6 +424,12 @@ def _has_integers(x: Tensor | Scalar) -> bool:
     return isinstance(x, Tensor) and x.dtype.kind not in "fc"
 
 
+def _as_exact(x: Operand, other: Operand) -> Operand:
+    """Return a NumPy integer beside integers as Python's, which is compared exactly with them."""
+    number = number_like(x) if isinstance(other, Tensor) and _has_integers(other) else None
+    return number if isinstance(number, int) else x
+
+
 def _beside_integers(operator: str, number: float) -> Scalar:
     """Return the int to compare integers with instead of a float, or the float itself.
 
@@ -614,20 +471,29 @@ def binary_of(
     def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Meta, int] | None:
         if op.decide is not None and _lack_a_dtype(a.dtype, b.dtype):
             return None
-        found = _recorded(op, a, b)
-        if found is None:
+        recorded = recipe_of(op, a, b)
+        if recorded is None:
             return None
-        first, second = found.before
-        return first, second, found.meta, found.key
+        first, second = recorded.before
+        return first, second, recorded.meta, recorded.key
 
     def made_with(meta: Meta, kind: type) -> WithNumber | None:
         if op.decide is not None and kind is float and meta.dtype.kind not in "fc":
             return None  # integers are not converted to be compared
-        found = _recorded(op, meta, kind)
-        if found is None:
+        recorded = recipe_of(op, meta, kind)
+        if recorded is None:
             return None
-        low, high, convert, number_meta, number_key = found.number
-        return found.before[0], found.meta, found.key, low, high, convert, number_meta, number_key
+        low, high, convert, number_meta, number_key = recorded.number
+        return (
+            recorded.before[0],
+            recorded.meta,
+            recorded.key,
+            low,
+            high,
+            convert,
+            number_meta,
+            number_key,
+        )
 
     recipes = Recipes[
         tuple[Meta, Meta], tuple[tuple[Step, ...], tuple[Step, ...], Meta, int] | None
@@ -840,7 +706,7 @@ def _install_operator(
         if unlike is not None and (other is None or isinstance(other, str | bytes)):
             return filled(unlike, meta_of(self.shape, dtypes.bool_, self.device))
         if takes(other):
-            return function(self, other)
+            return NotImplemented if goes_first(other) else function(self, other)
         if not is_comparison and isinstance(other, str | bytes):  # `*` would repeat the text
             raise TypeError(f"{operator}: takes numbers and arrays, not {type(other).__name__}")
         return _left_to(other, f"__r{operator}__", self)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import check_cast
-from py_tensor.errors import ShapeError
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import abs, equal, not_equal, remainder, subtract, where
 from py_tensor.ops.movement import (
@@ -22,7 +22,7 @@ from py_tensor.ops.movement import (
     sliced,
     widened,
 )
-from py_tensor.ops.operands import Operand, Real, Scalar
+from py_tensor.ops.operands import Operand, Real, Scalar, number_like, real_number_of
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import normalize_axes, normalize_axis
@@ -133,6 +133,8 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
     def part(*ends: int | None) -> Tensor:
         return sliced(x, axis, *ends)
 
+    number = number_like(step)
+    step = step if number is None else number
     places = None if isinstance(step, int | float) else tensor_of(step, "gradient", device=x.device)
     if places is None or not places.ndim:
         inside = (part(2, None) - part(None, -2)) / (step * 2)
@@ -217,7 +219,14 @@ def unwrap(
         If it and `p` are integers, so is the result.
     """
     x = tensor_of(p, "unwrap")
+    if x.dtype.kind == "c":
+        raise DTypeError(f"unwrap: takes real dtypes, not {x.dtype.name}")
     at = normalize_axis("unwrap", axis, x.ndim)
+    number = number_like(period)
+    if number is None:
+        period = cast("Any", tensor_of(period, "unwrap", device=x.device))
+    else:
+        period = real_number_of("unwrap", "period", number)
     is_whole = isinstance(period, int) and x.dtype.kind in "biu"
     high = period // 2 if is_whole else period / 2
     x = widened(converted(x, dtypes.int32) if x.dtype is dtypes.bool_ else x)

@@ -6,7 +6,7 @@ gradient for each operand.
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
@@ -19,16 +19,17 @@ from py_tensor.dtypes import (
     REAL,
     REAL_FLOATING,
     REAL_NUMERIC,
+    REAL_WITH_BOOL_AS_INT8,
+    WITH_BOOL_AS_INT8,
     integer_range,
 )
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
-from py_tensor.graph.primitives import MUL
+from py_tensor.graph.primitives import MUL, WHERE
 from py_tensor.ops.define import (
     BinaryMethod,
     Loop,
     Unary,
     UnaryMethod,
-    apply,
     binary,
     binary_of,
     check_options,
@@ -40,14 +41,19 @@ from py_tensor.ops.define import (
 )
 from py_tensor.ops.operands import (
     Operand,
+    Scalar,
     as_ndarray,
     coerce,
     common_dtype,
+    goes_first,
     in_dtype,
     known,
+    number_like,
     takes,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
+from py_tensor.ops.record import apply
+from py_tensor.shapes import broadcast
 from py_tensor.tensor import Tensor
 
 __all__ = [
@@ -57,7 +63,6 @@ __all__ = [
     "logical_xor", "lt", "maximum", "minimum", "mod", "mul", "multiply", "ne", "negative",
     "not_equal", "positive", "pow", "power", "reciprocal", "relu", "remainder",
     "sigmoid", "sign", "sin", "sqrt", "square", "sub", "subtract", "tan", "tanh", "true_divide",
-    "where",
 ]  # fmt: skip
 
 
@@ -188,7 +193,7 @@ def _reciprocal(np: Any, x: Any) -> Any:
 
 reciprocal = unary(
     "reciprocal",
-    INTEGRAL_AS_INT,
+    WITH_BOOL_AS_INT8,
     "reciprocal_{t}({0})",
     _reciprocal,
     vjp=lambda g, y, x, _: (-(g * y * y),),
@@ -269,7 +274,7 @@ sign = unary(
 )
 square = unary(
     "square",
-    INTEGRAL_AS_INT,
+    WITH_BOOL_AS_INT8,
     {
         "f32": "square_f32({0})",
         "64": "mul_64({0}, {0})",
@@ -390,7 +395,7 @@ divide = binary(
 )
 floor_divide = binary(
     "floor_divide",
-    REAL_NUMERIC,
+    REAL_WITH_BOOL_AS_INT8,
     "floor_divide_{t}({0}, {1})",
     lambda np, x, y: np.floor_divide(x, y),
     vjp=NOT_DIFFERENTIABLE,
@@ -401,7 +406,7 @@ floor_divide = binary(
 )
 remainder = binary(
     "remainder",
-    REAL_NUMERIC,
+    REAL_WITH_BOOL_AS_INT8,
     "remainder_{t}({0}, {1})",
     lambda np, x, y: np.remainder(x, y),
     vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
@@ -427,7 +432,7 @@ POWER = Elementwise(
         if x.dtype.kind == "c"
         else _float_power(np, x, y)
     ),
-    accepts=NUMERIC,
+    accepts=WITH_BOOL_AS_INT8,
     vjp=_grad_power,
     cost=40,
 )
@@ -517,51 +522,70 @@ def power(
         if dtype is not None:
             x = in_dtype("power", x, dtype)
             y = y if isinstance(y, int | float | complex) else in_dtype("power", y, dtype)
-        return stored("power", power(x, y), out, where, casting)
+        return stored("power", _raised(x, y), out, where, casting)
+    return _raised(x, y)
+
+
+def _raised(x: Operand, y: Operand) -> Tensor:
+    """`power` without options."""
     if isinstance(x, Tensor) and x.dtype.kind == "c" and isinstance(y, int | float):
         known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # NumPy uses these shortcuts too
         if known is not None:
             return known(x)
     if isinstance(y, int) and not isinstance(y, bool) and isinstance(x, Tensor):
-        if y == 2:
+        if y == 2 and x.dtype.kind != "b":
             return square(x)
         if y < 0 and x.dtype.kind in "biu":
             raise ValueError(
                 "power: integers to a negative integer power are not supported; use a float: x **"
                 f" {y}.0"
             )
-    if isinstance(y, Tensor) and y.dtype.kind == "i" and y.device is CPU_DEVICE:
-        _refuse_negative(x, y)
-    return _power(x, y)
-
-
-def _refuse_negative(x: Operand, y: Tensor) -> None:
-    """Raise ValueError for negative integer powers of integers."""
-    if common_dtype("power", coerce("power", (x, y))).kind != "i":
-        return
-    powers = known(y)
-    if powers is not None and (powers < 0).any():
+    if isinstance(y, Tensor):
+        is_known = y.dtype.kind == "i" and y.device is CPU_DEVICE
+    else:
+        is_known = type(y) is not float and type(y) is not int and not isinstance(y, Scalar)
+    if is_known and _has_negative_powers(x, y):
         raise ValueError(
             "power: integers to negative integer powers are not supported; make one a float"
         )
+    return _power(x, y)
+
+
+def _has_negative_powers(x: Operand, y: Operand) -> bool:
+    """Return whether an exponent that the host knows is negative, and all operands are integers."""
+    given = coerce("power", (x, y))
+    number = number_like(y)
+    if common_dtype("power", given).kind not in "iu":
+        return False
+    if isinstance(number, int):
+        return number < 0
+    powers = known(cast("Tensor", given[1]))
+    return powers is not None and bool((powers < 0).any())
 
 
 register(power, POWER, method=False, ulp=4, operator="__pow__")
 count_operands(power, 2, loop=Loop(POWER.accepts, POWER.result))
 
 
+def _power_of(self: Tensor, other: Operand) -> Any:
+    """``**``, which squares bools in int8, where `power` gives int32, as in NumPy."""
+    if goes_first(other):
+        return NotImplemented
+    return square(self) if type(other) is int and other == 2 else _raised(self, other)
+
+
 def _reflected_power(self: Tensor, other: Operand) -> Tensor:
-    return power(other, self)
+    return _raised(other, self)
 
 
 def _power_in_place(self: Tensor, other: Operand) -> Any:
     if not takes(other):
         return NotImplemented
-    return assign_result("ipow", self, power(self, other))
+    return assign_result("ipow", self, _power_of(self, other))
 
 
 install("__ipow__", _power_in_place)
-install("__pow__", power)
+install("__pow__", _power_of)
 install("__rpow__", _reflected_power)
 
 # -- Two operands: comparison and logic ---------------------------------------------------------
@@ -672,43 +696,12 @@ logical_xor = binary(
 # -- Three operands -----------------------------------------------------------------------------
 
 
-def _grad_where(
-    g: Tensor, y: Tensor, condition: Tensor, a: Tensor, b: Tensor, attrs: None
-) -> tuple[Tensor | None, ...]:
-    return None, where(condition, g, 0), where(condition, 0, g)
-
-
-WHERE = Elementwise(
-    "where",
-    wgsl={"*": "select({2}, {1}, {0})"},
-    numpy=lambda np, c, x, y: np.where(c, x, y),
-    accepts=ANY,
-    leading=(dtypes.bool_,),
-    vjp=_grad_where,
-)
-
-
-@overload
-def where(condition: Operand, /) -> tuple[Tensor, ...]: ...
-@overload
-def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor: ...
-def where(
-    condition: Operand, x: Operand | None = None, y: Operand | None = None, /
-) -> Tensor | tuple[Tensor, ...]:
+def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor:
     """Return elements of `x` where `condition` is nonzero, else of `y`; all three broadcast.
 
-    With only a condition, return the indices where it is nonzero, like `nonzero`.
+    The public function of this name takes a condition alone, too (`py_tensor.ops.scatter.where`).
     """
-    if x is None and y is None:
-        from py_tensor.ops.scatter import nonzero
-
-        return nonzero(condition)
-    if x is None or y is None:
-        raise TypeError("where: takes both x and y, or neither")
     return as_ndarray(apply(WHERE, (condition, x, y)))
-
-
-register(where, WHERE, method=False)
 
 
 def clip(
@@ -740,10 +733,18 @@ def _clipped(
     """Limit each element to the range from `min` to `max`; see `pt.clip`."""
     if options:
         x = positive(x, **{name: v for name, v in options.items() if name != "where"})
+    if type(min) is not type(max) and not (min is None or max is None):
+        others = [v for v in (min, max) if not isinstance(v, Scalar)]
+        if others:  # the dtype in which a Python number is a limit
+            x = in_dtype("clip", x, common_dtype("clip", coerce("clip", (x, *others))))
     if isinstance(x, Tensor) and x.dtype.kind in "iu":
         low, high = integer_range(x.dtype)
         min = None if isinstance(min, int) and min < low else min
         max = None if isinstance(max, int) and max > high else max
+    operands: tuple[Any, ...] = (x, min, max)
+    shapes = [tuple(v.shape) for v in operands if hasattr(v, "shape")]
+    if len(shapes) > 1:  # first, for an error that names this op
+        broadcast("clip", *shapes)
     result = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)
     where = options.get("where", True)

@@ -29,7 +29,7 @@ from py_tensor.graph.bind import is_traced
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Reduction, Scan
 from py_tensor.ops.bitwise import BITS
 from py_tensor.ops.creation import arange, full, zeros_like
-from py_tensor.ops.define import LOOPS, build
+from py_tensor.ops.define import LOOPS
 from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, remainder, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import gathered, take
@@ -46,7 +46,8 @@ from py_tensor.ops.movement import (
     sliced,
 )
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
-from py_tensor.ops.out import SAME_KIND, Out, stored_whole
+from py_tensor.ops.out import SAME_KIND, Out, dtype_into, stored_whole
+from py_tensor.ops.record import build
 from py_tensor.ops.reduction import MAX, MIN, Axes, max, sum
 from py_tensor.ops.scan import CUMSUM, scanned
 from py_tensor.ops.scatter import scattered
@@ -140,11 +141,16 @@ SCANS = {
     **{name: _scan_by(fold) for name, fold in REDUCTIONS.items()},
 }
 
+_IN_RANGE = {*SCANS, "fmax", "fmin", "logical_xor"}
+"""Functions whose results are within the range of their operands' dtype."""
+
 # -- Folds --------------------------------------------------------------------------------------
 
 
-def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
+def computed_in(function: Any, name: str, x: Tensor, dtype: object, out: Out) -> DType:
     """Return the dtype for reducing with a function, whose results are operands of later calls.
+
+    Without `dtype`, `out` widens it unless no result can exceed the dtype of the elements.
 
     Raises
     ------
@@ -155,6 +161,7 @@ def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
     if loop is None:
         raise DTypeError(f"{name}: needs operands of one dtype")
     wanted = None if dtype is None else dtypes.parse(dtype)
+    given = x.dtype if out is None else _into(function, name, x, out)
     target = loop.accepts.check(name, wanted or given)
     gives = loop.result(target)
     if gives is dtypes.bool_ is (wanted or given):  # a comparison of bools, computed in int32
@@ -162,6 +169,15 @@ def computed_in(function: Any, name: str, given: DType, dtype: object) -> DType:
     if gives is not target or (wanted is not None and target is not wanted):
         raise DTypeError(f"{name}: returns {gives}, not {wanted or target}")
     return target
+
+
+def _into(function: Any, name: str, x: Tensor, out: Out) -> DType:
+    if function.__name__ in _IN_RANGE:
+        return x.dtype
+    is_exact = function.__name__ == "add" or (
+        function.__name__ == "subtract" and x.dtype is not dtypes.uint64  # it has no negatives
+    )
+    return dtype_into(name, x.dtype, x.device, out, added=x.size if is_exact else 0)
 
 
 def _halved(function: Any, x: Tensor) -> Tensor:
@@ -197,8 +213,8 @@ def reduced_by(
     """Reduce over axes with a function of two operands, or its `kernel`, with NumPy's options."""
     name = f"{function.__name__}.reduce"
     x = tensor_of(array, name)
-    x = converted(x, computed_in(function, name, x.dtype, dtype))
-    axes = () if not x.ndim and axis in (0, -1) else normalize_axes(name, axis, x.ndim)
+    x = converted(x, computed_in(function, name, x, dtype, out))
+    axes = normalize_axes(name, axis, x.ndim, of_scalar=True)
     associative = function.__name__ in ASSOCIATIVE
     if len(axes) > 1 and not associative:
         raise ValueError(f"{name}: is not reorderable, so it takes one axis, not {axes}")
@@ -289,7 +305,7 @@ def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out:
     if not x.ndim:
         raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
     at = normalize_axis(name, axis, x.ndim)
-    target = computed_in(function, name, x.dtype, dtype)
+    target = computed_in(function, name, x, dtype, out)
     return stored_whole(name, _running(function, name, converted(x, target), at), out, SAME_KIND)
 
 
@@ -407,6 +423,8 @@ def reduced_at(
     wrong = next((i for i in starts if not 0 <= i < n), None)
     if wrong is not None:
         raise IndexError(f"{name}: index {wrong} is out of range for axis {at} of shape {x.shape}")
+    if dtype is None and out is not None and function.__name__ not in _IN_RANGE:
+        dtype = _into(function, name, x, out)
     summed = function.reduce(sliced(x, at, 0, 1), at, dtype, keepdims=True)
     of_length: dict[int, list[int]] = {}
     for place, (i, j) in enumerate(pairwise((*starts, n))):

@@ -20,9 +20,9 @@ from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.op import Op
 from py_tensor.ops.complex import conjugate, joined
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import build
 from py_tensor.ops.elementwise import cos, floor_divide, remainder, sin, where
-from py_tensor.ops.movement import concat, converted, flip, pad, reshape, sliced
+from py_tensor.ops.movement import concat, converted, flip, pad_constant, reshape, sliced
+from py_tensor.ops.record import build
 from py_tensor.shapes import Shape, check_axes
 from py_tensor.tensor import Tensor
 
@@ -107,10 +107,10 @@ def _convolved(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
     behind = (1,) * (x.ndim - 1 - axis)
     chirp = _chirp(n, x)
     mirrored = conjugate(chirp)
-    gap = pad(mirrored, (0, length - 2 * n + 1))
+    gap = pad_constant(mirrored, (0, length - 2 * n + 1))
     filter_ = transformed(concat([gap, flip(mirrored[1:])]), 0, False, 1.0)
     x = conjugate(x) if is_inverse else x
-    spread = pad(
+    spread = pad_constant(
         x * reshape(chirp, (n, *behind)),
         [(0, length - n if a == axis else 0) for a in range(x.ndim)],
     )

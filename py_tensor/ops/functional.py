@@ -26,6 +26,9 @@ from py_tensor.ops.operands import (
     coerce,
     common_dtype,
     copy_or_scalar,
+    device_of,
+    int_like,
+    lift,
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
@@ -333,8 +336,9 @@ def apply_over_axes(
     """Apply a function of a tensor and an axis for each axis in turn; the axes are kept."""
     x = tensor_of(a, "apply_over_axes")
     rank = x.ndim
-    for axis in (axes,) if isinstance(axes, int) else axes:
-        at = normalize_axis("apply_over_axes", axis, rank)
+    one = int_like(axes)
+    for axis in cast("Sequence[int]", axes) if one is None else (one,):
+        at = normalize_axis("apply_over_axes", axis, rank, of_scalar=True)
         found = func(x, at)
         x = found if found.ndim == rank else found.expand_dims(at)
     return x
@@ -348,10 +352,14 @@ def select(
 ) -> Tensor:
     """Return elements from the first choice whose condition is true, else `default`.
 
+    The dtype is the common one of the choices and the default.
+
     Raises
     ------
     ValueError
         If the numbers of conditions and choices differ, or are 0.
+    OverflowError
+        If the common dtype cannot hold a Python int.
     """
     if not condlist:
         raise ValueError("select: needs at least one condition")
@@ -359,10 +367,35 @@ def select(
         raise ValueError(
             f"select: {len(condlist)} conditions do not match {len(choicelist)} choices"
         )
-    found: Any = default
+    operands = (*condlist, *choicelist, default)
+    # First, for an error that names this op.
+    broadcast("select", *(tuple(getattr(v, "shape", ())) for v in operands))
+    result: Any = default
+    if not _have_one_dtype([choicelist[-1], *choicelist, default]):
+        count = len(condlist)
+        coerced = coerce("select", operands, count)
+        condlist, choicelist, last = coerced[:count], coerced[count:-1], coerced[-1]
+        dtype = common_dtype("select", coerced[count:])
+        shape = last.shape if isinstance(last, Tensor) else ()
+        result = Tensor(lift("select", last, shape, dtype, device_of(coerced)))
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        found = where(condition, choice, found)
-    return found
+        result = where(condition, choice, result)
+    return result
+
+
+def _have_one_dtype(operands: Sequence[Operand]) -> bool:
+    """Return whether the first operand is a tensor that determines the dtype beside the others."""
+    if type(operands[0]) is not Tensor:
+        return False
+    dtype = operands[0].dtype
+    for x in operands:
+        kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
+        if kind is Tensor:
+            if x.dtype is not dtype:
+                return False
+        elif kind not in (int, float) or dtypes.with_scalar(dtype, x) is not dtype:
+            return False
+    return True
 
 
 def piecewise(
@@ -400,12 +433,12 @@ def piecewise(
 
     def of(function: Any) -> Tensor:
         value = function(x, *args, **options) if callable(function) else function
-        return as_given(x, value, "piecewise")
+        return converted(as_given(x, value, "piecewise"), x.dtype)
 
     found = of(funclist[len(conditions)] if len(funclist) > len(conditions) else 0)
     for condition, function in zip(conditions, funclist, strict=False):
         found = where(condition, of(function), found)
-    return converted(broadcast_to(found, x.shape), x.dtype).copy()
+    return broadcast_to(found, x.shape).copy()
 
 
 def choose(

@@ -8,11 +8,14 @@ from math import nan
 from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.device import parse
+from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, eye, linspace, ones
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
+from py_tensor.ops.float64_bits import power_ramp
 from py_tensor.ops.gather import in_mode
 from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import (
@@ -31,8 +34,11 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import (
     Operand,
     coerce,
+    common_dtype,
+    device_of,
     is_array_like,
     known,
+    lift,
     number_of,
     numbers_of,
     real_number_of,
@@ -122,7 +128,9 @@ def logspace(
 ) -> Tensor:
     """Return `num` numbers from ``base**start`` to ``base**stop``, evenly spaced on a log scale.
 
-    `start`, `stop` and `base` may have axes, as in `linspace`.
+    Powers of a positive base between numbers are NumPy's float64 numbers, rounded once. On a GPU, a
+    power at or near the middle between two float32 numbers, such as ``11**7``, may be rounded the
+    other way. `start`, `stop` and `base` may have axes, as in `linspace`.
     """
     if is_array_like(base):
         if not any(isinstance(v, Tensor) for v in (start, stop, base)):
@@ -131,8 +139,28 @@ def logspace(
         base = expand_dims(as_floating(base, "logspace"), axis)
     else:
         base = float(real_number_of("logspace", "base", base))
+        powers = _powers(start, stop, num, endpoint, base, axis, device)
+        if powers is not None:
+            return _rounded(powers, dtype)
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     return _rounded(power(base, exponents), dtype)
+
+
+def _powers(
+    start: Any, stop: Any, num: Any, endpoint: bool, base: float, axis: int, device: Any
+) -> Tensor | None:
+    """Return `logspace` between real numbers in float32; None for other operands."""
+    if is_array_like(start) or is_array_like(stop) or dtypes.DEFAULT.floating.itemsize > 4:
+        return None
+    normalize_axis("logspace", axis, 1)
+    start, stop = (number_of("logspace", "an end", v) for v in (start, stop))
+    count = whole_number("logspace", "num", num)
+    if isinstance(start, complex) or isinstance(stop, complex) or not 0 < count < 2**31:
+        return None
+    low, high = float(start), float(stop)
+    step = (high - low) / builtins.max(count - 1 if endpoint else count, 1)
+    last = high if endpoint and count > 1 else low + (count - 1) * step
+    return power_ramp(count, low, step, last, base, parse(device))
 
 
 def _rounded(x: Tensor, dtype: object) -> Tensor:
@@ -256,13 +284,30 @@ def fromfunction(
     return function(*indices(shape, dtype, device=device), **options)
 
 
-def _range_of(key: slice) -> Tensor:
+def _range_of(key: slice, dtype: DType | None = None) -> Tensor:
     """Return the numbers of a grid slice; an imaginary step is the number of points."""
     start, stop, step = map(_end, (key.start, key.stop, key.step))
     start = 0 if start is None else start
+    common = _dtype_of("slice", [key]) if dtype is None else dtype
     if isinstance(step, complex):
-        return linspace(start, stop, int(abs(step)))
-    return arange(start, stop, 1 if step is None else step)
+        return linspace(start, stop, int(abs(step)), dtype=common)
+    dtype = common if common is dtypes.int64 else dtype
+    return arange(start, stop, 1 if step is None else step, dtype=dtype)
+
+
+def _dtype_of(op: str, keys: Sequence[slice]) -> DType | None:
+    """Return the common dtype of the ends and steps of slices; None if all are Python numbers.
+
+    An imaginary step, which is a number of points, counts as a float.
+    """
+    ends: list[Any] = [v for key in keys for v in (key.start, key.stop, key.step) if v is not None]
+    if not any(hasattr(v, "dtype") for v in ends):
+        return None
+    return common_dtype(op, coerce(op, [0, *(0.0 if _is_count(v) else v for v in ends)]))
+
+
+def _is_count(step: Any) -> bool:
+    return isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", None) == "c"
 
 
 def _end(value: Any) -> Any:
@@ -276,7 +321,7 @@ class _Grid:
     """``mgrid[0:3, 0:1:5j]``: the coordinates of a grid spanned by slices.
 
     An imaginary step is the number of points, the last of which is the end of the slice. 0-d
-    tensors in slices are read.
+    tensors in slices are read. The dtype of several slices is the common one of their numbers.
     """
 
     def __init__(self, name: str, sparse: bool) -> None:
@@ -289,7 +334,8 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if type(key) is slice:
             return _range_of(key)
-        ranges = [_range_of(part) for part in key]
+        dtype = _dtype_of(self._name, key)
+        ranges = [_range_of(part, dtype) for part in key]
         floats = [x.dtype for x in ranges if x.dtype.kind == "f"]
         ranges = [converted(x, floats[0]) if floats else x for x in ranges]
         shape = tuple(x.size for x in ranges)
@@ -331,9 +377,12 @@ class _Joined:
                 axis, least, start = (*given, *self._numbers[len(given) :])
             except ValueError:
                 raise ValueError(f"{self._name}: invalid directive {text!r}") from None
-        found = [_range_of(p) if type(p) is slice else tensor_of(p, self._name) for p in parts]
+        given = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in parts])
+        device, dtype = device_of(given), common_dtype(self._name, given)
         joined: list[Tensor] = []
-        for x in found:
+        for part in given:
+            shape = part.shape if isinstance(part, Tensor) else ()
+            x = Tensor(lift(self._name, part, shape, dtype, device))
             missing = max(least - x.ndim, 0)
             before = start if start >= 0 else start + missing + 1
             joined.append(reshape_copy(x, (1,) * before + x.shape + (1,) * (missing - before)))
@@ -391,7 +440,7 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
     ValueError
         If an index is out of range. GPU tensors are not read: their indices wrap around.
     DTypeError
-        If the indices are not integers.
+        If the indices are neither integers nor bools.
     """
     sizes = parse_shape("unravel_index", shape)
     units = _units("unravel_index", sizes, order)
@@ -403,8 +452,8 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
 def _places(op: str, given: Operand) -> Tensor:
     """Return indices as a tensor of at least 32 bits, so that their products do not wrap around."""
     x = tensor_of(given, op)
-    if x.dtype.kind not in "iu":
-        raise DTypeError(f"{op}: indices must be integers, not {x.dtype}")
+    if x.dtype.kind not in "biu":
+        raise DTypeError(f"{op}: indices must be integers or bools, not {x.dtype}")
     return widened(x)
 
 
@@ -441,7 +490,7 @@ def ravel_multi_index(
     ShapeError
         If there is not one index for each axis.
     DTypeError
-        If the indices are not integers.
+        If the indices are neither integers nor bools.
     """
     sizes = parse_shape("ravel_multi_index", dims)
     units = _units("ravel_multi_index", sizes, order)

@@ -9,12 +9,27 @@ from operator import index as as_index
 from typing import Any, NamedTuple, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.device import Device
 from py_tensor.dtypes import REAL, REAL_FLOATING, DType
 from py_tensor.errors import ShapeError
-from py_tensor.ops.creation import arange, full, zeros
+from py_tensor.ops.creation import arange, full, linspace, zeros
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import equal, less, maximum
+from py_tensor.ops.elementwise import equal, less, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.float64_bits import (
+    CEIL,
+    ORDER_KEY,
+    SUBTRACT,
+    TO_FLOAT32_ABOVE,
+    bits_of,
+    constant_bits,
+    divided,
+    float64_bits,
+    order_key_of,
+    single,
+    single_above,
+    to_float32,
+)
 from py_tensor.ops.movement import (
     as_floating,
     converted,
@@ -23,8 +38,9 @@ from py_tensor.ops.movement import (
     reshape,
     stack,
 )
-from py_tensor.ops.operands import Operand, known
+from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.quantiles import percentile
+from py_tensor.ops.record import apply, build
 from py_tensor.ops.reduction import max, mean, min, std, sum
 from py_tensor.ops.scatter import scatter
 from py_tensor.ops.searching import element_at, is_increasing, searchsorted
@@ -38,7 +54,11 @@ Bins = int | str | Operand
 
 MAX_BY_POSITION = 1 << 20  # with more bins, float32 may place an element two bins off
 
+WIDEST = 3.4e38  # in a wider range, positions in float32 would be infinite
+
 RULES = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
+
+SINGLE_RULES = ("fd", "rice", "scott", "stone")  # the widths of floats have their dtype in NumPy
 
 
 def histogram_bin_edges(
@@ -52,27 +72,103 @@ def histogram_bin_edges(
     return _bins("histogram_bin_edges", x, bins, range, weighted=weights is not None).edges
 
 
+class _Range(NamedTuple):
+    """The start and the end of a range, in the dtype of NumPy's arithmetic; None is float64."""
+
+    low: float
+    high: float
+    dtype: DType | None = None
+
+
 class _Bins(NamedTuple):
-    """The edges of bins, and the ends of their range if the widths are equal."""
+    """The edges of bins.
+
+    Attributes
+    ----------
+    edges : Tensor
+        The edges that are returned.
+    ends : tuple, optional
+        The ends of the range if the widths are equal; their bits if there are `bits`.
+    bits : Tensor, optional
+        The edges as the bits of float64 numbers, if NumPy compares the elements with those.
+    limits : tuple, optional
+        The range, if the host has it.
+    least : Tensor, optional
+        The smallest element, if it determines the range between `bits`.
+    """
 
     edges: Tensor
     ends: tuple[Tensor, Tensor] | None = None
+    bits: Tensor | None = None
+    limits: _Range | None = None
+    least: Tensor | None = None
+
+    def widths(self, dtype: DType) -> Tensor:
+        bits = self.bits
+        if bits is None and self.edges.dtype.kind in "iu" and dtype.itemsize <= 4:
+            bits = float64_bits(self.edges)
+        if bits is not None:
+            return converted(_difference(bits[1:], bits[:-1]), dtype)
+        edges = self.edges if self.edges.dtype.kind == "f" else converted(self.edges, dtype)
+        return converted(edges[1:] - edges[:-1], dtype)
+
+
+def _range(op: str, low: float, high: float, dtype: DType | None = None) -> _Range:
+    """Return a range with a width: at least 1 if the ends are equal."""
+    if low != high:
+        return _Range(low, high, dtype)
+    low, high = _rounded(low - 0.5, dtype), _rounded(high + 0.5, dtype)
+    if low == high:
+        raise ValueError(f"{op}: bins in the range {low} to {high} have no width")
+    return _Range(low, high, dtype)
+
+
+def _rounded(x: float, dtype: DType | None) -> float:
+    """Return the nearest number of a dtype, float32 or float16; or x itself without one."""
+    return x if dtype is None else single(x, dtype.typecode)
+
+
+def _range_of(op: str, limits: Any) -> _Range | None:
+    """Return the parameter `range`; tensors are read.
+
+    As in NumPy, edges between float32 and float16 scalars are computed in that dtype. Python
+    numbers beside them are rounded to it; all other ends are float64.
+    """
+    if limits is None:
+        return None
+    ends, shape = numbers_of(op, limits)
+    if shape != (2,):
+        raise ValueError(f"{op}: range must be a pair, not {limits}")
+    end_dtypes = [v.dtype for v in (limits, *limits) if hasattr(v, "dtype")]
+    is_narrow = end_dtypes and all(d.kind == "f" and d.itemsize <= 4 for d in end_dtypes)
+    dtype = None
+    if is_narrow:
+        is_half = all(d.itemsize == 2 for d in end_dtypes)
+        dtype = dtypes.float16 if is_half else dtypes.float32
+    low, high = (_rounded(float(real_number_of(op, "an end of range", v)), dtype) for v in ends)
+    if not (low <= high and math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"{op}: range must be finite and increasing, not {limits}")
+    return _range(op, low, high, dtype)
 
 
 def _bins(
-    op: str, given: Tensor, bins: Bins, limits: Sequence[float] | None, *, weighted: bool
+    op: str,
+    given: Tensor,
+    bins: Bins,
+    limits: Any,
+    *,
+    weighted: bool,
+    wide: bool = False,
 ) -> _Bins:
-    x = as_floating(given, op, REAL_FLOATING)
-    if limits is not None and not (
-        limits[0] <= limits[1] and all(math.isfinite(v) for v in limits)
-    ):
-        raise ValueError(f"{op}: range must be finite and increasing, not {limits}")
+    """Return bins; with `wide`, edges between Python numbers are float64 for floats too."""
+    REAL_FLOATING.check(op, given.dtype)
+    limits = _range_of(op, limits)
     if isinstance(bins, str):
         if weighted:
             raise TypeError(f"{op}: the rule {bins!r} does not support weights")
-        bins, limits = _by_rule(op, x, bins, limits, whole=given.dtype.kind in "biu")
+        bins, limits = _by_rule(op, given, bins, limits)
     elif not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
-        edges = tensor_of(bins, op, device=x.device)
+        edges = tensor_of(bins, op, device=given.device)
         if not edges.ndim:
             raise TypeError(f"{op}: bins must be an int, edges or the name of a rule, not {bins!r}")
         if edges.ndim != 1:
@@ -80,38 +176,115 @@ def _bins(
         REAL.check(op, edges.dtype)
         if not is_increasing(bins):
             raise ValueError(f"{op}: edges must increase monotonically")
-        return _Bins(edges)
+        return _Bins(edges, bits=_bits_beside(op, given, bins, edges))
     count = as_index(bins)
     if count < 1:
         raise ValueError(f"{op}: bins must be at least 1, not {count}")
-    if limits is None and x.size:
+    return _equal_bins(op, given, count, limits, wide=wide)
+
+
+def _equal_bins(
+    op: str, given: Tensor, count: int, limits: _Range | None, *, wide: bool = False
+) -> _Bins:
+    """Return bins of equal width."""
+    x = as_floating(given, op, REAL_FLOATING)
+    if limits is None and not x.size:
+        limits = _Range(0.0, 1.0)
+    has_python_ends = limits is not None and limits.dtype is None
+    if x.dtype.itemsize <= 4 and (given.dtype.kind in "biu" or (wide and has_python_ends)):
+        return _wide_bins(given, x.dtype, count, limits)
+    if limits is None:
         values = known(x)
         if values is not None and not math.isfinite(values.max() - values.min()):
             raise ValueError(
                 f"{op}: the range of the elements, {values.min()} to {values.max()}, is not finite"
             )
         low, high = min(x), max(x)
+        alike = equal(low, high)
+        low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
+        edges = _in_equal_steps(low, high, count)
     else:
-        low, high = (full((), float(v), x.dtype, device=x.device) for v in limits or (0.0, 1.0))
-    alike = equal(low, high)
-    low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
-    number = arange(count + 1, device=x.device)
+        low, high = _ends(limits, limits.dtype or x.dtype, x.device)
+        if limits.dtype is None:
+            edges = _between(*limits[:2], count, x.dtype, x.device)
+            if limits.high - limits.low > WIDEST:
+                return _Bins(edges)
+        else:
+            edges = _in_equal_steps(low, high, count)
+            edges = converted(edges, dtypes.promote(limits.dtype, x.dtype))
+    values = known(edges)
+    if values is not None and not (values[:-1] < values[1:]).all():
+        ends = (low.item(), high.item()) if limits is None else limits[:2]
+        raise ValueError(
+            f"{op}: the range {ends[0]} to {ends[1]} has too few {edges.dtype} numbers for"
+            f" {count} bins"
+        )
+    return _Bins(edges, (low, high), limits=limits)
+
+
+def _ends(limits: _Range, dtype: DType, device: Device) -> tuple[Tensor, Tensor]:
+    return full((), limits.low, dtype, device=device), full((), limits.high, dtype, device=device)
+
+
+def _in_equal_steps(low: Tensor, high: Tensor, count: int) -> Tensor:
+    """Return NumPy's edges between floats, computed in their dtype."""
+    number = arange(count + 1, dtype=low.dtype, device=low.device)
     # `maximum` rounds the product before the sum; GPUs would fuse the two otherwise. When fused,
     # -1 + 3 * (1 / 3) is not 0, and elements at edges fall into the bin below.
     inside = low + maximum(number * ((high - low) / count), 0.0)
-    edges = choose(equal(number, count), high, inside)
-    values = known(edges) if given.dtype.kind == "f" else None  # coarse for large integers
-    if values is not None and not (values[:-1] < values[1:]).all():
-        width = f"the range {low.item()} to {high.item()}"
-        if not math.isfinite(values[1]):
-            raise ValueError(f"{op}: {width} is wider than {edges.dtype} allows")
-        raise ValueError(f"{op}: {width} has too few {edges.dtype} numbers for {count} bins")
-    return _Bins(edges, (low, high))
+    return choose(equal(number, count), high, inside)
 
 
-def _by_rule(
-    op: str, x: Tensor, rule: str, limits: Sequence[float] | None, *, whole: bool
-) -> tuple[int, Sequence[float]]:
+def _between(low: float, high: float, count: int, dtype: DType, device: Device) -> Tensor:
+    """Return NumPy's edges between Python numbers; `linspace` may round ties differently."""
+    if dtype.itemsize > 4:
+        return linspace(low, high, count + 1, dtype=dtype, device=device)
+    bits = _edge_bits(count, constant_bits(low, device), constant_bits(high, device))
+    return converted(to_float32(bits), dtype)
+
+
+def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
+    return divided(low, high, arange(count + 1, device=low.device), count)
+
+
+def _wide_bins(given: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
+    """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
+    if limits is None:
+        x = _at_least_int32(given)
+        least, most = min(x), max(x)
+        alike = equal(least, most)
+        low, high = (
+            choose(alike, apply(SUBTRACT, (end, constant_bits(half, x.device))), end)
+            for end, half in ((float64_bits(least), 0.5), (float64_bits(most), -0.5))
+        )
+    else:
+        least = None
+        low, high = (constant_bits(v, given.device) for v in limits[:2])
+    if limits is None or limits.dtype is None:
+        bits = _edge_bits(count, low, high)
+    else:
+        steps = _in_equal_steps(*_ends(limits, limits.dtype, given.device), count)
+        bits = float64_bits(converted(steps, dtypes.float32))
+    return _Bins(converted(to_float32(bits), dtype), (low, high), bits, limits, least)
+
+
+def _at_least_int32(x: Tensor) -> Tensor:
+    return converted(x, dtypes.int32) if x.dtype.itemsize < 4 else x
+
+
+def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
+    """Return edges as float64 bits, for float edges that float32 integers are not compared with."""
+    if x.dtype.kind not in "iu" or x.dtype.itemsize < 4 or edges.dtype.kind != "f":
+        return None
+    if edges.dtype.itemsize > 4:
+        return None
+    if isinstance(bins, Tensor):
+        return float64_bits(converted(edges, dtypes.float32))
+    numbers = [bits_of(float(v)) for v in numbers_of(op, bins)[0]]
+    return tensor_of(numbers, op, dtype=dtypes.uint64, device=x.device)
+
+
+def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[int, _Range]:
     """Return the number of bins that a rule gives, and the range of the elements; x is read.
 
     The rules are those of `numpy.histogram_bin_edges`. Bins of integers are at least 1 wide.
@@ -121,39 +294,52 @@ def _by_rule(
             f"{op}: bins must be an int, edges or one of {', '.join(RULES)}, not {rule!r}"
         )
     if limits is not None:
-        x = x[(x >= limits[0]) & (x <= limits[1])]
-    n = x.size
+        compared = given
+        if given.dtype is dtypes.float16 and limits.dtype is not None:
+            compared = converted(given, limits.dtype)  # Python numbers would be rounded to float16
+        given = given[(compared >= limits.low) & (compared <= limits.high)]
+    n = given.size
     if not n:
-        return 1, limits or (0.0, 1.0)
-    least, most = stack([min(x), max(x)]).tolist()
-    low, high = limits or (least, most)
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise ValueError(f"{op}: the range of the elements, {low} to {high}, is not finite")
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    width = _width(x, rule, most - least, low, high)
+        return 1, limits or _Range(0.0, 1.0)
+    least, most = stack([min(given), max(given)]).tolist()
+    if not (math.isfinite(least) and math.isfinite(most)):
+        raise ValueError(f"{op}: the range of the elements, {least} to {most}, is not finite")
+    rule_dtype = given.dtype if given.dtype.kind == "f" and given.dtype.itemsize <= 4 else None
+    if limits is None:
+        limits = _range(op, least, most, rule_dtype)
+    width = _width(given, rule, _rounded(most - least, rule_dtype), limits, rule_dtype)
+    if rule in SINGLE_RULES:
+        width = _rounded(width, rule_dtype)
     if not width:
-        return 1, (low, high)
-    return math.ceil((high - low) / (builtins.max(width, 1) if whole else width)), (low, high)
+        return 1, limits
+    if given.dtype.kind in "biu":
+        width = builtins.max(width, 1)
+    steps = _rounded(limits.high - limits.low, limits.dtype) / width
+    if rule_dtype is not None and limits.dtype is not None and rule in SINGLE_RULES:
+        steps = _rounded(steps, dtypes.promote(rule_dtype, limits.dtype))
+    return math.ceil(steps), limits
 
 
-def _width(x: Tensor, rule: str, spread: float, low: float, high: float) -> float:
-    """Return the bin width by a rule; 0 if it gives none."""
+def _width(x: Tensor, rule: str, spread: float, limits: _Range, dtype: DType | None) -> float:
+    """Return the bin width by a rule; 0 if it gives none.
+
+    A factor that depends on the number of elements is rounded to `dtype`, that of floats, first.
+    """
     n = x.size
     if rule == "sqrt":
         return spread / math.sqrt(n)
     if rule == "sturges":
         return spread / (math.log2(n) + 1)
     if rule == "rice":
-        return spread / (2 * n ** (1 / 3))
+        return spread / _rounded(2 * n ** (1 / 3), dtype)
     if rule == "scott":
-        return (24 * math.pi**0.5 / n) ** (1 / 3) * std(x).item()
+        return _rounded((24 * math.pi**0.5 / n) ** (1 / 3), dtype) * std(x).item()
     if rule == "stone":
         if n == 1 or not spread:
             return 0.0
         most = builtins.max(100, math.isqrt(n))
         tried = builtins.range(1, most + 1)
-        squares = stack([_square_of_counts(x, k, low, high) for k in tried]).tolist()
+        squares = stack([_square_of_counts(x, k, limits) for k in tried]).tolist()
         errors = [(2 - (n + 1) * s / n**2) * k for k, s in zip(tried, squares, strict=True)]
         return spread / (1 + errors.index(builtins.min(errors)))
     if rule == "doane":
@@ -164,63 +350,168 @@ def _width(x: Tensor, rule: str, spread: float, low: float, high: float) -> floa
         usual = math.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)))
         return spread / (1 + math.log2(n) + math.log2(1 + abs(skew) / usual))
     upper, lower = percentile(x, [75, 25]).tolist()
-    between_quartiles = 2 * (upper - lower) * n ** (-1 / 3)
+    between_quartiles = 2 * _rounded(upper - lower, dtype) * _rounded(n ** (-1 / 3), dtype)
     if rule == "fd":
         return between_quartiles
-    least = _width(x, "sqrt", spread, low, high) / 2
-    return builtins.min(
-        builtins.max(between_quartiles, least), _width(x, "sturges", spread, low, high)
-    )
+    least = _width(x, "sqrt", spread, limits, dtype) / 2
+    most = _width(x, "sturges", spread, limits, dtype)
+    return builtins.min(builtins.max(_rounded(between_quartiles, dtype), least), most)
 
 
-def _square_of_counts(x: Tensor, bins: int, low: float, high: float) -> Tensor:
+def _square_of_counts(x: Tensor, bins: int, limits: _Range) -> Tensor:
     """Return the exact sum of the squared counts in bins of equal width."""
-    found = _bins("histogram", x, bins, (low, high), weighted=False)
-    counts = converted(_counted(_bin_of(x, found), bins, None), dtypes.int64)
+    number = _bin_of(x, _equal_bins("histogram", x, bins, limits))
+    counts = converted(_counted(number, bins, None), dtypes.int64)
     return sum(counts * counts)
-
-
-def _widths(edges: Tensor, dtype: DType) -> Tensor:
-    edges = converted(edges, dtype)  # integer edges may not fit
-    return edges[1:] - edges[:-1]
 
 
 def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
     """Return the index of each element's bin, or an index beyond all bins if it is in none.
 
-    Integers among integer edges are found exactly, all others as floats.
+    Integers are found exactly, and floats among edges of their dtype.
     """
-    edges, ends = bins
+    edges, ends, bits = bins.edges, bins.ends, bins.bits
     count = edges.size - 1
     if count < 1:
         return zeros(x.shape, dtypes.int32, device=x.device)
-    if edges.dtype.kind not in "iu":
+    if bits is not None:
+        x, edges, ends, near = _compared(x, bins)
+    elif edges.dtype.kind in "iu" and x.dtype.kind != "f":
+        x, edges = in_common_dtype("histogram", x, edges)
+        near, ends = None, (edges[0], edges[-1])
+    else:
         x = as_floating(x, "histogram", REAL_FLOATING)
-    if x.dtype.kind == "f":
         x = converted(x, dtypes.at_least_single(x.dtype))
         edges = converted(edges, x.dtype)
-    else:
-        x, edges = in_common_dtype("histogram", x, edges)
-    low, high = ends or (edges[0], edges[-1])
-    if ends is None or count > MAX_BY_POSITION:
+        low, high = (converted(v, x.dtype) for v in ends or (edges[0], edges[-1]))
+        near = None if ends is None else (x - low) / (high - low) * count
+        ends = low, high
+    if near is None or count > MAX_BY_POSITION:
         number = searchsorted(edges, x, "right") - 1
     else:
-        number = _by_position(x, edges, low, high)
-    number = choose(equal(x, high), count - 1, number)
-    return choose((x >= low) & (x <= high), number, count)
+        number = _corrected(converted(near, dtypes.int32), x, edges)
+    number = minimum(number, count - 1)
+    return number if ends is None else choose((x >= ends[0]) & (x <= ends[1]), number, count)
 
 
-def _by_position(x: Tensor, edges: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Return the index of the bin of each element in the range of bins of equal width.
+class _Compared(NamedTuple):
+    """Elements and edges in a dtype that compares them exactly.
 
-    As in NumPy, it is computed from the position in the range, and then corrected by the edges of
-    that bin. The edges of very narrow bins are rounded to few numbers; elements may then be in
-    another bin than a search would find.
+    Attributes
+    ----------
+    ends : tuple, optional
+        The smallest and the largest element in a bin; None if each element is.
+    near : Tensor, optional
+        The position in the range, in bins, with an error below 1 up to `MAX_BY_POSITION` bins.
     """
-    low, high = (converted(v, x.dtype) for v in (low, high))
-    count = edges.size - 1
-    number = converted((x - low) / (high - low) * count, dtypes.int32)
-    number = number.clip(0, count - 1)
+
+    x: Tensor
+    edges: Tensor
+    ends: tuple[Tensor | float, Tensor | float] | None
+    near: Tensor | None
+
+
+def _compared(x: Tensor, bins: _Bins) -> _Compared:
+    """Compare with edges that are float64 numbers."""
+    _, ends, bits, limits, least = bins
+    assert bits is not None
+    if x.dtype.kind == "f":
+        assert limits is not None
+        return _compared_as_singles(x, bits, limits)
+    if x.dtype.itemsize > 4 or ends is None or _covers(limits, x.dtype):
+        return _compared_as_float64(x, bits, ends, limits)
+    if limits is None:
+        assert least is not None
+        return _compared_above_least(x, bits, ends, least)
+    return _compared_in_range(x, bits, limits)
+
+
+def _compared_as_singles(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
+    """Compare floats with the float32 numbers above the edges."""
+    low, high = limits[:2]
+    x = converted(x, dtypes.at_least_single(x.dtype))
+    edges = build(TO_FLOAT32_ABOVE, (bits,), None)
+    ends = single_above(low), -single_above(-high)
+    count = bits.size - 1
+    is_too_coarse = high - low < count * builtins.max(abs(low), abs(high)) * 2.0**-20
+    near = None if is_too_coarse else _position(x, -low, _span(limits), count)
+    return _Compared(x, edges, ends, near)
+
+
+def _compared_as_float64(
+    x: Tensor, bits: Tensor, ends: tuple[Tensor, Tensor] | None, limits: _Range | None
+) -> _Compared:
+    """Compare integers by the order of the bits of float64 numbers."""
+    count = bits.size - 1
+    wide = float64_bits(x)
+    x, edges = (build(ORDER_KEY, (v,), None) for v in (wide, bits))
+    if ends is None:
+        return _Compared(x, edges, (edges[0], edges[count]), None)
+    span = _difference(ends[1], ends[0]) if limits is None else _span(limits)
+    near = _position(_difference(wide, ends[0]), 0.0, span, count)
+    if limits is None:  # the range is that of the elements
+        return _Compared(x, edges, None, near)
+    return _Compared(x, edges, (order_key_of(limits.low), order_key_of(limits.high)), near)
+
+
+def _compared_above_least(
+    x: Tensor, bits: Tensor, ends: tuple[Tensor, Tensor], least: Tensor
+) -> _Compared:
+    """Compare integers of up to 32 bits with the integers above, all relative to the smallest."""
+    x, whole = _at_least_int32(x), build(CEIL, (bits,), None)
+    distance = converted(x - least, dtypes.uint32)  # these wrap around
+    edges = converted(converted(whole, x.dtype) - least, dtypes.uint32)
+    before = _difference(float64_bits(least), ends[0])
+    span = _difference(ends[1], ends[0])
+    near = _position(converted(distance, dtypes.float32), before, span, bits.size - 1)
+    return _Compared(distance, edges, None, near)
+
+
+def _compared_in_range(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
+    """Compare integers of up to 32 bits with the integers above, all relative to the first one."""
+    lowest, highest = dtypes.integer_range(dtypes.int32 if x.dtype.kind == "b" else x.dtype)
+    low = builtins.max(math.ceil(limits.low), lowest)
+    high = builtins.min(math.floor(limits.high), highest)
+    ends, before = (0, high - low), low - limits.low
+    if low > high:  # no integer is inside; the range may be beyond int64
+        low, ends, before = lowest, (1, 0), 0.0
+    distance = converted(_at_least_int32(x), dtypes.uint32) - low % 2**32
+    edges = build(CEIL, (bits,), None).clip(low, low + 2**32 - 1) - low
+    near = _position(converted(distance, dtypes.float32), before, _span(limits), bits.size - 1)
+    return _Compared(distance, converted(edges, dtypes.uint32), ends, near)
+
+
+def _difference(x: Tensor, y: Tensor) -> Tensor:
+    """Return x - y of the bits of float64 numbers, as float32."""
+    return to_float32(apply(SUBTRACT, (x, y)))
+
+
+def _span(limits: _Range) -> float | None:
+    """Return the width of a range, if it is finite in float32."""
+    span = limits.high - limits.low
+    return span if span < WIDEST else None
+
+
+def _position(
+    distance: Tensor, before: Tensor | float, span: Tensor | float | None, count: int
+) -> Tensor | None:
+    """Return positions in bins, of distances from an origin that is `before` above the start."""
+    return None if span is None else (distance + before) / span * count
+
+
+def _covers(limits: _Range | None, dtype: DType) -> bool:
+    """Return whether a range contains all 32-bit integers of a dtype, and more."""
+    low, high = dtypes.integer_range(dtype)
+    return limits is not None and dtype.itemsize == 4 and limits[0] <= low and limits[1] > high
+
+
+def _corrected(number: Tensor, x: Tensor, edges: Tensor) -> Tensor:
+    """Correct the estimated index of the bin of each element, as NumPy does.
+
+    The edges of very narrow bins are rounded to few numbers; elements may then be in another bin
+    than a search would find.
+    """
+    number = number.clip(0, edges.size - 2)
     above = choose(x >= element_at(edges, number + 1), number + 1, number)
     return choose(less(x, element_at(edges, number)), number - 1, above)
 
@@ -253,10 +544,13 @@ def histogram(
     bins
         The number of bins of equal width, a vector of increasing edges, or the name of a rule:
         "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", as in NumPy. A rule
-        reads the elements.
+        reads the elements. Edges are rounded to the dtype of floats, and compared exactly with
+        integers.
     range : tuple, optional
         The start of the first bin and the end of the last; by default the smallest and largest
-        element.
+        element. Edges are NumPy's numbers: float64 for integers, and rounded when returned. They
+        are computed in float32 between float32 scalars, such as elements, and likewise in float16.
+        Tensors are read.
     density : bool
         Whether to return a probability density: the counts normalized so that the integral is 1.
     weights : optional
@@ -284,7 +578,7 @@ def histogram(
         )
     counts = _counted(_bin_of(x, found), builtins.max(edges.size - 1, 0), given)
     if density:
-        counts = counts / sum(counts) / _widths(edges, dtypes.floating(x.dtype))
+        counts = counts / sum(counts) / found.widths(dtypes.floating(x.dtype))
     return counts, edges
 
 
@@ -312,9 +606,8 @@ def histogram2d(
     ShapeError
         If `x` and `y` are not vectors of equal length.
     """
-    first = as_floating(x, "histogram2d", REAL_FLOATING)
-    y = tensor_of(y, "histogram2d", device=first.device)
-    second = as_floating(y, "histogram2d", REAL_FLOATING)
+    first = tensor_of(x, "histogram2d")
+    second = tensor_of(y, "histogram2d", device=first.device)
     if first.ndim != 1 or first.shape != second.shape:
         raise ShapeError(
             f"histogram2d: x of shape {first.shape} does not match y of shape {second.shape}"
@@ -355,9 +648,9 @@ def histogramdd(
         If the number of bins or ranges does not match the number of axes.
     """
     if isinstance(sample, list | tuple):
-        vectors = [as_floating(v, "histogramdd", REAL_FLOATING) for v in cast("list[Any]", sample)]
+        vectors = [tensor_of(v, "histogramdd") for v in cast("list[Any]", sample)]
     else:
-        x = as_floating(sample, "histogramdd", REAL_FLOATING)
+        x = tensor_of(sample, "histogramdd")
         if x.ndim not in (1, 2):
             raise ShapeError(f"histogramdd: takes a matrix of points, not shape {x.shape}")
         vectors = [x] if x.ndim == 1 else [x[:, i] for i in builtins.range(x.shape[1])]
@@ -384,12 +677,13 @@ def _of_points(
 ) -> tuple[Tensor, list[Tensor]]:
     """Return the counts in a grid with one axis per vector, and its edges."""
     first = vectors[0]
+    floating = REAL_FLOATING.check(op, first.dtype)
     given = None if weights is None else _weights(op, weights, first)
     ranges = [None] * len(vectors) if limits is None else limits
     if any(isinstance(b, str) for b in bins):
         raise TypeError(f"{op}: bins must be ints or edges; rules are for one axis")
     found = [
-        _bins(op, v, b, r, weighted=weights is not None)
+        _bins(op, v, b, r, weighted=weights is not None, wide=True)
         for v, b, r in zip(vectors, bins, ranges, strict=True)
     ]
     edges = [each.edges for each in found]
@@ -404,12 +698,12 @@ def _of_points(
     assert beside is not None
     total = size_of(shape)
     counts = _counted(choose(beside, total, field), total, given)
-    counts = reshape(converted(counts, first.dtype), shape)
+    counts = reshape(converted(counts, floating), shape)
     if density:
         counts = counts / sum(counts)
-        for axis, e in enumerate(edges):
-            widths = _widths(e, first.dtype)
-            counts = counts / reshape(widths, (-1, *(1,) * (len(edges) - axis - 1)))
+        for axis, each in enumerate(found):
+            behind = (1,) * (len(found) - axis - 1)
+            counts = counts / reshape(each.widths(floating), (-1, *behind))
     return counts, edges
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from py_tensor.backend.device import Device
 from py_tensor.backend.storage import Storage
@@ -11,20 +10,17 @@ from py_tensor.dtypes import DType
 from py_tensor.graph.node import Node
 from py_tensor.tensor import Tensor, tensor_of
 
-_functions: WeakKeyDictionary[Storage, str] = WeakKeyDictionary()
-"""The function that computed the elements in a buffer."""
-
 
 def from_host(op: str, found: Any, dtype: DType, device: Device) -> Tensor:
     """Convert NumPy's result of the function `op` to a tensor."""
     x = tensor_of(found, op, dtype=dtype, device=device)
     storage = x._node.storage  # pyright: ignore[reportPrivateUsage]
     if isinstance(storage, Storage):
-        _functions[storage] = op
+        storage.source = op
     return x
 
 
 def computed_by(node: Node) -> str | None:
     """Return the function that computed a node's elements on the host, if any."""
     storage = node.storage
-    return _functions.get(storage) if isinstance(storage, Storage) else None
+    return (storage.source or None) if isinstance(storage, Storage) else None

@@ -110,7 +110,8 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         If `x` is a scalar taken by indexing, such as ``x[0]``. A 0-d result of an op, such as a
         sum, becomes an array when it is written to, as in the array API standard.
     OverflowError
-        If the dtype of `x` cannot hold a number or an integer of a list. On the cpu device, also
+        If the dtype of `x` cannot hold a number or an integer of a list; as in NumPy, its integers
+        wrap around if the dtype is unsigned, or the key has arrays. On the cpu device, also
         for a scalar tensor, as NumPy does for signed dtypes and keys without arrays; on the GPU its
         bits wrap around, because nothing is read to raise an error.
     """
@@ -188,7 +189,9 @@ def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
             found = known(value)
             if found is not None:
                 dtypes.check_range("setitem", found.item(), own.dtype)
-    number = number_like(value)
+    # As in NumPy, one of its scalars has to fit a signed dtype, and a 0-d array wraps around.
+    wraps = x.dtype.kind == "u" or hasattr(value, "__setitem__")
+    number = number_like(value, x.dtype if wraps else None)
     if number is not None:
         return constant("setitem", number, x.dtype, x.device)
     return cast_and_broadcast(x, value, shape)._node  # pyright: ignore[reportPrivateUsage]
@@ -217,16 +220,24 @@ def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
     """Return a value as a tensor: a number in the dtype of `x`, any other operand on its device."""
     if isinstance(value, Tensor):
         return value
-    number = number_like(value)
+    number = number_like(value, x.dtype)
     if number is not None:
         return Tensor(constant(op, number, x.dtype, x.device))
     try:
         given = tensor_of(value, op, device=x.device)
     except OverflowError:  # ints that the dtype of `x` may be able to hold
         return tensor_of(value, op, dtype=x.dtype, device=x.device)
-    if isinstance(value, list | tuple | range) and given.dtype.kind + x.dtype.kind in ("iu", "ii"):
-        return tensor_of(value, op, dtype=x.dtype, device=x.device)  # every element must fit
+    kinds = given.dtype.kind + x.dtype.kind if isinstance(value, list | tuple | range) else ""
+    if kinds in ("ii", "ui") or (kinds == "iu" and _holds_ints(value)):  # every element must fit
+        return tensor_of(value, op, dtype=x.dtype, device=x.device)
     return given
+
+
+def _holds_ints(value: Operand) -> bool:
+    """Return whether nested lists have Python ints: NumPy's wrap around in an unsigned dtype."""
+    if isinstance(value, list | tuple):
+        return any(map(_holds_ints, cast("list[Any]", value)))
+    return isinstance(value, int | range)
 
 
 def _refused(op: str, x: Tensor, given: Tensor) -> Tensor:
@@ -565,7 +576,7 @@ class _Selection:
         """Return the window with a value where a mask is true; None if indices are needed."""
         window, start = self.window, self.start
         rest = window.shape[start + mask.ndim :]
-        number = number_like(value)
+        number = number_like(value, window.dtype)
         if number is not None:
             given = Tensor(constant("setitem", number, window.dtype, window.device))
         else:

@@ -200,12 +200,12 @@ class nditer:  # noqa: N801 - NumPy's name
             return axes[::-1], [False] * len(axes)
         if order != "K" or not whole or not self.itersize:
             return axes, [False] * len(axes)
-        strides = whole[0].strides
+        strides = [x._steps for x in whole]  # pyright: ignore[reportPrivateUsage]
         reversed_ = [
-            all(x.strides[a] <= 0 for x in whole) and any(x.strides[a] < 0 for x in whole)
+            all(steps[a] <= 0 for steps in strides) and any(steps[a] < 0 for steps in strides)
             for a in axes
         ]
-        return sorted(axes, key=lambda a: -abs(strides[a])), reversed_
+        return sorted(axes, key=lambda a: -abs(strides[0][a])), reversed_
 
     # -- Iteration ------------------------------------------------------------------------------
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from operator import index
+from typing import Any, ClassVar, SupportsIndex, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.codegen.custom import Buffer, CustomPass
+from py_tensor.codegen.nesting import MAX_NESTING, nesting_of
+from py_tensor.codegen.program import MAX_GROUPS
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph import build
@@ -21,8 +25,7 @@ from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
 from py_tensor.graph.primitives import constant
-from py_tensor.ops.movement import tensor_of
-from py_tensor.ops.operands import Operand, Real, coerce, node_of, real_number_of
+from py_tensor.ops.operands import Operand, Real, as_arrays, node_of, real_number_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
 
@@ -30,10 +33,12 @@ __all__ = ["kernel"]
 
 MAX_BUFFERS = 8  # the limit that every device supports
 MAX_INVOCATIONS = 256  # per workgroup, also on every device
+MAX_INDICES = 2**32 - 1  # `index` is a u32
 
 ShapeRule = str | Callable[..., Shape]
 Rule = tuple[ShapeRule, str | DType]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of characters
 _TAKEN = {"group", "groups", "index", "invocation", "main", "params", "WORKGROUP"}
 
 
@@ -85,6 +90,21 @@ class Custom(Op):
             found.append(meta_of(shape, dtype, metas[0].device))
         return found
 
+    def count(self, inputs: tuple[Meta, ...], results: list[Meta]) -> int:
+        """Return the number of indices to run for."""
+        if self.dispatch is None:
+            return results[0].size
+        count: object = self.dispatch(*(meta.shape for meta in inputs))
+        if not _is_int(count):
+            raise TypeError(f"{self.name}: dispatch must return an int, not {_shown(count)}")
+        number = index(cast("SupportsIndex", count))
+        most = min(MAX_INDICES, MAX_GROUPS**2 * self.workgroup)
+        if not 1 <= number <= most:
+            raise ValueError(
+                f"{self.name}: dispatch must return from 1 to {most} indices, not {_shown(number)}"
+            )
+        return number
+
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         assert self.on_arrays is not None
         k = len(self.inputs)
@@ -126,8 +146,7 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
         (name, Const(builder.slots[x], x.meta.dtype))
         for name, x in zip(op.params, node.inputs[k:], strict=True)
     ]
-    shapes = [meta.shape for meta in metas[:k]]
-    count = results[0].size if op.dispatch is None else int(op.dispatch(*shapes))
+    count = op.count(metas[:k], results)
     stage = CustomPass(
         op.name, op.body, tuple(inputs), tuple(outputs), tuple(numbers), op.workgroup
     )
@@ -188,7 +207,8 @@ def kernel(
     ------
     ValueError
         If a name is not valid in WGSL, an output refers to an unknown input, there are more than 8
-        tensors, or the workgroup size is out of range.
+        tensors, the workgroup size is out of range, or the WGSL nests more than 48 levels deep;
+        when called, if `dispatch` returns no valid number of indices.
     DTypeError
         If a dtype is unknown; when called, if a tensor or a number has another dtype.
     GPUError
@@ -230,6 +250,7 @@ def kernel(
     >>> collatz(pt.tensor([1, 6, 27], dtype=pt.uint32))  # doctest: +SKIP
     tensor([  0,   8, 111])
     """
+    _check_text(name, wgsl)
     taken = inputs if isinstance(inputs, Mapping) else dict.fromkeys(inputs)
     named = {word: None if given is None else dtypes.parse(given) for word, given in taken.items()}
     by_name = params if isinstance(params, Mapping) else dict.fromkeys(params, dtypes.float32)
@@ -240,9 +261,10 @@ def kernel(
             raise ValueError(f"{name}: {word!r} is not a unique, valid WGSL name")
     if not named or not outputs or len(named) + len(outputs) > MAX_BUFFERS:
         raise ValueError(f"{name}: needs inputs and outputs, at most {MAX_BUFFERS} in all")
-    if not 1 <= workgroup_size <= MAX_INVOCATIONS:
+    if not _is_int(workgroup_size) or not 1 <= workgroup_size <= MAX_INVOCATIONS:
         raise ValueError(
-            f"{name}: workgroup_size must be from 1 to {MAX_INVOCATIONS}, not {workgroup_size}"
+            f"{name}: workgroup_size must be from 1 to {MAX_INVOCATIONS},"
+            f" not {_shown(workgroup_size)}"
         )
     rules = {word: _rule(name, rule, named) for word, rule in outputs.items()}
     op = Custom(
@@ -255,7 +277,7 @@ def kernel(
             raise TypeError(f"{name}: takes {', '.join(named)}, not {len(operands)} tensors")
         if given.keys() != numbers.keys():
             raise TypeError(f"{name}: takes the numbers ({', '.join(numbers)}), not {list(given)}")
-        tensors = [tensor_of(x, name) for x in coerce(name, operands)]
+        tensors = as_arrays(name, operands)
         device = tensors[0].device
         if device is CPU_DEVICE and numpy is None:
             raise DeviceError(
@@ -266,13 +288,45 @@ def kernel(
             constant(name, _number(name, word, given[word], dtype), dtype, device)
             for word, dtype in numbers.items()
         ]
-        for meta in op.results(tuple(x.meta for x in nodes)):
+        metas = tuple(x.meta for x in nodes)
+        results = op.results(metas)
+        for meta in results:
             device.backend.check(name, meta)
+        op.count(metas[: len(named)], results)
         found = tuple(Tensor(bind(op, tuple(nodes), n)) for n in range(len(outputs)))
         return found[0] if len(found) == 1 else found
 
     function.__name__ = function.__qualname__ = name
     return function
+
+
+def _check_text(name: object, wgsl: object) -> None:
+    """Raise unless a kernel's name and body are text that a compiler can read."""
+    for what, text in (("name", name), ("WGSL", wgsl)):
+        if not isinstance(text, str):
+            raise TypeError(f"kernel {_shown(name)}: the {what} must be a str, not {_shown(text)}")
+        wrong = _NOT_TEXT.search(text)
+        if wrong:
+            raise ValueError(
+                f"kernel {_shown(name)}: character {wrong.start()} of the {what} is"
+                f" {wrong.group()!r}, which is not valid in WGSL"
+            )
+    assert isinstance(wgsl, str)
+    nesting = nesting_of(wgsl)
+    if nesting > MAX_NESTING:
+        raise ValueError(
+            f"{name}: the WGSL nests {nesting} levels of parentheses, blocks, operators or types;"
+            f" at most {MAX_NESTING} are supported"
+        )
+
+
+def _is_int(value: object) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    """Return the repr of an object, shortened."""
+    return reprlib.repr(value)
 
 
 def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, object]) -> Rule:

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import DType
-from py_tensor.errors import ShapeError
+from py_tensor.errors import AxisError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step, steps
 from py_tensor.graph.node import Meta, meta_of
 from py_tensor.graph.op import Op
 from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import build, check_options, count_operands, register
-from py_tensor.ops.movement import converted, expand, permute, reshape, reshape_copy
+from py_tensor.ops.define import check_options, count_operands, register
+from py_tensor.ops.movement import (
+    converted,
+    expand,
+    expand_dims,
+    in_common_dtype,
+    permute,
+    reshape,
+    reshape_copy,
+)
 from py_tensor.ops.operands import (
     Operand,
-    coerce,
+    as_arrays,
     common_dtype,
+    goes_first,
     in_dtype,
     node_of,
     steps_to,
     takes,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole
+from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.record import build
 from py_tensor.shapes import MAX_RANK, Shape, broadcast, normalize_axes, reduced, size_of
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensor import Tensor, install
 
 __all__ = [
     "dot",
@@ -40,7 +52,7 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
 
     Operands broadcast. Integers wrap around.
     """
-    a, b = (tensor_of(v, "fused_multiply_add") for v in coerce("fused_multiply_add", (x, y)))
+    a, b = as_arrays("fused_multiply_add", (x, y))
     dtype = common_dtype("fused_multiply_add", (a, b))
     dtype = dtypes.int32 if dtype is dtypes.bool_ else dtype
     inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
@@ -93,8 +105,6 @@ def matmul(
     """
     x, y = x1, x2
     if axes is not None or axis is not None or keepdims:
-        from py_tensor.ops.products import along_axes
-
         options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
         return along_axes(matmul, x, y, out, axes, axis, keepdims, options)
     if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
@@ -105,7 +115,7 @@ def matmul(
     if out is not None:
         return stored("matmul", matmul(x, y), out)
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
-        x, y = (tensor_of(v, "matmul") for v in coerce("matmul", (x, y)))
+        x, y = as_arrays("matmul", (x, y))
     a, b = node_of(x), node_of(y)
     if a.meta.dtype.kind == "c" or b.meta.dtype.kind == "c":
         return _of_parts(x, y)
@@ -116,6 +126,66 @@ def matmul(
     if a.meta.dtype is b.meta.dtype and not a.meta.dtype.is_packed:
         made = a.meta.device.product(a, b, found.after[-1][2])
     return Tensor(made or record(found, a, b))
+
+
+CORES = {"matmul": (2, 2, 2), "matvec": (2, 1, 1), "vecmat": (1, 2, 1), "vecdot": (1, 1, 0)}
+"""The number of core axes of each operand and of the result."""
+
+
+def along_axes(
+    function: Callable[..., Tensor],
+    x1: Operand,
+    x2: Operand,
+    out: Out,
+    axes: Any,
+    axis: object,
+    keepdims: bool,
+    options: dict[str, Any],
+) -> Tensor:
+    """Compute a product with vectors and matrices along given axes of operands and result."""
+    op = function.__name__
+    if axes is None or (keepdims and op != "vecdot"):
+        option = "axis" if axes is None and axis is not None else "keepdims"
+        raise TypeError(
+            f"{op}: {option} is not supported, because operands differ in core axes; use axes"
+        )
+    if axis is not None:
+        raise TypeError(f"{op}: takes axis or axes, not both")
+    operands = in_common_dtype(op, x1, x2)
+    if not all(x.ndim for x in operands):
+        raise ShapeError(
+            f"{op}: operands must have at least one axis, not shapes {[x.shape for x in operands]}"
+        )
+    first, second, kept = CORES[op]
+    if op == "matmul":
+        first, second = (min(x.ndim, 2) for x in operands)
+        kept = first + second - 2
+    if not isinstance(axes, list):
+        raise TypeError(f"{op}: axes must be a list, not {axes!r}")
+    entries = [*cast("list[Any]", axes)]
+    if len(entries) == 2 and op == "vecdot":
+        entries.append(entries[1] if keepdims else ())
+    kept += keepdims
+    if len(entries) != 3:
+        raise ValueError(
+            f"{op}: axes must have an entry for each operand and the result, not {axes}"
+        )
+    positions: list[tuple[int, ...]] = []
+    for item, count in zip(entries, (first, second, kept), strict=True):
+        several = isinstance(item, tuple)
+        position = cast("tuple[int, ...]", item if several else (item,))
+        if len(position) != count or not (several or count == 1):
+            raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
+        positions.append(position)
+    moved = [
+        moveaxis(x, item, tuple(range(-len(item), 0)))
+        for x, item in zip(operands, positions[:2], strict=True)
+    ]
+    result = function(*moved, **options)
+    if keepdims:
+        result = expand_dims(result, -1)
+    result = moveaxis(result, tuple(range(-kept, 0)), positions[2])
+    return stored(op, result, out, True, options["casting"])
 
 
 def _of_parts(x: Tensor, y: Tensor) -> Tensor:
@@ -208,7 +278,7 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
         If those two axes differ in size.
     """
     if type(a) is not Tensor or type(b) is not Tensor or a.device is not b.device:
-        a, b = (tensor_of(v, "dot") for v in coerce("dot", (a, b)))
+        a, b = as_arrays("dot", (a, b))
     return stored_whole("dot", _dot(a, b) if a.ndim and b.ndim else a * b, out)
 
 
@@ -230,7 +300,7 @@ def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:
 
 
 def _matmul(self: Tensor, other: Operand) -> Tensor:
-    return matmul(self, other) if takes(other) else NotImplemented
+    return matmul(self, other) if takes(other) and not goes_first(other) else NotImplemented
 
 
 def _matmul_in_place(self: Tensor, other: Operand) -> Any:

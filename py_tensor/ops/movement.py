@@ -6,7 +6,7 @@ Results that shape, strides and an offset can express are views, as in NumPy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from operator import index as as_index
 from typing import Any, cast
@@ -20,9 +20,10 @@ from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import CAST, CONCAT, CONST, PAD, RESHAPE
 from py_tensor.layout import Layout
-from py_tensor.ops.define import build, empty_node, filled, register
+from py_tensor.ops.define import register
 from py_tensor.ops.operands import (
     Operand,
+    Scalar,
     as_ndarray,
     beside,
     coerce,
@@ -31,11 +32,11 @@ from py_tensor.ops.operands import (
     device_of,
     lift,
     node_of,
-    number_like,
     numbers_of,
     widest,
 )
 from py_tensor.ops.out import SAME_KIND, Out, stored_whole
+from py_tensor.ops.record import build, empty_node, filled
 from py_tensor.shapes import (
     Shape,
     check_expansion,
@@ -64,7 +65,6 @@ __all__ = [
     "flip",
     "matrix_transpose",
     "may_share_memory",
-    "pad",
     "permute",
     "permute_dims",
     "ravel",
@@ -276,12 +276,18 @@ def ravel(a: Operand, order: str = "C") -> Tensor:
     return reshape(x, (x.size,), copy=not x.flags.c_contiguous or None)
 
 
-def along_axis(op: str, x: Operand, axis: int | None) -> tuple[Tensor, int]:
-    """Return the tensor and a nonnegative axis; for an axis of None, the flattened tensor and 0."""
+def along_axis(
+    op: str, x: Operand, axis: int | None, *, of_scalar: bool = False
+) -> tuple[Tensor, int]:
+    """Return the tensor and a nonnegative axis; for an axis of None, the flattened tensor and 0.
+
+    With `of_scalar`, 0 and -1 are also axes of a 0-d tensor, which then gets one axis.
+    """
     x = tensor_of(x, op)
     if axis is None:
         x, axis = x if x.ndim == 1 else ravel(x), 0
-    return x, normalize_axis(op, axis, x.ndim)
+    at = normalize_axis(op, axis, x.ndim, of_scalar=of_scalar)
+    return x if x.ndim else ravel(x), at
 
 
 def flatten(x: Operand, /, order: str = "C") -> Tensor:
@@ -383,8 +389,7 @@ def squeeze(a: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
         If a given axis does not have length 1.
     """
     x = tensor_of(a, "squeeze")
-    # As in NumPy, squeeze accepts axis 0 of a 0-d tensor.
-    axes = () if not x.ndim and axis in (0, -1) else normalize_axes("squeeze", axis, x.ndim)
+    axes = normalize_axes("squeeze", axis, x.ndim, of_scalar=True)
     if axis is None:
         axes = tuple(a for a in axes if x.shape[a] == 1)
     long = [a for a in axes if x.shape[a] != 1]
@@ -432,70 +437,16 @@ def sliced(x: Tensor, axis: int, *ends: int | None) -> Tensor:
 _padded = Recipes[tuple[Meta, int], tuple[tuple[tuple[int, int], ...], Meta, int, Meta, int]]()
 
 
-def pad(
-    array: Operand,
-    pad_width: Any,
-    mode: str | Callable[..., None] = "constant",
-    **kwargs: Any,
-) -> Tensor:
-    """Pad the tensor along each axis in order.
-
-    Parameters
-    ----------
-    pad_width
-        (before, after) for each axis; one pair or one int applies to all axes. A dict maps axes to
-        widths.
-    mode : str or callable
-        "constant": pad with `constant_values`. "empty": undefined values. "edge": the edge element.
-        "wrap": elements from the other end. "reflect" and "symmetric": the mirror image without or
-        with the edge element. "linear_ramp": a ramp from the edge to `end_values`. "maximum",
-        "mean", "median", "minimum": the statistic of the elements along the axis.
-
-        A function writes the values: ``f(vector, (before, after), axis, kwargs)`` is called with a
-        view of each vector of the result along each axis, padded with zeros.
-    constant_values, end_values
-        One number for all sides, a pair for both sides of all axes, or a pair for each axis; by
-        default 0. They are converted to the dtype of the elements.
-    stat_length
-        The number of elements nearest to the side that the statistic uses, in the same forms; by
-        default all.
-    reflect_type : {"even", "odd"}
-        "odd" pads with twice the edge element minus the reflected elements.
-
-    Raises
-    ------
-    ShapeError
-        If the widths do not match the axes or are negative.
-    ValueError
-        If the mode is unknown, the mode does not take an option, an axis is empty in a mode other
-        than "constant" and "empty", or the statistic is undefined for `stat_length`.
-    TypeError
-        If the widths are not ints.
-    """
-    x = tensor_of(array, "pad")
+def pad_constant(x: Tensor, pad_width: Any, fill: Scalar = 0) -> Tensor:
+    """Pad along each axis with one number; the widths are those of `pad`."""
     node = node_of(x)
-    fill = kwargs.get("constant_values", 0)
-    is_plain = not kwargs or (len(kwargs) == 1 and "constant_values" in kwargs)
-    if mode == "constant" and is_plain and type(pad_width) is int and isinstance(fill, int | float):
+    if type(pad_width) is int and isinstance(fill, int | float):
         kept = _padded.get((node.meta, pad_width))
         if kept is not None and dtypes.holds(node.meta.dtype, fill):
             pairs, meta, key, number_meta, number_key = kept
             number = Node(CONST, (), float(fill), number_meta, number_key)
             return Tensor(Node(PAD, (node, number), pairs, meta, key))
-    widths = pad_width
-    if isinstance(widths, dict):
-        items = cast("dict[int, Any]", widths).items()
-        by_axis = {normalize_axis("pad", a, x.ndim): w for a, w in items}
-        given = (by_axis.get(a, 0) for a in range(x.ndim))
-        widths = [(w, w) if isinstance(w, int) else w for w in given]
-    pairs = _pairs("pad", sides_of("pad_width", widths, x.ndim), x.ndim)
-    if any(w < 0 for pair in pairs for w in pair):
-        raise ShapeError(f"pad: negative width in {pairs}; use crop to remove elements")
-    fill = number_like(fill)
-    if fill is None or mode != "constant" or not is_plain:
-        from py_tensor.ops.padding import padded
-
-        return padded(x, pairs, mode, kwargs)
+    pairs = pad_widths(pad_width, x.ndim)
     shape = tuple(n + low + high for n, (low, high) in zip(x.shape, pairs, strict=True))
     if shape == x.shape:
         return copy(x)
@@ -508,11 +459,25 @@ def pad(
     if not x.size:
         return filled(fill, meta)
     number = lift("pad", fill, (), dtype, x.device)
-    made = bind(PAD, (node_of(x), number), pairs)
-    if dtype.kind == "f" and type(widths) is int:
+    made = bind(PAD, (node, number), pairs)
+    if dtype.kind == "f" and type(pad_width) is int:
         kept = pairs, made.meta, made.key, number.meta, number.key
-        _padded.keep((node.meta, widths), kept)
+        _padded.keep((node.meta, pad_width), kept)
     return Tensor(made)
+
+
+def pad_widths(pad_width: Any, rank: int) -> tuple[tuple[int, int], ...]:
+    """Return the widths before and after each axis."""
+    widths = pad_width
+    if isinstance(widths, dict):
+        items = cast("dict[int, Any]", widths).items()
+        by_axis = {normalize_axis("pad", a, rank): w for a, w in items}
+        one_by_one = (by_axis.get(a, 0) for a in range(rank))
+        widths = [(w, w) if isinstance(w, int) else w for w in one_by_one]
+    pairs = _pairs("pad", sides_of("pad_width", widths, rank), rank)
+    if any(w < 0 for pair in pairs for w in pair):
+        raise ShapeError(f"pad: negative width in {pairs}; use crop to remove elements")
+    return pairs
 
 
 def sides_of(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
@@ -583,13 +548,16 @@ def _is_int(value: object) -> bool:
 def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     """Convert two operands to tensors on one device in their common dtype; numbers are weak.
 
-    However, an int beside 8- or 16-bit integers is int32, because the NumPy functions that this
-    serves convert it to an array first.
+    However, a Python int beside 8- or 16-bit numbers is int32, because the NumPy functions that
+    this serves convert it to an array first.
     """
     given = coerce(op, (x, y))
     device = device_of(given)
     if any(isinstance(v, Tensor) and v.dtype.is_small for v in given):
-        given = [tensor_of(v, op, device=device) if _is_int(v) else v for v in given]
+        given = [
+            tensor_of(v, op, device=device) if _is_int(own) else v
+            for v, own in zip(given, (x, y), strict=True)
+        ]
     dtype = common_dtype(op, given)
     a, b = (
         converted(v, dtype) if isinstance(v, Tensor) else filled(v, meta_of((), dtype, device))
@@ -861,7 +829,7 @@ def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:
 
 for _function in (
     ravel, flatten, permute, swapaxes, expand, broadcast_to, squeeze,
-    expand_dims, flip, crop, diagonal, pad, split, matrix_transpose,
+    expand_dims, flip, crop, diagonal, split, matrix_transpose,
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)

@@ -10,7 +10,19 @@ from py_tensor.ops.elementwise import isnan, logical_and, sqrt
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.operands import Operand, Scalar, known
 from py_tensor.ops.out import Out, stored, stored_whole
-from py_tensor.ops.reduction import Axes, all, argmax, argmin, max, mean, min, prod, sum, var
+from py_tensor.ops.reduction import (
+    Axes,
+    all,
+    argmax,
+    argmin,
+    float_into,
+    max,
+    mean,
+    min,
+    prod,
+    sum,
+    var,
+)
 from py_tensor.ops.scan import cumprod, cumsum
 from py_tensor.shapes import normalize_axes
 from py_tensor.tensor import Tensor, tensor_of
@@ -60,6 +72,8 @@ def nanmean(
 ) -> Tensor:
     """Mean over `axis`, ignoring NaN; NaN if all are NaN."""
     x, where = _without_nan("nanmean", a, where)
+    if x.dtype.kind in "fc":
+        axis = normalize_axes("nanmean", axis, x.ndim, of_scalar=True)
     return mean(x, axis, dtype, out, keepdims, where=where)
 
 
@@ -81,6 +95,10 @@ def nanvar(
     """
     least = ddof if correction is None else correction
     x, where = _without_nan("nanvar", a, where)
+    if dtype is None and out is not None:
+        dtype = float_into("nanvar", x, out)
+    if x.dtype.kind in "fc":
+        axis = normalize_axes("nanvar", axis, x.ndim, of_scalar=True)
     found = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
     if x.dtype.kind in "fc":
         found = choose(sum(where, axis, keepdims=keepdims) > least, found, math.nan)
@@ -102,6 +120,8 @@ def nanstd(
     """Standard deviation over `axis`, ignoring NaN; NaN if at most `ddof` elements remain."""
     x = tensor_of(a, "nanstd")
     least = ddof if correction is None else correction
+    if dtype is None and out is not None:
+        dtype = float_into("nanstd", x, out)
     found = nanvar(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
     return stored_whole("nanstd", sqrt(found), out)
 
@@ -193,7 +213,7 @@ def nanargmin(
 def _with_numbers(op: str, a: Operand, axis: int | None) -> Tensor:
     """Return the tensor; raises ValueError if all elements over an axis are known to be NaN."""
     x = tensor_of(a, op)
-    axes = normalize_axes(op, axis, x.ndim)
+    axes = normalize_axes(op, axis, x.ndim, of_scalar=True)
     values = known(x) if x.dtype.kind in "fc" and x.size else None
     if values is not None and (values != values).all(axes).any():
         raise ValueError(f"{op}: all elements along an axis are NaN")

@@ -9,10 +9,10 @@ from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import exp, log, sqrt, square
 from py_tensor.ops.movement import as_floating, converted, reshape
-from py_tensor.ops.operands import Operand, coerce
+from py_tensor.ops.operands import Operand, as_arrays
 from py_tensor.ops.reduction import Axes, max, mean, sum
 from py_tensor.shapes import normalize_axes
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensor import Tensor
 
 __all__ = ["layer_norm", "log_softmax", "softmax"]
 
@@ -69,7 +69,7 @@ def layer_norm(
         If the shape of `weight` or `bias` is not ``tuple(x.shape[a] for a in axis)``.
     """
     given = [x, *(v for v in (weight, bias) if v is not None)]
-    x, *rest = (tensor_of(v, "layer_norm") for v in coerce("layer_norm", given))
+    x, *rest = as_arrays("layer_norm", given)
     x = as_floating(x, "layer_norm", REAL_FLOATING)
     axes = normalize_axes("layer_norm", axis, x.ndim)
     rest = iter([_along(v, x, axes) for v in rest])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.device import CPU_DEVICE, Device, default_device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
@@ -40,12 +41,20 @@ def copy_or_scalar(x: Tensor) -> Tensor:
 
 
 def takes(y: object) -> bool:
-    """Return whether an operator accepts the other operand instead of deferring to it."""
+    """Return whether an operator accepts the other operand."""
     return (
         isinstance(y, Tensor | Scalar | list | tuple)
         or hasattr(y, "__buffer__")
         or (hasattr(y, "dtype") and not takes_numbers(y))
     )
+
+
+def goes_first(y: object) -> bool:
+    """Return whether the other operand's operator comes first, because it holds arrays itself.
+
+    Objects of dask, pandas and xarray, and masked arrays, come first for NumPy's arrays too.
+    """
+    return getattr(y, "__array_priority__", 0) > Tensor.__array_priority__
 
 
 def takes_numbers(y: object) -> bool:
@@ -60,9 +69,9 @@ def is_array_like(value: object) -> bool:
     return isinstance(value, Tensor | list | tuple | range) or bool(getattr(value, "ndim", 0))
 
 
-def number_of(op: str, name: str, value: object) -> Scalar:
-    """Return a Python number, also from a NumPy scalar; tensors are not accepted."""
-    number = number_like(value)
+def number_of(op: str, name: str, value: object, stored_in: DType | None = None) -> Scalar:
+    """Like `number_like`, but anything else is an error; tensors are not accepted."""
+    number = number_like(value, stored_in)
     if number is not None:
         return number
     raise TypeError(f"{op}: {name} must be one number, not {type(value).__name__}")
@@ -90,15 +99,29 @@ def whole_number(op: str, name: str, value: Any) -> int:
         raise TypeError(f"{op}: {name} must be an int, not {value!r}") from None
 
 
-def number_like(value: object) -> Scalar | None:
-    """Return a Python number, also from a NumPy scalar; None for anything else."""
+def number_like(value: object, stored_in: DType | None = None) -> Scalar | None:
+    """Return a Python number, also from a NumPy scalar; None for anything else.
+
+    A NumPy integer wraps around in the dtype that it is stored in, as in NumPy.
+    """
     if isinstance(value, Scalar):
         return value
-    if not isinstance(value, Tensor) and _is_number(value):
-        given = cast("Any", value)
-        found = float(given) if given.dtype.kind == "f" else given.item()
-        return found if isinstance(found, Scalar) else None
-    return None
+    if isinstance(value, Tensor) or not _is_number(value):
+        return None
+    given = cast("Any", value)
+    number = float(given) if given.dtype.kind == "f" else given.item()
+    if stored_in is not None and stored_in.kind in "iu" and type(number) is int:
+        low, high = dtypes.integer_range(stored_in)
+        return (number - low) % (high - low + 1) + low
+    return number if isinstance(number, Scalar) else None
+
+
+def own_dtype(op: str, number: object) -> DType:
+    """Return the dtype of a Python or NumPy number alone."""
+    if isinstance(number, Scalar):
+        return dtypes.of_scalar(number)
+    own = cast("Any", number).dtype
+    return dtypes.of_host(op, own.kind, own.itemsize, own.name)
 
 
 def int_like(value: Any) -> int | None:
@@ -147,15 +170,17 @@ def _is_number(x: object) -> bool:
     return getattr(x, "ndim", None) == 0 and hasattr(x, "dtype")
 
 
-def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
+def coerce(op: str, operands: Sequence[Operand], leading: int = 0) -> list[Tensor | Scalar]:
     """Convert operands to Python scalars and at least one tensor, all on one device.
 
-    NumPy scalars beside tensors are as weak as Python's, except integers beside tensors of 8- or
-    16-bit integers with fewer bits. Arrays are converted to the default precision, except beside a
-    64-bit tensor.
+    Beside arrays, NumPy's bools, floats and complex numbers are as weak as Python's, and its
+    integers promote like arrays of their dtype: one that changes the common dtype is returned as a
+    tensor. Without arrays beside it, a NumPy number has its own dtype. Arrays are converted to the
+    default precision, except beside a 64-bit tensor. The first `leading` operands, such as a
+    condition, do not affect the others' dtypes.
     """
-    result: list[Tensor | Scalar] = []
     device: Device | None = None
+    has_others = False
     for x in operands:
         if isinstance(x, Tensor):
             if device is not None and x.device is not device:
@@ -163,19 +188,59 @@ def coerce(op: str, operands: Sequence[Operand]) -> list[Tensor | Scalar]:
                     f"{op}: operands on {device} and {x.device}; move one with x.to(device)"
                 )
             device = x.device
-    wide = widest(operands)
-    for x in operands:
+        elif not isinstance(x, Scalar):
+            has_others = True
+    result: list[Tensor | Scalar] = [*operands]
+    if has_others:
+        result = _converted(op, operands, leading, device)
+    elif device is None:
+        result[0] = tensor_of(result[0], op)
+    return result
+
+
+def _converted(
+    op: str, operands: Sequence[Operand], leading: int, device: Device | None
+) -> list[Tensor | Scalar]:
+    """Convert operands that include arrays or NumPy numbers; see `coerce`."""
+    wide = widest(operands[leading:])
+    arrays = [
+        x if isinstance(x, Tensor | Scalar) or _is_number(x) else beside(wide, x, op, device)
+        for x in operands
+    ]
+    beside_them = [x.dtype for x in arrays[leading:] if isinstance(x, Tensor)]
+    common = reduce(dtypes.promote, beside_them) if beside_them else None
+    result: list[Tensor | Scalar] = []
+    for place, x in enumerate(arrays):
         if isinstance(x, Tensor | Scalar):
             result.append(x)
-        elif device is not None and _is_number(x):
-            strong = _is_wider(x, operands)
-            result.append(
-                tensor_of(x, op, device=device) if strong else number_of(op, "an operand", x)
-            )
-        else:
-            result.append(beside(wide, x, op, device))
-    if not any(isinstance(x, Tensor) for x in result):
+            continue
+        value = number_of(op, "an operand", x)
+        if place < leading or (common is not None and x.dtype.kind not in "iu"):
+            result.append(value)
+            continue
+        own = dtypes.BY_NAME[x.dtype.name] if wide else own_dtype(op, x)
+        dtype = own if common is None else dtypes.promote(common, own)
+        is_weak = dtype is common
+        result.append(
+            value if is_weak else Tensor(constant(op, value, dtype, device or default_device()))
+        )
+    if not any(isinstance(x, Tensor) for x in result):  # a NumPy condition and Python numbers
         result[0] = tensor_of(result[0], op)
+    return result
+
+
+def as_arrays(op: str, operands: Sequence[Operand]) -> list[Tensor]:
+    """Convert operands to tensors on one device; a number has its own dtype, as in `asarray`."""
+    given = coerce(op, operands)
+    device, dtype = device_of(given), common_dtype(op, [x for x in given if isinstance(x, Tensor)])
+    result: list[Tensor] = []
+    for x, own in zip(given, operands, strict=True):
+        if isinstance(x, Tensor):
+            result.append(x)
+        elif isinstance(x, int) and not isinstance(own, Scalar):  # NumPy's, of a narrower dtype
+            result.append(Tensor(constant(op, x, dtype, device)))
+        else:
+            result.append(tensor_of(own, op, device=device))
     return result
 
 
@@ -206,27 +271,12 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
         return found
 
 
-def _is_wider(number: Any, operands: Sequence[Operand]) -> bool:
-    """Return whether a NumPy integer has more bits than the 8- or 16-bit integers beside it."""
-    given = [x.dtype for x in operands if isinstance(x, Tensor)]
-    return (
-        number.dtype.kind in "iu"
-        and number.dtype.itemsize > max(dtype.itemsize for dtype in given)
-        and all(dtype.is_small for dtype in given)
-        and (number.dtype.kind == "i" or all(dtype.kind == "u" for dtype in given))
-    )
-
-
 def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
     """Return the promoted dtype of the tensors, then of the scalars, which are weak."""
-    tensors = [x.dtype for x in operands if isinstance(x, Tensor)]
-    dtype = tensors[0]
-    for other in tensors[1:]:
-        dtype = dtypes.promote(dtype, other)
-    for x in operands:
-        if not isinstance(x, Tensor):
-            dtype = dtypes.with_scalar(dtype, x)
-    return dtype
+    types = [x.dtype for x in operands if isinstance(x, Tensor)]
+    scalars = [x for x in operands if not isinstance(x, Tensor)]
+    dtype = reduce(dtypes.promote, types) if types else dtypes.of_scalar(scalars[0])
+    return reduce(dtypes.with_scalar, scalars, dtype)
 
 
 def device_of(operands: Sequence[Tensor | Scalar]) -> Device:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from py_tensor import dtypes
+from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import KINDS, DType, check_cast, warn_of_loss
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
+from py_tensor.graph.primitives import WHERE
 from py_tensor.ops.operands import Operand, node_of, steps_to
+from py_tensor.ops.record import apply
 from py_tensor.shapes import broadcast
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -91,9 +95,7 @@ def stored(
         where = condition if condition is True else tensor_of(condition, op).numpy()
         return _stored_on_host(result, given, casting, where)
     if condition is not True:
-        from py_tensor.ops.elementwise import where as choose
-
-        result = choose(condition, result, False if given is None else given)
+        result = apply(WHERE, (condition, result, False if given is None else given))
     return result if given is None else store(op, given, result, casting)
 
 
@@ -137,6 +139,31 @@ def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> 
         check_cast(op, result.dtype, target.dtype, casting)
         return _written(target, result)
     return _stored_on_host(result, target, casting)
+
+
+def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0) -> DType:
+    """Return the dtype in which a reduction or scan into `out` computes if it is given none.
+
+    As in NumPy, it is the common dtype of the elements and `out`, but never float64 on the GPU.
+    Up to `added` integers are added as integers: in 64 bits, or in int32 if it holds the sums.
+    """
+    target = _target(op, out)
+    wanted = None if target is None else dtypes.BY_NAME.get(target.dtype.name)
+    if wanted is None:
+        return own
+    if not wanted.on_gpu and device is not CPU_DEVICE:
+        wanted = dtypes.complex64 if wanted.kind == "c" else dtypes.float32
+    common = dtypes.promote(own, wanted)
+    if own.kind in "fc":
+        return common
+    if wanted is dtypes.uint64:  # which includes no negative numbers, but wraps around like int64
+        return wanted
+    if own.itemsize == 8 and (added or wanted.kind == "i"):
+        return own
+    common = dtypes.real_of(common)
+    if added and (common.kind == "f" or common.itemsize == 8):
+        return dtypes.int32 if added << 8 * own.itemsize <= 2**31 else dtypes.int64
+    return common
 
 
 def _target(op: str, out: Out) -> Any:

@@ -10,11 +10,12 @@ from py_tensor.errors import DTypeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
 from py_tensor.ops.bitwise import bitwise_and, right_shift
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import build, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import not_equal, where
-from py_tensor.ops.movement import along_axis, converted, expand_dims, pad, reshape_copy
+from py_tensor.ops.movement import along_axis, converted, expand_dims, pad_constant, reshape_copy
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
 from py_tensor.tensor import Tensor
 
@@ -63,14 +64,14 @@ def packbits(a: Operand, /, axis: int | None = None, bitorder: str = "big") -> T
     DTypeError
         If the elements are neither integers nor bools.
     """
-    x, at = along_axis("packbits", a, axis)
+    x, at = along_axis("packbits", a, axis, of_scalar=True)
     if x.dtype.kind not in "biu":
         raise DTypeError(f"packbits: takes integers or bools, not {x.dtype}")
     bits = moveaxis(not_equal(x, 0), at, -1)
     places = _places("packbits", bitorder, x.device)
     if x.device is CPU_DEVICE and x.size:
         return moveaxis(build(_PACK, (bits,), bitorder), -1, at)
-    bits = pad(bits, [*[(0, 0)] * (bits.ndim - 1), (0, -bits.shape[-1] % 8)])
+    bits = pad_constant(bits, [*[(0, 0)] * (bits.ndim - 1), (0, -bits.shape[-1] % 8)])
     bits = reshape_copy(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
     values = sum(where(bits, 1 << places, 0), -1)
     return moveaxis(converted(values, dtypes.uint8), -1, at)
@@ -98,7 +99,7 @@ def unpackbits(
     ValueError
         If a negative count drops more bits than there are.
     """
-    x, at = along_axis("unpackbits", a, axis)
+    x, at = along_axis("unpackbits", a, axis, of_scalar=True)
     if x.dtype is not dtypes.uint8:
         raise DTypeError(f"unpackbits: takes uint8, not {x.dtype}")
     rows = moveaxis(x, at, -1)
@@ -115,7 +116,7 @@ def unpackbits(
     if wanted < 0:
         raise ValueError(f"unpackbits: count {count} is outside {n} bits")
     if wanted > n:
-        bits = pad(bits, [*[(0, 0)] * (bits.ndim - 1), (0, wanted - n)])
+        bits = pad_constant(bits, [*[(0, 0)] * (bits.ndim - 1), (0, wanted - n)])
     return moveaxis(bits[..., :wanted], -1, at)
 
 

@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.ops.arithmetic import rint
 from py_tensor.ops.creation import arange, linspace
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.functional import ndindex
 from py_tensor.ops.gather import gather_nd
-from py_tensor.ops.movement import concat, converted, expand, flip, pad, sides_of, sliced
-from py_tensor.ops.operands import whole_number
+from py_tensor.ops.movement import concat, converted, expand, flip, pad_constant, sides_of, sliced
+from py_tensor.ops.operands import beside, whole_number, widest
 from py_tensor.ops.quantiles import median
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.ops.reduction import max, mean, min
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.ops.reduction import max, mean, min, sum
+from py_tensor.ops.rounding import divmod
+from py_tensor.ops.sorting import sort
+from py_tensor.tensor import Tensor
 
 Widths = Sequence[tuple[int, int]]
 
@@ -54,7 +55,7 @@ def padded(
     if unknown:
         raise ValueError(f"pad: mode {mode!r} does not take {', '.join(unknown)}")
     if mode == "empty":
-        return pad(x, widths)
+        return pad_constant(x, widths)
     for axis, (before, after) in enumerate(widths):
         if mode != "constant" and not x.shape[axis] and (before or after):
             raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
@@ -82,7 +83,7 @@ def padded(
         elif mode == "linear_ramp":
             sides = _ramps(x, axis, (before, after), (first, last))
         else:
-            sides = [tensor_of(v, "pad", device=x.device) for v in (first, last)]
+            sides = [beside(widest([x]), v, "pad", x.device) for v in (first, last)]
         left, right = (
             expand(_cast(side, x), *x.shape[:axis], n, *x.shape[axis + 1 :])
             for side, n in zip(sides, (before, after), strict=True)
@@ -102,7 +103,7 @@ def _padded_by_function(
     x: Tensor, widths: Widths, function: Callable[..., None], options: dict[str, Any]
 ) -> Tensor:
     """Pad with zeros, then call a function that writes to each vector (a view) along each axis."""
-    made = pad(x, widths).copy()
+    made = pad_constant(x, widths).copy()
     for axis, width in enumerate(widths):
         rows = moveaxis(made, axis, -1)
         for index in ndindex(*rows.shape[:-1]):
@@ -153,17 +154,49 @@ def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edg
 
 
 def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> list[Tensor]:
-    """Return a statistic of the elements nearest to each side; rounded for integers."""
+    """Return a statistic of the elements nearest to each side; rounded for integers.
+
+    Those of integers are exact, where NumPy's mean and median round to float64 first.
+    """
     n = x.shape[axis]
-    found: list[Tensor] = []
+    windows: list[tuple[int, int]] = []
     for side, given in enumerate(lengths):
         length = n if given is None else builtins.min(whole_number("pad", "stat_length", given), n)
         if length < 0 or (not length and mode in ("maximum", "minimum")):
             raise ValueError(f"pad: mode {mode!r} is undefined for stat_length {length}")
-        near = (n - length, n) if side else (0, length)
-        value = _STATISTICS[mode](sliced(x, axis, *near), axis=axis, keepdims=True)
-        found.append(rint(value) if x.dtype.kind in "iu" else value)
-    return found
+        windows.append((n - length, n) if side else (0, length))
+    values: dict[tuple[int, int], Tensor] = {}  # one for both sides if these take all elements
+    for window in dict.fromkeys(windows):
+        elements = sliced(x, axis, *window)
+        if x.dtype.kind in "iu" and elements.size and mode in _ROUNDED:
+            values[window] = _ROUNDED[mode](elements, axis)
+        else:
+            values[window] = _STATISTICS[mode](elements, axis=axis, keepdims=True)
+    return [values[window] for window in windows]
+
+
+def _rounded_mean(x: Tensor, axis: int) -> Tensor:
+    """Return the mean of integers, rounded half to even."""
+    n = x.shape[axis]
+    wide = dtypes.uint64 if x.dtype is dtypes.uint64 else dtypes.int64
+    # The sum of 64-bit integers may overflow, that of their quotients and remainders cannot.
+    whole, rest = divmod(x, n) if x.dtype is wide else (0, x)
+    more, rest = divmod(sum(rest, axis, wide, keepdims=True), n)
+    if x.dtype is wide:
+        more = more + sum(whole, axis, keepdims=True)
+    return more + (rest * 2 + (more & 1) > n)
+
+
+def _rounded_median(x: Tensor, axis: int) -> Tensor:
+    """Return the median of integers, rounded half to even."""
+    n = x.shape[axis]
+    ordered = sort(x, axis)
+    low, high = (sliced(ordered, axis, at, at + 1) for at in ((n - 1) // 2, n // 2))
+    below = (low >> 1) + (high >> 1) + (low & high & 1)  # the sum of both may overflow
+    return below + (below & (low ^ high) & 1)
+
+
+_ROUNDED = {"mean": _rounded_mean, "median": _rounded_median}
 
 
 def _ramps(x: Tensor, axis: int, width: tuple[int, int], ends: tuple[Any, Any]) -> list[Tensor]:

@@ -9,20 +9,13 @@ from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
 from py_tensor.errors import DTypeError
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.arithmetic import copysign
-from py_tensor.ops.define import (
-    Loop,
-    apply,
-    check_options,
-    count_operands,
-    register,
-    same_dtype,
-    unary,
-)
+from py_tensor.ops.define import Loop, check_options, count_operands, register, same_dtype, unary
 from py_tensor.ops.elementwise import clip, isinf
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import as_floating, converted
 from py_tensor.ops.operands import Operand, in_dtype
 from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
+from py_tensor.ops.record import apply
 from py_tensor.ops.rounding import trunc
 from py_tensor.tensor import Tensor, tensor_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain, combinations
 from operator import index as as_index
 from typing import Any, cast
@@ -11,14 +11,14 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
-from py_tensor.errors import AxisError, ShapeError, check_option, check_order
+from py_tensor.errors import ShapeError, check_option, check_order
 from py_tensor.graph.arrays import Array
 from py_tensor.graph.op import CpuOp
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import build, check_options, count_operands, register
+from py_tensor.ops.define import check_options, count_operands, register
 from py_tensor.ops.elementwise import multiply, where
-from py_tensor.ops.linalg import matmul
+from py_tensor.ops.linalg import CORES, along_axes, matmul
 from py_tensor.ops.movement import (
     converted,
     diagonal,
@@ -26,16 +26,17 @@ from py_tensor.ops.movement import (
     expand_dims,
     flip,
     in_common_dtype,
-    pad,
+    pad_constant,
     permute,
     ravel,
     reshape,
     reshape_copy,
     stack,
 )
-from py_tensor.ops.operands import Operand, coerce, common_dtype, in_dtype
-from py_tensor.ops.out import SAME_KIND, Out, stored
+from py_tensor.ops.operands import Operand, as_arrays, common_dtype, in_dtype
+from py_tensor.ops.out import SAME_KIND, Out, dtype_into, stored
 from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.windows import sliding_window_view
 from py_tensor.shapes import axes_of, normalize_axis, size_of
@@ -167,71 +168,11 @@ def vecmat(
 
 
 def _check_axes(op: str, a: Tensor, b: Tensor) -> None:
-    for name, x, least in zip(("x1", "x2"), (a, b), _CORES[op], strict=False):
+    for name, x, least in zip(("x1", "x2"), (a, b), CORES[op], strict=False):
         if x.ndim < least:
             raise ShapeError(
                 f"{op}: {name} must have at least {axes_of(least)}, not shape {x.shape}"
             )
-
-
-_CORES = {"matmul": (2, 2, 2), "matvec": (2, 1, 1), "vecmat": (1, 2, 1), "vecdot": (1, 1, 0)}
-"""The number of core axes of each operand and of the result."""
-
-
-def along_axes(
-    function: Callable[..., Tensor],
-    x1: Operand,
-    x2: Operand,
-    out: Out,
-    axes: Any,
-    axis: object,
-    keepdims: bool,
-    options: dict[str, Any],
-) -> Tensor:
-    """Compute a product with vectors and matrices along given axes of operands and result."""
-    op = function.__name__
-    if axes is None or (keepdims and op != "vecdot"):
-        given = "axis" if axes is None and axis is not None else "keepdims"
-        raise TypeError(
-            f"{op}: {given} is not supported, because operands differ in core axes; use axes"
-        )
-    if axis is not None:
-        raise TypeError(f"{op}: takes axis or axes, not both")
-    operands = in_common_dtype(op, x1, x2)
-    if not all(x.ndim for x in operands):
-        raise ShapeError(
-            f"{op}: operands must have at least one axis, not shapes {[x.shape for x in operands]}"
-        )
-    first, second, kept = _CORES[op]
-    if op == "matmul":
-        first, second = (min(x.ndim, 2) for x in operands)
-        kept = first + second - 2
-    if not isinstance(axes, list):
-        raise TypeError(f"{op}: axes must be a list, not {axes!r}")
-    given = [*cast("list[Any]", axes)]
-    if len(given) == 2 and op == "vecdot":
-        given.append(given[1] if keepdims else ())
-    kept += keepdims
-    if len(given) != 3:
-        raise ValueError(
-            f"{op}: axes must have an entry for each operand and the result, not {axes}"
-        )
-    places: list[tuple[int, ...]] = []
-    for item, count in zip(given, (first, second, kept), strict=True):
-        several = isinstance(item, tuple)
-        place = cast("tuple[int, ...]", item if several else (item,))
-        if len(place) != count or not (several or count == 1):
-            raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
-        places.append(place)
-    moved = [
-        moveaxis(x, item, tuple(range(-len(item), 0)))
-        for x, item in zip(operands, places[:2], strict=True)
-    ]
-    found = function(*moved, **options)
-    if keepdims:
-        found = expand_dims(found, -1)
-    found = moveaxis(found, tuple(range(-kept, 0)), places[2])
-    return stored(op, found, out, True, options["casting"])
 
 
 def _computed_in(
@@ -382,7 +323,7 @@ def correlate(a: Operand, v: Operand, mode: str = "valid") -> Tensor:
 def _grad_slide(g: Any, y: Any, a: Any, b: Any, mode: Any) -> tuple[Any, ...]:
     n = b.size - 1
     before = {"full": 0, "same": n - (n + 1) // 2, "valid": n}[mode]
-    whole = pad(g, (before, a.size + n - before - g.size))
+    whole = pad_constant(g, (before, a.size + n - before - g.size))
     return _slid("correlate", whole, flip(b), "valid"), flip(_slid("correlate", whole, a, "valid"))
 
 
@@ -415,7 +356,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     before, behind = sides[mode]
     if a.device is CPU_DEVICE and b.size <= a.size:
         return build(_SLIDE, (a, b), mode)
-    windows = sliding_window_view(pad(a, (before, behind)), b.size)
+    windows = sliding_window_view(pad_constant(a, (before, behind)), b.size)
     first = expand_dims(arange(windows.shape[0], device=a.device), 1) - before
     step = max(_AT_ONCE // windows.shape[0], 1)
     total = None
@@ -460,7 +401,8 @@ def einsum(
         Alternatively each tensor followed by a list of numbers that label its axes, and optionally
         a list for the result.
     dtype
-        The dtype to compute in.
+        The dtype to compute in; by default the common one of the operands and `out`, or int64 for
+        integers and an `out` of floats.
     order, casting
         Accepted; have no effect: results are row-major, and `dtype` may be any dtype.
     optimize
@@ -476,8 +418,12 @@ def einsum(
     check_option("einsum", "casting", casting, dtypes.CASTINGS)
     check_order("einsum", order)
     text, tensors = _as_text(operands)
-    given = [tensor_of(x, "einsum") for x in coerce("einsum", tensors)]
+    given = as_arrays("einsum", tensors)
     target = common_dtype("einsum", given) if dtype is None else dtypes.parse(dtype)
+    if dtype is None and out is not None:
+        terms = math.prod(max(x.size, 1) for x in given)
+        added = terms << 8 * target.itemsize * (len(given) - 1)
+        target = dtype_into("einsum", target, given[0].device, out, added=added)
     given = [converted(x, target) for x in given]
     labels, kept = _labels(text, given)
     sizes: dict[Any, int] = {}

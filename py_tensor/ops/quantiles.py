@@ -12,13 +12,14 @@ from py_tensor.dtypes import REAL, WORDS
 from py_tensor.errors import check_option
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.define import apply, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import as_floating, converted, permute, reshape, reshape_copy, stack
 from py_tensor.ops.operands import Operand, numbers_of
-from py_tensor.ops.out import Out, stored
+from py_tensor.ops.out import Out, dtype_into, stored
+from py_tensor.ops.record import apply
 from py_tensor.ops.reduction import Axes, any, sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.sorting import argsort, sort
@@ -73,6 +74,11 @@ def _quantiles(
     x = tensor_of(x, op)
     if method != "mean":
         REAL.check(op, x.dtype)
+    elif out is not None:
+        x = converted(x, dtype_into(op, dtypes.floating(x.dtype), x.device, out))
+    if without_nan and not x.size:
+        x = as_floating(x, op)  # all results are NaN
+    without_nan = without_nan and x.dtype.kind in "fc"
     x = x if method in _EXACT else as_floating(x, op)
     shares = [v / scale for v in numbers]
     if not builtins.all(0 <= v <= 1 for v in shares):
@@ -164,7 +170,7 @@ def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
         whole, part = whole + converted(floor(part), whole.dtype), part - floor(part)
     *places, part = _neighbours(whole, part, method)
     first, second = (take_along_axis(ordered, minimum(maximum(i, 0), last), -1) for i in places)
-    return first if method in _EXACT else _between(first, second, part)
+    return first if method in _EXACT else converted(_between(first, second, part), ordered.dtype)
 
 
 def _offset(share: float, method: str) -> float | None:
@@ -178,10 +184,10 @@ def _offset(share: float, method: str) -> float | None:
 
 
 def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor, Tensor]:
-    """Return counts times a share, as integer and fractional parts, in `dtype`.
+    """Return counts times a share, as integer and fractional parts; the latter for a `dtype`.
 
-    Unless `dtype` is float64, the fraction is a multiple of 2**-24. The 95-bit product of integers
-    is rounded to that, as NumPy's is to float64, so that 0.3 of 10 is 3.
+    Unless `dtype` is float64, the fraction is a float32, a multiple of 2**-24. The 95-bit product
+    of integers is rounded to that, as NumPy's is to float64, so that 0.3 of 10 is 3.
     """
     if dtype is dtypes.float64:
         product = converted(counts, dtype) * share
@@ -192,7 +198,7 @@ def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor,
     above = twice * high
     below = above + (apply(MULTIPLY_HIGH, (twice, low)) + 2**7)
     whole = apply(MULTIPLY_HIGH, (twice, high)) + (below < above)
-    return converted(whole, dtypes.int32), converted(below >> 8, dtype) * 2.0**-24
+    return converted(whole, dtypes.int32), converted(below >> 8, dtypes.float32) * 2.0**-24
 
 
 def _neighbours(whole: Any, part: Any, method: str) -> tuple[Any, Any, Any]:
@@ -303,7 +309,7 @@ def nanquantile(
     *,
     weights: Operand | None = None,
 ) -> Tensor:
-    """Like `quantile`, ignoring NaN."""
+    """Like `quantile`, ignoring NaN; NaN if there are no elements."""
     return _quantiles(
         "nanquantile", a, q, axis, out, method, keepdims, without_nan=True, weights=weights
     )
@@ -320,7 +326,7 @@ def nanpercentile(
     *,
     weights: Operand | None = None,
 ) -> Tensor:
-    """Like `percentile`, ignoring NaN."""
+    """Like `percentile`, ignoring NaN; NaN if there are no elements."""
     return _quantiles(
         "nanpercentile",
         *(a, q, axis, out, method, keepdims),

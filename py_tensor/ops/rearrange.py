@@ -13,7 +13,7 @@ from py_tensor.graph.bind import Recipes, Step, follow, steps
 from py_tensor.graph.node import Meta
 from py_tensor.graph.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
-from py_tensor.ops.define import build, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import (
@@ -22,7 +22,7 @@ from py_tensor.ops.movement import (
     diagonal,
     expand,
     expand_dims,
-    pad,
+    pad_constant,
     permute,
     ravel,
     reshape,
@@ -30,6 +30,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import Operand, node_of, numbers_of, whole_number
 from py_tensor.ops.out import Out
+from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
 from py_tensor.shapes import Shape, normalize_axis
 from py_tensor.tensor import Tensor, install, tensor_of
@@ -96,7 +97,7 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     ShapeError
         If the number of `repeats` is neither one nor the length of the axis.
     """
-    x, at = along_axis("repeat", a, axis)
+    x, at = along_axis("repeat", a, axis, of_scalar=True)
     before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
     numbers, shape = numbers_of("repeat", repeats)
     counts = [_count("repeat", number) for number in numbers]
@@ -275,7 +276,7 @@ def diag(v: Operand, k: int = 0) -> Tensor:
     x = tensor_of(v, "diag")
     if x.ndim == 1:
         n = x.size + abs(k)
-        row = pad(x, ((max(k, 0), max(-k, 0)),))
+        row = pad_constant(x, ((max(k, 0), max(-k, 0)),))
         return where(eye(n, k=k, dtype=dtypes.bool_, device=x.device), row, False)
     if x.ndim != 2:
         raise ShapeError(f"diag: takes a vector or a matrix, not shape {x.shape}")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
+from py_tensor.backend.device import Device
 from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipes, Step, follow, step, steps
@@ -18,12 +19,12 @@ from py_tensor.graph.primitives import CAST, RESHAPE, SUM
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, ones_like
-from py_tensor.ops.define import build, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
     absolute,
     add,
     equal,
-    isfinite,
+    isnan,
     maximum,
     minimum,
     multiply,
@@ -33,13 +34,15 @@ from py_tensor.ops.elementwise import (
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like
-from py_tensor.ops.out import Out, stored, stored_whole
+from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
+from py_tensor.ops.record import build
+from py_tensor.ops.rounding import round
 from py_tensor.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "array_equal",
-    "count_nonzero", "isclose", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
+    "all", "amax", "amin", "any", "argmax", "argmin", "array_equal",
+    "count_nonzero", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip
 
 
@@ -228,7 +231,7 @@ def _reduce(
     empty: Scalar | None,
 ) -> Tensor:
     """Record a reduction. `empty` is the result for no elements; None raises an error."""
-    axes = normalize_axes(op.name, axis, x.ndim)
+    axes = normalize_axes(op.name, axis, x.ndim, of_scalar=True)
     node = node_of(x)
     found = _recipes[op, node.meta, axes, bool(keepdims)]
     if found is not None:
@@ -275,7 +278,7 @@ def _steps_along(
 ) -> tuple[Step, ...] | None:
     """Return the nodes from an operand of any dtype to its reduction; None without a recipe."""
     dtype = _CONVERTED.get(op.name, op.accepts).check(op.name, meta.dtype)
-    axes = normalize_axes(op.name, axis, len(meta.shape))
+    axes = normalize_axes(op.name, axis, len(meta.shape), of_scalar=True)
     if not axes or not meta.size or size_of(tuple(meta.shape[a] for a in axes)) > MAX_PLACES:
         return None
     before = () if meta.dtype is dtype else (step(CAST, meta, dtype),)
@@ -331,11 +334,20 @@ def _fold(
         if found is not None:
             return found
     name = op.name
+    element_dtype = wider = None
+    if dtype is None and out is not None and (accepts is SUMMED or initial is not None):
+        x = tensor_of(x, name)
+        wider = dtype_into(name, x.dtype, x.device, out)  # also that of `initial`
+        if accepts is SUMMED:
+            element_dtype, added = x.dtype, x.size if op is SUM else 0
+            x = converted(x, dtype_into(name, x.dtype, x.device, out, added=added))
+        else:
+            x = converted(x, wider)
     x = _through(accepts, x, name, dtype)
     if name in _OF_FLOATS and x.dtype.kind == "f":
         op = _OF_FLOATS[name]
     if initial is not None:
-        initial = _start(name, initial, x.dtype)
+        initial = _start(name, initial, wider or x.dtype)
     if where is not True:
         # Omitted elements are replaced by the identity of the op, or its initial value.
         least = initial if empty is None else empty
@@ -345,9 +357,38 @@ def _fold(
     if initial is not None and empty is None and not x.size:
         empty = initial
     y = _reduce(op, x, axis, keepdims, empty=empty)
+    if element_dtype is not None:
+
+        def compute(dtype: DType) -> Tensor:
+            return _reduce(op, converted(x, dtype), axis, keepdims, empty=empty)
+
+        y = as_floats(name, element_dtype, x.device, out, compute, y)
     if initial is not None:
-        y = _WITH_INITIAL[name](y, initial)
+        y = _WITH_INITIAL[name](y if wider is None else converted(y, wider), initial)
     return y if out is None else stored_whole(name, y, out)
+
+
+def as_floats(
+    op: str, own: DType, device: Device, out: Out, compute: Callable[[DType], Tensor], y: Tensor
+) -> Tensor:
+    """Return a sum or a product `y` of integers for an `out` of floats, which do not wrap around.
+
+    Parameters
+    ----------
+    own
+        The dtype of the elements; for those of floats `y` is returned unchanged.
+    compute
+        Computes `y` in a dtype.
+    """
+    floating = dtype_into(op, own, device, out)
+    if own.kind not in "biu" or floating.kind != "f":
+        return y
+    if y.dtype.kind == "f":  # NaN is 0 times a product that is too large
+        return choose(isnan(y), 0.0, y)
+    if own.itemsize < 8:
+        return y
+    exact = converted(y, floating)
+    return exact + round((compute(floating) - exact) * 2.0**-64) * 2.0**64
 
 
 def _start(op: str, initial: Any, dtype: DType) -> Any:
@@ -360,7 +401,7 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
     TypeError, ValueError, OverflowError
         If the dtype cannot hold the number.
     """
-    number = number_like(initial)
+    number = number_like(initial, dtype)
     if number is None:
         return converted(tensor_of(initial, op), dtype)
     if dtype.kind == "c":
@@ -384,7 +425,9 @@ def sum(
     """Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
 
     8- and 16-bit integers are summed in int32 or uint32, bools in int32. Integer sums wrap around.
-    `initial` is added, and elements where `where` is false are ignored.
+    With `out` and no `dtype`, the sum is computed in the common dtype of `a` and `out`; integers
+    for an `out` of floats are summed exactly. `initial` is added, and elements where `where` is
+    false are ignored.
     """
     return _fold(
         SUM, SUMMED, a, axis, keepdims, dtype=dtype, out=out, initial=initial,
@@ -484,12 +527,11 @@ def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> 
     if found is not None:
         return found
     x = _through(_ARG_ACCEPTS, x, op.name)
-    axes = None if axis is None else normalize_axis(op.name, axis, x.ndim)
+    axes = None if axis is None else normalize_axis(op.name, axis, x.ndim, of_scalar=True)
+    if not x.ndim:
+        return _reduce(op, x.reshape((1,)), 0, False, empty=None)
     if _count(x, axes, op.name) > MAX_PLACES:
         raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
-    if not x.ndim:
-        x = x.reshape((1,))
-        return _reduce(op, x, 0, False, empty=None)
     return _reduce(op, x, axes, keepdims, empty=None)
 
 
@@ -525,16 +567,21 @@ def mean(
 ) -> Tensor:
     """Mean over `axis` as a float; NaN for no elements.
 
-    Elements where `where` is false are ignored. With an integer `dtype` the mean is truncated.
+    Elements where `where` is false are ignored. With an integer `dtype`, or for integers with an
+    `out` of integers, the mean is exact and truncated.
     """
     if where is True and dtype is None:
         a, where = _values_and_mask(a, axis)
+    if dtype is None and out is not None:
+        a = tensor_of(a, "mean")
+        common = dtype_into("mean", a.dtype, a.device, out)
+        are_integers = a.dtype.kind in "iu" and common.kind in "iu"
+        dtype = a.dtype if are_integers else float_into("mean", a, out)
     if where is True and dtype is None and (axis is None or type(axis) is int):
         return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
     x = _through(FLOATING, a, "mean", dtype)
-    if x.dtype.kind in "biu":  # truncate the quotients
-        found = mean(x, axis, None, None, keepdims, where=where)
-        return stored_whole("mean", converted(found, x.dtype), out)
+    if x.dtype.kind in "biu":
+        return stored_whole("mean", _truncated_mean(x, axis, keepdims, where), out)
     if where is True:
         axes = normalize_axes("mean", axis, x.ndim)
         return stored_whole("mean", _mean((x,), axes, bool(keepdims)), out)
@@ -543,11 +590,26 @@ def mean(
     return stored_whole("mean", converted(total / count, x.dtype), out)
 
 
+def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Tensor:
+    """Return the mean of integers or bools, rounded towards 0."""
+    wide = dtypes.uint64 if x.dtype.kind == "u" else dtypes.int64
+    total = sum(x, axis, wide, None, keepdims, where=where)
+    count = _counted(x, axis, "mean", keepdims, where)
+    count = converted(count, wide) if isinstance(count, Tensor) else int(count)
+    quotient = absolute(total) // count
+    return converted(choose(total < 0, -quotient, quotient), x.dtype)
+
+
 @Composition
 def _mean(x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     x, axes = _through(FLOATING, x, "mean"), normalize_axes("mean", axes, x.ndim)
     total = sum(_summable(x), axes, keepdims=keepdims)
     return converted(total / float(_count(x, axes, "mean")), x.dtype)
+
+
+def float_into(op: str, x: Tensor, out: Out) -> DType:
+    """Return the dtype in which a mean of `x` into `out` computes: the common one, as a float."""
+    return dtype_into(op, dtypes.floating(x.dtype), x.device, out)
 
 
 def _summable(x: Tensor) -> Tensor:
@@ -588,7 +650,7 @@ def var(
         The mean with kept axes, if already known.
     """
     correction = ddof if correction is None else correction
-    found = _variance("var", a, axis, correction, keepdims, where, dtype, mean)
+    found = _variance("var", a, axis, correction, keepdims, where, dtype, mean, out)
     return stored_whole("var", found, out)
 
 
@@ -601,11 +663,15 @@ def _variance(
     where: Operand,
     dtype: object,
     around: Operand | None,
+    out: Out,
 ) -> Tensor:
     is_number = type(correction) in (int, float) and correction == correction
     is_plain = is_number and around is None
     if is_plain and where is True and dtype is None:
         x, where = _values_and_mask(x, axis)
+    if dtype is None and out is not None:
+        x = tensor_of(x, op)
+        dtype = float_into(op, x, out)
     x = _through(FLOATING, x, op, dtype)
     axes = normalize_axes(op, axis, x.ndim)
     if is_plain and where is True:
@@ -642,27 +708,8 @@ def std(
 ) -> Tensor:
     """Standard deviation over `axis`: the square root of `var`."""
     correction = ddof if correction is None else correction
-    found = _variance("std", a, axis, correction, keepdims, where, dtype, mean)
+    found = _variance("std", a, axis, correction, keepdims, where, dtype, mean, out)
     return stored_whole("std", sqrt(found), out)
-
-
-def isclose(
-    a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Tensor:
-    """Return whether ``|a - b| <= atol + rtol * |b|``, elementwise; equal infinities are close."""
-    a, b = tensor_of(a, "isclose"), tensor_of(b, "isclose")
-    near = (
-        absolute(converted(a, dtypes.floating(a.dtype)) - b) <= atol + rtol * absolute(b)
-    ) & isfinite(b)
-    near = near | equal(a, b)
-    return near | ((a != a) & (b != b)) if equal_nan else near
-
-
-def allclose(
-    a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
-    """Return whether `isclose` is true for all elements; reads the result."""
-    return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
@@ -690,7 +737,9 @@ def count_nonzero(a: Operand, axis: Axes = None, *, keepdims: bool = False) -> T
 def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) -> Tensor:
     """Range over `axis`: maximum minus minimum. Raises ValueError for no elements."""
     x = tensor_of(a, "ptp")
-    axes = normalize_axes("ptp", axis, x.ndim)
+    if out is not None:
+        x = converted(x, dtype_into("ptp", x.dtype, x.device, out))
+    axes = normalize_axes("ptp", axis, x.ndim, of_scalar=True)
     if not size_of(tuple(x.shape[i] for i in axes)):
         raise _nothing_to_choose("ptp", axis, x.shape)
     y = subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
@@ -703,6 +752,5 @@ for _function, _op in (
     (argmax, ARGMAX), (argmin, ARGMIN), (mean, None), (var, None), (std, None),
 ):  # fmt: skip
     register(_function, _op)
-for _function in (isclose, array_equal, count_nonzero, ptp):
+for _function in (array_equal, count_nonzero, ptp):
     register(_function, method=False)
-register(allclose, method=False)

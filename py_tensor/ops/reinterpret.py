@@ -11,8 +11,8 @@ from py_tensor.graph.bits import bits
 from py_tensor.ops.bitwise import left_shift, right_shift
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import apply
 from py_tensor.ops.movement import converted, flip, reshape_copy, stack, view_by
+from py_tensor.ops.record import apply
 from py_tensor.ops.reduction import sum as total
 from py_tensor.tensor import Tensor
 
@@ -43,7 +43,8 @@ def _resized(x: Tensor, target: DType) -> Tensor:
     """Return the bytes along the last axis as elements of another size."""
     if not x.ndim:
         raise ShapeError(f"view: {x.dtype} of shape () does not have the bytes of {target}")
-    if x.shape[-1] != 1 and x.strides[-1] != x.itemsize and x.size:
+    steps = x._steps  # pyright: ignore[reportPrivateUsage]
+    if x.shape[-1] != 1 and steps[-1] != x.itemsize and x.size:
         raise ValueError(f"view: {target} has another size: the last axis must be contiguous")
     if x.shape[-1] * x.itemsize % target.itemsize:
         raise ShapeError(

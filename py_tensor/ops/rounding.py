@@ -6,8 +6,9 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.dtypes import ANY, REAL, REAL_NUMERIC
+from py_tensor.dtypes import ANY, REAL, REAL_WITH_BOOL_AS_INT8
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.graph.primitives import COMPLEX
 from py_tensor.ops.define import (
     EXACT,
     Loop,
@@ -20,8 +21,9 @@ from py_tensor.ops.define import (
     unary_of,
 )
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
-from py_tensor.ops.operands import Operand, takes
+from py_tensor.ops.operands import Operand, goes_first, takes
 from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
+from py_tensor.ops.record import apply
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["around", "divmod", "round", "trunc"]
@@ -72,6 +74,8 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     x, places = tensor_of(a, "round"), _places(decimals)
     if x.dtype.kind not in "fc":
         return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
+    if places and x.dtype.kind == "c":  # scaled as a whole, an infinite part makes the other NaN
+        return apply(COMPLEX, (round(x.real, places), round(x.imag, places)))
     scale = float(f"1e{abs(places)}")
     if places > 0:
         return divide(_to_integers(multiply(x, scale)), scale)
@@ -120,7 +124,7 @@ def divmod(
 
 
 def _divmod(self: Tensor, other: Operand) -> Any:
-    return divmod(self, other) if takes(other) else NotImplemented
+    return divmod(self, other) if takes(other) and not goes_first(other) else NotImplemented
 
 
 def _reflected_divmod(self: Tensor, other: Operand) -> Any:
@@ -137,7 +141,7 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
 around = round
 register(round, ROUND, ulp=EXACT)
 register(divmod, method=False)
-count_operands(divmod, 2, 2, Loop(REAL_NUMERIC, same_dtype))
+count_operands(divmod, 2, 2, Loop(REAL_WITH_BOOL_AS_INT8, same_dtype))
 install("__round__", _round)
 install("__divmod__", _divmod)
 install("__rdivmod__", _reflected_divmod)

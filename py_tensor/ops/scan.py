@@ -10,12 +10,13 @@ from py_tensor.errors import ShapeError
 from py_tensor.graph.op import Scan
 from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
-from py_tensor.ops.define import build, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import along_axis, concat, converted, flip
 from py_tensor.ops.operands import Operand, Scalar
-from py_tensor.ops.out import Out, stored_whole
-from py_tensor.ops.reduction import PROD
+from py_tensor.ops.out import Out, dtype_into, stored_whole
+from py_tensor.ops.record import build
+from py_tensor.ops.reduction import PROD, as_floats
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -61,14 +62,29 @@ CUMPROD = Scan(
 )
 
 
-def scanned(op: Scan, name: str, x: Operand, axis: int | None, dtype: object) -> Tensor:
-    """Return a cumulative op in `dtype`, by default that of a sum."""
-    x, at = along_axis(name, x, axis)
-    target = SUMMED.check(name, x.dtype) if dtype is None else dtypes.parse(dtype)
-    x = converted(x, target)
+def scanned(
+    op: Scan, name: str, x: Operand, axis: int | None, dtype: object, out: Out = None
+) -> Tensor:
+    """Return a cumulative op in `dtype`, by default that of a sum into `out`."""
+    x, at = along_axis(name, x, axis, of_scalar=True)
+    if dtype is not None:
+        target = dtypes.parse(dtype)
+    else:
+        own = x.dtype
+        if out is not None:
+            own = dtype_into(name, own, x.device, out, added=x.size if op is CUMSUM else 0)
+        target = SUMMED.check(name, own)
     if target.is_packed:  # for bools: whether any, or all, elements so far are nonzero
+        x = converted(x, target)
         return converted(scanned(op, name, x, at, dtypes.in_words(target)), target)
-    return build(op, (x,), (at,))
+
+    def compute(dtype: DType) -> Tensor:
+        return build(op, (converted(x, dtype),), (at,))
+
+    y = compute(target)
+    if dtype is None and out is not None:
+        return as_floats(name, x.dtype, x.device, out, compute, y)
+    return y
 
 
 def cumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
@@ -77,7 +93,7 @@ def cumsum(a: Operand, axis: int | None = None, dtype: object = None, out: Out =
     Dtypes are as in `sum`. Floats are summed pairwise, so errors grow more slowly with the length
     of the axis than in NumPy.
     """
-    return stored_whole("cumsum", scanned(CUMSUM, "cumsum", a, axis, dtype), out)
+    return stored_whole("cumsum", scanned(CUMSUM, "cumsum", a, axis, dtype, out), out)
 
 
 def cumprod(a: Operand, axis: int | None = None, dtype: object = None, out: Out = None) -> Tensor:
@@ -85,21 +101,28 @@ def cumprod(a: Operand, axis: int | None = None, dtype: object = None, out: Out 
 
     Dtypes are as in `prod`. Elements after a 0 are NaN if a partial product there overflows.
     """
-    return stored_whole("cumprod", scanned(CUMPROD, "cumprod", a, axis, dtype), out)
+    return stored_whole("cumprod", scanned(CUMPROD, "cumprod", a, axis, dtype, out), out)
 
 
 def _cumulative(
-    op: Scan, name: str, x: Operand, axis: int | None, dtype: object, initial: Scalar | None
+    op: Scan,
+    name: str,
+    x: Operand,
+    axis: int | None,
+    dtype: object,
+    out: Out,
+    initial: Scalar | None,
 ) -> Tensor:
     x = tensor_of(x, name)
     if axis is None and x.ndim > 1:
         raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; pass axis")
-    y = scanned(op, name, x, axis, dtype)
+    y = scanned(op, name, x, axis, dtype, out)
     if initial is None:
-        return y
+        return stored_whole(name, y, out)
     at = normalize_axis(name, 0 if axis is None else axis, y.ndim)
     shape = tuple(1 if a == at else n for a, n in enumerate(y.shape))
-    return concat([full(shape, initial, dtype=y.dtype, device=y.device), y], at)
+    y = concat([full(shape, initial, dtype=y.dtype, device=y.device), y], at)
+    return stored_whole(name, y, out)
 
 
 def cumulative_sum(
@@ -118,8 +141,8 @@ def cumulative_sum(
     ShapeError
         If there are several axes and `axis` is None.
     """
-    y = _cumulative(CUMSUM, "cumulative_sum", x, axis, dtype, 0 if include_initial else None)
-    return stored_whole("cumulative_sum", y, out)
+    initial = 0 if include_initial else None
+    return _cumulative(CUMSUM, "cumulative_sum", x, axis, dtype, out, initial)
 
 
 def cumulative_prod(
@@ -138,8 +161,8 @@ def cumulative_prod(
     ShapeError
         If there are several axes and `axis` is None.
     """
-    y = _cumulative(CUMPROD, "cumulative_prod", x, axis, dtype, 1 if include_initial else None)
-    return stored_whole("cumulative_prod", y, out)
+    initial = 1 if include_initial else None
+    return _cumulative(CUMPROD, "cumulative_prod", x, axis, dtype, out, initial)
 
 
 for _function, _op in ((cumsum, CUMSUM), (cumprod, CUMPROD)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 from collections.abc import Sequence
+from typing import overload
 from weakref import ref
 
 from py_tensor import dtypes
@@ -12,10 +13,10 @@ from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow, is_traced
-from py_tensor.graph.primitives import COMPRESS, SCATTER
-from py_tensor.ops.creation import arange, full, zeros
-from py_tensor.ops.define import build, register
-from py_tensor.ops.elementwise import where
+from py_tensor.graph.primitives import COMPRESS, SCATTER, WHERE, constant
+from py_tensor.ops.creation import arange, zeros
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import (
     beside,
     checking,
@@ -34,14 +35,15 @@ from py_tensor.ops.movement import (
     reshape_copy,
     stack,
 )
-from py_tensor.ops.operands import Operand, Scalar, node_of
+from py_tensor.ops.operands import Operand, node_of, number_like
 from py_tensor.ops.out import Out, stored_whole
+from py_tensor.ops.record import build
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import Shape, broadcast, normalize_axis, row_major
 from py_tensor.tensor import Selected, Tensor, install, tensor_of
 
-__all__ = ["argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero"]
+__all__ = ["argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero", "where"]
 
 MAX_UNREAD = 4
 MAX_UNREAD_BYTES = 2**28
@@ -109,8 +111,9 @@ def scattered(
 
 def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:
     """Return values in the dtype and on the device of `x`, expanded to a shape."""
-    if isinstance(values, Scalar):
-        return full(shape, values, dtype=x.dtype, device=x.device)
+    number = number_like(values, x.dtype)
+    if number is not None:
+        return expand(Tensor(constant(op, number, x.dtype, x.device)), shape)
     given = converted(tensor_of(values, op, device=x.device), x.dtype)
     given = without_leading(given, len(shape))
     if broadcast(op, given.shape, shape) != shape:
@@ -183,7 +186,7 @@ def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tens
     found = zeros((count,), values.dtype, device=mask.device)
     if not count:
         return found
-    target = where(mask, counts - 1, count)  # out of range, where nothing is written
+    target = choose(mask, counts - 1, count)  # out of range, where nothing is written
     return scattered(found, (0,), (target,), 0, values, "set", unique=True, op="")
 
 
@@ -247,6 +250,24 @@ def nonzero(a: Operand) -> tuple[Tensor, ...]:
     )
 
 
+@overload
+def where(condition: Operand, /) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Operand, x: Operand, y: Operand, /) -> Tensor: ...
+def where(
+    condition: Operand, x: Operand | None = None, y: Operand | None = None, /
+) -> Tensor | tuple[Tensor, ...]:
+    """Return elements of `x` where `condition` is nonzero, else of `y`; all three broadcast.
+
+    With only a condition, return the indices where it is nonzero, like `nonzero`.
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise TypeError("where: takes both x and y, or neither")
+    return choose(condition, x, y)
+
+
 def argwhere(a: Operand) -> Tensor:
     """Return the indices of nonzero elements: one row (int32) for each, in row-major order.
 
@@ -280,7 +301,7 @@ def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out =
     mask = _beside("compress", condition, x)
     if mask.ndim != 1:
         raise ShapeError(f"compress: condition must be 1-D, not of shape {mask.shape}")
-    x, at = along_axis("compress", x, axis)
+    x, at = along_axis("compress", x, axis, of_scalar=True)
     found = indices_to_take("compress", places_of("compress", mask), x, at)
     op = found.op if mask.size > x.shape[at] else ""
     return stored_whole("compress", gather_nd(x, (at,), (found.tensor,), at, op=op), out)
@@ -361,6 +382,7 @@ def _weights(x: Tensor, weights: Operand) -> Tensor:
 
 
 register(nonzero)
+register(where, WHERE, method=False)
 register(flatnonzero, method=False)
 register(argwhere, method=False)
 register(compress, method=False)

@@ -12,15 +12,15 @@ from py_tensor.errors import ShapeError, check_option
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.define import build, register
+from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
     clip,
     equal,
     isnan,
     less,
     less_equal,
-    logical_not,
     minimum,
+    not_equal,
     remainder,
     where,
 )
@@ -35,6 +35,7 @@ from py_tensor.ops.movement import (
     ravel,
 )
 from py_tensor.ops.operands import Operand, Scalar, known, numbers_of
+from py_tensor.ops.record import build
 from py_tensor.ops.sorting import argsort, no_fields, sort
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -232,19 +233,24 @@ def isin(
         Whether to invert the result.
     """
     check_option("isin", "kind", kind, (None, "sort", "table"))
-    x, tested = in_common_dtype("isin", element, test_elements)
+    return is_among("isin", element, test_elements, invert)
+
+
+def is_among(op: str, element: Operand, test_elements: Operand, invert: bool) -> Tensor:
+    """`isin` under the name of another op."""
+    x, tested = in_common_dtype(op, element, test_elements)
     if not tested.size:
         return full(x.shape, invert, device=x.device)
     among = sort(ravel(tested))
-    found = equal(element_at(among, minimum(searchsorted(among, x), among.size - 1)), x)
-    return logical_not(found) if invert else found
+    nearest = element_at(among, minimum(searchsorted(among, x), among.size - 1))
+    return not_equal(nearest, x) if invert else equal(nearest, x)
 
 
 # -- Orders -------------------------------------------------------------------------------------
 
 
 def _check_places(op: str, x: Tensor, kth: int | Sequence[int], axis: int | None) -> None:
-    n = x.size if axis is None else x.shape[normalize_axis(op, axis, x.ndim)]
+    n = x.size if axis is None or not x.ndim else x.shape[normalize_axis(op, axis, x.ndim)]
     for k in numbers_of(op, kth)[0]:
         if not isinstance(k, int):
             raise TypeError(f"{op}: kth must be an int or a sequence of ints, not {k!r}")

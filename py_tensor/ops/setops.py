@@ -11,13 +11,13 @@ from py_tensor.backend.host import host
 from py_tensor.ops.complex import imag, real
 from py_tensor.ops.creation import arange, full, ones, zeros
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import equal, isnan, subtract
+from py_tensor.ops.elementwise import equal, isnan, not_equal, subtract
 from py_tensor.ops.gather import gather_nd, take, take_along_axis
 from py_tensor.ops.movement import (
     concat,
     converted,
     in_common_dtype,
-    pad,
+    pad_constant,
     ravel,
     reshape,
     stack,
@@ -27,7 +27,7 @@ from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import all, max, min
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import compress, flatnonzero, scatter, values_where
-from py_tensor.ops.searching import isin
+from py_tensor.ops.searching import is_among, isin
 from py_tensor.ops.sorting import argsort, sort
 from py_tensor.shapes import Shape, normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
@@ -127,7 +127,7 @@ def _order_of_rows(x: Tensor) -> Tensor:
     while x.shape[1] > 1:
         ranks = converted(_ranks(x), dtype)
         if ranks.shape[1] % 2:
-            ranks = pad(ranks, ((0, 0), (0, 1)))
+            ranks = pad_constant(ranks, ((0, 0), (0, 1)))
         x = ranks[:, ::2] * n + ranks[:, 1::2]
     return argsort(x[:, 0])
 
@@ -244,11 +244,14 @@ def intersect1d(
     Parameters
     ----------
     assume_unique : bool
-        Accepted; has no effect.
+        Whether no operand has an element twice, which saves finding the unique ones. Otherwise the
+        result has the elements that occur twice in both operands together.
     return_indices : bool
         Whether to also return, in a tuple, the index of the first occurrence in `ar1` and in `ar2`.
     """
     a, b = in_common_dtype("intersect1d", ar1, ar2)
+    if assume_unique:
+        return _occurring_twice(ravel(a), ravel(b), return_indices)
     first, of_first = unique(a, return_index=True)
     second, of_second = unique(b, return_index=True)
     both = isin(first, second)
@@ -256,6 +259,18 @@ def intersect1d(
     if not return_indices:
         return found
     return found, compress(both, of_first), compress(isin(second, first), of_second)
+
+
+def _occurring_twice(a: Tensor, b: Tensor, return_indices: bool) -> Any:
+    """`intersect1d` of vectors without duplicates."""
+    x = concat([a, b])
+    order = argsort(x)  # stable
+    x = x[order]
+    same = equal(x[1:], x[:-1])
+    found = compress(same, x[:-1])
+    if not return_indices:
+        return found
+    return found, compress(same, order[:-1]), compress(same, order[1:]) - a.size
 
 
 def union1d(ar1: Operand, ar2: Operand) -> Tensor:
@@ -271,14 +286,19 @@ def setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor
     """
     x = tensor_of(ar1, "setdiff1d")
     x = ravel(x) if assume_unique else unique(x)
-    return compress(isin(x, ar2, invert=True), x)
+    return compress(is_among("setdiff1d", x, ar2, invert=True), x)
 
 
 def setxor1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
-    """Return the sorted unique elements in exactly one operand. Waits for the GPU."""
-    a, b = (unique(v) for v in in_common_dtype("setxor1d", ar1, ar2))
-    apart = [compress(isin(v, w, invert=True), v) for v, w in ((a, b), (b, a))]
-    return sort(concat(apart))
+    """Return the sorted unique elements in exactly one operand. Waits for the GPU.
+
+    With `assume_unique`, these are the elements that occur once in both operands together.
+    """
+    pair = in_common_dtype("setxor1d", ar1, ar2)
+    x = sort(concat([ravel(v) if assume_unique else unique(v) for v in pair]))
+    end = ones(1, dtypes.bool_, device=x.device)
+    differs = concat([end, not_equal(x[1:], x[:-1]), end])
+    return compress(differs[1:] & differs[:-1], x) if x.size else x
 
 
 for _function in (

@@ -6,10 +6,12 @@ from py_tensor import dtypes
 from py_tensor.errors import check_option
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import build, register
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import negative
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import along_axis
 from py_tensor.ops.operands import Operand
+from py_tensor.ops.record import build
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -29,6 +31,9 @@ ARGSORT = Sort("argsort", indices=True, vjp=NOT_DIFFERENTIABLE)
 
 def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
     x, at = along_axis(op.name, x, axis)
+    if descending and x.dtype.kind in "fc":  # NaN comes last: sort the negatives in ascending order
+        sorted_ = build(op, (negative(x),), (at, False))
+        return sorted_ if op is ARGSORT else negative(sorted_)
     return build(op, (x,), (at, bool(descending)))
 
 
@@ -62,8 +67,8 @@ def sort(
 ) -> Tensor:
     """Sort along `axis`, ascending or descending; None sorts the flattened tensor.
 
-    The sort is always stable, whatever `kind` and `stable` are; -0 and 0 are equal. NaN counts as
-    the largest: it comes last, or first if `descending`. ``x.sort()`` sorts in place, as in NumPy.
+    The sort is always stable, whatever `kind` and `stable` are; -0 and 0 are equal. NaN comes last,
+    also if `descending`, as in NumPy 2.5. ``x.sort()`` sorts in place, as in NumPy.
     `order` must be None, because elements have no fields.
     """
     check_kind("sort", kind, order)

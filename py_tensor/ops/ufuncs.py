@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 from py_tensor.ops.define import ON_UFUNC, UFUNCS
 from py_tensor.ops.movement import reshape
-from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.operands import Operand, Scalar, as_arrays
 from py_tensor.ops.out import Out
 from py_tensor.ops.reduction import Axes, all, any, max, min, prod, sum
 from py_tensor.ops.scan import cumprod, cumsum
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensor import Tensor
 
 __all__ = ["ufunc"]  # all other definitions become attributes of functions
 
@@ -88,8 +88,8 @@ def _reduce_of(function: Any) -> Callable[..., Tensor]:
         Parameters
         ----------
         dtype
-            The dtype to compute in and of the result. By default the dtype of the elements; for a
-            sum or a product as in `pt.sum`.
+            The dtype to compute in and of the result. By default the dtype of the elements, or with
+            `out` the common one; for a sum or a product as in `pt.sum`.
         initial : number, optional
             The start value; by default the identity of the function.
         where
@@ -109,7 +109,6 @@ def _reduce_of(function: Any) -> Callable[..., Tensor]:
             return reduced_by(function, fold, array, axis, dtype, out, keepdims, initial, where)
         given = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
         options = {name: value for name, value in given.items() if value is not None}
-        axis = () if axis in (0, -1) and not getattr(array, "ndim", 1) else axis
         return fold(array, axis, out=out, keepdims=keepdims, **options)
 
     return reduce
@@ -168,7 +167,7 @@ def _outer_of(function: Any) -> Callable[..., Tensor]:
 
     def outer(A: Operand, B: Operand, /, **options: Any) -> Tensor:  # noqa: N803 - NumPy's names
         """Apply the function to all pairs of elements of `A` and `B`; the axes of `B` come last."""
-        a, b = tensor_of(A, name), tensor_of(B, name)
+        a, b = as_arrays(name, (A, B))
         return function(reshape(a, a.shape + (1,) * b.ndim), b, **options)
 
     return outer

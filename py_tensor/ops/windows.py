@@ -44,15 +44,15 @@ def as_strided(
     """
     x = tensor_of(x, "as_strided")
     sizes = x.shape if shape is None else parse_shape("as_strided", shape)
-    steps = x.strides if strides is None else tuple(strides)
+    tensor: Any = x
+    steps: tuple[int, ...] = tensor._steps if strides is None else tuple(strides)
     whole = x if x.base is None else x.base
     step = whole.itemsize
     if len(sizes) != len(steps) or any(s % step for s in steps):
         raise ShapeError(
             f"as_strided: strides {steps} do not fit shape {sizes} of {step}-byte elements"
         )
-    own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
-    layout = Layout(sizes, tuple(s // step for s in steps), own.offset)
+    layout = Layout(sizes, tuple(s // step for s in steps), tensor._layout.offset)
     low, high = layout.extent
     if layout.size and not 0 <= low <= high < whole.size:
         raise ValueError(f"as_strided: shape {sizes} with strides {steps} is outside the memory")

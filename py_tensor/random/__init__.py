@@ -19,6 +19,7 @@ from py_tensor.random.bit_generator import Threefry as Threefry
 from py_tensor.random.core import Core
 from py_tensor.random.generator import Generator as Generator
 from py_tensor.random.parameters import Size
+from py_tensor.random.seed_sequence import SeedSequence as SeedSequence
 from py_tensor.tensor import Tensor
 
 _default = Generator()
@@ -98,12 +99,11 @@ for _function in (rand, randn, randint):
 
 if TYPE_CHECKING:
     from py_tensor.random.legacy import RandomState as RandomState
-    from py_tensor.random.seeding import MT19937 as MT19937
-    from py_tensor.random.seeding import PCG64 as PCG64
-    from py_tensor.random.seeding import PCG64DXSM as PCG64DXSM
-    from py_tensor.random.seeding import SFC64 as SFC64
-    from py_tensor.random.seeding import Philox as Philox
-    from py_tensor.random.seeding import SeedSequence as SeedSequence
+    from py_tensor.random.numpy_names import MT19937 as MT19937
+    from py_tensor.random.numpy_names import PCG64 as PCG64
+    from py_tensor.random.numpy_names import PCG64DXSM as PCG64DXSM
+    from py_tensor.random.numpy_names import SFC64 as SFC64
+    from py_tensor.random.numpy_names import Philox as Philox
 
     beta = _default.beta
     binomial = _default.binomial
@@ -153,17 +153,24 @@ if TYPE_CHECKING:
     zipf = _default.zipf
 else:
     _HERE = (
-        *("BitGenerator", "Generator", "Threefry", "default_rng", "get_bit_generator"),
+        *(
+            "BitGenerator",
+            "Generator",
+            "SeedSequence",
+            "Threefry",
+            "default_rng",
+            "get_bit_generator",
+        ),
         *("manual_seed", "rand", "randint", "randn", "seed", "set_bit_generator"),
     )
-    _SEEDING = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")
+    _NUMPYS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
     _LEGACY = ("get_state", "random_integers", "ranf", "sample", "set_state", "uniform")
     _METHODS = {n for n in dir(Generator) if n.islower() and not n.startswith("_")} - {"spawn"}
 
     def __getattr__(name: str) -> Any:
         """Return a method of the default generator, or import a name on first use."""
-        if name in _SEEDING:
-            from py_tensor.random import seeding as module
+        if name in _NUMPYS:
+            from py_tensor.random import numpy_names as module
 
             found = getattr(module, name)
         elif name in _LEGACY or name == "RandomState":
@@ -181,4 +188,4 @@ else:
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*_HERE, *_SEEDING, *_LEGACY, *_METHODS, "RandomState"})
+        return sorted({*_HERE, *_NUMPYS, *_LEGACY, *_METHODS, "RandomState"})

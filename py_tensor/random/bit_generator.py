@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.device import WRITING, Device, default_device
+from py_tensor.graph.bind import bind
+from py_tensor.graph.node import Node
+from py_tensor.graph.primitives import const, index
+from py_tensor.ops.creation import zeros
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import int_like
-from py_tensor.shapes import parse_shape, size_of
+from py_tensor.random.seed_sequence import SeedSequence, key_of
+from py_tensor.random.threefry import BITS, MASK, OFFSET
+from py_tensor.shapes import Shape, parse_shape, size_of
+from py_tensor.tensor import Tensor
 
-if TYPE_CHECKING:
-    from py_tensor.random.seeding import SeedSequence
-
-MASK = 0xFFFFFFFF
 BLOCK = 2**32  # the number of counters that share a key
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: the distance between keys
 
@@ -52,8 +56,6 @@ class BitGenerator:
             self._entropy = number
             if number < 2**64:
                 return number
-        from py_tensor.random.seeding import key_of
-
         return key_of(self.seed_seq)
 
     @property
@@ -67,19 +69,18 @@ class BitGenerator:
     def seed_seq(self) -> SeedSequence:
         """The seed sequence for spawning."""
         if self._sequence is None:
-            from py_tensor.random.seeding import SeedSequence
-
-            given = self._entropy
-            is_made = hasattr(given, "generate_state")
-            self._sequence = cast("SeedSequence", given) if is_made else SeedSequence(given)
+            entropy = self._entropy
+            is_made = hasattr(entropy, "generate_state")
+            self._sequence = cast("SeedSequence", entropy) if is_made else SeedSequence(entropy)
         return self._sequence
 
     def take(self, count: int) -> tuple[int, int, int]:
         """Draw words; return the counter of the first word, and both halves of the key."""
-        high, low = divmod(self.drawn, BLOCK)
-        if low + count > BLOCK:  # a draw does not cross into the next block of counters
-            high, low = high + 1, 0
-        self.drawn = high * BLOCK + low + count
+        with WRITING:  # threads may share a generator
+            high, low = divmod(self.drawn, BLOCK)
+            if low + count > BLOCK:  # a draw does not cross into the next block of counters
+                high, low = high + 1, 0
+            self.drawn = high * BLOCK + low + count
         return low, self.key & MASK, (self.key >> 32) ^ (high & MASK)
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
@@ -87,14 +88,13 @@ class BitGenerator:
 
         With ``output=False`` the words are drawn but not returned.
         """
-        from py_tensor.random.core import Core
-
         shape = parse_shape("random_raw", () if size is None else size)
         if not output:
             self.take(size_of(shape))
             return None
-        signed = Core(self).randint(-(2**31), 2**31, shape)
-        words = converted(converted(signed, dtypes.int64) + 2**31, dtypes.uint64)
+        if not size_of(shape):
+            return zeros(shape, dtypes.uint64)
+        words = converted(Tensor(bits(self, shape, default_device())), dtypes.uint64)
         return words.item() if size is None else words
 
     @property
@@ -116,11 +116,14 @@ class BitGenerator:
 
     def spawn(self, n_children: int) -> list[BitGenerator]:
         """Create bit generators of this class with independent streams."""
-        return [type(self)(seed) for seed in self.seed_seq.spawn(n_children)]
+        with WRITING:  # threads may share a generator
+            seeds = self.seed_seq.spawn(n_children)
+        return [type(self)(seed) for seed in seeds]
 
     def advance(self, delta: int) -> BitGenerator:
         """Advance the counter by a number of words, and return self."""
-        self.drawn = (self.drawn + as_index(delta)) % (BLOCK * BLOCK)
+        with WRITING:
+            self.drawn = (self.drawn + as_index(delta)) % (BLOCK * BLOCK)
         return self
 
     def jumped(self, jumps: int = 1) -> BitGenerator:
@@ -132,3 +135,16 @@ class BitGenerator:
 
 class Threefry(BitGenerator):
     """The default bit generator."""
+
+
+def numbered(generator: BitGenerator, shape: Shape, device: Device) -> tuple[Node, ...]:
+    """Draw a word per element: return a unique counter for each, and the key."""
+    low, *keys = generator.take(size_of(shape))
+    numbers = index(shape, device, dtypes.uint32)
+    counter = bind(OFFSET, (numbers, const(low, dtypes.uint32, device)))
+    return counter, *(const(key, dtypes.uint32, device) for key in keys)
+
+
+def bits(generator: BitGenerator, shape: Shape, device: Device) -> Node:
+    """Draw one word (uint32) per element."""
+    return bind(BITS, numbered(generator, shape, device))

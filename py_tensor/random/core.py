@@ -9,17 +9,17 @@ from py_tensor import dtypes
 from py_tensor.backend.device import Device, parse
 from py_tensor.dtypes import DType
 from py_tensor.graph.bind import bind
-from py_tensor.graph.node import Node, meta_of
+from py_tensor.graph.node import meta_of
 from py_tensor.graph.op import Elementwise
-from py_tensor.graph.primitives import const, index
-from py_tensor.ops.define import empty_node
+from py_tensor.graph.primitives import const
 from py_tensor.ops.elementwise import cos, exp, sqrt, where
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, lift, number_like
 from py_tensor.ops.out import stored_whole
+from py_tensor.ops.record import empty_node
 from py_tensor.ops.transcendental import log1p
 from py_tensor.random import threefry
-from py_tensor.random.bit_generator import MASK, BitGenerator, Seed, Threefry
+from py_tensor.random.bit_generator import BitGenerator, Seed, Threefry, bits, numbered
 from py_tensor.random.parameters import (
     ANY,
     FLOATS,
@@ -32,6 +32,7 @@ from py_tensor.random.parameters import (
     distribution,
     draw_of,
 )
+from py_tensor.random.threefry import MASK
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor
 
@@ -56,19 +57,9 @@ class Core:
 
     # -- Words ------------------------------------------------------------------------------------
 
-    def _numbered(self, shape: Shape, device: Device) -> tuple[Node, ...]:
-        """Return a unique counter for each element, and the key."""
-        low, *keys = self.bit_generator.take(size_of(shape))
-        numbers = index(shape, device, dtypes.uint32)
-        counter = bind(threefry.OFFSET, (numbers, const(low, dtypes.uint32, device)))
-        return counter, *(const(key, dtypes.uint32, device) for key in keys)
-
-    def _bits(self, shape: Shape, device: Device) -> Node:
-        """Draw one word per element."""
-        return bind(threefry.BITS, self._numbered(shape, device))
-
     def _words(self, shape: Shape, device: Device) -> Tensor:
-        return Tensor(self._bits(shape, device))
+        """Draw one word (uint32) per element."""
+        return Tensor(bits(self.bit_generator, shape, device))
 
     def _draw(self, op: Elementwise, shape: Shape, dtype: DType, device: Any, *more: int) -> Tensor:
         """Apply an op to one word per element; `NORMAL` takes the counters and the key."""
@@ -77,8 +68,8 @@ class Core:
         place.backend.check(op.name, meta_of((), dtype, place))
         if not meta.size:
             return Tensor(empty_node(meta))
-        numbered = self._numbered(shape, place)
-        drawn = numbered if op is threefry.NORMAL else (bind(threefry.BITS, numbered),)
+        numbers = numbered(self.bit_generator, shape, place)
+        drawn = numbers if op is threefry.NORMAL else (bind(threefry.BITS, numbers),)
         constants = (const(value, dtypes.uint32, place) for value in more)
         return Tensor(bind(op, (*drawn, *constants)))
 
@@ -88,13 +79,13 @@ class Core:
         draw.device.backend.check(op.name, result)
         if not result.size:
             return Tensor(empty_node(result))
-        numbered = self._numbered(draw.shape, draw.device)
-        kinds = [*op.leading[len(numbered) :], draw.dtype]
+        numbers = numbered(self.bit_generator, draw.shape, draw.device)
+        kinds = [*op.leading[len(numbers) :], draw.dtype]
         given = [
             lift(op.name, value, draw.shape, kind, draw.device)
             for value, kind in zip(parameters, kinds, strict=True)
         ]
-        return Tensor(bind(op, (*numbered, *given)))
+        return Tensor(bind(op, (*numbers, *given)))
 
     def _uniforms(self, draw: Draw) -> Tensor:
         """Draw uniform numbers in [0, 1): multiples of 2**-24, or of 2**-53 in float64."""
@@ -245,8 +236,8 @@ class Core:
         if not size_of(draw.shape):
             return Tensor(empty_node(meta_of(draw.shape, kind, draw.device)))
         given = [lift(op, value, draw.shape, dtypes.uint32, draw.device) for value in (start, span)]
-        bits = self._bits(draw.shape, draw.device)
-        return converted(Tensor(bind(threefry.RANDINT, (bits, *given))), kind)
+        words = bits(self.bit_generator, draw.shape, draw.device)
+        return converted(Tensor(bind(threefry.RANDINT, (words, *given))), kind)
 
     def _of_64_bits(self, shape: Shape, device: Device, low: Any, span: Any) -> Tensor:
         """Draw uint64 numbers from a range of length `span` that starts at `low`, modulo 2**64."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from py_tensor.ops.operands import Operand, number_like
-from py_tensor.random.bit_generator import MASK, BitGenerator, Seed
+from py_tensor.random.bit_generator import BitGenerator, Seed
 from py_tensor.random.generator import Generator, Methods
 from py_tensor.random.parameters import Size
+from py_tensor.random.threefry import MASK
 from py_tensor.tensor import Tensor
 
 

@@ -12,6 +12,9 @@ from py_tensor import dtypes
 from py_tensor.dtypes import WORDS, Accepts, DType
 from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, OnArrays
 
+MASK = 0xFFFFFFFF
+"""The bits of a word."""
+
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 

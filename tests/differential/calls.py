@@ -172,7 +172,8 @@ class Holes:
 
     def _axis(self) -> str:
         n = len(self.shape)
-        return str(self.choose([*range(-n, n)] * 3 + [n, -n - 1]) if n else self.choose([1, -2]))
+        valid = [*range(-n, n)] if n else [-1, 0]  # NumPy's reductions take these for 0-d arrays
+        return str(self.choose(valid * 3 + [max(n, 1), -max(n, 1) - 1]))
 
     def _axis_or_none(self) -> str:
         return self.choose(["None", self._axis()])

@@ -261,6 +261,34 @@ def test_functions_that_work_on_copies(device: str) -> None:
     np.testing.assert_allclose(got, np.linalg.inv(a), rtol=1e-5)
 
 
+SECTIONS = np.array([[0.2, 0.3, 0.2, 1, -0.4, 0.1]], np.float32)
+WALKING: dict[str, Callable[[Any, Any], Any]] = {
+    "circulant": lambda a, rows: scipy_linalg.circulant(a),
+    "circulant of a slice": lambda a, rows: scipy_linalg.circulant(a[1:]),
+    "hankel": lambda a, rows: scipy_linalg.hankel(a[::2], a[1::2]),
+    "toeplitz": lambda a, rows: scipy_linalg.toeplitz(a, a[::-1]),
+    "sosfilt": lambda a, rows: signal.sosfilt(rows[:1, :1] * 0 + SECTIONS, rows),
+    "KMeans": lambda a, rows: (
+        cluster.KMeans(2, random_state=0, n_init=1).fit(rows).cluster_centers_
+    ),
+    "windows": lambda a, rows: np.lib.stride_tricks.as_strided(rows[1:], (2, 3), (-8, 4)),
+}
+"""Calls that walk by strides, or need a writable array."""
+
+
+@pytest.mark.filterwarnings("ignore::py_tensor.HostCopyWarning")
+@pytest.mark.parametrize("name", WALKING)
+def test_arrays_are_views_that_can_be_written_to(
+    name: str, device: str, rng: np.random.Generator
+) -> None:
+    a, rows = rng.random(6, np.float32), rng.random((20, 2), np.float32)
+    x, tensors = pt.tensor(a, device=device), pt.tensor(rows, device=device)
+    got, expected = WALKING[name](x, tensors), WALKING[name](a, rows)
+    np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-6)
+    np.testing.assert_array_equal(x.numpy(), a)
+    np.testing.assert_array_equal(tensors.numpy(), rows)
+
+
 @pytest.mark.parametrize(
     "expression", ["x / s", "s * x", "s**2 * x.tocsr() / s", "-x / t[1]", "t.sum() * x.tocsc()"]
 )

@@ -254,12 +254,18 @@ SETS: dict[str, list[Call]] = {
         lambda np, a: np.intersect1d(a[:2], a[1:]),
         lambda np, a: np.intersect1d(a, [1, 2]),
         lambda np, a: np.intersect1d(a[:2], a[1:], return_indices=True),
+        lambda np, a: np.intersect1d(a[:2], a[1:], assume_unique=True),
+        lambda np, a: np.intersect1d(a[:2], a[1:], True, return_indices=True),
     ],
     "setdiff1d": [
         lambda np, a: np.setdiff1d(a, a[1]),
         lambda np, a: np.setdiff1d(a, [1.0]),
     ],
-    "setxor1d": [lambda np, a: np.setxor1d(a[:2], a[1:])],
+    "setxor1d": [
+        lambda np, a: np.setxor1d(a[:2], a[1:]),
+        lambda np, a: np.setxor1d(a[:2], a[1:], assume_unique=True),
+        lambda np, a: np.setxor1d(a[[0, 0, 1]], a[1:], assume_unique=True),
+    ],
     "union1d": [lambda np, a: np.union1d(a[0], a[1]), lambda np, a: np.union1d(a[0], [1, 2])],
     "unique_all": [lambda np, a: tuple(np.unique_all(a))],
     "unique_counts": [lambda np, a: tuple(np.unique_counts(a))],
@@ -343,10 +349,13 @@ GRIDS: dict[str, list[Call]] = {
     "diagflat": [lambda np, a: np.diagflat(a), lambda np, a: np.diagflat(a[0], -1)],
     "ravel_multi_index": [
         lambda np, a: np.ravel_multi_index((a.astype("int32") % 3, a.astype("int32") % 2), (3, 2)),
+        lambda np, a: np.ravel_multi_index((a > 1, a < 1), (3, 2)),
+        lambda np, a: np.ravel_multi_index((a > 1, a > 2, True), (2, 2, 2), "wrap", "F"),
     ],
     "unravel_index": [
         lambda np, a: np.unravel_index(a.astype("int32") % 24, (2, 3, 4)),
         lambda np, a: np.unravel_index(a.astype("int32") % 24, (2, 3, 4), order="F"),
+        lambda np, a: np.unravel_index(a > 1, (2, 3)),
     ],
     "vander": [
         lambda np, a: np.vander(a[0]),
@@ -365,7 +374,10 @@ OTHERS: dict[str, list[Call]] = {
         lambda np, a: np.apply_along_axis(lambda v: v[:2] * 2, 0, a),
         lambda np, a: np.apply_along_axis(lambda v, w: v + w, 1, a, 3),
     ],
-    "apply_over_axes": [lambda np, a: np.apply_over_axes(lambda v, axis: v.max(axis), a, (0, 1))],
+    "apply_over_axes": [
+        lambda np, a: np.apply_over_axes(lambda v, axis: v.max(axis), a, (0, 1)),
+        lambda np, a: np.apply_over_axes(lambda v, axis: v.max(axis), a, numpy.int64(1)),
+    ],
     "choose": [
         lambda np, a: np.choose(a > 1.5, (a, 0)),
         lambda np, a: np.choose([[5], [-1], [2]], [a, a + 1, a + 2], mode="wrap"),

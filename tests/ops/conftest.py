@@ -99,6 +99,11 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"py_tensor: tests/ops on {config.option.device}, --seed={config.option.seed}"
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests of threads in the page: Pyodide has no threads."""
+    return (config.option.device == "webgpu" and collection_path.name == "test_threads.py") or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep one shard of these tests. A test's shard depends only on its name."""
     for item in items:

@@ -19,6 +19,11 @@ Made = tuple[Any, Array]  # a tensor and its expected values
 Few = Callable[[Sequence[Any], int], Sequence[Any]]  # see the fixture `few`
 
 
+def every(cases: Sequence[Any], count: int) -> Sequence[Any]:
+    """Take all cases, where a fixture `few` would draw some."""
+    return cases
+
+
 def raised_to(name: str, dtype: str, device: str, powers: Array) -> Array:
     """Second operands of an op, without negative ones for integer `power` on the cpu device.
 

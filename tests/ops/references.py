@@ -50,10 +50,11 @@ WITH_SCALAR: dict[tuple[str, str], str] = {
 SAME = {d: d for d in _ORDER}
 NUMBERS = {d: d for d in _ORDER if d != "bool"}
 BITS = {d: d for d in _ORDER if not d.startswith("float")}
-WHOLE = {d: "int32" if d == "bool" else d for d in BITS}
+WHOLE = {d: "int8" if d == "bool" else d for d in BITS}
 INTEGERS = {d: d for d in BITS if d != "bool"}
 COUNTS: dict[str, str] = {d: "uint8" for d in WHOLE}  # noqa: C420
 COUNTED = {**SAME, "bool": "int32"}
+AS_INT8 = {**SAME, "bool": "int8"}  # NumPy has no loop for bools
 SUMMED = COUNTED | {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 FLOATING = {d: d if d.startswith("float") else "float32" for d in _ORDER}
 TRUTH: dict[str, str] = {d: "bool" for d in _ORDER}  # noqa: C420 - whose keys would be literals
@@ -243,13 +244,13 @@ UNARY: dict[str, Entry] = {
     "tan": _floating(np.tan, 4),
     "tanh": _floating(np.tanh, 4),
     "sigmoid": _floating(_sigmoid, 4),
-    "reciprocal": Entry(_reciprocal, COUNTED, COUNTED, 4),
+    "reciprocal": Entry(_reciprocal, AS_INT8, AS_INT8, 4),
     "negative": Entry(np.negative, NUMBERS),
     "positive": Entry(lambda x: x, NUMBERS),
     "conjugate": Entry(lambda x: x, SAME),
     "abs": Entry(np.abs, SAME),
     "sign": Entry(np.sign, NUMBERS, zero_sign=False),
-    "square": Entry(np.square, COUNTED, COUNTED),
+    "square": Entry(np.square, AS_INT8, AS_INT8),
     "relu": Entry(_relu, NUMBERS, zero_sign=False),
     "floor": Entry(_rounded("floor"), SAME),
     "ceil": Entry(_rounded("ceil"), SAME),
@@ -278,16 +279,16 @@ BINARY: dict[str, Entry] = {
     "subtract": Entry(np.subtract, NUMBERS),
     "multiply": Entry(_multiply, SAME),
     "divide": _floating(np.divide, 4),
-    "floor_divide": Entry(_floor_divide, NUMBERS, ulp=4),
-    "remainder": Entry(_remainder, NUMBERS, ulp=4),
-    "power": Entry(_power, NUMBERS, ulp=4),
+    "floor_divide": Entry(_floor_divide, AS_INT8, AS_INT8, ulp=4),
+    "remainder": Entry(_remainder, AS_INT8, AS_INT8, ulp=4),
+    "power": Entry(_power, AS_INT8, AS_INT8, ulp=4),
     "maximum": Entry(np.maximum, SAME, zero_sign=False),
     "minimum": Entry(np.minimum, SAME, zero_sign=False),
     "bitwise_and": Entry(np.bitwise_and, BITS),
     "bitwise_or": Entry(np.bitwise_or, BITS),
     "bitwise_xor": Entry(np.bitwise_xor, BITS),
-    "left_shift": Entry(_left_shift, {**BITS, "bool": "int32"}, {"bool": "int32"}),
-    "right_shift": Entry(_right_shift, {**BITS, "bool": "int32"}, {"bool": "int32"}),
+    "left_shift": Entry(_left_shift, WHOLE, WHOLE),
+    "right_shift": Entry(_right_shift, WHOLE, WHOLE),
     "equal": _truth(np.equal),
     "not_equal": _truth(np.not_equal),
     "less": _truth(np.less),
@@ -305,7 +306,7 @@ BINARY: dict[str, Entry] = {
     "float_power": _floating(_power, 4),
     "fmax": Entry(np.fmax, SAME, zero_sign=False),
     "fmin": Entry(np.fmin, SAME, zero_sign=False),
-    "fmod": Entry(_fmod, NUMBERS, ulp=4),
+    "fmod": Entry(_fmod, AS_INT8, AS_INT8, ulp=4),
     "gcd": Entry(_gcd, INTEGERS),
     "lcm": Entry(_lcm, INTEGERS),
 }

@@ -925,6 +925,13 @@ def test_scalars_out_of_range(dtype: str, device: str) -> None:
                 assert isinstance(got, pt.Tensor), what
             elif other != "float32" or number == 3:  # casts of floats out of range differ
                 same(got, expected, what)
+        for value in (a[1], np.array(a[1])) if other != "float32" else ():
+            for n, write in enumerate(writes):
+                expected = outcome(np, lambda v=value: v, write)
+                got = outcome(pt, lambda v=value: v, write)
+                what = f"{value!r} in {dtype}, way {n}"
+                assert type(expected) is not type or got is expected, what
+                assert type(expected) is type or same(got, expected, what) is None, what
     largest = pt.iinfo(dtype).max
     for write in writes[:3]:
         for value in (range(largest + 1, largest + 2), [largest + 1]):

@@ -169,6 +169,20 @@ def test_special_values(name: str, device: str) -> None:
 
 
 @pytest.mark.computes
+@pytest.mark.parametrize("places", [-3, -1, 0, 1, 2, 5])
+def test_rounding(places: int, device: str, rng: np.random.Generator) -> None:
+    """Parts are rounded separately, also beside infinities and NaN."""
+    special = grid(0.0, -0.0, 2.5, -1.2345, 1e30, np.inf, -np.inf, np.nan)
+    drawn = (rng.standard_normal(50) + 1j * rng.standard_normal(50)) * 10.0 ** rng.integers(-3, 6)
+    whole = np.concatenate([special, drawn]).astype(C64)
+    x = pt.tensor(whole, device=device)
+    expected = np.round(whole, places)
+    out = pt.zeros(x.shape, "complex64", device=device)
+    for got in (pt.round(x, places), pt.around(x, places, out), x.round(places), round(x, places)):
+        same(got, expected, f"to {places}")
+
+
+@pytest.mark.computes
 def test_the_hyperbolic_tangent_of_an_infinity(device: str) -> None:
     """The imaginary part has the sign of the operand's, as in the standard."""
     x = grid(np.inf, -np.inf, 1.0, 2.0, -2.0, 30.0)

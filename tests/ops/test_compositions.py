@@ -151,6 +151,32 @@ def test_long_convolutions(device: str, rng: np.random.Generator) -> None:
             np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-3, err_msg=name)
 
 
+REPEATED = (
+    *("ii", "ii->", "ii->i", "iij->ij", "iij->j", "iij", "ijij->ij", "ijij->", "iiii->i"),
+    *("iii...->i...", "i...i->...", "iij,j->i", "iij,jk->ik", "ij,jj->i", "ii,jj->ij", "iji->ji"),
+    *("kki,kjj->ij", "iik,jjk,k->ij"),
+)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("text", REPEATED)
+def test_einsum_of_repeated_labels(text: str, device: str, rng: np.random.Generator) -> None:
+    """Axes of any length, also without elements; diagonals can be written to."""
+    for _ in range(6):
+        sizes = {label: int(rng.integers(0, 4)) for label in "ijk."}
+        arrays: list[Any] = []
+        for term in text.partition("->")[0].split(","):
+            shape = [sizes[label] for label in term.replace("...", ".")]
+            arrays.append(rng.integers(-3, 4, shape).astype(np.float32))
+        operands = [pt.tensor(array, device=device) for array in arrays]
+        for optimize in (False, True):
+            expected = np.einsum(text, *arrays, optimize=optimize)
+            got = pt.einsum(text, *operands, optimize=optimize)
+            assert got.shape == np.shape(expected)
+            np.testing.assert_array_equal(got.numpy(), expected, f"{text} of {sizes}")
+        assert pt.einsum("ii->i", pt.zeros((sizes["i"],) * 2, device=device)).flags.writeable
+
+
 @pytest.mark.computes
 def test_einsum_takes_the_smallest_product_next(device: str, rng: np.random.Generator) -> None:
     """From left to right the first product would have n**4 elements."""

@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.graph.arrays import cast as cast_numbers
 from tests.ops import references as ref
 from tests.ops.compare import same
 
@@ -464,3 +466,210 @@ def test_text_and_none_where_a_dtype_is_given(device: str) -> None:
             pt.array(cast("Any", given), dtype="int32", device=device)
     with pytest.raises(pt.DTypeError):
         pt.array(cast("Any", ["1"]), device=device)
+
+
+def drawn_number(rng: np.random.Generator) -> float:
+    kinds = (
+        float(rng.integers(-100, 100)),
+        float(rng.integers(-100, 100)) / 10,
+        float(rng.standard_normal()),
+        float(rng.standard_normal() * 10.0 ** rng.integers(-37, 38)),
+        float(rng.choice([0.0, -0.0, 1e-40, 3e38, 1e39, -1e300, 1e-300, 1 / 3])),
+        float(rng.choice([np.inf, -np.inf, np.nan])),
+    )
+    return kinds[min(int(rng.integers(12)) // 2, 5) if rng.random() < 0.9 else 4]
+
+
+def check_rounded(got: pt.Tensor, expected: Any, size: float, what: str) -> None:
+    """Check for the float32 nearest to float64 numbers, except near the middle between two.
+
+    A number within 8 float64 ulp of that, for the largest number of the range, may be rounded the
+    other way. Subnormal numbers may be 0 on a GPU.
+    """
+    found, nearest = got.numpy(), expected.astype(np.float32)
+    assert found.dtype == np.float32
+    differs = (found != nearest) & ~(np.isnan(found) & np.isnan(nearest))
+    differs &= (np.abs(nearest) >= np.finfo(np.float32).tiny) | (np.abs(found) > np.abs(nearest))
+    middle = (found[differs].astype(float) + nearest[differs]) / 2
+    assert (np.abs(expected[differs] - middle) <= 8 * np.spacing(size)).all(), what
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore")
+def test_ranges_are_those_of_numpy_rounded_once(
+    device: str, few: Any, rng: np.random.Generator
+) -> None:
+    for _ in few(range(150), 20):
+        start, stop, step = (drawn_number(rng) for _ in range(3))
+        stop = -start if rng.random() < 0.2 else stop
+        num = int(rng.choice([0, 1, 2, 3, 11, 50, 101, 1001, 20_001]))
+        endpoint = bool(rng.integers(2))
+        expected, gap = np.linspace(start, stop, num, endpoint, retstep=True)
+        got, found = pt.linspace(start, stop, num, endpoint, retstep=True, device=device)
+        size = max(abs(start), abs(stop))
+        check_rounded(got, expected, size, f"linspace({start!r}, {stop!r}, {num}, {endpoint})")
+        np.testing.assert_equal(found, float(gap))
+        if num > 1:
+            half = pt.linspace(start, stop, num, endpoint, dtype="float16", device=device)
+            twice = expected.astype(np.float32).astype(np.float16)
+            np.testing.assert_allclose(half.numpy(), twice, 1e-3, 1e-7)
+        if abs(start) + abs(stop) < 1e9:
+            expected = np.linspace(start, stop, num, endpoint, dtype=np.int32)
+            got = pt.linspace(start, stop, num, endpoint, dtype="int32", device=device)
+            np.testing.assert_array_equal(got.numpy(), expected, f"{start!r} to {stop!r}, {num}")
+        if step and np.isfinite(step) and np.isfinite(start) and 0 < num < 2000:
+            last = start + num * step
+            expected = np.arange(start, last, step)
+            if 0 < expected.size < 4000:
+                got = pt.arange(start, last, step, device=device)
+                check_rounded(got, expected, max(abs(start), abs(last)), f"{start!r}, {step!r}")
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, 1), (-1, 1), (-0.3, 0.7), (1e6, 1e6 + 1), (0, 2.0**26 + 3)]
+)
+def test_long_ranges(start: float, stop: float, device: str, rng: np.random.Generator) -> None:
+    """Indices beyond 2**24; only the selected elements are computed."""
+    num = 2**25 + int(rng.integers(1000))
+    size = max(abs(start), abs(stop))
+    step = (stop - start) / (num - 1)
+    x = pt.linspace(start, stop, num, device=device)
+    y = pt.arange(start, stop, step, device=device)
+    for at in (0, num // 2 - 5000, num - 10_000, int(rng.integers(2**24, num - 10_000))):
+        numbers = np.arange(at, at + 10_000)
+        expected = numbers * step + start
+        expected[numbers == num - 1] = stop
+        check_rounded(x[at : at + 10_000], expected, size, f"linspace from {at}")
+        numbers = np.arange(at, min(at + 10_000, y.size))
+        expected = start + numbers * ((start + step) - start)
+        check_rounded(y[at : at + 10_000], expected, size, f"arange from {at}")
+
+
+@pytest.mark.computes
+def test_common_ranges(device: str) -> None:
+    for low, high, num in ((0, 1, 101), (-1, 1, 2001), (0, 10, 1001), (-0.3, 0.3, 7), (5, 0.1, 99)):
+        got = pt.linspace(low, high, num, device=device).numpy()
+        np.testing.assert_array_equal(got, np.linspace(low, high, num).astype(np.float32))
+    for low, high, step in ((0, 10, 0.1), (1, 0, -0.01), (-0.5, 0.5, 1 / 3), (0.05, 20, 0.05)):
+        got = pt.arange(low, high, step, device=device).numpy()
+        np.testing.assert_array_equal(got, np.arange(low, high, step).astype(np.float32))
+    complexes = pt.linspace(0.1 + 1j, 1 - 0.3j, 101, device=device).numpy()
+    expected = np.linspace(0.1 + 1j, 1 - 0.3j, 101)
+    np.testing.assert_array_equal(complexes, expected.astype(np.complex64))
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore")
+def test_linspace_between_ends_with_axes(device: str, few: Any, rng: np.random.Generator) -> None:
+    """Lists and integers give float64 numbers, rounded once; float32 tensors NumPy's float32."""
+    for _ in few(range(12), 3):
+        x, y = rng.integers(-100, 100, 3) / 10, rng.standard_normal((2, 1))
+        whole = rng.integers(-(2**30), 2**30, 3, dtype=np.int32)
+        single = rng.standard_normal((2, 3)).astype(np.float32)
+        options: dict[str, Any] = {
+            "num": int(rng.integers(0, 60)),
+            "endpoint": bool(rng.integers(2)),
+            "axis": int(rng.integers(3)),
+        }
+        own, other = (pt.tensor(v, device=device) for v in (single, -single))
+        cases: list[tuple[Any, Any, Any, Any]] = [  # ends for NumPy, and for py_tensor
+            (x, y, x.tolist(), y),
+            (0.1, y, 0.1, y.tolist()),
+            (whole, y, pt.tensor(whole, device=device), y),
+            (single, x, own, x),
+            (single, -single, own, other),
+            (single, 2.5, own, 2.5),
+        ]
+        for start, stop, first, last in cases:
+            expected, gap = np.linspace(start, stop, **options, retstep=True)
+            got, step = pt.linspace(first, last, **options, retstep=True, device=device)
+            same(got, expected.astype(np.float32), f"{start!r} to {stop!r}, {options}")
+            if options["num"] > 1:
+                same(step, gap.astype(np.float32), f"the step from {start!r} to {stop!r}")
+
+
+REAL_TYPES = "?bBhHiIlLefd"
+
+
+@pytest.mark.computes
+def test_linspace_computes_in_numpys_promoted_dtype(
+    device: str, few: Any, rng: np.random.Generator
+) -> None:
+    """Small integers and float32 are float32, for example; 32-bit integers make it float64."""
+
+    def drawn(kind: str) -> Any:
+        numbers = rng.random(30) * 100
+        return numbers > 50 if kind == "?" else numbers.astype(kind)
+
+    pairs = [(x, str(rng.choice([*REAL_TYPES, "list"]))) for x in REAL_TYPES]
+    pairs += [(x, y) for x in "?bBhH" for y in "ef"]
+    for first, second in few(pairs, 8):
+        x, y = drawn(first), drawn("d" if second == "list" else second)
+        if rng.random() < 0.5:
+            x[0] = y[0] = x[0] > 50  # a step of zero changes how NumPy rounds the others
+        expected, gap = np.linspace(x, y, 7, retstep=True)
+        ends: list[tuple[Any, Any]] = [(x, y.tolist() if second == "list" else y)]
+        if x.dtype.itemsize < 8 and y.dtype.itemsize < 8:
+            tensor = pt.tensor(x, dtype=x.dtype.name, device=device)
+            ends += [(tensor, y), (tensor, pt.tensor(y, dtype=y.dtype.name, device=device))]
+        for start, stop in ends:
+            got, step = pt.linspace(start, stop, 7, retstep=True, device=device)
+            what = f"{x.dtype} to {second}, {type(start)} and {type(stop)}"
+            assert step.dtype is got.dtype, what
+            same(got, expected.astype(got.numpy().dtype), what)
+            same(step, gap.astype(got.numpy().dtype), f"the step of {what}")
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float32", "float16"])
+def test_linspace_beside_a_step_of_zero(dtype: str, device: str, rng: np.random.Generator) -> None:
+    """It changes how NumPy rounds the other numbers."""
+    for count in range(2, 12):
+        x, y = (rng.standard_normal((2, 5)).astype(dtype) for _ in range(2))
+        if dtype == "complex64":
+            x, y = x + 1j * y[::-1], y + 1j * x[::-1]
+        x[0, 0] = y[0, 0]
+        expected = np.linspace(x, y, count)
+        ends = (pt.tensor(v, dtype=dtype, device=device) for v in (x, y))
+        got = pt.linspace(*ends, count)
+        if dtype != "complex64":
+            same(got, expected, f"{count} of {dtype}")
+        else:  # products of complex numbers are rounded in another way on a GPU
+            ulp = 0 if device == "cpu" else 1e-6
+            np.testing.assert_allclose(got.numpy(), expected, ulp, ulp, err_msg=str(count))
+
+
+def test_linspace_with_a_step_that_underflows() -> None:
+    for stop in (5e-324, 1.5e-323, -1e-323):
+        got = pt.linspace(0, stop, 4, dtype="float64", device="cpu")
+        same(got, np.linspace(0, stop, 4), str(stop))
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore")
+def test_linspace_in_integers_overflows_like_astype(device: str) -> None:
+    wide = (-3e19, -1e19, -3e9, -1.5, 0.5, 300.5, 3e9, 5e9, 1e19, 1.8e19, 3e19, np.nan)
+    pairs = [(x, y) for x in wide for y in (0.25, 1.7e19, 2.9e9)]
+    starts, stops = zip(*pairs, strict=True)
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        exact = np.floor(np.linspace(starts, stops, 4))
+        expected = cast_numbers(np, exact, dtype)
+        same(pt.linspace(starts, stops, 4, dtype=dtype, device=device), expected, dtype)
+        for column in (1, 9, 10, 18, 25, 33):
+            got = pt.linspace(*pairs[column], 4, dtype=dtype, device=device)
+            same(got, expected[:, column], f"{pairs[column]}, {dtype}")
+
+
+@pytest.mark.computes
+def test_the_sign_of_zero_in_linspace(device: str) -> None:
+    ends = (-0.0, 0.0, -2.0, 2.0, -1.25, 1.25)
+    for start, stop, num, endpoint in product(ends, ends, (1, 2, 3, 4), (True, False)):
+        expected = np.linspace(start, stop, num, endpoint).astype(np.float32)
+        got = pt.linspace(start, stop, num, endpoint, device=device)
+        same(got, expected, f"linspace({start}, {stop}, {num}, {endpoint})")
+
+
+def test_linspace_of_no_numbers(device: str) -> None:
+    for dtype in ("int32", "int64", "uint8", "float32"):
+        got = pt.linspace(-1992160360, 927435815, 0, dtype=dtype, device=device)
+        same(got, np.empty(0, dtype), dtype)

@@ -396,6 +396,52 @@ WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         pt.AxisError,
         r"^maximum.accumulate: axis 3",
     ),
+    "clip to other shapes": (
+        lambda x: pt.clip(x, pt.zeros(5, device=x.device), 3),
+        pt.ShapeError,
+        r"^clip: shapes \(2, 3, 4\) and \(5,\)",
+    ),
+    "clip to an array of another shape": (
+        lambda x: pt.clip(x, 0, np.zeros(5)),
+        pt.ShapeError,
+        r"^clip: shapes .* \(5,\)",
+    ),
+    "isclose of other shapes": (
+        lambda x: pt.isclose(x, pt.zeros(5, device=x.device)),
+        pt.ShapeError,
+        r"^isclose: shapes .* \(5,\)",
+    ),
+    "allclose with a tolerance of text": (
+        lambda x: pt.allclose(x, x, atol=cast("Any", "a")),
+        pt.DTypeError,
+        r"^allclose: .*strings",
+    ),
+    "allclose with tolerances of another shape": (
+        lambda x: pt.allclose(x, 1, np.zeros(5)),
+        pt.ShapeError,
+        r"^allclose: shapes .* \(5,\)",
+    ),
+    "select from other shapes": (
+        lambda x: pt.select([x > 3], [pt.zeros(5, device=x.device)], x),
+        pt.ShapeError,
+        r"^select: shapes .* \(5,\)",
+    ),
+    "setdiff1d of text": (lambda x: pt.setdiff1d(x, "a"), pt.DTypeError, r"^setdiff1d: .*strings"),
+    "unwrap complex numbers": (
+        lambda x: pt.unwrap(x + 1j),
+        pt.DTypeError,
+        r"^unwrap: takes real dtypes, not complex64",
+    ),
+    "unwrap with a period of text": (
+        lambda x: pt.unwrap(x, period=cast("Any", "a")),
+        pt.DTypeError,
+        r"^unwrap: .*strings",
+    ),
+    "put_along_axis with a complex number": (
+        lambda x: pt.put_along_axis(x, pt.zeros_like(x, "int32"), 1j, 0),
+        TypeError,
+        r"^put_along_axis: float32 cannot hold the complex number 1j",
+    ),
     "split in 0": (lambda x: x.split(0), pt.ShapeError, r"^split: .*0"),
 }
 

@@ -10,6 +10,7 @@ import pickle
 import sys
 import warnings
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,13 @@ def damaged(old: bytes, new: bytes) -> io.BytesIO:
     return io.BytesIO(data.replace(old, new))
 
 
+def claiming(shape: str) -> io.BytesIO:
+    """Return a file of 40 bytes of elements whose header claims another shape."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    length = len(header).to_bytes(2, "little")
+    return io.BytesIO(b"\x93NUMPY\1\0" + length + header + bytes(40))
+
+
 @pytest.mark.parametrize(
     ("file", "error", "words"),
     [
@@ -162,11 +170,47 @@ def damaged(old: bytes, new: bytes) -> io.BytesIO:
         (lambda: damaged(b"'descr'", b"'drscr'"), ValueError, "header is damaged"),
         (lambda: damaged(b"False", b"Fa'se"), ValueError, "header is damaged"),
         (lambda: damaged(b"(2, 3)", b"open()"), ValueError, "header is damaged"),
+        (lambda: claiming("(1000000000000,)"), ValueError, "of 4000000000000 bytes .* 40 are"),
+        (lambda: claiming(f"({2**32}, {2**32}, 4)"), ValueError, "are missing, 40 are there"),
+        (lambda: claiming("(" * 3000 + ")" * 3000), ValueError, "header is damaged"),
+        (lambda: claiming("-" * 9000 + "1"), ValueError, "header is damaged"),
+        (lambda: claiming("(1.5,)"), ValueError, "header is damaged"),
     ],
 )
 def test_bad_files(file: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         pt.load(file(), device="cpu")
+
+
+def test_bad_files_on_disk(tmp_path: Path) -> None:
+    """A file on disk allocates what is asked for before it reads."""
+    (tmp_path / "a.npy").write_bytes(claiming("(1000000000000,)").getvalue())
+    with pytest.raises(ValueError, match=r"^load: the file ends in .* 40 are there$"):
+        pt.load(tmp_path / "a.npy", device="cpu")
+    (tmp_path / "a.bin").write_bytes(bytes(12))
+    assert pt.fromfile(tmp_path / "a.bin", "f4", 10**15, device="cpu").tolist() == [0, 0, 0]
+    for offset in (-1, 2**63, 2**70):
+        with pytest.raises(ValueError, match=rf"^fromfile: cannot skip {offset} bytes: "):
+            pt.fromfile(tmp_path / "a.bin", "f4", offset=offset, device="cpu")
+    with suppress(ValueError):  # some file systems have files of this size
+        assert pt.fromfile(tmp_path / "a.bin", "f4", offset=10**15, device="cpu").shape == (0,)
+
+
+def test_bad_archives() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a.npy", claiming("(1000000000000,)").getvalue())
+        archive.writestr("b.npy", file_of(np.ones(9)).getvalue())
+    data = file.getvalue()
+    with pytest.raises(ValueError, match=r"^load: the file ends in the elements"):
+        pt.load(io.BytesIO(data), device="cpu")["a"]
+    at = data.index(np.ones(9).tobytes())
+    flipped = io.BytesIO(data[:at] + b"?" + data[at + 1 :])
+    with pytest.raises(ValueError, match=r"^load: the archive cannot be read: Bad CRC"):
+        pt.load(flipped, device="cpu")["b"]
+    for cut in (5, 60, len(data) - 30):
+        with pytest.raises(ValueError, match=r"^load: the archive cannot be read"):
+            pt.load(io.BytesIO(data[:cut]), device="cpu")
 
 
 def test_options_of_load(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -110,6 +112,43 @@ def test_keys() -> None:
     assert pt.index_exp[3] == (3,)
     assert list(pt.ndindex(2, 2)) == list(pt.ndindex((2, 2))) == list(np.ndindex(2, 2))
     assert list(pt.ndindex(())) == [()]
+
+
+BOUNDED: tuple[Callable[[Any, Any, Any], Any], ...] = (
+    lambda np, u, v: np.mgrid[0:v, 0:2],
+    lambda np, u, v: np.mgrid[u:v, :v:2, 0:v],
+    lambda np, u, v: np.mgrid[u:v:u],
+    lambda np, u, v: np.mgrid[u:v:3j],
+    lambda np, u, v: np.mgrid[u:v:3j, 0:u],
+    lambda np, u, v: np.mgrid[0:v, 0:1:0.25],
+    lambda np, u, v: np.mgrid[0:5:v, u:7],
+    lambda np, u, v: np.ogrid[u:v, 0:2],
+    lambda np, u, v: np.ogrid[0:v:4j, u:9],
+    lambda np, u, v: np.r_[u:v, v, 7],
+    lambda np, u, v: np.r_[v, 7, u],
+    lambda np, u, v: np.c_[u:v],
+    lambda np, u, v: np.arange(u, v),
+    lambda np, u, v: np.arange(v),
+)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "float16", "float32"])
+def test_bounds_that_are_tensors(dtype: str, device: str, default_device: None) -> None:
+    """0-d tensors and NumPy's numbers as ends and steps, whose common dtype a grid has."""
+    makers: list[Any] = [partial(pt.asarray, dtype=dtype)]
+    if dtype != "int64":  # NumPy's are narrowed
+        makers += [np.dtype(dtype).type, partial(np.asarray, dtype=dtype)]
+    for case, make in product(BOUNDED, makers):
+        expected = case(np, np.asarray(1, dtype), np.asarray(4, dtype))
+        found = case(pt, make(1), make(4))
+        wanted = expected if isinstance(expected, tuple) else (expected,)
+        for part, whole in zip(
+            found if isinstance(found, tuple) else (found,), wanted, strict=True
+        ):
+            name = whole.dtype.name
+            narrow = {"int64": "int32", "float64": "float32"}
+            np.testing.assert_allclose(part.numpy(), whole, 1e-3)
+            assert part.dtype == (name if name == dtype else narrow.get(name, name))
 
 
 @pytest.mark.computes
@@ -263,3 +302,28 @@ def test_dtypes_of_vander(device: str) -> None:
             got = pt.vander(pt.tensor(row, device=device), columns, increasing=True)
             expected = np.vander(row, columns, increasing=True).astype(result)
             np.testing.assert_array_equal(got.numpy(), expected, strict=True)
+
+
+@pytest.mark.computes
+@pytest.mark.filterwarnings("ignore")
+def test_logspace_is_rounded_once(device: str, few: Any, rng: np.random.Generator) -> None:
+    """Powers are the nearest to NumPy's float64; subnormal ones may be 0 on a GPU."""
+    tiny = float(np.finfo(np.float32).tiny)
+    for _ in few(range(40), 5):
+        whole, normal = rng.integers(-10, 10, 2), rng.standard_normal(2) * 20
+        start, stop = np.where(rng.random(2) < 0.5, whole, normal).tolist()
+        num, endpoint = int(rng.choice([1, 2, 11, 101, 2001])), bool(rng.integers(2))
+        base = float(rng.choice([10, 2, np.e, 1.5, 0.5, 1]))
+        expected = np.logspace(start, stop, num, endpoint, base)
+        got = pt.logspace(start, stop, num, endpoint, base, device=device).numpy()
+        usual = expected >= 2 * tiny
+        what = f"{base} to {start!r} up to {stop!r}, {num}"
+        nearest = expected.astype(np.float32)
+        differs = usual & (got != nearest) & np.isfinite(nearest)
+        middle = (got[differs].astype(float) + nearest[differs]) / 2
+        assert (np.abs(expected[differs] - middle) <= 2.0**-42 * middle).all(), what
+        np.testing.assert_allclose(got[usual], nearest[usual], 2e-7, err_msg=what)
+        np.testing.assert_allclose(got[~usual], expected[~usual], 0, 2 * tiny, err_msg=what)
+    whole = pt.logspace(0, 9, 10, dtype=int, device=device)
+    assert whole.tolist() == [10**n for n in range(10)]
+    assert pt.logspace(0, 2, 3, base=-2, device=device).tolist() == [1, -2, 4]

@@ -139,6 +139,7 @@ def test_errors(device: str) -> None:
         ({"outputs": {"y": "z"}}, "an output refers to 'z', but the inputs are ['x']"),
         ({"inputs": ()}, "needs inputs and outputs"),
         ({"workgroup_size": 0}, "workgroup_size must be from 1 to 256, not 0"),
+        ({"workgroup_size": 64.0}, "workgroup_size must be from 1 to 256, not 64.0"),
     ):
         options: Any = {"inputs": ("x",), "outputs": {"y": "x"}} | given
         with pytest.raises(ValueError, match="^wrong: .*" + re.escape(message)):
@@ -150,6 +151,42 @@ def test_errors(device: str) -> None:
 
 
 @pytest.mark.computes
+def test_a_number_of_indices_that_no_device_runs(device: str) -> None:
+    x = pt.ones((4,), device=device)
+
+    def copied(count: Any, workgroup_size: int = 64) -> Any:
+        function = pt.kernel(
+            "copied", "y[index] = x[index];", inputs=("x",), outputs={"y": "x"},
+            dispatch=lambda shape: count, numpy=lambda np, x: x, workgroup_size=workgroup_size,
+        )  # fmt: skip
+        return function(x)
+
+    for count in (0, -1, 2**32, 2**40, 10**30):
+        with pytest.raises(ValueError, match=rf"^copied: dispatch must return from 1 .* {count}$"):
+            copied(count)
+    with pytest.raises(ValueError, match=r"^copied: dispatch must return from 1 to 4294836225 "):
+        copied(2**32 - 1, workgroup_size=1)
+    for wrong in (4.0, True, None, "4", (4, 1, 1)):
+        with pytest.raises(TypeError, match=r"^copied: dispatch must return an int, not "):
+            copied(wrong)
+    same(copied(np.int64(4)), np.ones(4, np.float32), "an integer of NumPy")
+
+
+def test_text_that_is_not_wgsl() -> None:
+    options: Any = {"inputs": ("x",), "outputs": {"y": "x"}}
+    for text in ("y[index] = 1.0; // \ud800", "\0", "a\udfffb"):
+        with pytest.raises(ValueError, match=r"^kernel 'bad': character \d+ of the WGSL is '\\"):
+            pt.kernel("bad", text, **options)
+        with pytest.raises(ValueError, match=r"^kernel '.*': character \d+ of the name is '\\"):
+            pt.kernel(text, "y[index] = 1.0;", **options)
+    wrong: Any
+    for wrong in (None, b"y[index] = 1.0;", 3):
+        with pytest.raises(TypeError, match=r"^kernel 'bad': the WGSL must be a str, not "):
+            pt.kernel("bad", wrong, **options)
+        with pytest.raises(TypeError, match="the name must be a str, not "):
+            pt.kernel(wrong, "", **options)
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16", "float16"])
 def test_small_dtypes(dtype: str, device: str, rng: np.random.Generator) -> None:
     """The body works on words; results are converted to the dtype."""

@@ -490,3 +490,81 @@ def test_a_ufunc_of_another_library_takes_copies(device: str, name: str) -> None
 def test_a_missing_ufunc_of_numpy_raises(device: str) -> None:
     with pytest.raises(TypeError, match=r"np\.isnat: not supported for tensors"):
         np.isnat(pt.ones(3, device=device))
+
+
+LIKE: dict[str, Callable[[Any], Any]] = {
+    "arange": lambda x: np.arange(2, 7, 2, like=x),
+    "array": lambda x: np.array([[1, 2]], np.float32, ndmin=3, like=x),
+    "asanyarray": lambda x: np.asanyarray([1, 2], like=x),
+    "asarray": lambda x: np.asarray([1.5, 2], like=x),
+    "ascontiguousarray": lambda x: np.ascontiguousarray([[1, 2]], like=x),
+    "asfortranarray": lambda x: np.asfortranarray(np.ones((2, 3), np.float32), like=x),
+    "empty": lambda x: np.empty((2, 0), np.int16, like=x),
+    "eye": lambda x: np.eye(2, 3, k=1, like=x),
+    "frombuffer": lambda x: np.frombuffer(b"abcd", np.uint8, 2, 1, like=x),
+    "fromfunction": lambda x: np.fromfunction(lambda i, j: i * 2 + j, (2, 3), like=x),
+    "fromiter": lambda x: np.fromiter(range(3), np.int32, like=x),
+    "fromstring": lambda x: np.fromstring("1 2", np.int32, sep=" ", like=x),
+    "full": lambda x: np.full((2,), 7, np.uint8, like=x),
+    "identity": lambda x: np.identity(2, np.int8, like=x),
+    "loadtxt": lambda x: np.loadtxt(["1 2", "3 4"], like=x),
+    "ones": lambda x: np.ones((2, 3), like=x),
+    "require": lambda x: np.require([1, 2], np.float32, like=x),
+    "tri": lambda x: np.tri(3, k=-1, like=x),
+    "zeros": lambda x: np.zeros(3, bool, like=x),
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+def test_arrays_like_a_tensor(name: str, device: str) -> None:
+    """They are tensors on the device of that tensor, whatever the default device is."""
+    expected = LIKE[name](np.zeros(1))
+    default = pt.default_device()
+    for default_device in {"cpu", device}:
+        pt.set_default_device(default_device)
+        made = LIKE[name](pt.zeros((), device=device))
+        pt.set_default_device(default)
+        assert isinstance(made, pt.Tensor)
+        assert made.device.name == device
+        assert str(made.dtype) == NARROW.get(expected.dtype.name, expected.dtype.name)
+        np.testing.assert_array_equal(made.numpy(), expected)
+
+
+def test_every_function_with_like_is_called_here() -> None:
+    both = {name: getattr(np, name) for name in {*dir(np)} & {*dir(pt)}}
+    names = {name for name, each in both.items() if "like : array_like" in (each.__doc__ or "")}
+    dispatched = {name for name in names if hasattr(both[name], "_implementation")}
+    classes = {name for name in names if isinstance(both[name], type)}
+    assert names - dispatched - classes - {"fromfile", "genfromtxt"} == LIKE.keys()
+
+
+@pytest.mark.parametrize("name", ["bool", "int8", "uint16", "int32", "int64", "float16", "float32"])
+def test_the_type_of_a_dtype_is_a_class_of_numpys(name: str, device: str) -> None:
+    mine, numpys = pt.zeros(1, dtype=name, device=device).dtype, np.dtype(name)
+    assert mine.type is numpys.type
+    assert mine.type == mine
+    for kind in ("generic", "number", "integer", "signedinteger", "inexact", "floating", "bool_"):
+        expected = issubclass(numpys.type, getattr(np, kind))
+        assert issubclass(mine.type, getattr(np, kind)) == expected
+        if kind != "bool_":
+            assert issubclass(mine.type, getattr(pt, kind)) == expected
+        assert pt.issubdtype(mine.type, getattr(pt, kind)) == expected
+
+
+def test_masked_arrays_come_first(device: str) -> None:
+    """In operators and in NumPy's functions, on either side, and they keep their masks."""
+    a = np.array([1.0, 2.0, 3.0], np.float32)
+    x, masked = pt.tensor(a, device=device), np.ma.array(a + 1, mask=[False, True, False])
+    for call in (
+        lambda x, m: x * m,
+        lambda x, m: m - x,
+        lambda x, m: x**m,
+        lambda x, m: x % m,
+        lambda x, m: divmod(x, m)[1],
+        lambda x, m: np.add(x, m),
+        lambda x, m: np.hypot(m, x),
+    ):
+        got, expected = call(x, masked), call(a, masked)
+        assert type(got) is np.ma.MaskedArray
+        np.testing.assert_array_equal(got.mask, expected.mask)
+        np.testing.assert_array_equal(got.filled(0), expected.filled(0))

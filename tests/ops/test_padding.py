@@ -54,6 +54,36 @@ def test_each_mode(dtype: str, device: str, rng: numpy.random.Generator) -> None
 
 
 @pytest.mark.computes
+@pytest.mark.parametrize("mode", ["maximum", "minimum", "mean", "median"])
+def test_statistics_of_integers(mode: str, device: str, rng: numpy.random.Generator) -> None:
+    """NumPy's mean and median are exact as far as float64 holds the sums."""
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        ends = np.iinfo(dtype)
+        low, high = ends.min, ends.max
+        if mode in ("mean", "median"):
+            low, high = max(low, -(2**50)), min(high, 2**50)
+        for least, most in ((low, high), (max(low, -2), 2)):
+            shape = tuple(int(n) for n in rng.integers(1, 5, 2))
+            array = rng.integers(least, most, shape, dtype, endpoint=True)
+            length = LENGTHS[rng.integers(len(LENGTHS))]
+            x = pt.tensor(array, dtype=dtype, device=device)
+            got = pt.pad(x, (1, 2), mode, stat_length=length)
+            expected = np.pad(array, (1, 2), mode, stat_length=length)
+            same(got, expected, f"{mode} of {dtype} {array.tolist()} by {length}")
+
+
+@pytest.mark.computes
+def test_statistics_of_large_integers(device: str) -> None:
+    """Sums beyond 64 bits, where NumPy rounds to float64."""
+    ends = np.iinfo("int64")
+    x = pt.tensor([ends.max, ends.max - 3, ends.max - 3], dtype="int64", device=device)
+    assert pt.pad(x, 1, "mean")[0].item() == ends.max - 2
+    assert pt.pad(x[:2], 1, "median")[0].item() == ends.max - 1  # half to even
+    assert pt.pad(-x, 1, "mean")[0].item() == -(ends.max - 2)
+    assert pt.pad(x, 1, constant_values=(2**40, -3)).tolist() == [2**40, *x.tolist(), -3]
+
+
+@pytest.mark.computes
 def test_forms_of_widths(device: str, rng: numpy.random.Generator) -> None:
     array = operand(rng, (2, 3), "float32")
     forms: list[Any] = [2, (1, 2), [[1, 2]], [[1], [2]], ((1, 0), (2, 3)), np.array([[1, 2]])]

@@ -37,6 +37,70 @@ def test_methods_of_steps(method: str, device: str, rng: numpy.random.Generator)
                 assert got.dtype is x.dtype
 
 
+ELEMENTS = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+BETWEEN = (
+    *("linear", "weibull", "hazen", "median_unbiased", "normal_unbiased", "midpoint"),
+    *("interpolated_inverted_cdf", "averaged_inverted_cdf"),
+)
+DTYPES = (
+    *("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"),
+    *("float16", "float32"),
+)
+
+
+def array_of(dtype: str, shape: tuple[int, ...], rng: Any) -> Any:
+    if "float" in dtype:
+        numbers = rng.uniform(-100, 100, shape).astype(dtype)
+        return np.where(rng.random(shape) < 0.3, np.nan, numbers).astype(dtype)
+    ends: Any = [0, 1] if dtype == "bool" else [np.iinfo(dtype).min, np.iinfo(dtype).max]
+    return rng.integers(*ends, shape, dtype, endpoint=True)
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize("method", [*ELEMENTS, *BETWEEN, "median"])
+@pytest.mark.filterwarnings("ignore")
+def test_dtypes(method: str, device: str, rng: numpy.random.Generator) -> None:
+    """The reference is in float64, because NumPy's differences of integers wrap around."""
+    for dtype in DTYPES if device == "cpu" else ("float16", rng.choice(DTYPES)):
+        array = array_of(dtype, (int(rng.integers(1, 9)), 3), rng)
+        reference = array if method in ELEMENTS and dtype != "float16" else array.astype("f8")
+        shares = [float(rng.random()), int(rng.integers(0, 11)) / 10]
+        for name in ("nanquantile", "nanpercentile", "quantile"):
+            what = f"{name} by {method} of {dtype} {array.tolist()}, {shares}"
+            x = pt.tensor(array, dtype=dtype, device=device)
+            if method == "median":
+                median = "median" if name == "quantile" else "nanmedian"
+                got, expected = getattr(pt, median)(x, 0), getattr(np, median)(reference, 0)
+            else:
+                q = np.multiply(shares, 100 if "percent" in name else 1).tolist()
+                got = getattr(pt, name)(x, q, 0, method=method)
+                expected = getattr(np, name)(reference, q, 0, method=method)
+            assert got.dtype == (dtype if method in ELEMENTS or "float" in dtype else "float32")
+            if method in ELEMENTS:
+                np.testing.assert_array_equal(got.numpy(), expected, what)
+            else:
+                most = np.nanmax(np.abs(array.astype("f8")), initial=0)
+                error = 1e-3 if dtype == "float16" else 1e-6
+                np.testing.assert_allclose(got.numpy(), expected, error, error * most, True, what)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", [*ELEMENTS, *BETWEEN])
+def test_no_elements_are_nan(method: str, device: str) -> None:
+    for dtype in DTYPES:
+        for shape, axis in (((0, 3), 0), ((0, 3), 1), ((3, 0), 0), ((0,), None), ((2, 0), (0, 1))):
+            x = pt.zeros(shape, dtype, device=device)
+            for keep in (False, True):
+                options = {"axis": axis, "method": method, "keepdims": keep}
+                expected = np.nanquantile(np.zeros(shape, dtype), 0.5, **options)
+                got = pt.nanquantile(x, 0.5, **options)
+                assert got.dtype == (dtype if "float" in dtype else "float32")
+                np.testing.assert_array_equal(got.numpy(), expected, f"{dtype} {shape}, {options}")
+                several = pt.nanpercentile(x, [10, 20, 30], **options)
+                assert several.shape == (3, *expected.shape)
+                assert several.dtype is got.dtype
+
+
 @pytest.mark.computes
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.skipif(

@@ -20,9 +20,9 @@ LENGTHS = (0, 1, 2, 3, 5, 8, 31, 32, 33, 63, 64, 65, 255, 257, 1023, 1024, 1025,
 
 
 def order(array: Array, axis: int, descending: bool) -> Array:
-    """Return indices in the order of values: NaN is largest, equal values keep their order."""
-    if not descending:
-        return np.argsort(array, axis, kind="stable")
+    """Return indices in the order of values: NaN is last, equal values keep their order."""
+    if not descending or array.dtype.kind in "fc":
+        return np.argsort(-array if descending else array, axis, kind="stable")
     backwards = np.argsort(np.flip(array, axis), axis, kind="stable")
     return array.shape[axis] - 1 - np.flip(backwards, axis)
 

@@ -92,6 +92,11 @@ def many(*xs: pt.Tensor) -> Results:
     return tuple(x + 1 for x in xs)
 
 
+def grid(x: pt.Tensor) -> pt.Tensor:
+    rows, columns = (pt.linspace(0, 1, n, device=x.device) for n in x.shape)
+    return x * rows[:, None] + columns
+
+
 def drawn() -> pt.random.Generator:
     return pt.random.default_rng(0)
 
@@ -154,6 +159,22 @@ EXPRESSIONS = (
     E("choices", lambda x: drawn().choice(x, 2**22), ((2**20,),), C(1, 1), C(1, 1)),
     E("permutation", lambda x: drawn().permutation(x), ((2**20,),), C(2, 25), C(2, 41)),
     E("histogram", lambda x: pt.histogram(x, 100), (SQUARE,), C(5, 6), C(5, 6)),
+    E("histogram in a range", lambda x: pt.histogram(x, 100, (0, 1)), (SQUARE,), C(3, 3), C(3, 3)),
+    E(
+        "histogram of integers",
+        lambda x: pt.histogram(x.astype(int).realize(), 100),
+        (SQUARE,),
+        C(6, 7),
+        C(6, 7),
+    ),
+    E(
+        "linspace",
+        lambda x: x * pt.linspace(0, 1, x.shape[1], device=x.device),
+        (SQUARE,),
+        C(1, 1),
+        C(1, 1),
+    ),
+    E("grid", grid, (SQUARE,), C(1, 1), C(1, 1)),
     E("transposed copy", lambda x: x.T, (SQUARE,), C(1, 1), C(1, 1)),
     E("transposed sum", lambda x, y: x.T + y, (SQUARE, SQUARE), C(1, 1), C(1, 1)),
     E("concat", lambda x, y: pt.concat([x, y]), (SQUARE, SQUARE), C(1, 1), C(1, 1)),

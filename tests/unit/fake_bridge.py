@@ -44,7 +44,7 @@ class Promise:
     def __init__(self, settle: Callable[[], Any]) -> None:
         self._settle = settle
 
-    def wait(self) -> Any:
+    def wait(self, held: object = None) -> Any:
         return self._settle()
 
     def __await__(self) -> Generator[Any, None, Any]:
@@ -474,11 +474,19 @@ class GPU:
     def tensor(self, *values: float) -> pt.Tensor:
         return pt.tensor(list(values), dtype=pt.float32, device=self.device)
 
+    def memory_info(self) -> dict[str, int]:
+        self.device.collect()
+        return self.backend.memory_info()
+
+    def empty_cache(self) -> None:
+        self.device.collect()
+        self.backend.empty_cache()
+
     def is_clean(self) -> bool:
         """Return whether every buffer was returned, and is destroyed when the cache is emptied."""
         gc.collect()
-        self.backend.empty_cache()
-        info = self.backend.memory_info()
+        self.empty_cache()
+        info = self.memory_info()
         return not any(info[k] for k in ("live_buffers", "live_bytes", "pooled_bytes")) and not (
             info["device_buffers"] or self.bridge.buffers
         )

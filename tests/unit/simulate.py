@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,7 @@ class Simulator:
     ) -> None:
         self.max_buffers = max_buffers
         self.execute = execute
+        self.lock = RLock()
         self.max_bytes = 1 << 30
         self.pending_work = self.ahead_work = 2**62
         self.read_work = 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -74,4 +76,46 @@ def test_another_micropip_is_not_used(
     with pytest.raises(build.BuildError, match=r"micropip.*sha256 differs"):
         build.ensure_micropip()
     assert downloads == 1
+    assert not kept.exists()
+
+
+def test_numpy_travels_compressed(build: ModuleType, tmp_path: Path) -> None:
+    """The wheel from npm is stored: 11.7 MB, which hosts send as they are."""
+    names = ["numpy/__init__.py", "numpy/a.so", "numpy/LICENSE.txt"]
+    others = ["numpy/__init__.pyi", "numpy/a.h", "numpy/lib/a.a"]
+    wheel = tmp_path / "numpy-2-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name in [*names, *others]:
+            archive.writestr(name, b"abc" * 10_000)
+        record = "".join(f"{name},sha256=x,30000\n" for name in [*names, *others])
+        archive.writestr("numpy-2.dist-info/RECORD", record)
+    made = build.compressed(wheel)
+    assert made.stat().st_size < 3000
+    with zipfile.ZipFile(made) as archive:
+        assert archive.namelist() == [*names, "numpy-2.dist-info/RECORD"]
+        assert archive.testzip() is None
+        listed = archive.read("numpy-2.dist-info/RECORD").decode().splitlines()
+    assert [line.split(",")[0] for line in listed] == names
+
+    def digest() -> str:
+        return hashlib.sha256(build.compressed(wheel).read_bytes()).hexdigest()
+
+    first = digest()
+    (made.parent / "made_from.sha256").unlink()
+    assert digest() == first  # made again, it has the same bytes
+
+
+def test_another_numpy_is_not_used(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept = tmp_path / "wheels" / build.NUMPY_WHEEL
+    kept.parent.mkdir()
+
+    def fetch() -> Path:
+        kept.write_bytes(b"other")
+        return kept
+
+    monkeypatch.setattr(build, "fetch_numpy_from_npm", fetch)
+    with pytest.raises(build.BuildError, match=r"numpy.*sha256 differs"):
+        build.numpy_package()
     assert not kept.exists()

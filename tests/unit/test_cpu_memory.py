@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -317,3 +318,82 @@ def test_a_write_before_a_failure_can_be_repeated() -> None:
     assert x.tolist() == expected.tolist()
     assert after[:32].tolist() == (expected[:32] + 1).tolist()
     assert not CPU_DEVICE._under_way
+
+
+HUGE = (2**32, 2**32)
+LARGE: dict[str, Callable[[Any], Any]] = {
+    "constant": lambda shape: pt.zeros(shape, device="cpu"),
+    "computed": lambda shape: (pt.zeros(shape, device="cpu") + 1) * 2,
+    "broadcast": lambda shape: pt.broadcast_to(pt.arange(3.0, device="cpu"), (*shape, 3)),
+    "transposed": lambda shape: -pt.full(shape, 3, device="cpu").T,
+    "flat": lambda shape: pt.ones(shape, device="cpu").reshape(-1) * 0.5,
+    "converted": lambda shape: pt.ones(shape, device="cpu").astype(pt.int32),
+    "chosen": lambda shape: pt.where(pt.ones(shape, device="cpu") > 0, 5.0, 6.0),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+@pytest.mark.parametrize("shape", [HUGE, (2**19, 2**17)])
+def test_elements_of_tensors_too_large_to_exist(kind: str, shape: tuple[int, int]) -> None:
+    """They are those of a small tensor, which is computed whole."""
+    small, x = LARGE[kind]((20, 10)), LARGE[kind](shape)
+    with pt.printoptions(threshold=0):
+        assert str(x) == f"{x}" == str(small)
+        assert repr(x) == repr(small).replace(str(small.shape), str(x.shape))
+    assert x.size == shape[0] * shape[1] * (3 if kind == "broadcast" else 1)
+    assert x.nbytes == x.size * 4
+    if shape == HUGE:
+        assert x[5].ravel()[1].item() == small[5].ravel()[1].item() if kind != "flat" else True
+        last = (slice(-3, None),) * min(2, x.ndim)
+        assert x[last].tolist() == small[last].tolist()
+
+
+def test_a_tensor_too_large_to_exist_is_a_clear_error() -> None:
+    x = pt.zeros(HUGE, device="cpu")
+    words = r"^\w+: float32 of shape \(.*\) needs 73786976294838206464 bytes, more than the cpu "
+    for use in (lambda: x.sum(), lambda: x.numpy(), lambda: x.cumsum(), lambda: x.tolist()):
+        with pytest.raises(MemoryError, match=words):
+            getattr(use(), "realize", lambda: None)()
+    assert x[3, 4].item() == 0
+
+
+def test_sampling_takes_linear_time_in_shared_movement() -> None:
+    x = pt.zeros(HUGE, device="cpu") + 1
+    for _ in range(100):
+        x = x * 0.5 + x.T * 0.5
+    assert x[0, :2].tolist() == [1, 1]
+
+
+def test_sampling_elements_of_too_many_ancestors_is_a_clear_error() -> None:
+    x = pt.zeros(2**62, device="cpu") + 1
+    for k in range(30):  # one element depends on 2**k elements of the k-th sum before
+        x = x[: -(2**k)] + x[2**k :]
+    start = process_time()
+    with pytest.raises(MemoryError, match=r"^\w+: its elements, of shape .* depend on more than"):
+        x[:2].tolist()
+    assert process_time() - start < 60
+
+
+@pytest.mark.parametrize("shape", [(2**20, 2**18), (2**21, 2**18), HUGE, (2**70, 2**70)])
+def test_a_slice_of_a_tensor_too_large_to_exist(shape: tuple[int, int]) -> None:
+    x = pt.zeros(shape, device="cpu")
+    for view in (x[:1000, :1000], (x + 1)[-1000:, -1000:] - 1, x.T[:1000, -1000:]):
+        assert view.sum().item() == 0
+        assert view.numpy().shape == (1000, 1000)
+    assert x[0, :0].tolist() == x[:0, :2].tolist() == []
+    with pytest.raises(MemoryError, match=r"^\w+: 137438953472 elements of a tensor of shape "):
+        (x + 1)[: 2**20, : 2**17].sum().item()
+
+
+def test_sampled_indices_are_exact_on_both_sides_of_64_bits() -> None:
+    """A coordinate of a row and a column tell the elements apart."""
+    rows = pt.arange(1000.0, device="cpu").reshape(-1, 1, 1)
+    x = pt.broadcast_to(rows, (1000, 2**40, 2**40)).transpose(1, 0, 2) + 0
+    for y, expected in (
+        (x[-3:, ::-333, -2:], x[:3, ::-333, :2]),
+        (x.reshape(-1)[-3:], pt.full(3, 999.0, device="cpu")),
+        (x.transpose(2, 0, 1)[-1, -1], pt.arange(1000.0, device="cpu")),
+        (x.flip(1)[0, :3, 0], pt.tensor([999.0, 998.0, 997.0], device="cpu")),
+    ):
+        assert y.tolist() == expected.tolist()
+    assert x[5, ::-333, 2**40 - 1].tolist() == [999, 666, 333, 0]

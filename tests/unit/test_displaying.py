@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -33,6 +33,11 @@ class Recorder:
 
     async def present(self, value: Any, blocking: bool) -> dict[str, Any]:
         return {"kind": "text", "text": repr(value)}
+
+    def shown(self, but: int | None = None) -> dict[int, dict[str, Any]]:
+        """Return what each display shows, except the empty ones."""
+        latest = {number: bundle for number, bundle, _, _ in self.posted}
+        return {n: b for n, b in latest.items() if b["kind"] != "shown" and n != but}
 
 
 @pytest.fixture
@@ -111,6 +116,75 @@ def test_a_chart_keeps_its_style(screen: Recorder) -> None:
     assert second["series"][0]["y"] == [5, 6, 7]
     assert third["series"][0]["x"] == [0]
     assert {b["yscale"] for b in (first, second, third)} == {"log"}
+
+
+VALUES: dict[str, Callable[[int], Any]] = {
+    "chart": lambda i: pt.plot([1, i]),
+    "joined charts": lambda i: pt.plot([1, i]) + pt.scatter([2, i]),
+    "picture": lambda i: pt.imshow([[1, i]]),
+    "text": lambda i: pt.display(f"step {i}"),
+    "tensor": lambda i: pt.display(pt.arange(i)),
+    "display of a chart": lambda i: pt.display(pt.hist([1, i])),
+}
+
+
+@pytest.mark.parametrize("make", VALUES.values(), ids=VALUES.keys())
+@pytest.mark.parametrize("first", [lambda: pt.display("x"), lambda: pt.plot([0])])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_display_takes_the_content_of_another(
+    screen: Recorder, make: Any, first: Any, is_async: bool
+) -> None:
+    d = shown = first()
+    number = d.number
+    for i in range(2, 5):
+        shown = make(i)
+        (expected,) = screen.shown(but=number).values()
+        if is_async:
+            asyncio.run(d.update_async(shown))
+        else:
+            d.update(shown)
+        assert list(screen.shown()) == [number]
+        assert screen.shown()[number] == expected
+    assert shown.number == d.number == number
+
+
+def test_a_moved_display_is_updated_where_it_is(screen: Recorder) -> None:
+    d = pt.display("x")
+    g = pt.plot([1], title="Loss")
+    d.update(g)
+    g.update([1, 2, 3])
+    assert list(screen.shown()) == [d.number]
+    assert screen.shown()[d.number]["series"][0]["y"] == [1, 2, 3]
+    assert screen.shown()[d.number]["title"] == "Loss"
+    assert d._repr_mimebundle_() == g._repr_mimebundle_()
+    d.update("done")
+    assert screen.shown() == {d.number: {"kind": "text", "text": "'done'"}}
+    other = pt.display("other")
+    other.update(d)
+    assert screen.shown() == {other.number: {"kind": "text", "text": "'done'"}}
+    g.update([5])  # its own place again
+    assert [bundle["kind"] for bundle in screen.shown().values()] == ["plot", "text"]
+
+
+def test_a_display_updated_with_itself(screen: Recorder) -> None:
+    d = pt.plot([1, 2])
+    d.update(d)
+    both = pt.plot([1]) + pt.plot([2])
+    both.update(both)
+    assert [len(bundle["series"]) for bundle in screen.shown().values()] == [1, 2]
+    with pytest.raises(TypeError, match="display: title is for images, not for Display"):
+        d.update(both, title="A")
+    assert len(screen.shown()) == 2
+
+
+def test_moved_displays_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    d = pt.display("x")
+    for i in (1, 2):
+        d.update(pt.plot([1, i]))
+    d.update(d)
+    d.update("end")
+    lines = ["'x'", "line: 2 points, from 1 to 1", "line: 2 points, from 1 to 2", "'end'"]
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 def test_numbers_differ(screen: Recorder) -> None:
@@ -299,6 +373,21 @@ def test_an_interrupted_display_says_so(slow: Slow) -> None:
 
     asyncio.run(program())
     assert slow.texts == ["…", "KeyboardInterrupt"]
+
+
+def test_a_chart_that_moves_while_it_is_computed_is_shown_once(slow: Slow) -> None:
+    async def program() -> None:
+        d, other = pt.display("x"), pt.display("other")
+        await asyncio.sleep(0)
+        moved = asyncio.ensure_future(d.update_async(other))
+        await asyncio.sleep(0)
+        for event in slow.ready.values():
+            event.set()
+        await moved
+        await asyncio.sleep(0.01)
+        assert slow.shown() == {d.number: {"kind": "text", "text": "other"}}
+
+    asyncio.run(program())
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])

@@ -299,6 +299,21 @@ def test_a_missing_import_of_numpy_is_named(fail: Fail, code: str, name: str, ow
     )
 
 
+@pytest.mark.parametrize(
+    "code",
+    ["!ls", "  !ls -l *.py", "files = !ls", "!!ls", "%ls", "%cd ..", "%%bash\nls", "x = 1\n!rm x"],
+)
+def test_there_is_no_shell(fail: Fail, code: str) -> None:
+    failure = fail(code)
+    assert failure.type == "SyntaxError"
+    assert failure.message == "no shell here; os.listdir() lists files"
+
+
+@pytest.mark.parametrize("code", ["x = 1 !ls", "x != = 2", "%lsmagic", "1 %ls %"])
+def test_other_syntax_errors_are_not_about_a_shell(fail: Fail, code: str) -> None:
+    assert "shell" not in fail(code).message
+
+
 def test_a_repr_that_is_awaited_fails_at_its_line() -> None:
     session = Session({"x": Unreadable()}, [str(Path(__file__).parent)], can_block=lambda: False)
     outcome = run(session, "y = 1\nx")

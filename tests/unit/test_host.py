@@ -10,6 +10,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend import host as hosts
 from py_tensor.backend.host import CPython
+from tests.environment import ROOT
 
 
 def test_without_wgpu_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,3 +22,13 @@ def test_without_wgpu_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
 def test_importing_the_library_imports_no_wgpu() -> None:
     code = "import py_tensor, sys; sys.exit('wgpu' in sys.modules or 'numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_without_numpy_the_error_says_what_to_install() -> None:
+    """-S: without any installed package."""
+    code = f"import sys; sys.path.append({str(ROOT)!r}); import py_tensor as pt; print(pt.ones(3))"
+    run = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True)
+    assert run.stderr.splitlines()[-1].endswith(
+        "the cpu device and NumPy's arrays need NumPy, which is not installed;"
+        ' install it with `pip install "py-tensor[cpu]"`'
+    )

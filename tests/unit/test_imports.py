@@ -39,37 +39,10 @@ LAYERS = (
         "text_files",
         "ui",
     },
-    {"absent", "counting"},
+    {"absent", "counting", "pytest_plugin"},
     {PACKAGE},
 )
 """Modules and folders, lowest first; those on one line may import each other."""
-
-EXCEPTIONS = {
-    # -- A layer above
-    ("graph.primitives", "ops.complex"): "gradients are written with public ops",
-    ("graph.primitives", "ops.creation"): "gradients are written with public ops",
-    ("graph.primitives", "ops.elementwise"): "gradients are written with public ops",
-    ("graph.primitives", "ops.gather"): "gradients are written with public ops",
-    ("graph.primitives", "ops.scatter"): "gradients are written with public ops",
-    ("tensor", "absent"): "a method that is not there: what there is instead",
-    ("tensor", "convert.numpy_functions"): "NumPy asks, which most programs never load",
-    ("dtypes", "tensor"): "a dtype, called, makes a tensor",
-    ("convert.libraries", ""): "einops computes with public functions",
-    ("configuration", ""): "the version is an attribute of the package",
-    ("absent", ""): "the public function of that name may be what there is instead",
-    ("convert.numpy_functions", ""): "functions of NumPy's are those of the same public name",
-    # -- The same layer, where it would form a cycle
-    ("backend.device", "backend.cpu"): "a backend is made when a device is first used",
-    ("backend.device", "backend.webgpu"): "a backend is made when a device is first used",
-    ("random.bit_generator", "random.core"): "raw words are drawn as other numbers are",
-    ("random.bit_generator", "random.seeding"): "most programs never hash what is no key",
-    ("described", "dtypes"): "a dtype is pickled by its name",
-    ("ops.out", "ops.elementwise"): "the option `where` of each definition is the op",
-    ("ops.movement", "ops.padding"): "`pad` in most modes is made of other ops",
-    ("ops.linalg", "ops.products"): "`axes` of `matmul` are moved, as those of other products",
-    ("ops.elementwise", "ops.scatter"): "`where` of a condition alone is `nonzero`",
-}
-"""Exceptions: importing module, imported module, reason; all are within functions."""
 
 
 class Import(NamedTuple):
@@ -77,7 +50,6 @@ class Import(NamedTuple):
 
     importer: str
     imported: str
-    is_deferred: bool  # within a function
 
 
 def modules() -> dict[str, Path]:
@@ -92,19 +64,18 @@ def modules() -> dict[str, Path]:
 def imports_of(importer: str, source: str, known: Mapping[str, object]) -> Iterator[Import]:
     """Yield the modules of the package that a module's source imports when it runs."""
 
-    def visit(node: ast.AST, is_deferred: bool) -> Iterator[Import]:
+    def visit(node: ast.AST) -> Iterator[Import]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             for child in node.orelse:
-                yield from visit(child, is_deferred)
+                yield from visit(child)
             return
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in names(node):
                 if name.partition(".")[0] == PACKAGE:
                     below = name.removeprefix(PACKAGE).removeprefix(".")
-                    yield Import(importer, below, is_deferred)
-        deferred = is_deferred or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                    yield Import(importer, below)
         for child in ast.iter_child_nodes(node):
-            yield from visit(child, deferred)
+            yield from visit(child)
 
     def names(node: ast.Import | ast.ImportFrom) -> set[str]:
         if isinstance(node, ast.Import):
@@ -116,7 +87,7 @@ def imports_of(importer: str, source: str, known: Mapping[str, object]) -> Itera
             path if path.removeprefix(f"{PACKAGE}.") in known else module for path in below.values()
         }
 
-    yield from visit(ast.parse(source), False)
+    yield from visit(ast.parse(source))
 
 
 def layer_of(module: str) -> int:
@@ -142,48 +113,38 @@ def test_every_module_has_a_layer() -> None:
 
 def test_imports_are_from_lower_layers(imports: set[Import]) -> None:
     upward = {(i.importer, i.imported) for i in imports if is_upward(i)}
-    assert upward - set(EXCEPTIONS) == set()
+    assert upward == set()
 
 
 def test_imports_close_no_circle(imports: set[Import]) -> None:
     below: dict[str, set[str]] = {}
     for found in imports:
-        if (found.importer, found.imported) not in EXCEPTIONS:
-            below.setdefault(found.importer, set()).add(found.imported)
+        below.setdefault(found.importer, set()).add(found.imported)
     try:
         TopologicalSorter(below).prepare()
     except CycleError as error:
         pytest.fail(" > ".join(error.args[1]))
 
 
-def test_exceptions_are_needed_and_within_functions(imports: set[Import]) -> None:
-    kinds: dict[tuple[str, str], set[bool]] = {}
-    for found in imports:
-        kinds.setdefault((found.importer, found.imported), set()).add(found.is_deferred)
-    assert {pair: kinds.get(pair) for pair in EXCEPTIONS} == {pair: {True} for pair in EXCEPTIONS}
-
-
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("import py_tensor.ops.define", [("ops.define", False)]),
-        ("from py_tensor import dtypes as d", [("dtypes", False)]),
-        ("from py_tensor import __version__", [("", False)]),
-        ("from py_tensor.ops.define import apply, build", [("ops.define", False)]),
-        ("class A:\n  def f(self):\n    import py_tensor", [("", True)]),
-        ("async def f():\n  from py_tensor.ops import define", [("ops.define", True)]),
-        ("if TYPE_CHECKING:\n  import py_tensor\nelse:\n  import py_tensor.dtypes",
-         [("dtypes", False)]),
+        ("import py_tensor.ops.define", ["ops.define"]),
+        ("from py_tensor import dtypes as d", ["dtypes"]),
+        ("from py_tensor import __version__", [""]),
+        ("from py_tensor.ops.record import apply, build", ["ops.record"]),
+        ("class A:\n  def f(self):\n    import py_tensor", [""]),
+        ("async def f():\n  from py_tensor.ops import define", ["ops.define"]),
+        ("if TYPE_CHECKING:\n  import py_tensor\nelse:\n  import py_tensor.dtypes", ["dtypes"]),
         ("import inspect, py_tensors", []),
     ],
 )  # fmt: skip
-def test_what_counts_as_an_import(source: str, expected: list[tuple[str, bool]]) -> None:
-    found = imports_of("shapes", source, modules())
-    assert [(i.imported, i.is_deferred) for i in found] == expected
+def test_what_counts_as_an_import(source: str, expected: list[str]) -> None:
+    assert [i.imported for i in imports_of("shapes", source, modules())] == expected
 
 
 def test_imports_from_higher_layers_are_detected() -> None:
-    assert is_upward(Import("graph.node", "ops.define", True))
-    assert is_upward(Import("shapes", "", True))
-    assert not is_upward(Import("ops.define", "graph.node", False))
-    assert not is_upward(Import("ops.out", "ops.elementwise", True))
+    assert is_upward(Import("graph.node", "ops.define"))
+    assert is_upward(Import("shapes", ""))
+    assert not is_upward(Import("ops.define", "graph.node"))
+    assert not is_upward(Import("ops.out", "ops.elementwise"))

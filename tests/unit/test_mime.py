@@ -279,6 +279,19 @@ def test_ipython_shows_each_display_once(shell: Shell, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == ""
 
 
+def test_a_chart_moves_in_ipython(shell: Shell) -> None:
+    d = pt.display("x")
+    for i in range(3):
+        d.update(pt.plot([1, i]))
+    shown = {number: data for data, number, _ in shell.published}
+    assert [set(data) for data in shown.values()] == [{"text/plain", "image/svg+xml"}, *[set()] * 3]
+    g = pt.plot([4])
+    d.update(g)
+    before = len(shell.published)
+    shell.end_cell(g)  # this cell has shown it in d
+    assert len(shell.published) == before
+
+
 def test_display_asks_objects_for_their_own_forms(shell: Shell) -> None:
     class Table:
         def _repr_mimebundle_(self) -> tuple[dict[str, str], dict[str, str]]:

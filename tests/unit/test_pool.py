@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from py_tensor.backend.pool import Kind, Pool, bytes_of
+from py_tensor.backend.storage import Buffer
 from py_tensor.codegen.slabs import MIB, Slab, size_class
 
 
@@ -38,7 +39,12 @@ def reuse(pool: Pool, nbytes: int) -> int | None:
 
 
 def release(pool: Pool, number: int) -> None:
-    pool.released.append(number)
+    pool.released.append(Buffer(number, exists=True))
+
+
+def abandon(pool: Pool, number: int) -> None:
+    """Release a buffer whose flush was not completed."""
+    pool.released.append(Buffer(number, exists=False))
 
 
 def destroy(pool: Pool) -> list[int]:
@@ -86,7 +92,7 @@ def test_accounting(source: Random) -> None:
                 release(pool, number)
                 pooled[number] = live.pop(number)
             else:
-                pool.abandoned.append(number)
+                abandon(pool, number)
                 pool.collect()
                 del live[number]
                 assert number in pool.to_destroy()
@@ -148,7 +154,7 @@ def test_with_a_limit_of_zero_the_peak_bounds_the_pool() -> None:
 def test_buffers_of_a_failed_flush_are_destroyed() -> None:
     pool = Pool(limit=MIB)
     number = allocate(pool, 100)
-    pool.abandoned.append(number)
+    abandon(pool, number)
     pool.collect()
     assert pool.live_buffers == 0
     assert pool.live_bytes == 0
@@ -160,7 +166,7 @@ def test_buffers_of_a_failed_flush_are_destroyed() -> None:
 def test_buffers_of_another_device_are_forgotten() -> None:
     pool = Pool(limit=MIB)
     release(pool, 12345)
-    pool.abandoned.append(12346)
+    abandon(pool, 12346)
     pool.collect()
     pool.drain()
     assert pool.to_destroy() == []
@@ -188,11 +194,14 @@ def test_interrupts_at_every_line(source: Random) -> None:
             pool.handed_over()
             pool.peak_bytes = 0  # so that every pooled buffer exceeds the limit
             pooled = set(numbers[:4])
-            pool.released.extend(pooled)
+            for number in pooled:
+                release(pool, number)
             pool.collect()
             released, abandoned = set(numbers[4:6]), set(numbers[6:8])
-            pool.released.extend(released)
-            pool.abandoned.extend(abandoned)
+            for number in released:
+                release(pool, number)
+            for number in abandoned:
+                abandon(pool, number)
             owned = set(numbers[8:])
             interrupted = _interrupted(act, pool, line)
             pool.collect()

@@ -32,6 +32,7 @@ def stored(shape: Shape) -> pt.Tensor:
 
 
 def kernels(result: pt.Tensor) -> list[Kernel]:
+    result.device.collect()
     return kernels_of(make_request([result._to_read()]), PROFILE.max_buffers, fits(PROFILE))
 
 

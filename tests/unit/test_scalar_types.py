@@ -36,7 +36,8 @@ def test_attributes_of_a_dtype(name: str) -> None:
     dtype, numpys = dtypes.BY_NAME[name], np.dtype(name)
     for field in TOLD:
         assert getattr(dtype, field) == getattr(numpys, field), field
-    assert dtype.type is dtype.base is dtype
+    assert dtype.base is dtype
+    assert dtype.type is numpys.type
     assert dtype.__name__ == numpys.type.__name__
     assert isinstance(dtype, pt.dtype)
     for same in (copy.copy(dtype), copy.deepcopy(dtype), pickle.loads(pickle.dumps(dtype))):

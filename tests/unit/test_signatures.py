@@ -45,6 +45,8 @@ NAMESPACES = [
 ]
 
 ELEMENTWISE = "is elementwise with us, and has the options of those; its operand has no name"
+DESCENDING = "has False for `descending`, as the array API standard does; None is the same"
+SORTING = ("ndarray.argsort", "ndarray.sort") if np.__version__ >= "2.5" else ()
 AS_GENERATORS = "is the method of Generator, with its options; the old one has fewer"
 EXCEPTIONS = {
     **dict.fromkeys(("fix", "i0", "isneginf", "isposinf"), ELEMENTWISE),
@@ -52,6 +54,7 @@ EXCEPTIONS = {
     "clip": "names the bounds as the array API standard does, and takes a_min and a_max by name",
     "genfromtxt": "reads no names, from which characters would be deleted",
     "expand_dims": "has a default axis, which the array API standard asks for",
+    **dict.fromkeys(SORTING, DESCENDING),
     "ndarray.reshape": "takes the shape by name, too",
     "ndarray.setflags": "takes its flags by place, as older NumPy did",
     "ndarray.view": "names what NumPy's takes as any arguments: dtype and type",

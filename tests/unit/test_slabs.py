@@ -51,7 +51,7 @@ def test_results_share_buffers(gpu: GPU) -> None:
     assert isinstance(storage(results[-1]), Storage)
     assert len({storage(y).number for y in results}) == COUNT
     assert len({data(y) for y in results}) == COUNT
-    info = gpu.backend.memory_info()
+    info = gpu.memory_info()
     assert (info["live_buffers"], info["device_buffers"]) == (4, 4)
     assert info["live_bytes"] == info["device_bytes"] == 4 * LARGEST * (COUNT + 1)
     del x, results
@@ -66,7 +66,7 @@ def test_one_result_keeps_its_slab_and_no_more(gpu: GPU) -> None:
     kept = results[3]
     expected = data(kept)
     del results
-    info = gpu.backend.memory_info()
+    info = gpu.memory_info()
     assert info["live_bytes"] == own + MAX_PACK * own
     assert info["pooled_bytes"] == MAX_PACK * own + own
     others = scaled(x + 1)
@@ -74,7 +74,7 @@ def test_one_result_keeps_its_slab_and_no_more(gpu: GPU) -> None:
     assert slabs([kept]) != slabs(others)
     assert data(kept) == expected
     del kept, others
-    assert gpu.backend.memory_info()["live_bytes"] == own
+    assert gpu.memory_info()["live_bytes"] == own
     del x
     assert gpu.is_clean()
 
@@ -88,7 +88,7 @@ def test_a_loop_has_the_same_slabs_in_turns(gpu: GPU) -> None:
         realize(state)
         seen.append(slabs(state))
     assert seen[2:] == seen[:2] * 2
-    assert gpu.backend.memory_info()["live_bytes"] <= 2 * 4 * LARGEST * (COUNT + 3)
+    assert gpu.memory_info()["live_bytes"] <= 2 * 4 * LARGEST * (COUNT + 3)
 
 
 def test_whatever_is_live_keeps_its_values(gpu: GPU, source: Random) -> None:
@@ -103,7 +103,7 @@ def test_whatever_is_live_keeps_its_values(gpu: GPU, source: Random) -> None:
         source.shuffle(live)
         del live[source.randrange(50) :], operands, new
         assert [data(y) for y, _ in live] == [expected for _, expected in live]
-        info = gpu.backend.memory_info()
+        info = gpu.memory_info()
         assert info["live_buffers"] + info["pooled_buffers"] == info["device_buffers"]
         assert info["live_bytes"] + info["pooled_bytes"] == info["device_bytes"]
         assert info["live_bytes"] <= 4 * LARGEST * (MAX_PACK * len(live) + 1)
@@ -116,7 +116,7 @@ def test_temporaries_are_in_no_slab(gpu: GPU) -> None:
     x = operand(gpu)
     # Operands of matrix products are stored, although nothing holds them.
     realize(results := [y @ y for y in scaled(x.reshape(16, 16), MIN_SIMILAR)])
-    info = gpu.backend.memory_info()
+    info = gpu.memory_info()
     assert info["device_buffers"] < 2 * MIN_SIMILAR
     assert slabs(results) == []
     del x, results

@@ -324,7 +324,7 @@ class TestWhatIsUsed:
     def test_tuning_uses_nothing(self, place: GPU) -> None:
         assert not any(k.is_used for k in pt.tune().parameters)
         assert place.backend.stats()["plans"] == 0
-        memory = place.backend.memory_info()
+        memory = place.memory_info()
         assert memory["live_buffers"] == memory["pooled_bytes"] == 0
 
     def test_it_stays_through_a_loss(self, place: GPU) -> None:
@@ -385,7 +385,7 @@ class TestTrouble:
         place.bridge.faults = ["", "", "out-of-memory"]  # of the first check
         found = verdicts(pt.tune(PARAMETER))
         assert found[DEFAULT].startswith("failed: ")
-        assert place.backend.memory_info()["live_buffers"] == 0
+        assert place.memory_info()["live_buffers"] == 0
 
     @pytest.mark.parametrize(
         "record",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import math
+import sys
 from collections.abc import Generator, Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -79,7 +82,7 @@ def test_first_values() -> None:
         ui.button("Go"),
     ]
     values = [control.value for control in controls]
-    assert values == [2, 5, 0.0, 0.25, 0, 3, 0.5, False, True, "a", 2.5, 0]
+    assert values == [2, 5, 0.0, 0.3, 0, 3, 0.5, False, True, "a", 2.5, 0]
     kinds = [int, int, float, float, int, int, float, bool, bool, str, float, int]
     assert [type(value) for value in values] == kinds
 
@@ -105,9 +108,86 @@ def test_values_from_the_page_are_limited_to_the_bounds() -> None:
 
 def test_a_range_that_is_no_whole_number_of_steps() -> None:
     for slider in (ui.slider(0, 11, 4, value=11), ui.slider(0.0, 11.5, 4.0, value=11.0)):
-        assert slider.value == 8
+        assert slider.value == 11
         ui.changed(slider.id, 1e300)
         assert slider.value == 8
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "step"),
+    [
+        (0.5, 5, 0.05),
+        (0.0, 1.0, 0.01),
+        (0, 2.0, 0.02),
+        (-30.0, -5.0, 0.25),
+        (0.0, 2e-9, 2e-11),
+        (0.0, 0.001, 1e-5),
+        (-5e8, 5e8, 1e7),
+        (0.0, 3.2, 0.025),
+    ],
+)
+def test_the_default_step_is_round(start: float, stop: float, step: float) -> None:
+    slider = ui.slider(start, stop)
+    assert slider.described()["step"] == step
+    ui.changed(slider.id, start + 0.49 * step)
+    assert slider.value == start
+    ui.changed(slider.id, start + 3.4 * step)
+    assert slider.value == float(Decimal(repr(start)) + 3 * Decimal(repr(step)))
+
+
+def test_a_slider_holds_the_value_asked_for() -> None:
+    for args, value in (
+        ((0.5, 5), 1),
+        ((0, 1.0), 0.12345),
+        ((0, 1, 0.25), 0.3),
+        ((0, 10, 4), 9),
+        ((-5, -1.5), -math.pi),
+    ):
+        slider = ui.slider(*args, value=value)
+        assert slider.value == slider.described()["value"] == value
+        ui.changed(slider.id, args[0])
+        assert slider.value == args[0]
+        ui.changed(slider.id, value)
+        assert slider.value == value
+
+
+def test_a_slider_of_any_range() -> None:
+    rng = np.random.default_rng(34)
+    for _ in range(2000):
+        scale = 10.0 ** rng.integers(-300, 300)
+        start, stop = sorted(float(x) for x in rng.uniform(-1, 1, 2) * scale)
+        if rng.random() < 0.5:
+            start, stop = float(f"{start:.2e}"), float(f"{stop:.2e}")
+        if start == stop:
+            continue
+        value = min(max(start + float(rng.random()) * (stop - start), start), stop)
+        slider = ui.slider(start, stop, value=value)
+        assert slider.value == value
+        for end in (stop, start):  # reachable
+            ui.changed(slider.id, end)
+            assert slider.value == end
+        form = slider.described()
+        step = Decimal(repr(form["step"]))
+        assert step.normalize().as_tuple().digits in ((1,), (2,), (2, 5), (5,))
+        assert 50 <= (Decimal(repr(stop)) - Decimal(repr(start))) / step <= 200
+        ends = Decimal(repr(float(form["start"]))), Decimal(repr(float(form["stop"])))
+        steps = int((ends[1] - ends[0]) / step)
+        for k in {0, steps, *rng.integers(0, steps + 1, 3).tolist()}:
+            position = ends[0] + k * step  # as the browser counts
+            ui.changed(slider.id, float(position))
+            assert slider.value == min(max(float(position), start), stop)
+
+
+def test_sliders_of_extreme_ranges() -> None:
+    most = sys.float_info.max
+    for start, stop in ((-most, most), (0.0, 5e-324), (-5e-324, 1e-323), (1.0, 1.0 + 2**-52)):
+        slider = ui.slider(start, stop)
+        for sent in (start, stop):
+            ui.changed(slider.id, sent)
+            assert slider.value == sent
+        form = slider.described()
+        assert all(math.isfinite(form[name]) for name in ("start", "stop"))
+        assert form["step"] > 0
 
 
 def test_a_choice_gives_the_very_object() -> None:
@@ -129,6 +209,23 @@ def test_a_choice_gives_the_very_object() -> None:
         (lambda: loose.slider(0, 1, value=2), ValueError, "value must be from 0 to 1, not 2"),
         (lambda: loose.slider(0, 1, 0), ValueError, "slider: step must be positive, not 0"),
         (lambda: loose.slider(0, float("inf")), ValueError, "slider: stop must be finite, not inf"),
+        (
+            lambda: loose.slider(float("nan"), 1),
+            ValueError,
+            "slider: start must be finite, not nan",
+        ),
+        (lambda: loose.slider(0, 10**5000), ValueError, "slider: stop must be at most 1.8e308"),
+        (lambda: loose.slider(5, 0.5), ValueError, "start must be less than stop, got 5 and 0.5"),
+        (
+            lambda: loose.slider(0.5, 5, value=float("nan")),
+            ValueError,
+            "slider: value must be finite, not nan",
+        ),
+        (
+            lambda: loose.interact(lambda a: a, a=(1.0, 0.5)),
+            ValueError,
+            "slider: start must be less than stop, got 1.0 and 0.5",
+        ),
         (
             lambda: loose.slider(0, True),
             TypeError,
@@ -272,6 +369,28 @@ def test_displays_of_inputs_are_left_alone(page: Page) -> None:
     page.move(control, True)
     other = pt.display("other")
     assert page.take()[-2:] == [(outside.number, "True", True), (other.number, "'other'", False)]
+
+
+def test_charts_moved_by_a_call(page: Page) -> None:
+    outside, steps = pt.display("outside"), ui.slider(1, 9)
+
+    def show(n: int) -> None:
+        inside = pt.display("inside")
+        for i in range(n):
+            outside.update(pt.plot([0, i]))
+            inside.update(pt.plot([1, i]))
+        if n == 3:
+            pt.plot([n])
+
+    ui.interact(show, n=steps)
+    for n in (2, 3, 1, 3, 3, 2):
+        page.move(steps, n)
+        shown = {number: bundle for number, bundle, _ in page.posted}
+        charts = {i: b["series"][0]["y"] for i, b in shown.items() if b["kind"] == "plot"}
+        kept = [[0, n - 1], [1, n - 1], *([[3]] if n == 3 else [])]
+        assert sorted(charts.values()) == sorted(kept)
+        assert charts[outside.number] == [0, n - 1]
+    assert len(shown) < 12  # the displays of later calls are those of the first
 
 
 def test_on_change(page: Page) -> None:

@@ -235,6 +235,7 @@ def programs_of(
         if row.indices:
             operands.append(stored(source.choice([(3,), (100,), (4, 50)]), place, pt.int32))
         result = row.f(*operands)
+        result.device.collect()
         wanted = make_request([result._to_read()])
         kernels = kernels_of(wanted, profile.max_buffers, fits(profile))
         found |= {d.program for d in lower(kernels, profile, known).dispatches}

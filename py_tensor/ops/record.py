@@ -1,0 +1,180 @@
+"""Recording ops on operands: tensors, arrays and numbers, which are promoted and broadcast.
+
+Decisions that depend only on shapes, dtypes and devices are made once for each combination and
+cached as a recipe, so recording an op again costs one lookup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from py_tensor import dtypes
+from py_tensor.backend.device import Device, default_device
+from py_tensor.dtypes import DType
+from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, is_traced, leaf, recipe
+from py_tensor.graph.node import Meta, Node, key_of, meta_of
+from py_tensor.graph.op import Elementwise, Movement, Op
+from py_tensor.graph.primitives import CONST, EXPAND, constant
+from py_tensor.ops.operands import (
+    Operand,
+    Scalar,
+    coerce,
+    common_dtype,
+    device_of,
+    lift,
+    node_of,
+    steps_to,
+)
+from py_tensor.shapes import broadcast, size_of
+from py_tensor.tensor import Tensor
+
+
+def empty_node(meta: Meta) -> Node:
+    return leaf(meta, EMPTY)
+
+
+def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
+    """Return a tensor of one value that `op` expands to a shape; no memory until stored."""
+    node = constant(op.name, value, meta.dtype, meta.device)
+    if not meta.size:
+        return Tensor(empty_node(meta))
+    return Tensor(bind(op, (node,), meta.shape) if meta.shape else node)
+
+
+def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
+    """Record an op on tensors."""
+    return Tensor(bind(op, tuple(map(node_of, inputs)), attrs))
+
+
+def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
+    """Record an elementwise op on operands, which are coerced, promoted and broadcast."""
+    kinds: list[Any] = []
+    for x in operands:
+        kind: Any = type(x)  # pyright: ignore[reportUnknownVariableType]
+        if kind is Tensor:
+            kinds.append(x._node.meta)  # pyright: ignore[reportPrivateUsage]
+        elif kind is int or isinstance(x, float):  # includes NumPy's float64
+            kinds.append(kind if kind is int else float)
+        else:
+            return _apply(op, operands)
+    recorded = _applied[op, *kinds]
+    if recorded is None:
+        if Meta in map(type, kinds) or op.leading or is_traced():
+            return _apply(op, operands)
+        first: Any = operands[0]
+        first_number = _first_numbers[kinds[0], default_device()]
+        if kinds[0] is int and not first_number.low <= first <= first_number.high:
+            return _apply(op, operands)
+        node = Node(CONST, (), first_number.convert(first), first_number.meta, first_number.key)
+        return apply(op, (Tensor(node), *operands[1:]))
+    before, meta, key, number = recorded
+    nodes: list[Node] = []
+    for x, steps in zip(operands, before, strict=True):
+        if type(x) is Tensor:
+            node = x._node  # pyright: ignore[reportPrivateUsage]
+            nodes.append(follow(node, steps) if steps else node)
+        elif isinstance(x, float) or number.low <= x <= number.high:
+            nodes.append(Node(CONST, (), number.convert(x), number.meta, number.key))
+        else:
+            return _apply(op, operands)
+    return Tensor(Node(op, tuple(nodes), None, meta, key))
+
+
+def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
+    coerced = coerce(op.name, operands, len(op.leading))
+    if not all(isinstance(x, Tensor | Scalar) for x in operands):
+        return apply(op, coerced)  # there may be a recipe
+    shape = broadcast(op.name, *(x.shape for x in coerced if isinstance(x, Tensor)))
+    rest = coerced[len(op.leading) :]
+    dtype = op.accepts.check(op.name, common_dtype(op.name, rest))
+    for x in rest:
+        if not isinstance(x, Tensor):
+            dtypes.check_range(op.name, x, dtype)
+    device = device_of(coerced)
+    device.backend.check(op.name, meta_of((), dtype, device))
+    if not size_of(shape):
+        return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
+    kinds = [*op.leading, *([dtype] * len(rest))]
+    nodes = tuple(lift(op.name, x, shape, d, device) for x, d in zip(coerced, kinds, strict=True))
+    if all(node.meta.shape != shape for node in nodes):  # only constants: one of them is expanded
+        nodes = (follow(nodes[0], steps_to(nodes[0].meta, shape, nodes[0].meta.dtype)), *nodes[1:])
+    return Tensor(bind(op, nodes))
+
+
+class Number(NamedTuple):
+    """The conversion of a Python number beside tensors: the accepted ints and the dtype."""
+
+    low: int
+    high: int
+    convert: Callable[[Any], Scalar]
+    meta: Meta
+    key: int
+
+
+class Recorded(NamedTuple):
+    """The recipe of an elementwise op for operands of given kinds.
+
+    Attributes
+    ----------
+    before : tuple
+        The steps from each operand to the op's input; none for a number.
+    meta, key
+        Those of the op's node.
+    number : Number
+    """
+
+    before: tuple[tuple[Step, ...], ...]
+    meta: Meta
+    key: int
+    number: Number
+
+
+def recipe_of(op: Elementwise, *kinds: Any) -> Recorded | None:
+    """Return the recipe of an op for operands, each a meta, or `float` or `int` for a number.
+
+    None if `apply` has to do more: for numbers only, several devices, or no elements.
+    """
+    metas = [kind for kind in kinds if type(kind) is Meta]
+    numbers = [kind for kind in kinds if type(kind) is not Meta]
+    if is_traced() or not metas:
+        return None
+    if any(type(kind) is not Meta for kind in kinds[: len(op.leading)]):
+        return None
+    if any(m.device is not metas[0].device or not m.size for m in metas):
+        return None
+    rest = kinds[len(op.leading) :]
+    tensors = [kind.dtype for kind in rest if type(kind) is Meta]
+    dtype = tensors[0] if tensors else dtypes.of_scalar(numbers[0](0))
+    for other in tensors[1:]:
+        dtype = dtypes.promote(dtype, other)
+    for kind in numbers:
+        dtype = dtypes.with_scalar(dtype, kind(0))
+    dtype = op.accepts.check(op.name, dtype)
+    metas[0].device.backend.check(op.name, meta_of((), dtype, metas[0].device))
+    shape = broadcast(op.name, *(m.shape for m in metas))
+    wanted = [*op.leading, *([dtype] * len(rest))]
+    constant = _number(dtype, metas[0].device)
+    before = tuple(
+        steps_to(kind, shape, target) if type(kind) is Meta else ()
+        for kind, target in zip(kinds, wanted, strict=True)
+    )
+    metas_of_operands = tuple(kind if type(kind) is Meta else constant.meta for kind in kinds)
+    made = recipe(op, before, metas_of_operands)
+    return Recorded(made.before, made.meta, made.key, constant)
+
+
+def _number(dtype: DType, device: Device) -> Number:
+    low, high = dtypes.integers_held(dtype)
+    meta = meta_of((), dtype, device)
+    return Number(low, high, dtypes.converter(dtype), meta, key_of(CONST, None, meta))
+
+
+def _number_of(kind: type, device: Device) -> Number:
+    return _number(dtypes.of_scalar(kind(0)), device)
+
+
+# The conversion of the first of several numbers, by its type.
+_first_numbers = Recipes[tuple[type, Device], Number](_number_of)
+# The results of `recipe_of`, by op and kinds of operands.
+_applied = Recipes[tuple[Any, ...], Recorded | None](recipe_of)
