@@ -237,7 +237,13 @@ class TestRunning:
     def test_it_does_not_run_beside_the_console(self, panel: Panel) -> None:
         panel.page.evaluate("void pyTensor.run('import time; time.sleep(60)')")
         expect(panel.button("Run")).to_be_disabled()
-        expect(panel.estimate).to_contain_text("Something is running in the console")
+        expect(panel.estimate).to_contain_text(
+            "Waiting for “import time; time.sleep(60)”, which would distort the timings."
+        )
+        panel.estimate.get_by_role("button", name="Stop it").click()
+        expect(panel.button("Run")).to_be_enabled()
+        panel.page.evaluate("void pyTensor.run('import time; time.sleep(60)')")
+        expect(panel.button("Run")).to_be_disabled()
         panel.page.evaluate("pyTensor.interrupt()")
         expect(panel.button("Run")).to_be_enabled()
         expect(panel.estimate).to_contain_text("measurements")

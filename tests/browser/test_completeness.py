@@ -14,6 +14,8 @@ Run = Callable[[str], dict[str, Any]]
 
 COMPLETE = r"""
 1
+constructor
+toString = 1
 x = 'abc
 x = )
 (]

@@ -86,6 +86,30 @@ class TestValues:
         assert panel.canvas.evaluate("(now, before) => now === before", canvas)
         assert shown.page.evaluate("document.activeElement.type") == "range"
 
+    def test_a_slider_between_its_steps(self, shown: Shown) -> None:
+        code = (
+            "off, tenths, odd = pt.ui.slider(0, 1, 0.25, value=0.3), pt.ui.slider(0, 1, 0.1), "
+            "pt.ui.slider(0.013, 5, value=0.5)\n"
+            "pt.ui.interact(lambda *, a, b, c: print(a, b, c), a=off, b=tenths, c=odd)"
+        )
+        for key, value in (("ArrowLeft", "0.25"), ("ArrowRight", "0.5"), ("End", "1")):
+            panel = Panel(shown.run(code))
+            printed = panel.output.locator(".printed")
+            expect(printed).to_have_text("0.3 0.0 0.5")
+            slider = panel.slider("a")
+            expect(slider).to_have_value("0.3")
+            slider.press(key)
+            expect(slider).to_have_value(value)
+            expect(printed).to_have_text(f"{float(value)} 0.0 0.5")
+        for _ in range(3):
+            panel.slider("b").press("ArrowRight")
+        expect(panel.root.locator("output").nth(1)).to_have_text("0.3")
+        odd = panel.slider("c")
+        for key, value in (("ArrowRight", 0.55), ("End", 5.0), ("Home", 0.013)):
+            odd.press(key)
+            expect(panel.root.locator("output").nth(2)).to_have_text(f"{value:g}")
+            expect(printed).to_have_text(f"1.0 0.3 {value}")
+
     def test_each_kind(self, shown: Shown) -> None:
         panel = Panel(
             shown.run(
@@ -344,11 +368,11 @@ class TestAfterAReload:
         panel.entry.hover()
         copy = panel.entry.get_by_role("button", name="Copy")
         expect(copy).to_be_visible()
-        last = panel.output.bounding_box()
-        below = copy.bounding_box()
-        assert last
-        assert below
-        assert last["y"] + last["height"] <= below["y"]
+        controls = panel.root.bounding_box()
+        beside = copy.bounding_box()
+        assert controls
+        assert beside
+        assert controls["x"] + controls["width"] <= beside["x"]
         visits.wait_until_written('"text":"9"')
         visits.reload(app)
         panel = Panel(editor.outputs.locator(".entry"))

@@ -639,6 +639,32 @@ class TestCharts:
         transcript.run("d.update([1, 2, 3, 7])\nd.update([1, 2, 3, 7])\n")
         expect(entry.locator("circle.spot")).to_have_count(4)
 
+    def test_a_chart_moves_into_a_display(self, transcript: Shown) -> None:
+        transcript.run("before = pt.display('before')")
+        entry = transcript.run(
+            "d, losses = pt.display('x'), []\n"
+            "for i in range(400):\n"  # more charts than a run may show
+            "    losses.append(i)\n"
+            "    d.update(pt.plot(losses, title=f'step {i}'))\n"
+        )
+        expect(entry.locator("figure")).to_have_count(1)
+        expect(entry.locator(".display:visible")).to_have_count(1)
+        expect(entry).to_contain_text("step 399")
+        expect(entry).not_to_contain_text("displays")
+        assert entry.locator(".display").count() < 250
+        transcript.run("before.update('after')")
+        expect(transcript.entries.nth(-3)).to_contain_text("after")
+        for value, part in (
+            ("pt.imshow([[0.0, 1.0]])", "canvas"),
+            ("pt.display(pt.plot([1, 2]) + pt.scatter([2, 1]))", "figure .legend, figure .spot"),
+            ("'words'", ".result"),
+            ("d", ".result"),
+        ):
+            transcript.run(f"d.update({value})")
+            expect(entry.locator(f".display:visible {part}").first).to_be_visible()
+            expect(entry.locator(".display:visible")).to_have_count(1)
+            expect(transcript.entries.last.locator(".display:visible")).to_have_count(0)
+
 
 class TestViews:
     def test_facts_about_a_tensor(self, transcript: Shown) -> None:

@@ -210,6 +210,27 @@ class TestRunning:
         expect(editor.outputs.locator("canvas")).to_be_visible()
         expect(editor.outputs).to_contain_text("ADA")
 
+    def test_cells_wait_for_another_program(self, editor: Editor) -> None:
+        editor.page.evaluate("() => void pyTensor.run('while True: pass')")
+        editor.write("# %%\n'a'\n# %%\nwhile True: pass\n# %%\n'c'\n# %%\n'd'\n")
+        editor.act("Run all")
+        note = editor.outputs.locator(".note")
+        waits = re.compile(r"^Waiting for “while True: pass” \(\d+ s\) · Stop it$")
+        expect(note).to_have_text(waits)  # only the first: the others wait for it
+        note.get_by_role("button", name="Stop it").click()
+        expect(editor.outputs.nth(1).locator("> .entry.running")).to_be_visible()
+        prompt = editor.page.locator("#input .cm-content")
+        prompt.fill("'typed'")
+        prompt.press("Enter")
+        typed = editor.page.locator("#transcript .entry").last
+        expect(typed.locator(".note")).to_contain_text("Waiting for cell 2 of main.py (")
+        editor.act("Interrupt")
+        expect(typed.locator(".result")).to_have_text("'typed'")
+        expect(editor.outputs.nth(0)).to_contain_text("'a'")
+        expect(editor.outputs.nth(1).locator("summary")).to_contain_text("Stopped after")
+        dropped = ("the input before it", "an earlier input")
+        expect(note).to_have_text([f"Not run: {which} was interrupted." for which in dropped])
+
     def test_an_interrupt(self, editor: Editor) -> None:
         editor.write("while True: pass")
         editor.press("Control+Enter")
@@ -418,7 +439,7 @@ class TestSharing:
         visits.reload(app)
         expect(page.locator("#transcript .kept-note")).to_contain_text("1 cleared input")
         cells = json.loads(saved(page, "Save as a notebook (.ipynb)"))["cells"]
-        assert ["".join(cell["source"]) for cell in cells[1:]] == [plot, "z = y * 2; z"]
+        assert ["".join(cell["source"]) for cell in cells[1:]] == [plot]
         (picture,) = cells[1]["outputs"]
         assert "Of a cell" in "".join(picture["data"]["image/svg+xml"])
 
@@ -690,7 +711,7 @@ class TestMessages:
     def test_a_notebook_that_is_none(self, editor: Editor) -> None:
         drop(editor.page, bad__ipynb=b'{"cells": 7}')
         offered = editor.page.locator("#offered")
-        expect(offered).to_contain_text("bad.ipynb is not a valid notebook.")
+        expect(offered).to_contain_text("bad.ipynb is not a valid notebook, or")
         repl = Repl(editor.page)
         repl.expect_text('open("bad.ipynb", "rb").read()')
         repl.input.fill("")
@@ -699,7 +720,7 @@ class TestMessages:
         editor.write("pt.sum?")
         editor.press("Control+Enter")
         shown = editor.outputs.locator(".note")
-        expect(shown).to_have_text("Help on pt.sum is open in the console, where Esc closes it.")
+        expect(shown).to_have_text("Help on pt.sum is open in the console. Close it with Esc.")
         panel = editor.page.get_by_role("region", name="Help on pt.sum")
         expect(panel).to_be_visible()
         Repl(editor.page).input.press("Escape")

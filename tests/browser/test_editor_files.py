@@ -223,22 +223,3 @@ class TestFiles:
         wait_for(lambda: saved()["cells"][0]["metadata"] == {"title": "A loop"}, app.page)
         shown = editor.text.locator(".cm-line").all_inner_texts()
         assert [line.strip("\n") for line in shown] == typed.split("\n")
-
-    def test_a_file_that_is_too_large_is_for_python_alone(
-        self, fresh_page: Callable[..., AppPage]
-    ) -> None:
-        app = fresh_page()
-        editor = Editor(app.page).open()
-        app.page.evaluate(
-            """() => {
-              const dataTransfer = new DataTransfer();
-              dataTransfer.items.add(new File([new Uint8Array(33 * 2 ** 20)], "big.bin"));
-              const options = { dataTransfer, bubbles: true, cancelable: true };
-              document.querySelector("#screen").dispatchEvent(new DragEvent("drop", options));
-            }"""
-        )
-        expect(editor.pane.locator(".file", has_text="big.bin")).to_contain_text("not saved")
-        expect(app.page.locator("#transcript")).to_contain_text("Not saved: big.bin")
-        assert app.run("import os; os.path.getsize('big.bin') >> 20")["result"] == "33"
-        app.run("open('small.txt', 'w').write('kept')")
-        expect(editor.pane.locator(".file", has_text="small.txt")).not_to_contain_text("not saved")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -154,15 +155,37 @@ class TestEveryFrame:
 
 
 class TestInterrupt:
-    def test_it_is_one_quiet_line(self, repl: Repl) -> None:
+    def test_it_is_no_error(self, repl: Repl) -> None:
         repl.input.fill("import time\ntime.sleep(60)")
         repl.press("Enter")
         expect(repl.page.locator("#interrupt")).to_be_visible()
         repl.press("Control+c")
-        error = repl.last(".error")
-        expect(error).to_have_text("KeyboardInterrupt at line 2: time.sleep(60)")
-        expect(repl.last(".frames")).to_have_count(0)
-        expect(error).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+        stopped = repl.last(".interrupted")
+        expect(stopped.locator("summary")).to_have_text(re.compile(r"^Stopped after \d+\.\d s$"))
+        assert stopped.inner_text() == stopped.locator("summary").inner_text()
+        red = repl.page.locator("body").evaluate(
+            "(body) => getComputedStyle(body).getPropertyValue('--error')"
+        )
+        style = "(element) => { const { color, borderLeftWidth, backgroundColor } = "
+        style += "getComputedStyle(element); return [color, borderLeftWidth, backgroundColor]; }"
+        assert red
+        muted = repl.page.locator("#busy").evaluate("(busy) => getComputedStyle(busy).color")
+        assert stopped.evaluate(style) == [muted, "0px", "rgba(0, 0, 0, 0)"]
+        stopped.locator("summary").click()
+        expect(stopped.locator("pre")).to_contain_text("line 2, in <module>\n    time.sleep(60)")
+        expect(repl.last(".copy")).to_have_count(0)  # there is nothing to copy
+
+    def test_a_program_may_raise_it(self, repl: Repl) -> None:
+        error = failed(repl, "raise KeyboardInterrupt('mine')")
+        expect(error.locator(".error-message")).to_have_text("KeyboardInterrupt: mine")
+        repl.input.fill(
+            "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    print('handled')\n"
+        )
+        repl.press("Enter")
+        expect(repl.page.locator("#interrupt")).to_be_visible()
+        repl.press("Control+c")
+        expect(repl.last(".printed")).to_have_text("handled\n")
+        expect(repl.last(".interrupted")).to_have_count(0)
 
 
 def test_a_narrow_screen_keeps_its_width(fresh_page: OpenPage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,6 +27,10 @@ WAIT_MS = 60_000
 """Timeout for pictures on a software adapter shared with other tests."""
 
 Array = Any  # a NumPy array
+
+FULL = """() => {
+  Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };
+}"""
 
 KEEP_FRAMES = """
   window.frames_ = [];
@@ -144,18 +149,57 @@ class TestGallery:
         page.get_by_role("button", name="Reset").click()
         expect(text).to_contain_text("import py_tensor")
         expect(output).to_have_count(0)
-        page.set_viewport_size({"width": 390, "height": 700})  # there is no Ctrl-C
         stop = page.locator("#panel-gallery").get_by_role("button", name="Interrupt")
         expect(stop).to_be_hidden()
-        text.fill("while True: pass")
-        page.get_by_role("button", name="Run", exact=True).click()
-        expect(stop).to_be_in_viewport(ratio=1)
-        page.mouse.move(200, 400)
-        page.mouse.wheel(0, -10_000)
-        expect(stop).to_be_in_viewport(ratio=1)
-        stop.click()
-        expect(output.locator(".entry.failed")).to_contain_text("KeyboardInterrupt")
-        expect(stop).to_be_hidden()
+        for width, height in ((390, 700), (1280, 800)):
+            page.set_viewport_size({"width": width, "height": height})
+            text.fill("for i in range(80): print(i)\nwhile True: pass")
+            page.get_by_role("button", name="Run", exact=True).click()
+            expect(stop).to_be_in_viewport(ratio=1)
+            page.mouse.move(200, 400)
+            for distance in (-10_000, 600):
+                page.mouse.wheel(0, distance)
+                expect(stop).to_be_in_viewport(ratio=1)
+            bar = page.locator("#panel-gallery .stop-bar")
+            expect(bar).to_contain_text(re.compile(r"^A Monte Carlo estimate \d+\.\d s"))
+            stop.click()
+            expect(output.locator(".interrupted summary")).to_contain_text("Stopped after")
+            expect(stop).to_be_hidden()
+            expect(bar).to_be_hidden()
+            red = page.evaluate("getComputedStyle(document.body).getPropertyValue('--error')")
+            assert output.evaluate("(e) => getComputedStyle(e).borderLeftColor") != red
+
+    def test_a_program_waits_for_another(self, fresh_page: OpenPage) -> None:
+        page = fresh_page(path="#gallery/monte_carlo").page
+        panel = page.locator("#panel-gallery")
+        run = panel.get_by_role("button", name="Run", exact=True)
+
+        def start(title: str, code: str) -> None:
+            panel.get_by_role("link", name="Gallery", exact=True).click()
+            panel.get_by_role("link", name=title).click()
+            panel.get_by_role("button", name="Edit", exact=True).click()
+            panel.locator(".cm-content").fill(code)
+            run.click()
+
+        start("A Monte Carlo estimate", "while True: pass")
+        start("Elementwise", "'second'")
+        output = panel.locator(".cell-output")
+        waits = r"^Waiting for A Monte Carlo estimate \(\d+ s\) · Stop it$"
+        expect(output.locator(".note")).to_have_text(re.compile(waits))
+        page.locator("#tab-console").click()
+        page.locator("#input .cm-content").fill("'third'")
+        page.keyboard.press("Enter")
+        third = page.locator("#transcript .entry").last
+        expect(third.locator(".note")).to_have_text(re.compile(waits))
+        running = re.compile(r"^Running \d+\.\d s · A Monte Carlo estimate$")
+        expect(page.locator("#busy-text")).to_have_text(running)
+        third.get_by_role("button", name="Stop it").click()
+        expect(third.locator(".result")).to_have_text("'third'")
+        page.locator("#tab-gallery").click()
+        expect(output.locator(".result")).to_have_text("'second'")
+        panel.get_by_role("link", name="Gallery", exact=True).click()
+        panel.get_by_role("link", name="A Monte Carlo estimate").click()
+        expect(output.locator(".interrupted")).to_contain_text("Stopped after")
 
     @pytest.mark.parametrize("path", ["gallery/life", "reference/sum"])
     def test_edits_survive_a_reload(self, fresh_page: OpenPage, path: str) -> None:
@@ -180,6 +224,12 @@ class TestGallery:
         expect(edit).to_be_visible()
         expect(text).to_have_count(0)
         expect(panel.locator("pre.code")).not_to_contain_text("# edited")
+        page.evaluate(FULL)
+        edit.click()
+        expect(text).to_be_focused()
+        page.keyboard.insert_text("# edited\n")
+        lost = "This text is not saved: browser storage is full. It is lost when the page closes."
+        expect(panel.get_by_role("status").filter(has_text=lost)).to_be_visible()
 
     def test_open_in_the_editor(self, fresh_page: OpenPage) -> None:
         page = fresh_page(path="#gallery/monte_carlo").page

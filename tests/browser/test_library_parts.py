@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 import time
 import zipfile
@@ -58,14 +60,20 @@ def test_nothing_of_the_library_is_lost() -> None:
     (published,) = SITE.glob("wheels/py_tensor-*.whl")
     (start,) = DIST.glob("wheels/py_tensor-*.whl")
     parts = [zipfile.ZipFile(path).namelist() for path in (start, DIST / ARCHIVE)]
-    assert not set(parts[0]) & set(parts[1])
-    missing = set(zipfile.ZipFile(published).namelist()) - {*parts[0], *parts[1]}
+    with gzip.open(DIST / "worker" / "python" / "modules.bin") as file:
+        paths = [path.partition("site-packages/")[2] for path, _ in json.loads(file.readline())]
+    parts.append([path for path in paths if path.startswith("py_tensor/") and path.endswith(".py")])
+    names = [name for part in parts for name in part]
+    assert len(names) == len(set(names))
+    missing = set(zipfile.ZipFile(published).namelist()) - set(names)
     elsewhere = (
         "backend/native",
         "backend/bridge.py",
         "backend/interrupts.py",
         "bridge.js",
         "RECORD",
+        "py_tensor_pytest.py",
+        "entry_points.txt",
     )
     assert {name for name in missing if not any(part in name for part in elsewhere)} == set()
     assert {"py_tensor/fitting.py", "py_tensor/shaders/kernels/jacobi.wgsl"} < set(parts[1])

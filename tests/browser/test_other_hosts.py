@@ -20,6 +20,7 @@ HOST = """<!doctype html><link rel=icon href=data:,><script type="module">
     packageBaseUrl: `${location.origin}/wheels/`,
   });
   await pyodide.loadPackage("micropip");
+  globalThis.runSynchronously = (code) => String(pyodide.runPython(code));
   globalThis.run = async (code) => String(await pyodide.runPythonAsync(code));
 </script>"""
 
@@ -90,6 +91,54 @@ except pt.WaitError as error:
 told, await x.__repr_async__(), (await x.to_numpy_async()).tolist(), str(x.device)
 """
     assert run(hosts("#no-jspi"), code) == "(True, 'tensor([1, 2, 3])', [1, 2, 3], 'webgpu')"
+
+
+@pytest.mark.parametrize("address", ["#without-a-read", "#no-jspi"])
+def test_synchronous_code_is_told_of_asynchronous_code(
+    hosts: Callable[[str], Page], address: str
+) -> None:
+    """`await` cannot be written in it."""
+    code = """
+try:
+    pt.arange(3).tolist()
+except pt.WaitError as error:
+    told = str(error)
+told
+"""
+    told = hosts(address).evaluate("code => runSynchronously(code)", code)
+    assert "runPythonAsync" in told
+    assert "to_numpy_async" not in told
+
+
+def test_numpy_that_cannot_be_loaded(hosts: Callable[[str], Page]) -> None:
+    page = hosts("#without-a-read")
+    code = """
+try:
+    pt.ones(3, device="cpu").tolist()
+except pt.DeviceError as error:
+    told = str(error)
+told
+"""
+    page.route("**/numpy*", lambda route: route.abort())
+    told = run(page, code)
+    page.unroute("**/numpy*")
+    assert "NumPy, which is not installed" in told
+    assert "micropip.install" in told
+
+
+def test_arrays_of_javascript(hosts: Callable[[str], Page]) -> None:
+    code = """
+import js
+told = []
+for array in (js.Float32Array.new([1, 2]), js.Array.of(1, 2)):
+    try:
+        pt.asarray(array)
+    except TypeError as error:
+        told.append(".to_py()" in str(error))
+    told.append(pt.asarray(array.to_py()).tolist())
+told
+"""
+    assert run(hosts(""), code) == "[True, [1.0, 2.0], True, [1, 2]]"
 
 
 def test_a_lost_device_is_replaced_by_init_without_jspi(hosts: Callable[[str], Page]) -> None:

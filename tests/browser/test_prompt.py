@@ -63,53 +63,10 @@ class TestEditing:
         repl.type("xs")
         expect(repl.last(".result")).to_have_text("[1, 2]")
 
-    def test_a_screens_keyboard_has_keys_beside_it(self, fresh_page: OpenPage) -> None:
-        touched = {"has_touch": True, "is_mobile": True, "viewport": {"width": 400, "height": 800}}
-        app = fresh_page(first_visit=True, **touched)
-        repl = Repl(app.page)
-        keys = repl.page.get_by_role("group", name="Keys")
-        expect(keys).to_be_visible()
-        repl.input.tap()
-        repl.page.keyboard.type("total = 12\n")
-        long = "words = '" + "and " * 30 + "'"  # it wraps
-        repl.page.keyboard.type(f"{long}\n")
-        app.page.evaluate("() => { pyTensor.run('import time; time.sleep(60)'); }")
-        interrupt = repl.page.get_by_role("button", name="Interrupt")
-        expect(interrupt).to_be_in_viewport(ratio=1)  # next to all of them
-        foot = keys.get_by_role("button").first.bounding_box()
-        box = interrupt.bounding_box()
-        assert foot
-        assert box
-        assert abs(foot["y"] - box["y"]) < 8
-        interrupt.tap()
-        repl.input.tap()
-        keys.get_by_role("button", name="Earlier input").tap()
-        repl.expect_text(long)
-        keys.get_by_role("button", name="Earlier input").tap()
-        repl.expect_text("total = 12")
-        expect(repl.input).to_be_focused()
-        keys.get_by_role("button", name="Later input").tap()
-        keys.get_by_role("button", name="Later input").tap()
-        repl.expect_text("")
-        repl.page.keyboard.type("tota")
-        keys.get_by_role("button", name="Complete").tap()
-        repl.expect_text("total")
-        keys.get_by_role("button", name="New line").tap()
-        repl.expect_text("total\n")
-
-    def test_a_screens_keyboard_has_no_escape_key(self, fresh_page: OpenPage) -> None:
-        touched = {"has_touch": True, "is_mobile": True, "viewport": {"width": 400, "height": 800}}
-        repl = Repl(fresh_page(first_visit=True, **touched).page)
-        repl.input.tap()
-        repl.page.keyboard.type("pt.sum?\n")
-        note = "Help on pt.sum is open in the console, where Close closes it."
-        expect(repl.last(".note")).to_have_text(note)
-        repl.page.get_by_role("button", name="Close").tap()
-        expect(repl.page.get_by_role("region", name="Help on pt.sum")).to_be_hidden()
-
     def test_hands_on_a_keyboard_have_hints(self, repl: Repl) -> None:
         expect(repl.page.get_by_text("Enter run", exact=True)).to_be_visible()
-        expect(repl.page.locator("#touch-keys")).to_be_hidden()
+        expect(repl.page.get_by_role("group", name="Keys")).to_be_hidden()
+        expect(repl.page.locator("#console-foot .run-key")).to_be_hidden()
 
     def test_undo_and_redo(self, repl: Repl) -> None:
         repl.page.keyboard.type("abc")
@@ -286,6 +243,7 @@ class TestPaste:
 class TestCompletion:
     def test_attributes_open_after_a_dot_and_enter_runs(self, repl: Repl) -> None:
         repl.type("numbers = [3, 1]")
+        expect(repl.entries.last).to_have_class("entry done")  # no requests while it runs
         repl.page.keyboard.type("numbers.")
         expect(options(repl).first).to_be_visible()
         repl.page.keyboard.type("cop")
@@ -296,6 +254,7 @@ class TestCompletion:
 
     def test_enter_runs_although_the_list_is_open(self, repl: Repl) -> None:
         repl.type("x = pt.ones(2)")
+        expect(repl.entries.last).to_have_class("entry done")
         repl.page.keyboard.type("x.T")
         expect(options(repl).first).to_be_visible()
         repl.press("Enter")
@@ -621,6 +580,47 @@ HELP_REQUEST = """async (texts) => {
     const { helpRequest } = await import("./sources/page/repl/text.js");
     return texts.map((text) => helpRequest(text)?.expression ?? null);
 }"""
+
+STORED_HISTORY = """async (texts) => {
+  const { History } = await import("./sources/page/repl/history.js");
+  const before = localStorage.getItem("py_tensor.history");
+  try {
+    localStorage.removeItem("py_tensor.history");
+    const history = new History();
+    for (const text of texts) history.add(text);
+    return new History().entries.map((entry) => entry.slice(0, 5));
+  } finally {
+    localStorage.setItem("py_tensor.history", before ?? "[]");
+  }
+}"""
+
+FULL = """() => {
+  window.setItem ??= Storage.prototype.setItem;
+  Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };
+}"""
+WITH_ROOM = "() => { Storage.prototype.setItem = window.setItem; }"
+
+
+def test_a_long_input_does_not_displace_the_history(page: Page) -> None:
+    long = "x" * 600_000
+    assert page.evaluate(STORED_HISTORY, ["1 + 1", long, "2 + 2"]) == ["1 + 1", "2 + 2"]
+    assert page.evaluate(STORED_HISTORY, ["1 + 1", long]) == ["1 + 1"]
+
+
+def test_a_history_that_is_not_saved_is_reported_once(repl: Repl) -> None:
+    note = repl.page.get_by_text("The input history is not saved: browser storage is full.")
+    try:
+        for count in (1, 2):
+            repl.page.evaluate(FULL)
+            for text in (f"{count}", f"{count} + 1"):
+                repl.page.keyboard.type(text)
+                repl.press("Enter")
+            expect(note).to_have_count(count)
+            repl.page.evaluate(WITH_ROOM)
+            repl.page.keyboard.type("0")
+            repl.press("Enter")
+    finally:
+        repl.page.evaluate(WITH_ROOM)
 
 
 @pytest.mark.parametrize(

@@ -143,14 +143,41 @@ class TestConsole:
         expect(repl.entries.nth(0).locator(".result")).to_have_text("'slow'")
         expect(repl.entries.nth(1).locator(".result")).to_have_text("'ahead'")
 
-    def test_an_interrupt_drops_what_was_typed_ahead(self, repl: Repl) -> None:
+    def test_what_is_typed_ahead_runs_after_an_interrupt(self, repl: Repl) -> None:
         repl.type("import time; time.sleep(60)")
-        repl.type("'ahead'")
+        repl.type("'ahead'\n'further'")
+        notes = repl.entries.locator(".note")
+        waits = r"^Waiting for “import time; time\.sleep\(60\)” \(\d+ s\) · Stop it$"
+        expect(notes).to_have_text([re.compile(waits)] * 2)
+        expect(notes.first).not_to_contain_text("(0 s)")
+        silent = notes.first.locator("[aria-live=off]")  # the rest is announced
+        expect(silent).to_have_text(re.compile(r"^ ?\(\d+ s\)$"))
+        notes.first.get_by_role("button", name="Stop it").click()
+        expect(repl.entries.nth(0)).to_contain_text("Stopped after")
+        expect(repl.entries.locator(".result")).to_have_text(["'ahead'", "'further'"])
+        expect(notes).to_have_count(0)
+
+    def test_an_interrupt_drops_the_rest_of_what_was_pasted(self, repl: Repl) -> None:
+        inputs = ["import time; time.sleep(60)", "'second'", "1 / 0", "'fourth'"]
+        paste(repl, "".join(f">>> {code}\n" for code in inputs))
+        repl.press("Enter")
+        repl.type("'typed'")
+        waiting = repl.entries.locator(".note")
+        expect(waiting).to_have_count(1)  # the others were entered with it
+        expect(waiting).to_contain_text("Waiting for “import time")
         repl.press("Control+c")
-        expect(repl.entries.nth(0).locator(".error")).to_contain_text("KeyboardInterrupt")
-        reason = "Not run: the input before it was interrupted."
-        expect(repl.entries.nth(1).locator(".note")).to_have_text(reason)
-        expect(repl.entries.nth(1)).to_have_class("entry dropped")
+        expect(repl.last(".result")).to_have_text("'typed'")
+        for i, which in (
+            (1, "the input before it"),
+            (2, "an earlier input"),
+            (3, "an earlier input"),
+        ):
+            reason = f"Not run: {which} was interrupted."
+            expect(repl.entries.nth(i).locator(".note")).to_have_text(reason)
+            expect(repl.entries.nth(i)).to_have_class("entry dropped")
+        paste(repl, "".join(f">>> {code}\n" for code in inputs[2:]))
+        repl.press("Enter")
+        expect(repl.last(".result")).to_have_text("'fourth'")  # a failure does not drop it
 
     def test_control_c_empties_the_prompt(self, repl: Repl) -> None:
         repl.input.fill("half an inp")
@@ -188,6 +215,8 @@ class TestConsole:
             if is_undone:
                 repl.page.get_by_role("button", name="Undo").click()
             share.locator("summary").click()
+            if not is_undone:
+                share.get_by_role("checkbox").check()
             with repl.page.expect_download() as download:
                 repl.page.get_by_role("button", name="Save as a script (.py)").click()
             assert download.value.suggested_filename == "py_tensor_session.py"

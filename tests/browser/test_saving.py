@@ -290,6 +290,7 @@ def test_a_notebook_has_its_pictures(fresh_page: OpenPage) -> None:
     expect(page.locator("#transcript .plotted")).to_have_count(0)
     run(page, IMAGE.replace("0, 255, 0", "0, 0, 255"))
     page.locator("#share summary").click()
+    page.get_by_role("checkbox", name="Include 2 cleared inputs").check()
     button = page.get_by_role("button", name="Save as a notebook")
     notebook = json.loads(downloaded(page, button).read_text("utf-8"))
     outputs: list[list[Any]] = [cell["outputs"] for cell in notebook["cells"]]
@@ -327,8 +328,11 @@ def test_a_notebook_names_its_errors(visits: Visits) -> None:
         enter(app.page, code)
         expect(failed).to_have_count(i + 1)
 
-    def expect_exported() -> None:
+    def expect_exported(*, cleared: bool = False) -> None:
         app.page.locator("#share summary").click()
+        if cleared:
+            name = f"Include {len(failing)} cleared inputs"
+            app.page.get_by_role("checkbox", name=name).check()
         button = app.page.get_by_role("button", name="Save as a notebook")
         cells = json.loads(downloaded(app.page, button).read_text("utf-8"))["cells"][1:]
         (outputs,) = zip(*(cell["outputs"] for cell in cells), strict=True)
@@ -344,7 +348,7 @@ def test_a_notebook_names_its_errors(visits: Visits) -> None:
     expect(failed).to_have_count(len(failing))
     app.page.locator("#clear").click()
     expect(failed).to_have_count(0)
-    expect_exported()
+    expect_exported(cleared=True)
 
 
 SLOW_DECODING = """
@@ -369,6 +373,7 @@ class TestAfterAReload:
 
     def of_notebook(self, page: Page) -> list[list[int]]:
         page.locator("#share summary").click()
+        page.get_by_role("checkbox", name="Include 1 cleared input").check()
         button = page.get_by_role("button", name="Save as a notebook")
         notebook = json.loads(downloaded(page, button).read_text("utf-8"))
         (output,) = notebook["cells"][1]["outputs"]
@@ -400,6 +405,40 @@ class TestAfterAReload:
         entry = app.page.locator("#transcript .entry").first
         svg = downloaded(app.page, named(entry, "Save SVG")).read_text("utf-8")
         assert self.of_svg(svg, app.page) == [[255, 0, 0, 255], [0, 255, 0, 255]]
+
+
+class TestMoved:
+    """Charts that were moved into a display are stored once, where they are."""
+
+    def test_in_the_notebook_and_after_a_reload(self, visits: Visits) -> None:
+        app = visits.open()
+        code = (
+            "d = pt.display('x')\nfor i in (1, 2, 3): d.update(pt.plot([i], title=f'step {i}'))\n"
+        )
+        run(app.page, code)
+        visits.wait_until_ended(code.strip())
+        for _ in range(2):
+            expect(app.page.locator("#transcript figure")).to_have_count(1)
+            expect(app.page.locator("#transcript .display:visible")).to_have_count(1)
+            app.page.locator("#share summary").click()
+            button = app.page.get_by_role("button", name="Save as a notebook")
+            notebook = json.loads(downloaded(app.page, button).read_text("utf-8"))
+            (output,) = notebook["cells"][1]["outputs"]
+            assert "step 3" in "".join(output["data"]["image/svg+xml"])
+            visits.reload(app)
+        expect(app.page.locator("#transcript .entry.restored .display")).to_have_count(1)
+
+    def test_an_update_by_a_later_input_is_stored(self, visits: Visits) -> None:
+        app = visits.open()
+        first = "d = pt.display('before')\n41 + 1"
+        run(app.page, first)
+        visits.wait_until_ended(first)
+        run(app.page, "d.update('af' + 'ter')")
+        visits.wait_until_written("'after'")
+        visits.reload(app)
+        entry = app.page.locator("#transcript .entry.restored").first
+        expect(entry.locator(".display")).to_have_text("'after'")
+        expect(entry.locator("pre.result").last).to_have_text("42")
 
 
 SCRIPT = """async (sources) => {

@@ -50,6 +50,23 @@ class TestSheet:
         expect(sheet).to_be_hidden()
         page.get_by_role("searchbox").fill("")
 
+    def test_a_question_mark_alone_opens_it_at_the_prompt(self, page: Page, repl: Repl) -> None:
+        sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
+        page.locator("#tab-console").click()
+        entries = repl.entries.count()
+        for text in ("?", " ?? "):
+            repl.type(text)
+            expect(sheet).to_be_visible()
+            page.keyboard.press("Escape")
+            expect(sheet).to_be_hidden()
+            expect(repl.input).to_be_focused()
+            assert repl.text == ""
+        expect(repl.entries).to_have_count(entries)
+        repl.type("!ls -l")
+        expect(repl.last(".error-message")).to_have_text(
+            "SyntaxError: no shell here; os.listdir() lists files"
+        )
+
     def test_the_button_opens_it(self, page: Page) -> None:
         opener = page.get_by_role("button", name="Shortcuts")
         sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
@@ -152,5 +169,12 @@ class TestWhatRuns:
         mark = "(element) => getComputedStyle(element, '::after').animationName"
         assert picture.evaluate(mark) == "turn"
         expect(picture).to_have_attribute("aria-busy", "false", timeout=WAIT_MS)
-        expect(page.locator("#mandelbrot-state")).to_contain_text("wide")
+        state = page.locator("#mandelbrot-state")
+        expect(state).to_contain_text("wide")
         assert picture.evaluate(mark) == "none"
+        page.evaluate("() => void pyTensor.run('while True: pass')")
+        page.get_by_role("button", name="Zoom in").click()
+        expect(state).to_have_text("Waiting for “while True: pass” · Stop it")
+        state.get_by_role("button", name="Stop it").click()
+        expect(state).to_have_text("Computing the picture.")
+        expect(state).to_contain_text("wide", timeout=WAIT_MS)

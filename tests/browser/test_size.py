@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 
-from tests.browser.app import AppSession
+from tests.browser.app import DIST, AppSession
 from tests.browser.static_host import FOLDER, static_host
 from tests.browser.test_service_worker import COMPUTE, Guest
 
 LIMIT = 8_000_000  # bytes, compressed, without NumPy
+NUMPY_LIMIT = 2_900_000  # bytes, of a host that does not compress wheels
 ARCHIVES = {".whl", ".bin", ".png"}  # compressed already
 
 
@@ -40,3 +42,15 @@ def test_a_first_visit(session: AppSession, tmp_path: Path) -> None:
         sizes = {path: transferred(host.site / path) for path in files}
     print(f"{sum(sizes.values()):,} bytes in {len(sizes)} files")
     assert sum(sizes.values()) <= LIMIT, sorted(sizes.items(), key=lambda item: -item[1])[:9]
+
+
+def test_numpy() -> None:
+    (wheel,) = DIST.glob("wheels/numpy-*.whl")
+    assert wheel.stat().st_size <= NUMPY_LIMIT
+
+
+def test_wheels_are_compressed() -> None:
+    for wheel in DIST.glob("wheels/*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            stored = [e for e in archive.infolist() if e.compress_type == zipfile.ZIP_STORED]
+        assert sum(entry.file_size for entry in stored) < 1000, wheel.name

@@ -144,4 +144,5 @@ def test_a_storage_that_does_not_answer(blank: Page) -> None:
       IDBFactory.prototype.open = open;
       return [late, ...both];
     }""")
-    assert outcomes == ["the browser's storage does not respond", "refused", "refused"]
+    none = "the browser stores no data for this page (private window or settings)"
+    assert outcomes == ["the browser’s storage does not respond", none, none]

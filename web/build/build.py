@@ -55,6 +55,9 @@ NUMPY_NPM_PACKAGE = "@bentopdf/pymupdf-wasm@0.11.16"
 NUMPY_WHEEL = "numpy-2.2.5-cp313-cp313-pyodide_2025_0_wasm32.whl"
 NUMPY_SHA256 = "125230b4c3ecd08803e5c43f1162e017c0718d9f253146225a705a952b9c16c2"
 
+# Files of it for compilers and type checkers, which nothing in a page can use.
+NUMPY_ELSEWHERE = ("*.pyi", "*.h", "*.c", "*.a", "*.pxd", "*.pyx")
+
 # The version for Pyodide 0.29.5; it vendors its dependencies (its metadata requires nothing).
 MICROPIP_VERSION = "0.11.1"
 MICROPIP_WHEEL = f"micropip-{MICROPIP_VERSION}-py3-none-any.whl"
@@ -82,7 +85,8 @@ ON_DEMAND = (
 # Files that are installed at startup although they are not imported then: error messages, the
 # device for use without a GPU, and the modules that completion lists.
 AT_HAND = (
-    *("py_tensor/absent.py", "py_tensor/backend/cpu.py", "*/__init__.py"),
+    *("py_tensor/absent.py", "py_tensor/backend/cpu.py", "py_tensor/backend/sampling.py"),
+    "*/__init__.py",
     *("py_tensor/fft.py", "py_tensor/linalg.py", "py_tensor/typing.py"),
 )
 # The kernels of modules in that archive.
@@ -98,6 +102,7 @@ ELSEWHERE = (
         "py_tensor/backend/interrupts.py",
     ),  # one for type checkers
     "py_tensor/bridge.js",
+    *("py_tensor_pytest.py", "*.dist-info/entry_points.txt"),  # the plugin of pytest
     "*.dist-info/RECORD",  # lists the whole wheel, of which this is only a part
 )
 
@@ -397,13 +402,19 @@ def ensure_micropip() -> Path:
 
 
 def numpy_package() -> Package:
+    """Return the NumPy wheel for the page: made from one that is checked by its hash."""
+    wheel = compressed(ensure_numpy())
+    return Package("numpy", wheel.name.split("-")[1], wheel, ("numpy",))
+
+
+def ensure_numpy() -> Path:
     """Return the NumPy wheel: from the cache, the npm package, or Pyodide's CDN."""
     official = official_lock()["packages"]["numpy"]
     sources = {NUMPY_WHEEL: NUMPY_SHA256, official["file_name"]: official["sha256"]}
     for name, digest in sources.items():
         wheel = CACHE / "wheels" / name
         if wheel.is_file() and sha256(wheel) == digest:
-            return Package("numpy", name.split("-")[1], wheel, ("numpy",))
+            return wheel
     say("Downloading NumPy for Pyodide")
     try:
         wheel = fetch_numpy_from_npm()
@@ -414,8 +425,39 @@ def numpy_package() -> Package:
             raise BuildError(
                 f"{npm_error}\nand Pyodide's CDN did not answer either ({cdn_error})"
             ) from None
-    expected(wheel, sources[wheel.name])
-    return Package("numpy", wheel.name.split("-")[1], wheel, ("numpy",))
+    return expected(wheel, sources[wheel.name])
+
+
+def compressed(wheel: Path) -> Path:
+    """Return the NumPy wheel with compressed files, and without those for compilers.
+
+    The one from npm is stored without compression, and hosts do not compress wheels.
+    """
+    folder = CACHE / "numpy"
+    stamp = folder / "made_from.sha256"
+    target = folder / wheel.name
+    digest = sha256(wheel) + sha256(Path(__file__))
+    if target.is_file() and stamp.is_file() and stamp.read_text("utf-8") == digest:
+        return target
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(target, "w") as smaller:
+        for entry in whole.infolist():
+            if is_elsewhere(entry.filename):
+                continue
+            content = whole.read(entry)
+            if entry.filename.endswith(".dist-info/RECORD"):
+                lines = content.decode().splitlines(keepends=True)
+                kept = [line for line in lines if not is_elsewhere(line.rsplit(",", 2)[0])]
+                content = "".join(kept).encode()
+            smaller.writestr(entry, content, zipfile.ZIP_DEFLATED, 9)
+    stamp.write_text(digest, "utf-8")
+    return target
+
+
+def is_elsewhere(name: str) -> bool:
+    """Return whether nothing in a page can use this file of the NumPy wheel."""
+    return any(fnmatch(name, pattern) for pattern in NUMPY_ELSEWHERE)
 
 
 def expected(wheel: Path, digest: str) -> Path:
@@ -589,7 +631,7 @@ def for_page(wheel: Path) -> Path:
 def library_parts(wheel: Path, modules: Path) -> tuple[Package, Path]:
     """Return the startup part of the library, and the archive of modules imported on first use.
 
-    The modules needed at startup are those that have bytecode, because only imported ones do.
+    Neither has the modules that are imported at startup: `modules` has them, with their bytecode.
     """
     with gzip.open(modules) as file:
         paths = [path for path, _ in json.loads(file.readline())]
@@ -607,8 +649,9 @@ def library_parts(wheel: Path, modules: Path) -> tuple[Package, Path]:
     ):
         for entry in whole.infolist():
             name = entry.filename
-            waits = name.endswith(".py") and name not in started
-            waits = waits and not any(fnmatch(name, pattern) for pattern in AT_HAND)
+            if name in started:
+                continue
+            waits = name.endswith(".py") and not any(fnmatch(name, p) for p in AT_HAND)
             waits = waits or any(fnmatch(name, pattern) for pattern in KERNELS_OF_FIRST_USE)
             (later if waits else first).writestr(entry, whole.read(entry))
     return Package("py-tensor", wheel.name.split("-")[1], start, ("py_tensor",)), first_use

@@ -13,6 +13,7 @@ import { isOurs } from "../worker/protocol.js";
 import { discard } from "./display/bundles.js";
 import { Interpreter } from "./interpreter.js";
 import { allowsPackages } from "./start.js";
+import { firstLine, notShown } from "./ui/bounds.js";
 
 /** @typedef {import("../worker/protocol.js").Info} Info */
 /** @typedef {import("../worker/protocol.js").Outcome} Outcome */
@@ -27,7 +28,9 @@ import { allowsPackages } from "./start.js";
 
 /**
  * @typedef {object} Listener callbacks of a run
- * @property {object} [chain] after a failure, the remaining runs of the same chain do not start
+ * @property {string} [name] what the page calls it, such as "cell 2 of main.py"; by default its first line
+ * @property {object} [chain] shared by inputs entered together: once one is interrupted, or fails, the others do not start
+ * @property {boolean} [goesOn] after a failure they do
  * @property {(id: number) => void} [onStart] id: of the command
  * @property {(stream: StreamName, text: string) => void} [onOutput]
  * @property {(step: string) => void} [onStep]
@@ -39,9 +42,15 @@ import { allowsPackages } from "./start.js";
  * @property {number} id
  * @property {(id: number) => Command} command
  * @property {string} label what the page shows as running
+ * @property {string} name of what runs, for inputs that wait for it
+ * @property {number} startedAt by `performance.now()`
+ * @property {boolean} isStopped the user has interrupted it
  * @property {Listener} listener
  * @property {Transferable[]} transfer objects transferred to the worker with the command
  * @property {(outcome: Outcome) => void} resolve
+ * @property {Set<number>} displays the numbers of those that it has shown, except what has moved into another display
+ * @property {Set<number>} leftOut the numbers of those that are not shown, because there are too many
+ * @property {boolean} isLimitSaid
  */
 
 const RUNNING = "Running";
@@ -50,8 +59,12 @@ const BENCHMARKS = "Running the benchmarks";
 const BOOT_SILENCE_MS = 60_000;
 /** After this time without progress, the server may be gone. */
 const BOOT_SLOW_MS = 6000;
+/** Number of displays of a run; 2,000 charts would block the page for 10 s. */
+const MAX_DISPLAYS = 300;
 /** Code that still runs this long after an interrupt may have suppressed it. */
 const STUCK_AFTER_MS = 2000;
+/** A restart waits for at most this long until what runs has ended. */
+const STOP_PATIENCE_MS = 1000;
 
 export class Engine extends EventTarget {
   /** @param {() => Worker} startWorker */
@@ -210,7 +223,7 @@ export class Engine extends EventTarget {
    * @returns {Promise<Outcome>}
    */
   run(source, listener = {}) {
-    return this.enqueue(RUNNING, (id) => ({ kind: "run", id, source }), listener);
+    return this.enqueue(RUNNING, nameOf(source), (id) => ({ kind: "run", id, source }), listener);
   }
 
   /**
@@ -222,7 +235,7 @@ export class Engine extends EventTarget {
    * @returns {Promise<Outcome>}
    */
   help(request, source, listener) {
-    return this.enqueue(RUNNING, (id) => ({ kind: "help", id, source, ...request }), listener);
+    return this.enqueue(RUNNING, nameOf(source), (id) => ({ kind: "help", id, source, ...request }), listener);
   }
 
   /**
@@ -231,7 +244,7 @@ export class Engine extends EventTarget {
    * @returns {Promise<Outcome>}
    */
   benchmark(config, listener = {}) {
-    return this.enqueue(BENCHMARKS, (id) => ({ kind: "benchmark", id, config }), listener);
+    return this.enqueue(BENCHMARKS, "the benchmarks", (id) => ({ kind: "benchmark", id, config }), listener);
   }
 
   /**
@@ -260,7 +273,7 @@ export class Engine extends EventTarget {
    * @returns {Promise<Outcome>}
    */
   view(number, view, place, listener) {
-    return this.enqueue("Looking", (id) => ({ kind: "view", id, number, view, place }), listener);
+    return this.enqueue("Looking", "a view of a tensor", (id) => ({ kind: "view", id, number, view, place }), listener);
   }
 
   /**
@@ -272,7 +285,13 @@ export class Engine extends EventTarget {
    */
   draw(drawing, listener) {
     const transfer = drawing.frame ? [drawing.frame.buffer] : [];
-    return this.enqueue("Drawing", (id) => ({ kind: "draw", id, ...drawing }), listener, transfer);
+    return this.enqueue(
+      "Drawing",
+      "a picture of the gallery",
+      (id) => ({ kind: "draw", id, ...drawing }),
+      listener,
+      transfer,
+    );
   }
 
   /**
@@ -302,7 +321,7 @@ export class Engine extends EventTarget {
    * @returns {Promise<Outcome>}
    */
   react(number, listener) {
-    return this.enqueue("Updating", (id) => ({ kind: "react", id, number }), listener);
+    return this.enqueue("Updating", "a function of a control", (id) => ({ kind: "react", id, number }), listener);
   }
 
   /** @param {number} columns */
@@ -322,15 +341,18 @@ export class Engine extends EventTarget {
 
   /**
    * @param {string} label
+   * @param {string} name unless the listener has one
    * @param {(id: number) => Command} command
    * @param {Listener} listener
    * @param {Transferable[]} [transfer]
    * @returns {Promise<Outcome>}
    */
-  enqueue(label, command, listener, transfer = []) {
+  enqueue(label, name, command, listener, transfer = []) {
     if (this.broken) return Promise.resolve(failed(this.broken));
     return new Promise((resolve) => {
-      this.queue.push({ id: ++this.lastId, label, command, listener, transfer, resolve });
+      const job = { label, name: listener.name ?? name, startedAt: 0, isStopped: false, isLimitSaid: false };
+      const displays = { displays: new Set(), leftOut: new Set() };
+      this.queue.push({ id: ++this.lastId, ...job, ...displays, command, listener, transfer, resolve });
       this.advance();
     });
   }
@@ -340,6 +362,7 @@ export class Engine extends EventTarget {
     this.current = this.queue.shift() ?? null;
     const { current: job } = this;
     if (job) {
+      job.startedAt = performance.now();
       job.listener.onStart?.(job.id);
       try {
         this.post(job.command(job.id), job.transfer);
@@ -366,18 +389,43 @@ export class Engine extends EventTarget {
   // Interrupting -----------------------------------------------------------------------------------
 
   /**
-   * Interrupt the running job. Resolves when it has ended.
+   * What a queued input waits for, unless that is an input entered together with it.
    *
+   * @param {Listener} listener of the input
+   * @returns {Job | null} the running job
+   */
+  blockerOf(listener) {
+    const index = this.queue.findIndex((job) => job.listener === listener);
+    const before = index > 0 ? this.queue[index - 1] : this.current;
+    const isTogether = listener.chain !== undefined && before?.listener.chain === listener.chain;
+    return index < 0 || isTogether ? null : this.current;
+  }
+
+  /**
+   * Interrupt the running job. Resolves when it has ended. Queued jobs run afterwards, except those entered together
+   * with it.
+   *
+   * @param {Job | null} job nothing happens if it no longer runs
    * @returns {Promise<void>}
    */
-  async interrupt() {
-    const job = this.current;
-    if (!job || !this.isReady) return;
+  async interrupt(job = this.current) {
+    if (!job || job !== this.current || !this.isReady) return;
+    job.isStopped = true;
     this.interpreter?.interrupt(job.id);
     this.patience ??= setTimeout(() => this.dispatchEvent(new Event("stuck")), STUCK_AFTER_MS);
     while (this.current === job) {
       await new Promise((resolve) => this.addEventListener("change", resolve, { once: true }));
     }
+  }
+
+  /**
+   * End what runs, so that Python reports the files that it has written. What does not end soon is not waited for.
+   *
+   * @param {string} reason
+   */
+  async stop(reason) {
+    for (const job of this.queue.splice(0)) job.resolve({ ...failed(`Not run. ${reason}`), isDropped: true });
+    await Promise.race([this.interrupt(), new Promise((resolve) => setTimeout(resolve, STOP_PATIENCE_MS))]);
   }
 
   stopInterrupting() {
@@ -387,15 +435,19 @@ export class Engine extends EventTarget {
   }
 
   /**
-   * Drop queued jobs that have not started, and notify their listeners.
+   * Drop the queued jobs that were entered together with one that has not finished.
    *
-   * @param {(listener: Listener) => boolean} [isMeant] by default everything
-   * @param {string} [reason]
+   * @param {object} chain
+   * @param {boolean} isStopped that one was interrupted, and did not fail
    */
-  dropQueued(isMeant = () => true, reason = "Not run: the input before it was interrupted.") {
-    const dropped = this.queue.filter(({ listener }) => isMeant(listener));
+  dropRest(chain, isStopped) {
+    const dropped = this.queue.filter(({ listener }) => listener.chain === chain);
     this.queue = this.queue.filter((job) => !dropped.includes(job));
-    for (const job of dropped) job.resolve({ ...failed(reason), isDropped: true });
+    for (const [i, job] of dropped.entries()) {
+      const which = isStopped && i === 0 ? "the input before it" : "an earlier input";
+      const reason = `Not run: ${which} ${isStopped ? "was interrupted" : "failed"}.`;
+      job.resolve({ ...failed(reason), isDropped: true });
+    }
   }
 
   // The worker's messages --------------------------------------------------------------------------
@@ -475,8 +527,31 @@ export class Engine extends EventTarget {
     const { number, bundle, isUpdate } = report;
     const { onDisplay, onAnswer } = this.listenerOf(report.id);
     if (number === 0) (onAnswer ?? discard)(bundle);
-    else if (onDisplay && !isUpdate) onDisplay(number, bundle);
-    else this.dispatchEvent(new CustomEvent("display", { detail: report }));
+    else if (onDisplay && this.current && !isUpdate) {
+      if (this.hasRoom(this.current, number)) onDisplay(number, bundle);
+      else discard(bundle);
+    } else {
+      if (bundle.kind === "shown") {
+        this.current?.displays.delete(number);
+        this.current?.leftOut.delete(number);
+      }
+      this.dispatchEvent(new CustomEvent("display", { detail: report }));
+    }
+  }
+
+  /**
+   * @param {Job} job
+   * @param {number} number of its display
+   * @returns {boolean} whether it is shown
+   */
+  hasRoom(job, number) {
+    const hasRoom = job.displays.size < MAX_DISPLAYS;
+    (hasRoom ? job.displays : job.leftOut).add(number);
+    if (!hasRoom && !job.isLimitSaid) {
+      job.isLimitSaid = true;
+      job.listener.onOutput?.("stderr", `Only the first ${MAX_DISPLAYS} displays of an input are shown.\n`);
+    }
+    return hasRoom;
   }
 
   /** @param {AskingEvent} report */
@@ -497,11 +572,22 @@ export class Engine extends EventTarget {
     this.stopInterrupting();
     this.current = null;
     this.isAsking = false;
-    job.resolve(outcome);
-    const { chain } = job.listener;
-    if (chain && !outcome.ok) this.dropQueued((other) => other.chain === chain, "Not run: an earlier input failed.");
+    const { size } = job.leftOut;
+    if (size) job.listener.onOutput?.("stderr", `${notShown(size, "displays")}\n`);
+    const interrupted = outcome.interrupted && job.isStopped; // otherwise the program itself raised KeyboardInterrupt
+    job.resolve({ ...outcome, interrupted, seconds: (performance.now() - job.startedAt) / 1000 });
+    const { chain, goesOn } = job.listener;
+    if (chain && (interrupted || !(outcome.ok || goesOn))) this.dropRest(chain, interrupted);
     this.advance();
   }
+}
+
+/**
+ * @param {string} source
+ * @returns {string} the beginning of its first line, in quotation marks
+ */
+function nameOf(source) {
+  return `“${firstLine(source)}”`;
 }
 
 /**

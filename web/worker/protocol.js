@@ -55,6 +55,7 @@ export const SPARE = "py_tensor spare";
  * @property {string | null} full_error
  * @property {Failure | null} failure `error` as data; null if it is not a traceback
  * @property {boolean} interrupted
+ * @property {number} [seconds] that it ran, by the page's clock
  * @property {Bundle | null} [rich] the bundle shown beside `result` or instead of it
  * @property {import("../page/repl/help.js").Help | null} [help] what the help panel shows
  * @property {boolean} [isDropped] it was not run, because an input before it was interrupted or failed
@@ -87,9 +88,8 @@ export const SPARE = "py_tensor spare";
  * @typedef {{ kind: "boot", interruptBuffer: SharedArrayBuffer | null, distrusted: boolean }} BootCommand
  *   distrusted: a boot from the snapshot did not finish, so do not use it
  * @typedef {{ kind: "begin" }} BeginCommand to a spare: become the page's Python
- * @typedef {{ kind: "restore", files: import("../page/sessions/store.js").File[] }} RestoreCommand the user's files of an
- *   earlier Python
- * @typedef {{ kind: "write" } & import("./boot/home.js").Changes} WriteCommand files that the page has changed
+ * @typedef {{ kind: "write", changed: import("../page/sessions/store.js").File[], removed: string[] }} WriteCommand the
+ *   user's files of an earlier Python, or changes that the page has made
  * @typedef {{ kind: "run", id: number, source: string }} RunCommand
  * @typedef {{ kind: "help", id: number, source: string } & import("../page/repl/text.js").HelpRequest} HelpCommand
  *   source: the input that requests help
@@ -108,7 +108,7 @@ export const SPARE = "py_tensor spare";
  * @typedef {{ kind: "frame", number: number }} FrameCommand the last update of a display was drawn
  * @typedef {{ kind: "query", id: number, method: string, args: string }} QueryCommand a question about the session,
  *   as JSON (`Console.query` in boot.py)
- * @typedef {BootCommand | BeginCommand | RestoreCommand | WriteCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
+ * @typedef {BootCommand | BeginCommand | WriteCommand | RunCommand | HelpCommand | BenchmarkCommand | ResizeCommand | AnswerCommand
  *   | InterruptCommand | QueryCommand | ViewCommand | DrawCommand | ControlCommand | ForgetCommand | ReactCommand | FrameCommand} Command
  *   from the page to the worker
  *

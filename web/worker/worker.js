@@ -4,6 +4,7 @@
  */
 
 import { withholdCaches } from "./boot/caches.js";
+import { measureSpace } from "./boot/database.js";
 import { prepareGpu } from "./boot/gpu.js";
 import { Home } from "./boot/home.js";
 import { allowsPackages } from "./boot/parts.js";
@@ -43,8 +44,10 @@ let answered = 0;
 const FIRST_USE = "worker/python/first_use.zip";
 /** The delay before kernels are compiled in advance, so that a first command sent at once is not slowed down. */
 const AFTER_READY_MS = 1000;
-/** The interval for reporting files that a program has written while it runs. */
+/** The interval for reporting files that a program writes while it runs, or a task of it between two inputs. */
 const LOOK_MS = 3000;
+/** Looking takes at most 1 / this part of the time. */
+const LOOK_SHARE = 20;
 
 const outbox = new Outbox((stream, text) => report({ kind: "output", id: current, stream, text }));
 
@@ -117,6 +120,7 @@ async function boot({ interruptBuffer, distrusted }) {
   host._module = /** @type {any} */ (py)._module;
   // Undocumented, but the only notification when Python dies in a callback: no promise rejects then.
   /** @type {any} */ (py)._api.on_fatal = (/** @type {unknown} */ error) => {
+    reportFiles(); // the files are not in the memory of Python
     report({ kind: "crashed", error: String(error).split("\n")[0] });
   };
   py.registerJsModule("py_tensor_bridge", bridge);
@@ -131,7 +135,7 @@ async function boot({ interruptBuffer, distrusted }) {
     found = await start(); // requests a new device if the first one was lost
   }
   home = new Home(/** @type {any} */ (py).FS);
-  setInterval(() => current !== null && reportFiles(), LOOK_MS);
+  watchFiles();
   report({ kind: "ready", info: { ...describe(found), boot: started.boot } });
   setTimeout(startCompiling, AFTER_READY_MS);
 }
@@ -223,12 +227,23 @@ async function perform(id, start) {
   report({ kind: "done", id, outcome });
 }
 
-/** Report files that were written or removed to the page. */
+/** Report files that were written or removed to the page. A failure ends neither the command nor later reports. */
 function reportFiles() {
-  const changes = home.changes();
-  if (!changes) return;
-  const transfer = changes.changed.map(({ bytes }) => bytes.buffer);
-  report({ kind: "files", ...changes }, transfer);
+  try {
+    for (const changes of home?.changes() ?? []) {
+      const transfer = changes.changed.map(({ bytes }) => bytes.buffer);
+      report({ kind: "files", ...changes }, transfer);
+    }
+  } catch (error) {
+    console.error(error);
+  }
+}
+
+async function watchFiles() {
+  home.room = (await measureSpace()).room;
+  const began = performance.now();
+  reportFiles();
+  setTimeout(watchFiles, Math.max(LOOK_MS, LOOK_SHARE * (performance.now() - began)));
 }
 
 /**
@@ -394,9 +409,6 @@ self.addEventListener("message", ({ data }) => {
       break;
     case "begin":
       begin();
-      break;
-    case "restore":
-      home.restore(command.files);
       break;
     case "write":
       home.write(command);

@@ -59,8 +59,8 @@ function about(run) {
  * @param {string} name
  */
 function cell(result, name) {
+  if (!Object.hasOwn(result.contenders, name)) return "";
   const outcome = result.contenders[name];
-  if (!outcome) return "";
   if (!isMeasured(outcome)) return escaped([outcome.status, outcome.reason].filter(Boolean).join(": "));
   const time = duration(median(outcome.samples));
   const words = [winnerOf(result) === name ? `**${time}**` : time, `±${Math.round(100 * spread(outcome.samples))} %`];

@@ -2,15 +2,15 @@
 
 import { h, svg } from "../ui/dom.js";
 
-/** The classes that give a contender its colour (`bench.css`). @type {Record<string, string>} */
-const CLASSES = {
-  py_tensor: "ours",
-  "py_tensor (cpu)": "ours-on-cpu",
-  NumPy: "numpy",
-  tfjs: "tfjs",
-  "jax-js": "jax",
-  PyTorch: "pytorch",
-};
+/** The classes that give a contender its colour (`bench.css`). A run in a file may have any. */
+const CLASSES = new Map([
+  ["py_tensor", "ours"],
+  ["py_tensor (cpu)", "ours-on-cpu"],
+  ["NumPy", "numpy"],
+  ["tfjs", "tfjs"],
+  ["jax-js", "jax"],
+  ["PyTorch", "pytorch"],
+]);
 
 /** SVG paths around (0, 0). @type {Record<string, string>} */
 const SHAPES = {
@@ -25,7 +25,7 @@ const SHAPES = {
 
 /** @param {string} contender */
 export function classOf(contender) {
-  return CLASSES[contender] ?? "another";
+  return CLASSES.get(contender) ?? "another";
 }
 
 /**

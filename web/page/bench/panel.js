@@ -252,9 +252,11 @@ class BenchmarkPanel {
     if (!this.estimate || !this.form || !this.info) return;
     if (this.isRunning) this.estimate.textContent = "";
     else if (!this.engine.isReady) this.estimate.textContent = "Python is starting.";
-    else if (this.engine.isBusy)
-      this.estimate.textContent = "Something is running in the console, which would distort the timings.";
-    else {
+    else if (this.engine.current) {
+      const { current } = this.engine;
+      const stop = button("Stop it", "stop-it", () => this.engine.interrupt(current));
+      this.estimate.replaceChildren(`Waiting for ${current.name}, which would distort the timings. · `, stop);
+    } else {
       const choice = this.form.choice();
       const seconds = estimate(estimates(choice, this.info));
       this.estimate.textContent = missingChoice(choice, this.info.suites) || inWords(choice, seconds);
@@ -310,9 +312,10 @@ class BenchmarkPanel {
     return parts.filter((part) => part !== null);
   }
 
-  /** @returns {Record<string, string>} titles of the suites, by key */
+  /** @returns {Record<string, string>} titles of the suites, by key; without a prototype, for suites of other runs */
   titles() {
-    return Object.fromEntries((this.info?.suites ?? []).map(({ key, title }) => [key, title]));
+    const titles = (this.info?.suites ?? []).map(({ key, title }) => [key, title]);
+    return Object.assign(Object.create(null), Object.fromEntries(titles));
   }
 
   drawKept() {
@@ -329,7 +332,7 @@ class BenchmarkPanel {
     const title = h("div", { className: "run-title" }, h("h2", {}, "Saved runs"), choose, file);
     choose.disabled = this.isRunning;
     const note = kept.problem
-      ? `Kept only while this page is open: the browser cannot store them (${kept.problem}).`
+      ? `Kept only while this page is open: ${kept.problem}.`
       : kept.all.length
         ? "Saved in this browser only. To compare two runs, show one and tick the other."
         : "Your runs are saved here, in this browser only.";

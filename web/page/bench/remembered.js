@@ -1,5 +1,6 @@
 /** The choice of benchmarks, stored across reloads. */
 
+import { readLocal, writeLocal } from "../ui/local.js";
 import { problemsWith } from "./validate.js";
 
 /** @typedef {import("./form.js").Choice} Choice */
@@ -33,17 +34,13 @@ const FORM = {
 
 /** @param {Chosen} choice */
 export function remember(choice) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(choice));
-  } catch {
-    // Without storage the next visit starts with the defaults.
-  }
+  writeLocal(KEY, JSON.stringify(choice)); // without storage the next visit starts with the defaults
 }
 
 /** @returns {Chosen | null} null if there is none, or it is of another build */
 export function recall() {
   try {
-    const value = JSON.parse(localStorage.getItem(KEY) ?? "null");
+    const value = JSON.parse(readLocal(KEY) ?? "null");
     return problemsWith(FORM, value).length ? null : value;
   } catch {
     return null;

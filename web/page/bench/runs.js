@@ -1,6 +1,6 @@
 /** Saved runs: a bounded number in IndexedDB, the oldest deleted first. */
 
-import { inStore, within } from "../../worker/boot/database.js";
+import { inStore, reasonOf, within } from "../../worker/boot/database.js";
 import { fromJson } from "./record.js";
 
 /** @typedef {import("./record.js").Run} Run */
@@ -14,7 +14,7 @@ export class KeptRuns {
   constructor() {
     /** Newest first. @type {Kept[]} */
     this.all = [];
-    /** Why the runs cannot be stored; null if they can. @type {string | null} */
+    /** Why the runs cannot be stored, as a clause; null if they can. @type {string | null} */
     this.problem = null;
     /** Number of damaged runs, which were deleted. */
     this.lost = 0;
@@ -98,9 +98,11 @@ export class KeptRuns {
    */
   async #ask(mode, ask) {
     try {
-      return await within(inStore(RUNS, mode, ask), PATIENCE_MS);
+      const answer = await within(inStore(RUNS, mode, ask), PATIENCE_MS);
+      this.problem = null;
+      return answer;
     } catch (error) {
-      this.problem = error instanceof Error ? error.message : String(error);
+      this.problem = reasonOf(error);
       return null;
     }
   }

@@ -77,8 +77,8 @@ function caseLine(result, previous) {
  * @param {boolean} isWinner
  */
 function summaryCell(run, result, name, isWinner) {
+  if (!Object.hasOwn(result.contenders, name)) return h("td", { className: "number faint" }, "…");
   const outcome = result.contenders[name];
-  if (!outcome) return h("td", { className: "number faint" }, "…");
   if (!isMeasured(outcome)) return reasonCell(outcome);
   const time = h(isWinner ? "strong" : "span", {}, duration(median(outcome.samples)));
   const deviation = h("span", { className: "faint" }, ` ±${Math.round(100 * spread(outcome.samples))} %`);

@@ -45,12 +45,19 @@ import { fixed } from "./text.js";
  * @property {boolean} isAlong the pointer finds its values by x alone
  * @property {Extent | null} extent null if there is nothing to draw
  * @property {boolean} [isTight] the axes end where it does
+ * @property {string} [note] what of it is not drawn
  * @property {(place: Place) => SVGElement[]} draw
  * @property {(x: number, y: number, place: Place) => Near | null} near
  */
 
 /** Lines with at most this many points show a spot at each. */
 const SPARSE = 40;
+
+/** More bars of one series are drawn as one element. */
+const MAX_BARS = 200;
+
+/** Segments of the contour lines of one series: noise has hundreds of thousands. */
+const MAX_SEGMENTS = 30_000;
 
 /** Between points that are closer than this, in CSS pixels, markers leave no room for dashes. */
 const DENSE = 24;
@@ -170,16 +177,18 @@ export function columns({ label, ink, bars, base = 0, isTight = false, isClear =
     isAlong: true,
     isTight,
     extent: extentOf(corners, base),
-    draw: (place) =>
-      bars.map((bar) => {
+    draw(place) {
+      const look = `column${isClear ? " clear" : ""}`;
+      const boxes = bars.map((bar) => {
         const { left, right, top, bottom } = boxOf(bar, place);
         const gap = right - left > 4 ? 1 : 0;
-        const size = { x: fixed(left), y: fixed(top), width: fixed(Math.max(0.5, right - left - gap)) };
-        return inked(
-          svg("rect", { class: `column${isClear ? " clear" : ""}`, ...size, height: fixed(bottom - top) }),
-          ink,
-        );
-      }),
+        const [x, y, width] = [left, top, Math.max(0.5, right - left - gap)].map(fixed);
+        return { x, y, width, height: fixed(bottom - top) };
+      });
+      if (bars.length <= MAX_BARS) return boxes.map((box) => inked(svg("rect", { class: look, ...box }), ink));
+      const d = boxes.map(({ x, y, width, height }) => `M${x} ${y}h${width}v${height}h${-width}Z`).join("");
+      return [inked(svg("path", { class: look, d }), ink)];
+    },
     near(x, _, place) {
       const bar = bars.find((each) => {
         const { left, right } = boxOf(each.hit ? { ...each, from: each.hit[0], to: each.hit[1] } : each, place);
@@ -226,21 +235,24 @@ export function contours({ x, y, z, levels, colours, label, ink }) {
     { x: each, y: y[0] },
     { x: each, y: y[y.length - 1] },
   ]);
-  const lines = levels.map((level) => contourLines(z, level));
+  const lines = levels.map((level) => ({ level, segments: contourLines(z, level) }));
+  const every = Math.ceil(lines.reduce((sum, { segments }) => sum + segments.length, 0) / MAX_SEGMENTS);
+  const drawn = every > 1 ? lines.filter((_, i) => i % every === 0) : lines;
   return {
     label,
     ink,
     key: "line",
     isAlong: false,
     isTight: true,
+    note: drawn.length < lines.length ? `Lines are drawn at 1 in ${every} levels.` : "",
     extent: x.length && y.length ? extentOf([...corners, ...y.map((each) => ({ x: x[0], y: each }))]) : null,
     draw(place) {
       const across = (/** @type {number} */ at) => fixed(place.x(between(x, at)));
       const up = (/** @type {number} */ at) => fixed(place.y(between(y, at)));
-      return lines.map((segments, i) => {
+      return drawn.map(({ level, segments }) => {
         const d = segments.map(([a, b, c, e]) => `M${across(a)} ${up(b)}L${across(c)} ${up(e)}`).join("");
-        const own = colours ? { ...ink, colour: colourOf(colours, levels[i]) } : ink;
-        return inked(svg("path", { class: "curve level", d }), own);
+        const levelInk = colours ? { ...ink, colour: colourOf(colours, level) } : ink;
+        return inked(svg("path", { class: "curve level", d }), levelInk);
       });
     },
     near(at, up, place) {

@@ -32,9 +32,13 @@ export function widthOf(text, size = TICK_SIZE, weight = 400) {
  */
 export function shortened(text, width) {
   if (widthOf(text) <= width) return text;
-  let kept = text;
-  while (kept && widthOf(`${kept}…`) > width) kept = kept.slice(0, -1);
-  return `${kept.trimEnd()}…`;
+  let [kept, tooMuch] = [0, text.length];
+  while (tooMuch - kept > 1) {
+    const middle = Math.ceil((kept + tooMuch) / 2);
+    if (widthOf(`${text.slice(0, middle)}…`) <= width) kept = middle;
+    else tooMuch = middle;
+  }
+  return `${text.slice(0, kept).trimEnd()}…`;
 }
 
 /**

@@ -110,6 +110,7 @@
  * @property {number | null} [start]
  * @property {number | null} [stop]
  * @property {number} [step]
+ * @property {[number, number]} [limits] the ends of a slider, if `start` and `stop` are steps beyond them
  * @property {boolean} [whole] only ints
  * @property {string[]} [options]
  *

@@ -7,6 +7,7 @@
 import { drawFailure } from "../repl/failure.js";
 import { Printed } from "../repl/transcript.js";
 import { partAgain, partsOf, storableOutcome } from "../sessions/record.js";
+import { cutLabel, notShown } from "../ui/bounds.js";
 import { h, oncePerFrame } from "../ui/dom.js";
 
 /** @typedef {import("./bundles.js").ControlFacts} ControlFacts */
@@ -15,8 +16,12 @@ import { h, oncePerFrame } from "../ui/dom.js";
 /** @typedef {import("./displays.js").Displays} Displays */
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 
-/** Bubbles from a panel whose content has changed. */
-export const CHANGED = "controls-changed";
+/** Bubbles from a panel or a display whose content has changed. */
+export const CHANGED = "output-changed";
+
+/** Controls of a panel, and options of a choice. */
+const MAX_CONTROLS = 200;
+const MAX_OPTIONS = 2000;
 
 let ids = 0;
 
@@ -35,11 +40,13 @@ export class ControlsPanel {
     /** @type {Set<Field>} */
     this.changed = new Set();
     this.tell = oncePerFrame(() => this.tellNow());
-    this.fields = bundle.controls.map((facts) => new Field(facts, (field) => this.onChange(field)));
+    const shown = bundle.controls.slice(0, MAX_CONTROLS);
+    this.fields = shown.map((facts) => new Field(facts, (field) => this.onChange(field)));
     this.form = h(
       "div",
       { className: "controls", ariaLabel: "Controls" },
       ...this.fields.map((field) => field.element),
+      ...leftOut(bundle.controls.length - MAX_CONTROLS, "controls"),
     );
     this.form.setAttribute("role", "group");
     this.note = h("p", { className: "note", hidden: true }, "Run this input again to use its controls.");
@@ -86,7 +93,8 @@ export class ControlsPanel {
   /** @returns {Promise<ControlsBundle>} */
   async stored() {
     const { bundle, output, printed, failed } = this;
-    const controls = this.fields.map(({ facts, value }) => ({ ...facts, value }));
+    const shown = this.fields.map(({ facts, value }) => ({ ...facts, value }));
+    const controls = [...shown, ...bundle.controls.slice(shown.length)]; // the page says how many are not shown
     const parts = await partsOf({ element: output, draw: () => printed?.draw() }, this.displays);
     return { ...bundle, controls, past: { parts, failure: failed && storableOutcome(failed) } };
   }
@@ -202,13 +210,13 @@ class Field {
     this.input = this.inputOf(id);
     this.shown = h("output", { className: "control-value" });
     this.shown.htmlFor.add(id);
-    const label = h("label", { className: "control-label", htmlFor: id }, facts.label);
+    const label = h("label", { className: "control-label", htmlFor: id }, cutLabel(facts.label));
     /** @type {Record<ControlFacts["type"], HTMLElement[]>} */
     const parts = {
       slider: [label, this.input, this.shown],
       number: [label, this.input, this.shown],
       checkbox: [this.input, label],
-      choice: [label, this.input],
+      choice: [label, this.input, ...leftOut((facts.options ?? []).length - this.input.children.length, "options")],
       button: [this.input],
     };
     this.element = h("div", { className: `control control-${facts.type}` }, ...parts[facts.type]);
@@ -219,7 +227,7 @@ class Field {
   inputOf(id) {
     const { type, label, value, start, stop, step, options } = this.facts;
     if (type === "button") {
-      const made = h("button", { type: "button", id, className: "button", textContent: label });
+      const made = h("button", { type: "button", id, className: "button", textContent: cutLabel(label) });
       made.addEventListener("click", () => {
         this.value = Number(this.value) + 1;
         this.onChange(this);
@@ -229,20 +237,67 @@ class Field {
     const bounds = { min: String(start ?? ""), max: String(stop ?? "") };
     const made =
       type === "choice"
-        ? h("select", { id }, ...(options ?? []).map((name, i) => h("option", { value: String(i) }, name)))
+        ? h("select", { id }, ...optionsOf(options ?? [], Number(value)))
         : type === "checkbox"
           ? h("input", { type, id, checked: value === true })
           : type === "slider"
-            ? h("input", { type: "range", id, ...bounds, step: String(step) })
+            ? h("input", { type: "range", id, ...bounds })
             : h("input", { type, id, ...bounds, step: String(step) });
-    if (type !== "checkbox") made.value = String(value);
-    made.addEventListener("input", () => {
-      this.describe();
-      if (!this.isFit) return;
-      this.value = made instanceof HTMLInputElement && type === "checkbox" ? made.checked : Number(made.value);
-      this.onChange(this);
-    });
+    if (made instanceof HTMLInputElement && type === "slider") {
+      this.setSlider(made, value);
+      made.addEventListener("pointerdown", () => this.toStep(made));
+      made.addEventListener("keydown", (event) => this.toStepByKey(made, event));
+    } else if (type !== "checkbox") made.value = String(value);
+    made.addEventListener("input", () => this.take(made));
     return made;
+  }
+
+  /** @param {HTMLInputElement | HTMLSelectElement} input that the user changed */
+  take(input) {
+    const { type, limits } = this.facts;
+    if (this.isFit) {
+      if (input instanceof HTMLInputElement && type === "checkbox") this.value = input.checked;
+      else if (limits) this.value = Math.min(Math.max(Number(input.value), limits[0]), limits[1]);
+      else this.value = Number(input.value);
+      this.onChange(this);
+    }
+    this.describe();
+  }
+
+  /**
+   * Show a value of a slider, which may lie between its steps.
+   *
+   * @param {HTMLInputElement} input
+   * @param {ControlValue} value
+   */
+  setSlider(input, value) {
+    this.toStep(input);
+    input.value = String(value);
+    if (Number(input.value) === value) return;
+    input.step = "any";
+    input.value = String(value);
+  }
+
+  /** @param {HTMLInputElement} input a slider, which goes to the nearest step */
+  toStep(input) {
+    input.step = String(this.facts.step);
+  }
+
+  /**
+   * From a value between two steps, an arrow key goes to the next of them.
+   *
+   * @param {HTMLInputElement} input
+   * @param {KeyboardEvent} event
+   */
+  toStepByKey(input, event) {
+    const before = Number(input.value);
+    this.toStep(input);
+    const moved = Number(input.value) - before;
+    const sign = /^Arrow(?:Right|Up)$/.test(event.key) ? 1 : /^Arrow(?:Left|Down)$/.test(event.key) ? -1 : 0;
+    if (moved * sign > 0) {
+      event.preventDefault();
+      this.take(input);
+    }
   }
 
   /** @param {ControlValue} value */
@@ -250,6 +305,7 @@ class Field {
     const { input } = this;
     this.value = value;
     if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = value === true;
+    else if (input instanceof HTMLInputElement && input.type === "range") this.setSlider(input, value);
     else if (!(input instanceof HTMLButtonElement)) input.value = String(value);
     this.describe();
   }
@@ -266,11 +322,38 @@ class Field {
   /** Show the value of a slider beside it, and the error of a number. */
   describe() {
     const { input, facts } = this;
-    if (facts.type === "slider") this.shown.textContent = /** @type {HTMLInputElement} */ (input).value;
+    if (facts.type === "slider") this.shown.textContent = input.ariaValueText = String(this.value);
     if (facts.type !== "number") return;
     input.ariaInvalid = String(!this.isFit);
     this.shown.textContent = this.isFit ? "" : wanted(facts);
   }
+}
+
+/**
+ * @param {string[]} names
+ * @param {number} chosen
+ * @returns {HTMLElement[]} the first ones, and the chosen one
+ */
+function optionsOf(names, chosen) {
+  const shown = names.slice(0, MAX_OPTIONS).map(optionOf);
+  return chosen < shown.length ? shown : [...shown, optionOf(names[chosen], chosen)];
+}
+
+/**
+ * @param {string} name
+ * @param {number} i
+ */
+function optionOf(name, i) {
+  return h("option", { value: String(i) }, cutLabel(name));
+}
+
+/**
+ * @param {number} count
+ * @param {string} what
+ * @returns {HTMLElement[]}
+ */
+function leftOut(count, what) {
+  return count > 0 ? [h("p", { className: "note" }, notShown(count, what))] : [];
 }
 
 /** @param {ControlFacts} facts of a number */

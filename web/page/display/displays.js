@@ -2,6 +2,7 @@
 
 import { h } from "../ui/dom.js";
 import { discard } from "./bundles.js";
+import { CHANGED } from "./controls.js";
 import { draw } from "./draw.js";
 import { restorable, storable } from "./keeping.js";
 
@@ -35,6 +36,8 @@ export class Displays {
     this.panels = new Map();
     /** The outputs of cells, by the ids of their commands. @type {Map<number, Element>} */
     this.cells = new Map();
+    /** The displays with updates that are not drawn yet, with the number of these. @type {Map<number, number>} */
+    this.pending = new Map();
     /** Resolved once all updates so far have been drawn. @type {Promise<void>} */
     this.updated = Promise.resolve();
     engine.addEventListener("ready", () => this.forget());
@@ -86,12 +89,17 @@ export class Displays {
     const shown = new Shown(bundle, this);
     this.shown.set(number, shown);
     this.byElement.set(shown.element, shown);
-    for (const oldest of this.shown.keys()) {
-      if (this.shown.size <= UPDATABLE) break;
-      this.shown.get(oldest)?.drawn.retire?.();
-      this.shown.delete(oldest);
-    }
+    while (this.shown.size > UPDATABLE) this.dropOldest();
     return shown.element;
+  }
+
+  /** Stop updating an empty display, or else the one that was shown or updated longest ago. */
+  dropOldest() {
+    const all = [...this.shown];
+    const [number, oldest] = all.find(([, { isEmpty }]) => isEmpty) ?? all[0];
+    if (oldest.isEmpty) oldest.element.remove();
+    oldest.drawn.retire?.();
+    this.shown.delete(number);
   }
 
   /**
@@ -100,6 +108,7 @@ export class Displays {
    */
   async storable(element) {
     const shown = this.byElement.get(element);
+    if (shown?.isEmpty) return null;
     if (shown?.drawn.stored) return shown.drawn.stored();
     return shown ? storable(shown.facts, shown.element) : null;
   }
@@ -123,7 +132,8 @@ export class Displays {
   }
 
   /**
-   * Draw in the next frame, then notify Python.
+   * Draw in the next frame, or at once if there is nothing to draw: a chart that has moved on is not to be seen here.
+   * Then notify Python.
    *
    * @param {number} number
    * @param {Bundle} bundle
@@ -136,18 +146,31 @@ export class Displays {
       tell = resolve;
     });
     this.updated = Promise.all([this.updated, drawn]).then(() => {});
+    const before = this.pending.get(number) ?? 0;
+    this.pending.set(number, before + 1);
     const run = () => {
       if (isDone) return;
       isDone = true;
+      const left = (this.pending.get(number) ?? 1) - 1;
+      if (left) this.pending.set(number, left);
+      else this.pending.delete(number);
       const shown = this.shown.get(number);
       try {
-        if (shown?.element.isConnected) shown.replace(bundle);
-        else discard(bundle);
+        if (shown?.element.isConnected) {
+          this.shown.delete(number);
+          this.shown.set(number, shown); // now the newest
+          shown.replace(bundle);
+          shown.element.dispatchEvent(new Event(CHANGED, { bubbles: true }));
+        } else discard(bundle);
       } finally {
         tell();
         this.engine.post({ kind: "frame", number }); // Python is waiting for it
       }
     };
+    if (bundle.kind === "shown" && !before) {
+      run();
+      return;
+    }
     requestAnimationFrame(run);
     setTimeout(run, LONGEST_FRAME_MS);
   }
@@ -165,6 +188,11 @@ class Shown {
     this.drawn = draw(bundle, displays);
     // Screen readers do not announce animations.
     this.element = h("div", { className: "display", ariaLive: "off" }, this.drawn.element);
+  }
+
+  /** Whether its content has moved to another display, or a call showed nothing here. */
+  get isEmpty() {
+    return this.facts.kind === "shown";
   }
 
   /** @param {Bundle} bundle */

@@ -1,5 +1,6 @@
 /** Turns bundles into elements: the only module that knows all kinds of bundle. */
 
+import { cut, laidOut } from "../ui/bounds.js";
 import { focusableWhileItScrolls, h } from "../ui/dom.js";
 import { ControlsPanel } from "./controls.js";
 import { drawForeign } from "./foreign.js";
@@ -46,7 +47,7 @@ export function draw(bundle, place) {
     case "text":
       return { element: block(bundle.text) };
     case "error":
-      return { element: h("pre", { className: "error" }, bundle.text) };
+      return { element: h("pre", { className: "error" }, ...laidOut(cut(bundle.text))) };
     default:
       return { element: h("span", { hidden: true }) };
   }
@@ -87,7 +88,7 @@ function drawTensor(bundle, place) {
 
 /** @param {string} text */
 function block(text) {
-  const element = h("pre", { className: "result" }, text);
+  const element = h("pre", { className: "result" }, ...laidOut(cut(text)));
   focusableWhileItScrolls(element);
   return element;
 }

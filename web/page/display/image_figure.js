@@ -3,6 +3,7 @@
 import { canvas, drawAxes, drawTitle, fitting, leftOf, tipAt } from "../charts/chart.js";
 import { barWidth, channelsAt, drawBar } from "../charts/colours.js";
 import { linearAxis, short } from "../charts/scales.js";
+import { cutLabel } from "../ui/bounds.js";
 import { h, svg } from "../ui/dom.js";
 import { enlargement, Picture } from "./image.js";
 
@@ -33,7 +34,7 @@ class ImageFigure {
    * @param {FigureFacts} facts
    */
   constructor(image, facts) {
-    this.facts = facts;
+    this.facts = bounded(facts);
     this.image = image;
     this.picture = new Picture(image);
     this.frame = h("div", { className: "plotted-frame image-frame" }, this.picture.canvas);
@@ -56,8 +57,9 @@ class ImageFigure {
   /** @param {Bundle} bundle */
   redraw(bundle) {
     if (bundle.kind !== "image" || !bundle.figure || !this.picture.redraw(bundle)) return false;
-    const isAlike = JSON.stringify(bundle.figure) === JSON.stringify(this.facts);
-    this.facts = bundle.figure;
+    const facts = bounded(bundle.figure);
+    const isAlike = JSON.stringify(facts) === JSON.stringify(this.facts);
+    this.facts = facts;
     this.image = bundle;
     this.place(); // the picture has sized itself
     if (!isAlike) this.layOut(this.width);
@@ -186,6 +188,15 @@ class ImageFigure {
     );
     return `≈ ${short(Number(value.toPrecision(Math.min(digits, 6))))}`;
   }
+}
+
+/**
+ * @param {FigureFacts} facts
+ * @returns {FigureFacts}
+ */
+function bounded(facts) {
+  const { title, xlabel, ylabel } = facts;
+  return { ...facts, title: cutLabel(title), xlabel: cutLabel(xlabel), ylabel: cutLabel(ylabel) };
 }
 
 /**

@@ -3,6 +3,7 @@
 import { drawChart } from "../charts/chart.js";
 import { columns, contours, line, spots } from "../charts/marks.js";
 import { linearAxis, logAxis, namedAxis, short } from "../charts/scales.js";
+import { cutLabel } from "../ui/bounds.js";
 
 /** @typedef {import("../charts/marks.js").Bar} Bar */
 /** @typedef {import("../charts/marks.js").Ink} Ink */
@@ -17,6 +18,8 @@ import { linearAxis, logAxis, namedAxis, short } from "../charts/scales.js";
 /** @typedef {import("./bundles.js").Series} Series */
 
 const COLOURS = 8;
+/** Points of the scatter charts in one chart, each of which is an element. */
+const MAX_SPOTS = 5000;
 const NAMES = {
   line: "Line chart",
   area: "Area chart",
@@ -31,15 +34,47 @@ const NAMES = {
  * @returns {import("./draw.js").Drawn}
  */
 export function drawPlot(bundle) {
-  const { element, redraw } = drawChart(specOf(bundle));
+  const { element, redraw } = drawChart(specOf(bounded(bundle)));
   return {
     element,
     redraw(next) {
       if (next.kind !== "plot") return false;
-      redraw(specOf(next));
+      redraw(specOf(bounded(next)));
       return true;
     },
   };
+}
+
+/**
+ * @param {PlotBundle} bundle
+ * @returns {PlotBundle} with texts that can be drawn, and not too many points
+ */
+function bounded(bundle) {
+  const { title, xlabel, ylabel, categories, series } = bundle;
+  const spots = series.reduce((sum, one) => sum + (one.mark === "scatter" ? one.x.length : 0), 0);
+  const every = Math.ceil(spots / MAX_SPOTS);
+  return {
+    ...bundle,
+    title: cutLabel(title),
+    xlabel: cutLabel(xlabel),
+    ylabel: cutLabel(ylabel),
+    categories: categories?.map(cutLabel) ?? null,
+    series: series.map((one) => {
+      const named = { ...one, label: cutLabel(one.label) };
+      return named.mark === "scatter" && every > 1 ? thinned(named, every) : named;
+    }),
+  };
+}
+
+/**
+ * @param {CurveSeries} series
+ * @param {number} every
+ * @returns {CurveSeries} with one of `every` points
+ */
+function thinned(series, every) {
+  const { x, y, c, step } = series;
+  const isKept = (/** @type {unknown} */ _, /** @type {number} */ i) => i % every === 0;
+  return { ...series, x: x.filter(isKept), y: y.filter(isKept), c: c?.filter(isKept), step: step * every };
 }
 
 /**
@@ -55,7 +90,7 @@ function specOf(bundle) {
     x: axisOver(marks, "x", bundle),
     y: axisOver(marks, "y", bundle),
     colours: series.map(coloursOf).find((found) => found !== null) ?? null,
-    notes: [...new Set(series.flatMap(notesOf))],
+    notes: [...new Set([...series.flatMap(notesOf), ...marks.flatMap(({ note }) => note || [])])],
     empty: "No finite values",
   };
 }

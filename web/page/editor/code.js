@@ -441,19 +441,40 @@ export class Code {
    * @returns {Element[]} the removed outputs
    */
   show(element, { from, to, isPart }, reason) {
-    const last = endOfCode(this.text, from, to);
-    const at = this.view.state.doc.lineAt(last).to;
+    const output = this.place(element, this.text, from, to);
+    const end = Math.max(to, output.at); // the last line may end with spaces
+    const below = this.outputs.filter((other) => other.at >= from && other.at <= end);
+    const isOf = (/** @type {Output} */ other) => !isPart || (other.from >= from && other.to <= output.to);
+    const remove = below.filter(isOf).map((other) => other.name);
+    this.view.dispatch({ effects: change.of({ remove, add: [output] }) });
+    return this.sweep(reason);
+  }
+
+  /**
+   * Show outputs below code that has none, in one change of the text.
+   *
+   * @param {{ element: HTMLElement, from: number, to: number }[]} shown
+   */
+  showAll(shown) {
+    const { text } = this;
+    const add = shown.map(({ element, from, to }) => this.place(element, text, from, to));
+    this.view.dispatch({ effects: change.of({ remove: [], add }) });
+  }
+
+  /**
+   * @param {HTMLElement} element
+   * @param {string} text
+   * @param {number} from where its code begins in the text
+   * @param {number} to
+   * @returns {Output}
+   */
+  place(element, text, from, to) {
+    const last = endOfCode(text, from, to);
     const name = `output-${++this.count}`;
     element.slot = name;
     this.element.append(element);
     this.resizing.observe(element);
-    const end = Math.max(to, at); // the last line may end with spaces
-    const below = this.outputs.filter((other) => other.at >= from && other.at <= end);
-    const isOf = (/** @type {Output} */ other) => !isPart || (other.from >= from && other.to <= last);
-    const remove = below.filter(isOf).map((other) => other.name);
-    const output = { name, from: this.codeFrom(from), to: last, at, height: -1 };
-    this.view.dispatch({ effects: change.of({ remove, add: [output] }) });
-    return this.sweep(reason);
+    return { name, from: this.codeFrom(from), to: last, at: this.view.state.doc.lineAt(last).to, height: -1 };
   }
 
   /**
@@ -598,9 +619,15 @@ const look = EditorView.theme({
   ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
   ".cm-panel.cm-search": { padding: "0.25rem 2rem 0.25rem 0.5rem" },
   ".cm-panel.cm-search [name=select]": { display: "none" }, // there is one selection at a time
-  ".cm-panel.cm-search label": { fontSize: "0.8125rem" },
+  ".cm-panel.cm-search label": {
+    display: "inline-flex",
+    alignItems: "center",
+    minHeight: "1.5rem",
+    fontSize: "0.8125rem",
+  },
   ".cm-panel.cm-search [name=close]": { width: "1.75rem", height: "1.75rem", fontSize: "1.125rem", cursor: "pointer" },
   ".cm-textfield, .cm-button": {
+    minHeight: "1.5rem",
     border: "1px solid var(--line)",
     borderRadius: "6px",
     background: "var(--surface)",

@@ -1,5 +1,6 @@
 /** The contents of the editor's files: the text of a program or a notebook, and their bytes. */
 
+import { isSlowLine } from "../ui/bounds.js";
 import { isNotebook } from "./cells.js";
 import { followText } from "./code.js";
 import { Notebook } from "./notebook.js";
@@ -8,6 +9,8 @@ import { Notebook } from "./notebook.js";
 
 /** A longer text is not opened; a notebook, which may contain pictures, always is. */
 const LONGEST_TEXT = 2 * 2 ** 20;
+/** CodeMirror draws a whole line at least once: a line of 200,000 spaces takes 2 s. */
+const MAX_LINE = 50_000;
 
 /**
  * @param {string} path
@@ -21,18 +24,27 @@ export function isProgram(path) {
  * @param {string} path
  * @param {Uint8Array} bytes
  * @returns {{ text: string, json: string, notebook: Notebook | null } | null} the text in the editor; null if the file
- *   is not text or too long
+ *   is not text, or is too long or has too long lines
  */
 export function textOf(path, bytes) {
   const text = bytes.byteLength > LONGEST_TEXT && !isNotebook(path) ? null : decoded(bytes);
   if (text === null) return null;
-  if (!isNotebook(path)) return { text: text.replaceAll(/\r\n?/g, "\n"), json: "", notebook: null };
+  if (!isNotebook(path)) return editable({ text: text.replaceAll(/\r\n?/g, "\n"), json: "", notebook: null });
   try {
     const notebook = new Notebook(text);
-    return { text: notebook.program, json: text, notebook };
+    return editable({ text: notebook.program, json: text, notebook });
   } catch {
     return null;
   }
+}
+
+/**
+ * @template {{ text: string }} T
+ * @param {T} opened
+ * @returns {T | null} null if it has a line that is too long to edit
+ */
+function editable(opened) {
+  return opened.text.split("\n").some((line) => line.length > MAX_LINE || isSlowLine(line)) ? null : opened;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The border between the editor and the console. It is moved with the pointer or with the arrow keys. */
 
 import { h } from "../ui/dom.js";
+import { readLocal, writeLocal } from "../ui/local.js";
 
 const KEY = "py_tensor.editor_width";
 /** In percent of the width of both. */
@@ -78,19 +79,11 @@ export class Divider {
   }
 
   remember() {
-    try {
-      localStorage.setItem(KEY, String(Math.round(this.percent)));
-    } catch {
-      // Without storage the next visit starts with the default width.
-    }
+    writeLocal(KEY, String(Math.round(this.percent)));
   }
 }
 
 /** @returns {number} the percentage stored by the last visit */
 function recalled() {
-  try {
-    return Number.parseInt(localStorage.getItem(KEY) ?? "", 10) || DEFAULT_PERCENT;
-  } catch {
-    return DEFAULT_PERCENT;
-  }
+  return Number.parseInt(readLocal(KEY) ?? "", 10) || DEFAULT_PERCENT;
 }

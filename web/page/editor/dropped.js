@@ -2,9 +2,6 @@
 
 /** @typedef {{ path: string, file: File }} Dropped */
 
-/** Largest number of files taken from folders. */
-const MAX_FILES = 1000;
-
 /**
  * @param {DataTransfer} transfer empty once its event has been handled
  * @returns {Promise<Dropped[]>}
@@ -25,7 +22,7 @@ export async function droppedFiles(transfer) {
  * @param {Dropped[]} found
  */
 async function walk(entry, path, found) {
-  if (found.length >= MAX_FILES || entry.name.startsWith(".")) return;
+  if (entry.name.startsWith(".")) return;
   if (entry.isFile) {
     const file = /** @type {FileSystemFileEntry} */ (entry);
     found.push({ path, file: await new Promise((resolve, reject) => file.file(resolve, reject)) });

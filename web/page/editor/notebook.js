@@ -23,6 +23,10 @@ import { cellsOf, endOfCode, isMarker } from "./cells.js";
 const WITHIN = /^([ \t]*)#(?=(?: #)*[ \t]*(?:%%|In\[[ \d]*\]))/gm;
 const ESCAPED = /^([ \t]*)# #(?=(?: #)*[ \t]*(?:%%|In\[[ \d]*\]))/gm;
 const NOT_ASCII = /[\u0080-\uffff]/;
+/** A number, as the value of a key or in a list; a text may contain others. */
+const NUMBER = /[[,:]\s*-?\d/g;
+/** The text of numbers is kept in files with at most this many: it takes 1 s for a million. */
+const MAX_NUMBERS = 200_000;
 
 export class Notebook {
   /**
@@ -32,7 +36,7 @@ export class Notebook {
   constructor(json) {
     const isNew = !json.trim();
     /** The file's contents. */
-    this.file = isNew ? blank() : JSON.parse(json, exact);
+    this.file = isNew ? blank() : hasMoreNumbers(json) ? JSON.parse(json) : JSON.parse(json, exact);
     if (!Array.isArray(this.file?.cells)) throw new SyntaxError("a notebook has a list of cells");
     // The formatting of the file.
     this.indent = isNew ? " " : (/^\s*\{\r?\n([ \t]+)/.exec(json)?.[1] ?? "");
@@ -200,6 +204,13 @@ function blank() {
   };
 }
 
+/** @param {string} json whether it has more numbers than MAX_NUMBERS */
+function hasMoreNumbers(json) {
+  let count = 0;
+  for (const _ of json.matchAll(NUMBER)) if (++count > MAX_NUMBERS) return true;
+  return false;
+}
+
 /**
  * For `JSON.parse`: keeps the text of numbers that JavaScript would format differently, such as 1.0, if the browser
  * provides it.
@@ -260,7 +271,7 @@ function typeOf({ isText, title }) {
  */
 function sourceOf(text, isText) {
   const lines = text.split("\n");
-  const body = (isMarker(lines[0]) ? lines.slice(1) : lines).join("\n").replace(/^\n+|\s+$/g, "");
+  const body = (isMarker(lines[0]) ? lines.slice(1) : lines).join("\n").replace(/^\n+/, "").trimEnd();
   return isText ? unescaped(body).replace(/^# ?/gm, "") : unescaped(body);
 }
 

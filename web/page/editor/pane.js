@@ -5,11 +5,16 @@
  * Python writes to an open file appears in its tab.
  */
 
+import { measureSpace } from "../../worker/boot/database.js";
+import { typeText } from "../repl/writing.js";
 import { forgetUnstored, keepUnstored, readUnstored } from "../sessions/unstored.js";
+import { named } from "../sessions/words.js";
+import { inBytes } from "../ui/bytes.js";
 import { button, h, watchFocus } from "../ui/dom.js";
 import { Menu } from "../ui/menu.js";
 import { saveFile } from "../ui/saving.js";
 import { stopButton } from "../ui/stop_button.js";
+import { runKey, touchKeys } from "../ui/touch_keys.js";
 import { isNotebook } from "./cells.js";
 import { Code } from "./code.js";
 import { codeToRead, converted, decoded, encoded, isProgram, notebookBytes, textOf } from "./contents.js";
@@ -79,8 +84,6 @@ export class Pane {
     this.docs = [];
     /** @type {Doc | null} */
     this.shown = null;
-    /** Files of Python that do not fit into the session. @type {Set<string>} */
-    this.unkept = new Set();
     this.tree = new Tree({
       onOpen: (path) => void this.open(path),
       onDownload: (path) => void this.download(path),
@@ -121,6 +124,7 @@ export class Pane {
       void this.flush();
     });
     sessions.addEventListener("files", (event) => this.follow(/** @type {CustomEvent<Changes>} */ (event).detail));
+    sessions.addEventListener("unsaved", () => this.drawFiles());
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) void this.flush();
     });
@@ -176,6 +180,8 @@ export class Pane {
         "div",
         { className: "editor-foot" },
         keys,
+        touchKeys([["Tab", "Complete or indent", () => this.shown?.code.onTab()]], (symbol) => this.type(symbol)),
+        runKey(() => this.answerOrRun()),
         h(
           "div",
           { className: "editor-said", role: "status", ariaAtomic: "false" },
@@ -187,6 +193,16 @@ export class Pane {
 
   focus() {
     this.shown?.code.focus();
+  }
+
+  /** @param {string} symbol typed by a key of the touch screen */
+  type(symbol) {
+    if (this.shown) typeText(this.shown.code.view, symbol);
+  }
+
+  /** The Run key of a touch screen. */
+  answerOrRun() {
+    if (!this.repl.answer()) this.run("here");
   }
 
   // The session ------------------------------------------------------------------------------------
@@ -204,10 +220,10 @@ export class Pane {
     this.closeAll();
     const { session } = this.sessions;
     const { tabs, shown } = session.about.editor ?? { tabs: [], shown: null };
-    await session.readFiles();
+    await session.knowFiles();
     const typed = await Promise.all(readUnstored(session.about.id).map((one) => fileOfTyped(one, session)));
     if (typed.length) await this.write(typed, [], session);
-    if (!session.about.files) await this.write([{ path: "main.py", bytes: encoded(START) }], [], session);
+    if (!session.files.size) await this.write([{ path: "main.py", bytes: encoded(START) }], [], session);
     const wanted = tabs.length || session.about.editor ? tabs : [...session.files.keys()].filter(isProgram).slice(0, 1);
     for (const path of wanted) {
       await this.openTab(path, session).catch((error) => {
@@ -239,7 +255,6 @@ export class Pane {
     }
     this.docs = [];
     this.shown = this.missed = null;
-    this.unkept.clear();
     this.drawFailures();
     this.offers.replaceChildren();
   }
@@ -252,18 +267,15 @@ export class Pane {
   }
 
   /** @param {Changes} changes to files, made by Python or by the page */
-  follow({ changed, removed, refused }) {
+  follow({ changed, removed }) {
     for (const { path, bytes } of changed) {
-      this.unkept.delete(path);
       const doc = this.docOf(path);
       if (doc && doc.code.text === doc.kept) this.take(doc, bytes);
     }
     for (const path of removed) {
-      this.unkept.delete(path);
       const doc = this.docOf(path);
-      if (doc && doc.code.text === doc.kept && !refused.includes(path)) this.close(doc, false);
+      if (doc && doc.code.text === doc.kept) this.close(doc, false);
     }
-    for (const path of refused) this.unkept.add(path);
     this.drawFiles();
   }
 
@@ -289,7 +301,8 @@ export class Pane {
   // Files ------------------------------------------------------------------------------------------
 
   get paths() {
-    return new Set([...this.sessions.session.files.keys(), ...this.unkept]);
+    const { files, unsaved } = this.sessions.session;
+    return new Set([...files.keys(), ...unsaved.keys()]);
   }
 
   /** The files in tabs. */
@@ -322,7 +335,7 @@ export class Pane {
   async readySession() {
     await this.sessions.opened;
     const { session } = this.sessions;
-    if (session.files.size < session.about.files) await session.readFiles();
+    await session.knowFiles();
     return session;
   }
 
@@ -333,14 +346,29 @@ export class Pane {
   async addFiles(files, isFocusUnmoved = watchFocus()) {
     if (!files.length) return;
     const session = await this.readySession();
-    const read = await Promise.all(
-      files.map(async ({ path, file }) => ({ path, bytes: new Uint8Array(await file.arrayBuffer()) })),
-    );
+    const size = files.reduce((sum, { file }) => sum + file.size, 0);
+    const { room } = await measureSpace();
+    if (size > room) {
+      const names = `${named(files.map(({ path }) => path))} (${inBytes(size)})`;
+      this.repl.transcript.note(`Not added: ${names}. The browser has room for ${inBytes(room)}.`);
+      return;
+    }
+    /** @type {KeptFile[]} */
+    const read = [];
+    /** @type {string[]} */
+    const unread = [];
+    for (const { path, file } of files) {
+      const buffer = await file.arrayBuffer().catch(() => null); // it has changed or gone, or is too large
+      if (buffer) read.push({ path, bytes: new Uint8Array(buffer) });
+      else unread.push(path);
+    }
+    if (unread.length) this.repl.transcript.note(`Could not be read: ${named(unread)}.`);
+    if (!read.length) return;
     await this.flush();
     /** @type {KeptFile[]} */
     const before = [];
     for (const { path } of read) {
-      const bytes = await session.readFile(path);
+      const bytes = session.files.has(path) && (await session.readFile(path));
       if (bytes) before.push({ path, bytes });
     }
     for (const { path } of read) {
@@ -468,8 +496,9 @@ export class Pane {
     const bytes = before && converted(path, to, before);
     await this.sessions.opened;
     if (!bytes || session !== this.sessions.session) return;
-    if (this.paths.has(to) || to.split("/").some((name) => name === "" || name === "." || name === "..")) {
-      this.say(this.paths.has(to) ? `There is already a file ${to}.` : `${to} is not a valid file name.`);
+    const clash = [...this.paths].find((other) => clashes(to, other) && other !== path);
+    if (clash !== undefined || to.split("/").some((name) => name === "" || name === "." || name === "..")) {
+      this.say(clash === undefined ? `${to} is not a valid file name.` : `There is already a file ${clash}.`);
       return;
     }
     const renamed = this.docOf(path);
@@ -530,7 +559,7 @@ export class Pane {
     }
     if (session !== this.sessions.session) return;
     const what = isNotebook(path) ? "not a valid notebook" : "not text";
-    this.repl.offer(codeToRead(path), `${path} is ${what}. The code at the prompt reads it.`);
+    this.repl.offer(codeToRead(path), `${path} is ${what}, or is too long to edit. The code at the prompt reads it.`);
   }
 
   /**
@@ -653,11 +682,12 @@ export class Pane {
   }
 
   drawFiles() {
-    const { files } = this.sessions.session;
-    /** @type {Map<string, number | null>} */
-    const sizes = new Map(files);
-    for (const path of this.unkept) sizes.set(path, null);
-    this.tree.draw(sizes, this.shown?.path ?? null);
+    const { files, unsaved, dirtyFiles } = this.sessions.session;
+    /** @type {Map<string, import("./tree.js").Listed>} */
+    const listed = new Map();
+    for (const [path, size] of files) listed.set(path, { size, isSaved: true, isHere: true });
+    for (const [path, size] of unsaved) listed.set(path, { size, isSaved: false, isHere: dirtyFiles.has(path) });
+    this.tree.draw(listed, this.shown?.path ?? null);
   }
 
   // Keeping ----------------------------------------------------------------------------------------
@@ -691,7 +721,8 @@ export class Pane {
 
   /** @param {Doc} doc as last saved */
   isStored({ path }) {
-    return !this.sessions.session.dirtyFiles.has(path) && !this.unkept.has(path);
+    const { dirtyFiles, unsaved } = this.sessions.session;
+    return !dirtyFiles.has(path) && !unsaved.has(path);
   }
 
   /** @param {Doc} doc */
@@ -916,6 +947,15 @@ async function fileOfTyped({ path, text }, session) {
   if (!isNotebook(path)) return { path, bytes: encoded(text) };
   const before = await session.readFile(path);
   return { path, bytes: notebookBytes(text, (before && textOf(path, before))?.notebook) };
+}
+
+/**
+ * @param {string} path
+ * @param {string} other
+ * @returns {boolean} whether not both can exist: they are the same, or one would be a file and a folder
+ */
+function clashes(path, other) {
+  return path === other || path.startsWith(`${other}/`) || other.startsWith(`${path}/`);
 }
 
 /**

@@ -9,12 +9,14 @@ export class Program {
   /**
    * @param {import("../views.js").Parts} parts
    * @param {string} name what it is, for a screen reader
+   * @param {string} title
    * @param {string} original
    * @param {string} text as edited so far
    * @param {(text: string) => void} onChange
    */
-  constructor({ engine, repl }, name, original, text, onChange) {
+  constructor({ engine, repl }, name, title, original, text, onChange) {
     this.repl = repl;
+    this.title = title;
     /** @type {AbortController | null} */
     this.following = null;
     this.original = original.trimEnd();
@@ -37,6 +39,7 @@ export class Program {
    */
   run(how, at) {
     run(this.code, this.repl, how, at, {
+      title: this.title,
       say: (words) => {
         this.said.textContent = words;
       },

@@ -1,10 +1,11 @@
 /** Runs the code of a file and shows each output below its code. */
 
 import { cellsOf, writtenOutputs } from "../repl/export.js";
-import { button, h } from "../ui/dom.js";
+import { notShown } from "../ui/bounds.js";
+import { button, h, oncePerFrame } from "../ui/dom.js";
 import { endOfCode, lineOf, numbered } from "./cells.js";
 import { placesOf, unescaped } from "./notebook.js";
-import { storedEntry } from "./stored.js";
+import { drawStored, hasOutput } from "./stored.js";
 
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/console.js").Console} Console */
@@ -40,8 +41,10 @@ export function nameOf(cell, cells) {
   return `cell ${cells.filter(({ isText, from }) => !isText && from <= cell.from).length}`;
 }
 
-/** Show only this many outputs of a notebook file: each takes longer than the one before. */
-const MAX_STORED = 300;
+/** Outputs of a notebook file that are shown. */
+const MAX_STORED = 2000;
+/** Time for drawing them in each frame. */
+const DRAWING_MS = 12;
 
 /**
  * @typedef {object} Output
@@ -59,6 +62,7 @@ const outputs = new WeakMap();
  * @property {(words: string, failed?: HTMLElement) => void} say called with a sentence when the code has ended; failed:
  *   the output, if that shows an error
  * @property {string} [path] of the file; without it the session does not store the outputs
+ * @property {string} [title] of the program, if it is not a file
  * @property {(block: Element) => void} [onEnd] called with an output that is complete
  */
 
@@ -71,7 +75,7 @@ const outputs = new WeakMap();
  * @param {number | undefined} at start of the cell to run; by default the cell with the caret
  * @param {Run} options
  */
-export function run(code, repl, how, at, { say, path, onEnd }) {
+export function run(code, repl, how, at, { say, path, title, onEnd }) {
   const chain = {};
   const { text, cell } = code;
   for (const range of rangesOf(code, how, at)) {
@@ -80,10 +84,9 @@ export function run(code, repl, how, at, { say, path, onEnd }) {
     if (!source.trim()) continue;
     const entry = repl.transcript.entryOf(source);
     const { replaced } = show(code, entry, range);
-    const reason = repl.reasonToWait();
-    if (reason) entry.wait(reason);
     if (path !== undefined) repl.keeper?.entered(entry, source, { path, line: lineOf(text, from) }, replaced);
-    void repl.run(numbered(source, lineOf(text, from)), entry, chain).then((outcome) => {
+    const options = { chain, name: title ?? (name === "the program" ? path : `${name} of ${path}`) };
+    void repl.run(numbered(source, lineOf(text, from)), entry, options).then((outcome) => {
       const block = entry.element.parentElement; // of this editor, or of one that opened the file again
       if (!block) return; // another run of the input took its place
       addClear(block, name);
@@ -118,12 +121,20 @@ function sourceIn({ text, notebook }, from, to) {
  * @returns {{ block: HTMLElement, replaced: Shown[] }} replaced: the entries of the code that were shown so far
  */
 function show(code, entry, { from, to, name, isPart }, reason = "replaced") {
-  const block = h("div", { className: "cell-output", role: "group", ariaLabel: `Output of ${name}` }, entry.element);
+  const block = blockOf(entry.element, name);
   if ("code" in entry) entry.code = code;
   const owner = isPart ? undefined : code.notebook?.cellOf(code.text, from, to);
   outputs.set(block, { code, entry, isPart, owner });
   const gone = code.show(block, { from, to, isPart: isPart || reason === "restored" }, reason);
   return { block, replaced: gone.flatMap((other) => outputs.get(other)?.entry ?? []) };
+}
+
+/**
+ * @param {HTMLElement} shown
+ * @param {string} name
+ */
+function blockOf(shown, name) {
+  return h("div", { className: "cell-output", role: "group", ariaLabel: `Output of ${name}` }, shown);
 }
 
 /** @param {Element | null} block */
@@ -158,12 +169,12 @@ export function isAfter(block, source) {
  * @param {Element} block
  * @param {import("./notebook.js").Notebook} notebook
  * @param {Shown} [entry] shown by the output
- * @returns {Promise<boolean>} false if it belongs to none
+ * @returns {Promise<boolean>} false if it belongs to none, or is of the file itself
  */
 export async function hold(block, notebook, entry = outputs.get(block)?.entry) {
   const output = outputs.get(block);
   const cell = output?.owner;
-  if (!cell || !entry || !notebook.cells.includes(cell)) return false;
+  if (!cell || !entry || entry instanceof StoredEntry || !notebook.cells.includes(cell)) return false;
   output.entry = entry;
   const count = notebook.nextCount;
   cell.execution_count = count;
@@ -221,6 +232,7 @@ export function showAgain(code, inputs) {
 function takeStored({ element }, replaced, isTrimmed) {
   const stored = replaced.filter((other) => other.element.parentElement?.matches(".from-file"));
   if (!stored.length) return;
+  for (const other of stored) other.draw(); // it may not have been its turn
   if (isTrimmed) element.querySelector(":scope > .note")?.remove();
   const outputs = stored.flatMap((other) => [...other.element.children].filter((child) => !child.matches(".source")));
   element.append(h("p", { className: "note" }, "From the file"), ...outputs);
@@ -253,51 +265,85 @@ export function showStored(code, repl) {
   code.remove();
   let room = MAX_STORED;
   let left = 0;
-  /** @type {HTMLElement | undefined} */
-  let last;
+  let count = 0;
+  /** @type {{ element: HTMLElement, from: number, to: number }[]} */
+  const shown = [];
   const places = placesOf(text);
-  for (const [i, place] of places.entries()) {
-    const { from, to } = place;
+  const isRunning = code.running.size > 0;
+  for (const [i, { from, to, isText }] of places.entries()) {
     const owner = notebook?.cells[i];
-    const running = code.runningIn(from, to);
+    if (!isText) count++;
+    const running = isRunning ? code.runningIn(from, to) : [];
     for (const block of running) {
       const output = outputOf(block);
       if (output && !output.isPart) output.owner = owner;
     }
-    if (owner?.cell_type !== "code" || running.length || !Array.isArray(owner.outputs) || !owner.outputs.length)
-      continue;
-    const source = text.slice(from, to).trimEnd();
-    const some = owner.outputs.slice(0, room);
+    if (owner?.cell_type !== "code" || running.length || !Array.isArray(owner.outputs)) continue;
+    const all = owner.outputs.filter(hasOutput);
+    const some = all.slice(0, room);
     room -= some.length;
-    left += owner.outputs.length - some.length;
-    const entry = some.length ? readable(source, some, repl) : null;
-    if (!entry) continue;
-    const name = nameOf(place, places);
-    const { block } = show(code, entry, { from, to, name: `${name}, from the file`, isPart: false });
-    block.classList.add("from-file");
-    block.prepend(h("p", { className: "note" }, "From the file"));
-    addClear(block, name);
-    last = block;
+    left += all.length - some.length;
+    if (!some.length) continue;
+    const entry = new StoredEntry(text.slice(from, to).trimEnd(), some, repl);
+    const name = places.length === 1 ? "the program" : `cell ${count}`; // as `nameOf` says
+    const element = blockOf(entry.element, `${name}, from the file`);
+    element.classList.add("from-file");
+    element.prepend(h("p", { className: "note" }, "From the file"));
+    addClear(element, name);
+    outputs.set(element, { code, entry, isPart: false, owner });
+    shown.push({ element, from, to });
+    toDraw.push(entry);
   }
-  if (left) last?.append(h("p", { className: "note" }, `${left.toLocaleString("en")} more outputs are not shown.`));
+  if (left) shown.at(-1)?.element.append(h("p", { className: "note" }, notShown(left, "outputs")));
+  code.showAll(shown);
+  drawSome();
 }
 
-/**
- * @param {string} source of the cell
- * @param {unknown[]} outputs
- * @param {Console} repl
- * @returns {Entry | null} null if they contain no output
- */
-function readable(source, outputs, repl) {
-  try {
-    return storedEntry(source, outputs, repl);
-  } catch {
+/** Outputs of a cell in a notebook file, drawn when it is their turn. */
+class StoredEntry {
+  /**
+   * @param {string} source of the cell
+   * @param {unknown[]} stored
+   * @param {Console} repl
+   */
+  constructor(source, stored, repl) {
+    /** Replaced when it is drawn. */
+    this.element = h("article", { className: "entry done" });
+    this.source = source;
+    this.stored = stored;
+    this.repl = repl;
+  }
+
+  draw() {
+    const { source, stored, repl } = this;
+    this.stored = [];
+    if (!stored.length) return;
     const entry = repl.transcript.entryOf(source);
-    entry.element.className = "entry done";
-    entry.note("The output of this cell could not be read.");
-    return entry;
+    this.element.replaceWith(entry.element);
+    this.element = entry.element;
+    try {
+      drawStored(entry, stored, repl);
+    } catch {
+      entry.element.className = "entry done";
+      entry.note("The output of this cell could not be read.");
+    }
   }
 }
+
+/** In the order of the text. @type {StoredEntry[]} */
+const toDraw = [];
+
+/** Draw the next outputs; the first ones at once, the others in later frames. */
+function drawSome() {
+  const end = performance.now() + DRAWING_MS;
+  while (toDraw.length && performance.now() < end) {
+    const next = toDraw.shift();
+    if (next?.element.isConnected) next.draw();
+  }
+  if (toDraw.length) drawSomeSoon();
+}
+
+const drawSomeSoon = oncePerFrame(drawSome);
 
 /**
  * Remove outputs from the session.

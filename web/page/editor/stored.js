@@ -5,6 +5,7 @@
 
 import { TerminalText } from "../repl/terminal.js";
 import { resultBlock } from "../repl/transcript.js";
+import { cut } from "../ui/bounds.js";
 import { h } from "../ui/dom.js";
 
 /** @typedef {import("../repl/console.js").Console} Console */
@@ -19,26 +20,34 @@ const PICTURES = [
 ];
 
 /**
- * @param {string} source of the cell
- * @param {unknown[]} outputs of the cell in the file, not checked yet
- * @param {Console} repl
- * @returns {Entry | null} null if they contain no output
+ * @param {any} output of a cell in a file, not checked yet
+ * @returns {boolean} whether there is something to show
  */
-export function storedEntry(source, outputs, { transcript, displays }) {
-  const entry = transcript.entryOf(source);
+export function hasOutput(output) {
+  const { output_type: type, text, data } = output ?? {};
+  if (type === "stream") return textOf(text) !== "";
+  return type === "error" || (Boolean(data) && (type === "display_data" || type === "execute_result"));
+}
+
+/**
+ * @param {Entry} entry of the cell
+ * @param {unknown[]} outputs for which `hasOutput` is true
+ * @param {Console} repl
+ */
+export function drawStored(entry, outputs, { displays }) {
   /** @type {string | null} */
   let error = null;
+  let interrupted = false;
   for (const output of outputs) {
     const { output_type: type, name, text, data, ename, evalue, traceback } = /** @type {any} */ (output ?? {});
-    if (type === "stream" && textOf(text)) entry.print(textOf(text), name === "stderr" ? "stderr" : "stdout");
-    else if (type === "error")
-      error = plain(textOf(traceback, "\n") || `${textOf(ename) || "Error"}: ${textOf(evalue)}`);
-    else if (data && (type === "display_data" || type === "execute_result")) entry.show(drawn(data, displays));
+    if (type === "stream") entry.print(textOf(text), name === "stderr" ? "stderr" : "stdout");
+    else if (type === "error") {
+      error = plain(cut(textOf(traceback, "\n") || `${textOf(ename) || "Error"}: ${textOf(evalue)}`));
+      interrupted = ename === "KeyboardInterrupt" && !textOf(evalue); // a program's own may have a message
+    } else entry.show(drawn(data, displays));
   }
-  if (error === null && entry.element.childElementCount < 2) return null;
   const ok = error === null;
-  entry.finish({ ok, result: null, error, full_error: null, failure: null, interrupted: false });
-  return entry;
+  entry.finish({ ok, result: null, error, full_error: null, failure: null, interrupted });
 }
 
 /**

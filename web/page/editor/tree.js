@@ -10,8 +10,20 @@ import { h, svg } from "../ui/dom.js";
  * @property {(path: string) => void} onRemove
  * @property {(path: string, to: string) => void} onRename
  *
+ * @typedef {object} Listed a file in the list
+ * @property {number} size
+ * @property {boolean} isSaved whether its present content is stored
+ * @property {boolean} isHere whether the page has its present content; else only Python has
+ *
  * @typedef {{ files: string[], folders: Map<string, Folder> }} Folder
  */
+
+/** So many files or folders of a folder are drawn at first, and so many more by a click. */
+const MAX_ROWS = 200;
+/** If there are more files, folders are closed at first. */
+const MAX_OPEN = 200;
+/** Folders within so many others are not drawn as folders, but as a part of the names of their files. */
+const MAX_DEPTH = 12;
 
 export class Tree {
   /** @param {TreeEvents} events */
@@ -19,38 +31,62 @@ export class Tree {
     this.events = events;
     this.list = h("div", { className: "files-list" });
     this.element = h("div", { className: "files", role: "group", ariaLabel: "Files" }, this.list);
-    /** @type {Map<string, number | null>} */
-    this.sizes = new Map();
+    /** @type {Map<string, Listed>} */
+    this.listed = new Map();
     /** @type {string | null} */
     this.shown = null;
-    /** The folders that were closed. @type {Set<string>} */
-    this.closed = new Set();
+    /** The folders that the user has opened (true) or closed. @type {Map<string, boolean>} */
+    this.toggled = new Map();
+    /** How many rows of a folder are drawn, if more than at first. @type {Map<string, number>} */
+    this.limits = new Map();
+    /** What is drawn, except for the sizes, which change at every keystroke. */
+    this.drawn = "";
   }
 
   /**
-   * @param {Map<string, number | null>} sizes by path; null: it is not stored
+   * @param {Map<string, Listed>} listed the files by path
    * @param {string | null} shown whose text is in the editor
    */
-  draw(sizes, shown) {
-    this.sizes = sizes;
+  draw(listed, shown) {
+    this.listed = listed;
     this.shown = shown;
     if (this.list.querySelector("input")) return; // a name is being edited
+    const paths = [...listed.keys()].sort();
+    const flags = paths.map((path) => Number(listed.get(path)?.isSaved) + 2 * Number(listed.get(path)?.isHere));
+    const drawn = JSON.stringify([paths, flags, shown]);
+    if (drawn === this.drawn) this.nameSizes();
+    else this.redraw(paths);
+    this.drawn = drawn;
+  }
+
+  /** Show the present sizes. */
+  nameSizes() {
+    for (const row of /** @type {NodeListOf<HTMLElement>} */ (this.list.querySelectorAll(".file"))) {
+      const path = row.dataset.path ?? "";
+      const title = this.titleOf(path);
+      const name = /** @type {HTMLElement} */ (row.querySelector(".file-name"));
+      if (name.title !== title) name.title = title;
+    }
+  }
+
+  /** @param {string[]} paths in order */
+  redraw(paths) {
     const { focused } = this;
     const place = document.activeElement?.className ?? "";
-    const next = focused !== null && !sizes.has(focused) ? this.neighbourOf(focused) : null;
+    const next = focused !== null && !this.listed.has(focused) ? this.neighbourOf(focused) : null;
     /** @type {Folder} */
     const root = { files: [], folders: new Map() };
-    for (const path of [...sizes.keys()].sort()) {
+    for (const path of paths) {
       let folder = root;
-      for (const name of path.split("/").slice(0, -1)) {
-        const found = folder.folders.get(name) ?? { files: [], folders: new Map() };
-        folder.folders.set(name, found);
-        folder = found;
+      for (const name of path.split("/").slice(0, -1).slice(0, MAX_DEPTH)) {
+        const inner = folder.folders.get(name) ?? { files: [], folders: new Map() };
+        folder.folders.set(name, inner);
+        folder = inner;
       }
       folder.files.push(path);
     }
     this.list.replaceChildren(
-      sizes.size ? this.drawFolder(root, "") : h("p", { className: "files-none" }, "No files yet. Drop some here."),
+      paths.length ? this.drawFolder(root, "") : h("p", { className: "files-none" }, "No files yet. Drop some here."),
     );
     if (next !== null) this.focus(next);
     else if (focused !== null) this.focus(focused, place);
@@ -79,7 +115,7 @@ export class Tree {
     const rows = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll(".file")]);
     const paths = rows.filter((row) => row.checkVisibility()).map(({ dataset }) => dataset.path ?? "");
     const at = paths.indexOf(path);
-    const isThere = (/** @type {string} */ other) => this.sizes.has(other);
+    const isThere = (/** @type {string} */ other) => this.listed.has(other);
     return paths.slice(at + 1).find(isThere) ?? paths.slice(0, Math.max(0, at)).findLast(isThere) ?? null;
   }
 
@@ -89,25 +125,59 @@ export class Tree {
    * @returns {HTMLElement}
    */
   drawFolder({ files, folders }, path) {
-    const inner = [...folders].map(([name, folder]) => {
-      const whole = `${path}${name}/`;
-      const details = h("details", { open: !this.closed.has(whole) }, h("summary", {}, `${name}/`));
-      details.append(this.drawFolder(folder, whole));
-      details.addEventListener("toggle", () => {
-        if (details.open) this.closed.delete(whole);
-        else this.closed.add(whole);
+    const limit = this.limits.get(path) ?? MAX_ROWS;
+    const inner = [...folders]
+      .slice(0, limit)
+      .map(([name, folder]) => this.drawClosable(folder, name, `${path}${name}/`));
+    const drawn = files.slice(0, limit);
+    if (this.shown !== null && files.indexOf(this.shown) >= limit) drawn.push(this.shown);
+    const rows = h("ul", {}, ...inner, ...drawn.map((file) => this.drawFile(file, path)));
+    const rest = files.length - drawn.length + Math.max(0, folders.size - limit);
+    if (rest > 0) {
+      const more = h("button", { type: "button", className: "files-more" }, `Show more (${rest} not shown)`);
+      more.addEventListener("click", () => {
+        this.limits.set(path, limit + MAX_ROWS);
+        const again = this.drawFolder({ files, folders }, path);
+        rows.replaceWith(again);
+        /** @type {HTMLElement | null} */ (again.querySelector(":scope > li:last-child button"))?.focus();
       });
-      return h("li", {}, details);
+      rows.append(h("li", {}, more));
+    }
+    return rows;
+  }
+
+  /**
+   * A folder, whose contents are drawn once it is open.
+   *
+   * @param {Folder} folder
+   * @param {string} name
+   * @param {string} path with a slash at the end
+   */
+  drawClosable(folder, name, path) {
+    const isOpen = this.toggled.get(path) ?? this.listed.size <= MAX_OPEN;
+    const details = h("details", { open: isOpen }, h("summary", {}, `${name}/`));
+    if (isOpen) details.append(this.drawFolder(folder, path));
+    details.addEventListener("toggle", () => {
+      this.toggled.set(path, details.open);
+      if (details.open && !details.querySelector("ul")) details.append(this.drawFolder(folder, path));
     });
-    return h("ul", {}, ...inner, ...files.map((file) => this.drawFile(file)));
+    return h("li", {}, details);
   }
 
   /** @param {string} path */
-  drawFile(path) {
-    const name = path.split("/").at(-1) ?? path;
-    const size = this.sizes.get(path) ?? null;
-    const open = h("button", { type: "button", className: "file-name" }, name);
-    open.title = size === null ? `${path} (not saved)` : `${path} (${inBytes(size)})`;
+  titleOf(path) {
+    const { size = 0, isSaved = true } = this.listed.get(path) ?? {};
+    return `${path} (${inBytes(size)}${isSaved ? "" : ", not saved"})`;
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} folder
+   */
+  drawFile(path, folder) {
+    const { isSaved = true, isHere = true } = this.listed.get(path) ?? {};
+    const open = h("button", { type: "button", className: "file-name" }, path.slice(folder.length));
+    open.title = this.titleOf(path);
     if (path === this.shown) open.setAttribute("aria-current", "true");
     open.addEventListener("click", () => this.events.onOpen(path));
     const row = h("li", { className: "file" }, open);
@@ -119,8 +189,8 @@ export class Tree {
       made.addEventListener("click", work);
       row.append(made);
     };
-    if (size === null) row.append(h("span", { className: "file-lost" }, "not saved"));
-    else {
+    if (!isSaved) row.append(h("span", { className: "file-lost" }, "not saved"));
+    if (isHere) {
       act("↓", "Download", () => this.events.onDownload(path));
       act("✎", "Rename", () => this.rename(row, path));
     }
@@ -142,7 +212,8 @@ export class Tree {
       const to = field.value.trim();
       const hadFocus = document.activeElement === field;
       field.remove();
-      this.draw(this.sizes, this.shown);
+      this.drawn = ""; // the list may have changed in the meantime
+      this.draw(this.listed, this.shown);
       if (hadFocus) this.focus(path);
       if (isMeant && to && to !== path) this.events.onRename(path, to);
     };

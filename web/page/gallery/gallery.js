@@ -2,7 +2,7 @@
 
 import { urlOf } from "../../worker/files.js";
 import { copyButton } from "../ui/copying.js";
-import { button, byId, focusHeading, h } from "../ui/dom.js";
+import { button, byId, focusHeading, h, howToRun } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { InPlace } from "../ui/in_place.js";
 import { paragraphs } from "../ui/prose.js";
@@ -93,11 +93,11 @@ class Gallery {
     const label = `Code of ${title}`;
     const program =
       this.programs.get(name) ??
-      new InPlace(this.parts, label, code, codeBlock(highlightedPython(code), label), `${name}.py`);
+      new InPlace(this.parts, title, label, code, codeBlock(highlightedPython(code), label), `${name}.py`);
     this.programs.set(name, program);
     const open = button("Open in the console", "button", () => {
       showConsole();
-      this.repl.offer(program.text, `“${example.title}” is at the prompt, ready to edit. Press Enter to run it.`);
+      this.repl.offer(program.text, `“${example.title}” is at the prompt, ready to edit. To run it, ${howToRun()}.`);
     });
     const copy = copyButton("button quiet", () => program.text);
     return [
@@ -110,8 +110,9 @@ class Gallery {
         h("p", { className: "lead" }, example.line),
         ...(this.live ? [this.live.element] : []),
         ...paragraphs(example.text),
-        h("div", { className: "actions" }, ...program.buttons, open, copy, program.stop),
+        h("div", { className: "actions" }, ...program.buttons, open, copy),
         program.place,
+        program.running,
         neighbours(examples, at),
       ),
     ];

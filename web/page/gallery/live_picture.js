@@ -29,8 +29,8 @@ export class LivePicture {
     this.element = h("div", { className: "live-picture", role, ariaLabel: label });
     /** The buttons that save it, once there is a picture. */
     this.savers = h("div");
-    /** Called for a picture that takes long. */
-    this.onSlow = () => {};
+    /** Called for a picture that takes long, with what it waits for, or null once it is computed. */
+    this.onSlow = (/** @type {import("../engine.js").Job | null} */ _blocker) => {};
   }
 
   /**
@@ -41,18 +41,25 @@ export class LivePicture {
   async draw(values, frame) {
     const { name, code } = this.example;
     // Camera frames follow each other quickly, so they show no busy mark.
-    const mark = frame ? undefined : setTimeout(() => this.setBusy(true), MARKED_AFTER_MS);
-    const outcome = await this.engine.draw({ name, code, values, frame }, { onAnswer: (bundle) => this.show(bundle) });
-    clearTimeout(mark);
-    this.setBusy(false);
+    let isMarked = false;
+    const mark = () => {
+      isMarked = true;
+      this.element.ariaBusy = "true";
+      if (this.engine.isReady) this.onSlow(this.engine.blockerOf(listener));
+    };
+    const timer = frame ? undefined : setTimeout(mark, MARKED_AFTER_MS);
+    /** @type {import("../engine.js").Listener} */
+    const listener = {
+      onStart: () => {
+        if (isMarked) mark();
+      },
+      onAnswer: (bundle) => this.show(bundle),
+    };
+    const outcome = await this.engine.draw({ name, code, values, frame }, listener);
+    clearTimeout(timer);
+    this.element.ariaBusy = "false";
     if (outcome.interrupted) return "Stopped.";
     return outcome.ok ? null : reasonOf(outcome);
-  }
-
-  /** @param {boolean} isBusy */
-  setBusy(isBusy) {
-    this.element.ariaBusy = String(isBusy);
-    if (isBusy && this.engine.isReady) this.onSlow();
   }
 
   /** @param {Bundle} bundle */

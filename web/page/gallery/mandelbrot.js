@@ -32,8 +32,9 @@ export class MandelbrotZoom {
     element.addEventListener("keydown", (event) => this.onKey(event));
     this.state = h("p", { className: "note state", id: "mandelbrot-state" }, "Drawn as soon as Python is ready.");
     this.state.setAttribute("role", "status");
-    this.picture.onSlow = () => {
-      this.state.textContent = "Computing the picture.";
+    this.picture.onSlow = (blocker) => {
+      const stop = button("Stop it", "stop-it", () => void engine.interrupt(blocker));
+      this.state.replaceChildren(...(blocker ? [`Waiting for ${blocker.name} · `, stop] : ["Computing the picture."]));
     };
     const controls = [
       button("Zoom in", "button", () => this.zoom(1 / ZOOM)),

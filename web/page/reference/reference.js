@@ -1,6 +1,6 @@
 /** The reference: every public function with an example, with a search, one entry at a time. */
 
-import { button, byId, focusHeading, h } from "../ui/dom.js";
+import { button, byId, focusHeading, h, howToRun } from "../ui/dom.js";
 import { codeBlock, highlightedPython } from "../ui/highlight.js";
 import { InPlace } from "../ui/in_place.js";
 import { inline, paragraphs } from "../ui/prose.js";
@@ -45,6 +45,7 @@ class Reference {
     this.entries = entries;
     this.absent = absent;
     this.search = h("input", { type: "search", placeholder: "Search", autocomplete: "off", spellcheck: false });
+    this.search.maxLength = 100; // each word is compared with every entry
     this.search.setAttribute("aria-label", "Search the reference");
     this.search.addEventListener("input", () => this.find());
     this.search.addEventListener("keydown", (event) => this.onSearchKey(event));
@@ -79,14 +80,15 @@ class Reference {
   page(entry) {
     const code = codeOf(entry.example);
     const file = `example_${entry.name.replaceAll(".", "_")}.py`;
+    const title = `the example of ${entry.name}`;
     const label = `Example of ${entry.name}`;
     const program =
       this.programs.get(entry.name) ??
-      new InPlace(this.parts, label, programOf(entry.example), sessionBlock(entry.example), file);
+      new InPlace(this.parts, title, label, programOf(entry.example), sessionBlock(entry.example), file);
     this.programs.set(entry.name, program);
     const open = button("Open in the console", "button", () => {
       showConsole();
-      this.repl.offer(code, `The example of ${entry.name} is at the prompt. Press Enter to run it.`);
+      this.repl.offer(code, `The example of ${entry.name} is at the prompt. To run it, ${howToRun()}.`);
     });
     return [
       h("p", { className: "crumbs" }, h("a", { href: "#reference" }, "All functions"), ` · ${entry.section}`),
@@ -96,8 +98,8 @@ class Reference {
       ...paragraphs(entry.text),
       ...(entry.facts.length ? [facts(entry.facts)] : []),
       ...entry.sections.flatMap(section),
-      ...(entry.example ? [h("h3", {}, "Example"), program.place] : []),
-      ...(entry.example ? [h("div", { className: "actions" }, ...program.buttons, open, program.stop)] : []),
+      ...(entry.example ? [h("h3", {}, "Example"), program.place, program.running] : []),
+      ...(entry.example ? [h("div", { className: "actions" }, ...program.buttons, open)] : []),
     ];
   }
 

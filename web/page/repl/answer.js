@@ -1,12 +1,10 @@
 /** The field for input that a program asks for. Lines typed ahead are kept for the next questions. */
 
-import { h } from "../ui/dom.js";
-
-const WAITING = "Type here, then press Enter";
+import { h, howToRun } from "../ui/dom.js";
 
 export class AnswerField {
   constructor() {
-    this.input = h("input", { className: "answer", autocomplete: "off", spellcheck: false });
+    this.input = h("input", { className: "answer", autocomplete: "off", spellcheck: false, enterKeyHint: "send" });
     this.input.setAttribute("aria-label", "Input for the program");
     this.input.addEventListener("keydown", (event) => this.onKey(event));
     this.input.addEventListener("paste", (event) => this.onPaste(event));
@@ -57,7 +55,7 @@ export class AnswerField {
     const onLine = this.onLine;
     const line = onLine ? this.lines.shift() : undefined;
     const ahead = this.lines.map((one) => one.replace("\n", " ⏎ ")).join("");
-    this.input.placeholder = ahead || (this.onLine && line === undefined ? WAITING : "");
+    this.input.placeholder = ahead || (this.onLine && line === undefined ? `Type here, then ${howToRun()}` : "");
     if (line === undefined) return;
     this.onLine = null;
     onLine?.(line);

@@ -14,8 +14,12 @@
  * @property {string} last its last token
  */
 
-/** @type {Record<string, string>} */
-const CLOSE = { "(": ")", "[": "]", "{": "}" };
+/** A Map, because an object also has names such as "constructor". */
+const CLOSE = new Map([
+  ["(", ")"],
+  ["[", "]"],
+  ["{", "}"],
+]);
 const F_PREFIX = /^(f|fr|rf)$/i;
 const CONTINUES_A_BLOCK = /(elif|else|except|finally)\b/y;
 const CODE =
@@ -122,8 +126,9 @@ class Scanner {
    * @param {Open | undefined} inner
    */
   punctuation(token, inner) {
-    if (token in CLOSE) {
-      this.open.push({ kind: "bracket", close: CLOSE[token] });
+    const close = CLOSE.get(token);
+    if (close) {
+      this.open.push({ kind: "bracket", close });
     } else if (token === ":" && inner?.kind === "field") {
       this.open.push({ kind: "format", quote: this.innermostQuote() });
     } else if (token === ")" || token === "]" || token === "}") {

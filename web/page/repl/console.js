@@ -2,14 +2,17 @@
 
 import { Displays } from "../display/displays.js";
 import { draw } from "../display/draw.js";
-import { byId, h, markMore, watchFocus } from "../ui/dom.js";
+import { cutLabel } from "../ui/bounds.js";
+import { byId, h, isTouchScreen, markMore, watchFocus } from "../ui/dom.js";
+import { keyButton, runKey, touchKeys } from "../ui/touch_keys.js";
 import { watchColumns } from "./columns.js";
 import { isComplete } from "./completeness.js";
 import { Editor } from "./editor.js";
 import { EXAMPLES } from "./examples.js";
 import { HelpPanel } from "./help.js";
-import { helpRequest, inputsOf, isTranscript, pasted } from "./text.js";
+import { asksForKeys, helpRequest, inputsOf, isTranscript, pasted } from "./text.js";
 import { Transcript } from "./transcript.js";
+import { sayWhatItWaitsFor } from "./waiting.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 /** @typedef {import("../../worker/protocol.js").Info} Info */
@@ -32,6 +35,8 @@ import { Transcript } from "./transcript.js";
 /** The input field stays open this long after an answer, in case another question follows. */
 const TYPING_AHEAD_MS = 150;
 const LOST = "All variables are lost.";
+/** On-screen keyboards are higher; the browser's own bars are lower. */
+const KEYBOARD_PX = 120;
 
 export class Console {
   /** @param {Engine} engine */
@@ -48,6 +53,8 @@ export class Console {
     this.offered = "";
     /** @type {Keeper | null} */
     this.keeper = null;
+    /** Shows the list of keys. */
+    this.onAskForKeys = () => {};
     /** @type {Entry | null} */
     this.running = null;
     /** What got the focus when a question was answered. @type {Element | null} */
@@ -71,6 +78,7 @@ export class Console {
     this.listen();
     this.addExamples();
     this.addTouchKeys();
+    this.stayInView();
   }
 
   sayWhatTabDoes() {
@@ -92,16 +100,15 @@ export class Console {
     });
     this.engine.addEventListener("display", (event) => {
       const { number, bundle, isUpdate } = /** @type {CustomEvent<DisplayEvent>} */ (event).detail;
-      if (isUpdate) {
-        this.displays.update(number, bundle);
-        if (this.running) this.keeper?.changed(this.running);
-      } else this.transcript.showStray(this.displays.create(number, bundle));
+      if (isUpdate) this.displays.update(number, bundle);
+      else this.transcript.showStray(this.displays.create(number, bundle));
     });
     const sayWhatIsLost = () => {
-      if (this.editor.history.isDamaged)
-        this.transcript.note("The saved input history was damaged. What is left is kept.");
+      const { problem } = this.editor.history;
+      if (problem) this.transcript.note(problem);
     };
     this.engine.addEventListener("ready", sayWhatIsLost, { once: true });
+    this.editor.history.onUnsaved = (reason) => this.transcript.note(`The input history is not saved: ${reason}.`);
     this.engine.addEventListener("ready", (event) => {
       const info = /** @type {CustomEvent<Info>} */ (event).detail;
       const versions = `py_tensor ${info.version} · Python ${info.python} · pt is imported`;
@@ -110,7 +117,8 @@ export class Console {
       const lost = isSaid ? LOST : `${restarted} ${LOST}`;
       this.transcript.note(restarted === null ? versions : lost);
       const isFree = document.activeElement === document.body || document.activeElement === null;
-      if (isFree && !isTouchScreen()) this.editor.focus();
+      const isInView = byId("console").getBoundingClientRect().bottom <= innerHeight; // or the page would scroll by itself
+      if (isFree && isInView && !isTouchScreen()) this.editor.focus();
     });
   }
 
@@ -124,38 +132,47 @@ export class Console {
    */
   submit(text, isAsPasted) {
     if (!text.trim()) return;
-    if (!isTranscript(text) && !helpRequest(text) && !isComplete(isAsPasted ? `${text}\n` : text)) {
+    const isRequest = helpRequest(text) || asksForKeys(text);
+    if (!isTranscript(text) && !isRequest && !isComplete(isAsPasted ? `${text}\n` : text)) {
       this.editor.newLine();
       return;
     }
     this.editor.text = "";
-    for (const source of inputsOf(text)) this.enter(source);
+    const chain = {};
+    const inputs = inputsOf(text);
+    this.editor.history.addAll(inputs);
+    for (const source of inputs) this.enter(source, chain);
   }
 
-  /** @param {string} source */
-  enter(source) {
-    this.editor.history.add(source);
+  /**
+   * @param {string} source
+   * @param {object} [chain] shared by inputs entered together: once one is interrupted, the others do not start
+   */
+  enter(source, chain) {
     this.editor.hidePlaceholder(); // it showed what can be typed here
+    if (asksForKeys(source)) {
+      this.onAskForKeys();
+      return;
+    }
     const entry = this.transcript.add(source);
-    const reason = this.reasonToWait();
-    if (reason) entry.wait(reason);
     this.keeper?.entered(entry, source);
-    void this.run(source, entry);
+    void this.run(source, entry, { chain, goesOn: true });
   }
 
   /**
    * @param {string} source
    * @param {Entry} entry
-   * @param {object} [chain] after a failure, the remaining runs of the same chain do not start
+   * @param {Pick<import("../engine.js").Listener, "name" | "chain" | "goesOn">} [options]
    * @returns {Promise<import("../../worker/protocol.js").Outcome>}
    */
-  async run(source, entry, chain) {
+  async run(source, entry, options = {}) {
     const { keeper } = this;
     entry.isFocusUnmoved = watchFocus();
     /** @type {import("../engine.js").Listener} */
     const listener = {
-      chain,
+      ...options,
       onStart: (id) => {
+        stopWaiting();
         this.displays.begin(id, entry.element);
         entry.start();
         this.running = entry;
@@ -172,7 +189,9 @@ export class Console {
       onAsking: (question) => this.ask(entry, question),
     };
     const request = helpRequest(source);
+    const stopWaiting = sayWhatItWaitsFor(this.engine, listener, entry);
     const outcome = await (request ? this.engine.help(request, source, listener) : this.engine.run(source, listener));
+    stopWaiting(); // it may not have started
     if (this.running === entry) this.running = null;
     this.keepingFocus(entry, () => {
       const rest = entry.printed?.closeField();
@@ -190,7 +209,9 @@ export class Console {
    */
   showHelp(help, entry) {
     this.help.show(help);
-    entry.note(`Help on ${help.name} is open in the console, where ${isTouchScreen() ? "Close" : "Esc"} closes it.`);
+    entry.note(
+      `Help on ${cutLabel(help.name)} is open in the console. Close it with ${isTouchScreen() ? "Close" : "Esc"}.`,
+    );
     this.transcript.scrollToEnd();
   }
 
@@ -210,12 +231,6 @@ export class Console {
     return true;
   }
 
-  /** The reason, unless the entry above makes it obvious. */
-  reasonToWait() {
-    if (this.engine.isBenchmarking) return "This runs when the benchmarks are done.";
-    return this.engine.isReady || this.engine.broken ? null : "This runs when Python is ready.";
-  }
-
   /**
    * @param {Entry} entry
    * @param {number | null} question
@@ -225,6 +240,7 @@ export class Console {
       this.keepingFocus(entry, () => entry.printed?.closeField());
       return;
     }
+    if (!entry.element.isConnected) this.transcript.append(entry.element); // it was cleared, and runs again
     entry.ask((line) => {
       this.engine.answer(question, line);
       clearTimeout(this.leaving);
@@ -253,10 +269,9 @@ export class Console {
     this.returned = document.activeElement;
   }
 
-  /** Ctrl-C: interrupt what runs and discard input typed ahead; if nothing runs, clear the prompt. */
+  /** Ctrl-C: interrupt what runs; input typed ahead runs then. If nothing runs, clear the prompt. */
   interruptOrCancel() {
     if (this.engine.isBusy) {
-      this.engine.dropQueued();
       this.engine.interrupt();
     } else {
       this.editor.text = "";
@@ -274,6 +289,7 @@ export class Console {
     const chips = EXAMPLES.map(({ label, code }) => {
       const chip = h("button", { type: "button", className: "chip", title: code, textContent: label });
       chip.addEventListener("click", () => {
+        this.editor.history.add(code);
         this.enter(code);
         this.focus();
       });
@@ -284,23 +300,49 @@ export class Console {
     markMore(strip);
   }
 
-  /** Keys that on-screen keyboards lack. They keep the keyboard open and the focus in place. */
   addTouchKeys() {
-    /** @type {[label: string, name: string, press: () => unknown][]} */
+    /** @type {import("../ui/touch_keys.js").Key[]} */
     const keys = [
       ["↑", "Earlier input", () => this.editor.walk(-1)],
       ["↓", "Later input", () => this.editor.walk(1)],
       ["Tab", "Complete", () => this.editor.onTab()],
-      ["↵", "New line", () => this.editor.newLine()],
     ];
-    const buttons = keys.map(([label, name, press]) => {
-      const button = h("button", { type: "button", className: "button quiet", textContent: label });
-      button.setAttribute("aria-label", name);
-      button.addEventListener("pointerdown", (event) => event.preventDefault());
-      button.addEventListener("click", press);
-      return button;
+    const row = touchKeys(keys, (symbol) => this.editor.type(symbol));
+    row.id = "touch-keys";
+    byId("keys").before(row, keyButton(["↵ New line", "New line", () => this.editor.newLine()]));
+    byId("console-foot").append(runKey(() => this.answerOrSubmit()));
+  }
+
+  /** Scroll the page to the console when its prompt gets the focus, and when an on-screen keyboard has opened for it. */
+  stayInView() {
+    const reveal = () => byId("console").scrollIntoView({ block: "nearest" });
+    const prompt = byId("input");
+    prompt.addEventListener("focusin", reveal);
+    let height = innerHeight;
+    window.addEventListener("resize", () => {
+      const isKeyboard = isTouchScreen() && innerHeight < height - KEYBOARD_PX;
+      height = innerHeight;
+      if (isKeyboard && document.activeElement === prompt) reveal();
     });
-    byId("touch-keys").replaceChildren(...buttons);
+  }
+
+  /** The Run key of a touch screen. It ends a block without an empty line. */
+  answerOrSubmit() {
+    if (!this.answer()) this.submit(this.editor.text, true);
+  }
+
+  /**
+   * Send what is typed in the field for `input()`, unless the user writes at the prompt.
+   *
+   * @returns {boolean} whether there is such a field
+   */
+  answer() {
+    const field = this.running?.printed?.field;
+    if (!field) return false;
+    const isHere = document.activeElement === field.input;
+    if (!isHere && (this.editor.text || !field.input.value)) return false;
+    field.enter(`${field.input.value}\n`);
+    return true;
   }
 
   /**
@@ -367,9 +409,4 @@ function isForPrompt(target) {
   const isElsewhere =
     target instanceof Element && target.closest("#input, .code-editor, input, textarea, select, [popover], dialog");
   return !isElsewhere && !byId("panel-console").hidden;
-}
-
-/** Whether focusing would open an on-screen keyboard over the result. */
-function isTouchScreen() {
-  return matchMedia("(pointer: coarse)").matches;
 }

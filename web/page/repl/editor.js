@@ -20,7 +20,7 @@ import { History } from "./history.js";
 import { HistorySearch } from "./search.js";
 import { signatures } from "./signature.js";
 import { isTranscript, nextIndent, pasted, toNextStep } from "./text.js";
-import { writing } from "./writing.js";
+import { typeText, writing } from "./writing.js";
 
 /** @typedef {import("./completion.js").Query} Query */
 
@@ -84,6 +84,7 @@ export class Editor {
       pythonLanguage,
       writing,
       prompts,
+      footInView,
       this.hint.of(placeholder(field.placeholder)),
       EditorView.contentAttributes.of({
         "aria-label": field.getAttribute("aria-label") ?? "",
@@ -146,6 +147,11 @@ export class Editor {
   /** @param {string} text replaces the selection, undoable */
   insert(text) {
     this.view.dispatch(this.view.state.replaceSelection(text), { scrollIntoView: true, userEvent: "input" });
+  }
+
+  /** @param {string} text replaces the selection as if it had been typed */
+  type(text) {
+    typeText(this.view, text);
   }
 
   /** Begin another line with Python's indentation; a closing bracket gets a line of its own. */
@@ -277,6 +283,9 @@ export class Editor {
     return true;
   }
 }
+
+/** In a window that is too low for the page, the page scrolls to the caret with the foot below it. */
+const footInView = EditorView.scrollMargins.of(() => ({ bottom: byId("console-foot").offsetHeight + 16 }));
 
 // Prompts ------------------------------------------------------------------------------------------
 

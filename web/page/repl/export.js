@@ -3,6 +3,7 @@
 import { failureOf } from "./failure.js";
 import { mimesOf } from "./outputs.js";
 import { IMPORT } from "./script.js";
+import { sourceOf } from "./transcript.js";
 
 /** @typedef {import("./outputs.js").Mimes} Mimes */
 /**
@@ -26,7 +27,7 @@ import { IMPORT } from "./script.js";
 export function cellsOf(parts) {
   const entries = [...parts].filter((part) => part.matches(".entry:has(.source)"));
   return entries.map((entry) => ({
-    source: [...entry.querySelectorAll(".source .line code")].map(textOf).join("\n"),
+    source: sourceOf(entry),
     ok: entry.classList.contains("done"),
     outputs: [...entry.children].flatMap(outputOf),
   }));

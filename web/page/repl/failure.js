@@ -1,8 +1,9 @@
 /**
  * Shows an error: the message first, then the user's own line with the failing part marked, then its callers; a click
- * shows the full traceback. An interrupt is shown as a single, unobtrusive line.
+ * shows the full traceback. An input that the user has stopped is no error: a click shows where it was.
  */
 
+import { cut, cutLabel, laidOut } from "../ui/bounds.js";
 import { h } from "../ui/dom.js";
 
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
@@ -12,6 +13,8 @@ import { h } from "../ui/dom.js";
 
 /** Largest number of frames shown for a chained error or a member of an exception group. */
 const PLACES_OF_OTHERS = 2;
+/** Characters of a message. */
+const MAX_MESSAGE = 20_000;
 
 /** The outcome that each element shows. @type {WeakMap<Element, Outcome>} */
 const outcomes = new WeakMap();
@@ -41,9 +44,9 @@ export function drawFailure(outcome) {
 }
 
 /** @param {Outcome} outcome */
-function drawn({ error, full_error: full, failure, interrupted }) {
-  if (interrupted) return interruption(failure);
-  if (!failure) return h("pre", { className: "error" }, error ?? "");
+function drawn({ error, full_error: full, failure, interrupted, seconds }) {
+  if (interrupted) return stopped(seconds, cut(error ?? "", MAX_MESSAGE));
+  if (!failure) return h("pre", { className: "error" }, ...laidOut(cut(error ?? "", MAX_MESSAGE)));
   const element = h("div", { className: "error" }, ...parts(failure));
   if (full !== null || failure.hides) element.append(everyFrame(full ?? error ?? ""));
   return element;
@@ -60,15 +63,13 @@ export function lineAtFault({ failure, interrupted }) {
   return interrupted ? null : (place?.lines.at(0)?.number ?? null);
 }
 
-/** @param {Failure | null} failure */
-function interruption(failure) {
-  const element = h("p", { className: "error interrupted" }, "KeyboardInterrupt");
-  const place = failure?.places.at(-1);
-  const line = place?.lines.at(0);
-  if (line && (line.number > 1 || place?.function !== "<module>")) {
-    element.append(` at line ${line.number}: ${(line.before + line.marked + line.after).trim()}`);
-  }
-  return element;
+/**
+ * @param {number | undefined} seconds that it ran, if known
+ * @param {string} traceback
+ */
+function stopped(seconds, traceback) {
+  const words = seconds === undefined ? "Stopped" : `Stopped after ${seconds.toFixed(1)} s`;
+  return h("details", { className: "error interrupted" }, h("summary", {}, words), h("pre", {}, ...laidOut(traceback)));
 }
 
 /**
@@ -85,14 +86,14 @@ function parts(failure) {
  * @param {Failure} failure
  */
 function message({ type, message: text }) {
-  const [headline, ...rest] = text.split("\n");
-  const name = h("strong", {}, type);
+  const [headline, ...rest] = cut(text, MAX_MESSAGE).split("\n");
+  const name = h("strong", {}, cutLabel(type));
   /** @type {HTMLElement[]} */
-  const elements = [h("p", { className: "error-message" }, name, headline && `: ${headline}`)];
+  const elements = [h("p", { className: "error-message" }, name, ...laidOut(headline && `: ${headline}`))];
   const detail = rest.join("\n").trimEnd();
   if (detail.trim()) {
     const isDrawn = /^ {2,}\S/m.test(detail);
-    elements.push(h("pre", { className: isDrawn ? "error-detail drawn" : "error-detail" }, detail));
+    elements.push(h("pre", { className: isDrawn ? "error-detail drawn" : "error-detail" }, ...laidOut(detail)));
   }
   return elements;
 }
@@ -126,7 +127,7 @@ function nameOf({ input, file, function: name, repeated }, depth, current) {
   const call = depth > 0 ? `called ${inside || "here"}` : inside;
   const source = input === null ? file.split("/").at(-1) : input === current ? "" : "an earlier input";
   const words = [call, source].filter(Boolean).join(", ");
-  return repeated ? `${words} · ${repeated} more times` : words;
+  return repeated ? `${cutLabel(words)} · ${repeated} more times` : cutLabel(words);
 }
 
 /** @param {SourceLine} line */
@@ -160,5 +161,5 @@ function other(label, failure) {
 
 /** @param {string} text */
 function everyFrame(text) {
-  return h("details", { className: "frames" }, h("summary", {}, "Full traceback"), h("pre", {}, text));
+  return h("details", { className: "frames" }, h("summary", {}, "Full traceback"), h("pre", {}, ...laidOut(cut(text))));
 }

@@ -1,6 +1,7 @@
 /** The help panel below the transcript: signature, docstring and source of an object. */
 
 import { entryNamed } from "../reference/entries.js";
+import { cut, cutLabel } from "../ui/bounds.js";
 import { h } from "../ui/dom.js";
 import { highlightedLines } from "../ui/highlight.js";
 import { inline } from "../ui/prose.js";
@@ -18,6 +19,9 @@ import { inline } from "../ui/prose.js";
  * @typedef {{ heading: string } | { text: string } | { code: string } | { items: string[] }
  *   | { terms: { term: string, type: string, text: string }[] }} Block
  */
+
+/** Characters of a signature, an example or a source. */
+const MAX_CODE = 20_000;
 
 export class HelpPanel {
   /**
@@ -38,8 +42,13 @@ export class HelpPanel {
   show(help) {
     const close = h("button", { type: "button", className: "button quiet", textContent: "Close" });
     close.addEventListener("click", () => this.close());
-    const head = h("header", {}, h("h2", {}, h("code", {}, help.name), " ", h("small", {}, help.kind)), close);
-    this.element.setAttribute("aria-label", `Help on ${help.name}`);
+    const head = h(
+      "header",
+      {},
+      h("h2", {}, h("code", {}, cutLabel(help.name)), " ", h("small", {}, help.kind)),
+      close,
+    );
+    this.element.setAttribute("aria-label", `Help on ${cutLabel(help.name)}`);
     this.element.replaceChildren(head, ...rendered(help));
     this.element.hidden = false;
     this.element.scrollTop = 0;
@@ -85,7 +94,7 @@ function rendered({ name, signature, facts, doc, source }) {
 
 /** @param {[string, string]} fact */
 function fact([label, text]) {
-  return [h("dt", {}, label), h("dd", {}, h("code", {}, text))];
+  return [h("dt", {}, label), h("dd", {}, h("code", {}, cutLabel(text)))];
 }
 
 /** @param {Block} part */
@@ -110,6 +119,6 @@ function term({ term, type, text }) {
  * @param {string} className
  */
 function code(text, className) {
-  const lines = highlightedLines(text).flatMap((pieces, index) => (index ? ["\n", ...pieces] : pieces));
+  const lines = highlightedLines(cut(text, MAX_CODE)).flatMap((pieces, index) => (index ? ["\n", ...pieces] : pieces));
   return h("pre", { className, tabIndex: 0 }, h("code", {}, ...lines));
 }

@@ -1,25 +1,46 @@
 /** The input history, stored across reloads. */
 
+import { readLocal, writeLocal } from "../ui/local.js";
+
 const KEY = "py_tensor.history";
 const LIMIT = 500;
+const DAMAGED = "The saved input history was damaged. What is left is kept.";
+const NEWER =
+  "A newer version of this page has written the input history. It is left unchanged: what you enter now is not added.";
+/** Characters that are stored; an entry with more than half of them is left out, because it would displace the others. */
+const MAX_STORED = 500_000;
 
 export class History {
   constructor() {
-    const { entries, isDamaged } = load();
+    const { entries, problem } = load();
     /** Oldest first. @type {string[]} */
     this.entries = entries;
-    /** Whether part of the stored history could not be read. */
-    this.isDamaged = isDamaged;
+    /** What is wrong with the stored history, as a sentence; "" if nothing. */
+    this.problem = problem;
     /** The current walk. @type {Walk | null} */
     this.walk = null;
+    this.isStored = true;
+    /** Called when storing fails, but did not fail before. */
+    this.onUnsaved = (/** @type {string} */ _reason) => {};
   }
 
   /** @param {string} text */
   add(text) {
+    this.addAll([text]);
+  }
+
+  /** @param {string[]} texts which are stored at once: a pasted session may have thousands */
+  addAll(texts) {
     this.walk = null;
-    if (!text.trim() || this.entries.at(-1) === text) return;
-    this.entries = [...this.entries, text].slice(-LIMIT);
-    save(this.entries);
+    const all = [...this.entries, ...texts.slice(-LIMIT).filter((text) => text.trim())];
+    this.entries = all.filter((text, i) => text !== all[i - 1]).slice(-LIMIT);
+    if (this.problem !== NEWER) this.store();
+  }
+
+  store() {
+    const reason = writeLocal(KEY, JSON.stringify(newest(this.entries)));
+    if (reason && this.isStored) this.onUnsaved(reason);
+    this.isStored = !reason;
   }
 
   /**
@@ -69,28 +90,33 @@ class Walk {
   }
 }
 
-/** @returns {{ entries: string[], isDamaged: boolean }} */
+/** @returns {{ entries: string[], problem: string }} */
 function load() {
-  let text = "[]";
   try {
-    text = localStorage.getItem(KEY) ?? text;
-  } catch {
-    // Storage is unavailable.
-  }
-  try {
-    const stored = JSON.parse(text);
+    const stored = JSON.parse(readLocal(KEY) ?? "[]");
+    if (isNewer(stored)) return { entries: [], problem: NEWER };
     const entries = stored.filter((/** @type {unknown} */ entry) => typeof entry === "string");
-    return { entries, isDamaged: entries.length < stored.length };
+    return { entries, problem: entries.length < stored.length ? DAMAGED : "" };
   } catch {
-    return { entries: [], isDamaged: true };
+    return { entries: [], problem: DAMAGED };
   }
 }
 
-/** @param {string[]} entries */
-function save(entries) {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(entries));
-  } catch {
-    // Storage is unavailable or full: the history then lasts as long as the page.
-  }
+/** @param {unknown} stored not a list: a newer version of the page may need to store more than the entries */
+function isNewer(stored) {
+  return typeof stored === "object" && stored !== null && !Array.isArray(stored);
+}
+
+/**
+ * The newest entries, as many as are stored.
+ * @param {string[]} entries
+ */
+function newest(entries) {
+  let room = MAX_STORED;
+  const short = entries.filter(({ length }) => length <= MAX_STORED / 2);
+  const first = short.findLastIndex(({ length }) => {
+    room -= length;
+    return room < 0;
+  });
+  return short.slice(first + 1);
 }

@@ -2,7 +2,7 @@
 
 import { count } from "../sessions/words.js";
 import { copyText } from "../ui/copying.js";
-import { button, byId, h } from "../ui/dom.js";
+import { button, byId, h, howToRun } from "../ui/dom.js";
 import { Menu } from "../ui/menu.js";
 import { saveFile } from "../ui/saving.js";
 import { cellsOf, notebookOf } from "./export.js";
@@ -13,7 +13,7 @@ import { scriptOf } from "./script.js";
 /** @typedef {import("./export.js").Cell & { isCleared: boolean }} Cell */
 /** @typedef {import("../sessions/sessions.js").Sessions} Sessions */
 
-const FROM_A_LINK = "The code below came with the link. Read it, then press Enter to run it.";
+const FROM_A_LINK = "This code came with the link. Check it, then";
 const SAID_FOR_MS = 8000;
 
 export class Sharing {
@@ -27,7 +27,7 @@ export class Sharing {
     /** The URL whose code was shown last. */
     this.taken = "";
     this.inputItem = button("", "", () => void this.copyLink(this.inputOrLast()));
-    this.withCleared = h("input", { type: "checkbox", checked: true });
+    this.withCleared = h("input", { type: "checkbox" });
     this.clearedCount = h("span");
     this.choice = h("label", {}, this.withCleared, this.clearedCount);
     const items = [
@@ -52,6 +52,11 @@ export class Sharing {
     const menu = new Menu("Share", items).element;
     menu.id = "share";
     menu.addEventListener("toggle", () => this.nameItems());
+    for (const type of ["cleared", "opened"]) {
+      sessions.addEventListener(type, () => {
+        this.withCleared.checked = false; // the choice was made for other inputs
+      });
+    }
     this.nameItems();
     this.said = h("span", { className: "said" });
     this.said.setAttribute("role", "status");
@@ -67,10 +72,10 @@ export class Sharing {
     const code = await codeOf(hash);
     if (code === null) return;
     this.taken = hash;
-    this.repl.offer(code, FROM_A_LINK);
+    this.repl.offer(code, `${FROM_A_LINK} ${howToRun()} to run it.`);
   }
 
-  /** The inputs of the console and the editor in their order in the session, cleared ones included if chosen. */
+  /** The inputs of the console and the editor in their order in the session, cleared ones only if chosen. */
   get cells() {
     const { inputs } = this.sessions.session;
     return cellsIn(this.withCleared.checked ? inputs : inputs.filter(({ isCleared }) => !isCleared));

@@ -1,5 +1,6 @@
 /** The signature of a call, shown above the line while its arguments are typed. */
 
+import { cutLabel } from "../ui/bounds.js";
 import { h } from "../ui/dom.js";
 import { inline } from "../ui/prose.js";
 import { EditorView, keymap, Prec, StateEffect, StateField, showTooltip } from "../vendor/codemirror.js";
@@ -15,6 +16,9 @@ import { EditorView, keymap, Prec, StateEffect, StateField, showTooltip } from "
  *
  * @typedef {import("@codemirror/view").Tooltip & { name: string }} SignatureTooltip
  */
+
+/** Parameters shown: the one at the caret is among them. */
+const MAX_PARAMETERS = 60;
 
 /** @type {import("@codemirror/state").StateEffectType<SignatureTooltip | null>} */
 const show = StateEffect.define();
@@ -95,11 +99,16 @@ function tooltip(signature, pos) {
 
 /** @param {Signature} signature */
 function rendered({ name, parameters, active, summary }) {
-  const parts = parameters.flatMap((parameter, index) => [
-    index ? ", " : "",
-    index === active ? h("strong", {}, parameter) : parameter,
+  const first = Math.max(0, (active ?? 0) - MAX_PARAMETERS / 2);
+  const texts = parameters.slice(first, first + MAX_PARAMETERS).map(cutLabel);
+  const parts = texts.flatMap((parameter, i) => [
+    i ? ", " : "",
+    first + i === active ? h("strong", {}, parameter) : parameter,
   ]);
-  const dom = h("div", { className: "cm-signature" }, h("code", { className: "signature" }, `${name}(`, ...parts, ")"));
-  if (summary) dom.append(h("p", {}, ...inline(summary)));
+  if (first > 0) parts.unshift("…, ");
+  if (first + texts.length < parameters.length) parts.push(", …");
+  const head = `${cutLabel(name)}(`;
+  const dom = h("div", { className: "cm-signature" }, h("code", { className: "signature" }, head, ...parts, ")"));
+  if (summary) dom.append(h("p", {}, ...inline(cutLabel(summary))));
   return dom;
 }

@@ -7,6 +7,7 @@
  * lines again.
  */
 
+import { laidOut } from "../ui/bounds.js";
 import { h } from "../ui/dom.js";
 
 /** @typedef {{ text: string, className: string }} Run characters with the same style */
@@ -25,6 +26,14 @@ import { h } from "../ui/dom.js";
 
 /** Largest amount of printed text that is kept. */
 const CHARACTERS = 200_000;
+/** The end of a text that is read: long enough for that amount, unless most of it is escape sequences. */
+const MAX_READ = 2 * CHARACTERS;
+/** A change of style costs the page as much as this many characters. */
+const STYLE = 16;
+/** Number of differently styled runs that are kept. */
+const MAX_RUNS = CHARACTERS / STYLE;
+/** The cursor cannot move back to a line with more runs: each overwriting character copies them. */
+const MAX_RUNS_OF_LINE = 200;
 /** The cursor cannot move back to columns beyond this one. */
 const LINE = 10_000;
 /** Number of lines that the cursor can move back to. */
@@ -81,11 +90,29 @@ export class TerminalText {
    * @param {string} className for all of it, besides its own colours
    */
   write(text, className) {
-    const whole = this.unfinished + text;
+    const whole = this.unfinished + this.readable(text);
     this.unfinished = UNFINISHED.exec(whole.slice(-SEQUENCE))?.[0] ?? "";
     for (const match of whole.slice(0, whole.length - this.unfinished.length).matchAll(TOKEN)) {
       this.take(match, className);
     }
+  }
+
+  /**
+   * @param {string} text
+   * @returns {string} its end, if it is too long to read: then the end replaces all that was written before
+   */
+  readable(text) {
+    const first = text.length - MAX_READ;
+    if (first <= 0) return text;
+    const at = text.indexOf("\n", first) + 1 || first;
+    this.letGo(this.rows.length);
+    for (const run of this.over.splice(0)) this.lose(run.text);
+    this.lose(this.root.textContent ?? "");
+    this.root.replaceChildren();
+    this.drawnCharacters = 0;
+    this.unfinished = "";
+    this.lose(text.slice(0, at));
+    return text.slice(at);
   }
 
   /**
@@ -96,6 +123,7 @@ export class TerminalText {
     if (groups?.text) this.put({ text: token, className: this.lookOf(className) });
     else if (token === "\r") this.column = 0;
     else if (token === "\b") this.column = Math.max(0, this.column - 1);
+    else if (token.length > SEQUENCE) return;
     else if (groups?.final === "m") this.setLooks(groups.codes);
     else if (groups?.final) this.control(groups.final, Number.parseInt(groups.codes, 10));
   }
@@ -122,7 +150,7 @@ export class TerminalText {
       if (line) this.overwrite({ text: line, className });
       if (i < lines.length - 1) this.lineFeed(className);
     }
-    if (lengthOf(this.line) > LINE) this.letGo(this.rows.length);
+    if (lengthOf(this.line) > LINE || this.line.length > MAX_RUNS_OF_LINE) this.letGo(this.rows.length);
   }
 
   /**
@@ -156,6 +184,12 @@ export class TerminalText {
   overwrite(run) {
     const end = this.column + run.text.length;
     const gap = this.column - lengthOf(this.line);
+    if (gap === 0) {
+      append(this.line, run);
+      this.rows[this.row].isChanged = true;
+      this.column = end;
+      return;
+    }
     const before = part(this.line, 0, this.column);
     const after = part(this.line, end);
     this.line = [];
@@ -269,6 +303,7 @@ export class TerminalText {
   // Drawing ----------------------------------------------------------------------------------------
 
   draw() {
+    for (const run of this.over.splice(0, this.over.length - MAX_RUNS)) this.lose(run.text);
     // Rows not drawn yet are the last ones; finished lines not drawn yet come before them.
     this.root.append(...this.over.map((run) => this.drawn(run)));
     this.over = [];
@@ -326,13 +361,15 @@ export class TerminalText {
   /** @param {string} text */
   lose(text) {
     if (!text) return;
-    this.lost += text.split("\n").length - 1;
+    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.lost++;
     markCut(this.root, this.lost);
   }
 
   forgetOldest() {
     const kept = this.rows.find(({ block }) => block)?.block?.drawn[0].element ?? this.root.lastChild;
-    while (this.drawnCharacters > CHARACTERS && this.root.firstChild !== kept) {
+    let runs = this.root.childElementCount;
+    while (this.drawnCharacters + STYLE * runs > CHARACTERS && this.root.firstChild !== kept) {
+      runs--;
       const text = this.root.firstChild?.textContent ?? "";
       this.drawnCharacters -= text.length;
       this.root.firstChild?.remove();
@@ -391,8 +428,10 @@ function erase(drawn) {
  * @param {string} text the new text; an unchanged part is not touched
  */
 function rewrite(drawn, text) {
-  if (text.startsWith(drawn.text)) drawn.element.append(...[text.slice(drawn.text.length)].filter(Boolean));
-  else drawn.element.textContent = text;
+  const nodes = laidOut(text);
+  if (nodes.length === 1 && text.startsWith(drawn.text)) {
+    drawn.element.append(...[text.slice(drawn.text.length)].filter(Boolean));
+  } else drawn.element.replaceChildren(...nodes);
   drawn.text = text;
 }
 
@@ -403,7 +442,7 @@ function isBlank({ runs, end }) {
 
 /** @param {Run} run */
 function span({ text, className }) {
-  return h("span", { className }, text);
+  return h("span", { className }, ...laidOut(text));
 }
 
 /**

@@ -86,10 +86,21 @@ export function inputsOf(text) {
 
 /** @typedef {{ expression: string, wantsSource: boolean, isCall: boolean }} HelpRequest */
 
+/** A longer input is not a request for help: the time for the pattern grows with the square of the length. */
+const MAX_HELP = 1000;
+
 const HELP =
   /^(?:(?<before>\?\??)\s*(?<one>\S.*)|(?<two>.*[^?\s])\s*(?<after>\?\??)|(?<call>help)\(\s*(?<three>NAME)?\s*\))$/;
 const NAME = /[^\W\d]\w*(?:\.\w+|\[[^\][]*\])*/;
 const HELP_REQUEST = new RegExp(HELP.source.replaceAll("NAME", NAME.source));
+
+/**
+ * @param {string} source an input
+ * @returns {boolean} whether it asks for the list of keys
+ */
+export function asksForKeys(source) {
+  return /^\?\??$/.test(source.trim());
+}
 
 /**
  * `name?`, `?name`, `name??` (with the source), `help(name)`, each with any expression but the last; `help()`.
@@ -98,7 +109,7 @@ const HELP_REQUEST = new RegExp(HELP.source.replaceAll("NAME", NAME.source));
  * @returns {HelpRequest | null} null if it is not a request for help
  */
 export function helpRequest(source) {
-  const groups = HELP_REQUEST.exec(source.trim())?.groups;
+  const groups = source.length <= MAX_HELP ? HELP_REQUEST.exec(source.trim())?.groups : null;
   if (!groups) return null;
   const { before, one, two, after, call, three } = groups;
   const expression = one ?? two ?? three ?? "";

@@ -2,8 +2,9 @@
  * The transcript above the prompt: inputs, printed output, displays, results and errors. Only display/ creates HTML.
  */
 
+import { cut, moreCharacters } from "../ui/bounds.js";
 import { copyButton } from "../ui/copying.js";
-import { focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
+import { button, focusableWhileItScrolls, h, oncePerFrame } from "../ui/dom.js";
 import { highlightedLines } from "../ui/highlight.js";
 import { AnswerField } from "./answer.js";
 import { drawFailure, lineAtFault } from "./failure.js";
@@ -14,8 +15,21 @@ import { TerminalText } from "./terminal.js";
 /** @typedef {import("../../worker/protocol.js").StreamName} StreamName */
 /** @typedef {{ element: HTMLElement, draw: () => void }} Shown an entry, or what no input has shown */
 
+/** The inputs of entries. @type {WeakMap<Element, string>} */
+const sources = new WeakMap();
+
+/**
+ * @param {Element} element of an entry
+ * @returns {string} its input, which may be shown in part
+ */
+export function sourceOf(element) {
+  return sources.get(element) ?? "";
+}
+
 const ENTRIES = 300;
-const SHOWN_CHARACTERS = 100_000;
+/** Of an input that is shown. */
+const MAX_SOURCE = 20_000;
+const MAX_LINES = 1000;
 /** A longer one scrolls in a box of its own. */
 const WHOLE_CHARACTERS = 10_000;
 
@@ -48,7 +62,7 @@ export class Transcript {
     const entry = this.entryOf(source);
     this.append(entry.element);
     this.focus.add(entry.element);
-    this.scrollToEnd();
+    this.scrollToEndSoon();
     return entry;
   }
 
@@ -147,15 +161,17 @@ export class Transcript {
     const cleared = [...this.root.children].filter((node) => !node.matches(".waiting, .running, .cleared"));
     if (!cleared.length) return;
     this.root.querySelector(".cleared")?.remove();
-    for (const node of cleared) node.remove();
+    const removed = new DocumentFragment(); // so that an input that runs again can replace its entry
+    removed.append(...cleared);
     const { older } = this;
     this.setOlder([]);
     const undo = h("button", { type: "button", className: "button", textContent: "Undo" });
     const note = h("p", { className: "note cleared" }, "Cleared. ", undo);
     undo.addEventListener("click", () => {
-      note.replaceWith(...cleared);
+      const restored = [...older, ...removed.children];
+      note.replaceWith(removed);
       this.setOlder([...older, ...this.older]);
-      this.onCleared([...older, ...cleared], false);
+      this.onCleared(restored, false);
     });
     this.root.prepend(note);
     this.onCleared([...older, ...cleared], true);
@@ -185,8 +201,14 @@ export class Transcript {
 
   /** @param {Element} element to scroll into view */
   reveal(element) {
+    changing.delete(this.screen); // or the next frame would scroll to the end
     element.scrollIntoView({ block: "nearest" });
     this.wasAtEnd = isAtEnd(this.screen); // the event comes after a change of size in the same frame
+  }
+
+  scrollToEndSoon() {
+    changing.set(this.screen, true);
+    toEnds();
   }
 
   scrollToEnd() {
@@ -205,6 +227,7 @@ export class Printed {
   }
 
   draw() {
+    if (!this.element.textContent) changing.set(this.element, true); // nothing to measure yet
     keepingEnd(this.element, () => this.terminal.draw());
   }
 
@@ -242,7 +265,9 @@ export class Entry {
    */
   constructor(source, transcript) {
     this.transcript = transcript;
-    const lines = highlightedLines(source).map((pieces, i) =>
+    const shown = source.split("\n", MAX_LINES).join("\n").slice(0, MAX_SOURCE);
+    const more = source.length - shown.length;
+    const lines = highlightedLines(shown).map((pieces, i) =>
       h(
         "div",
         { className: "line" },
@@ -250,7 +275,9 @@ export class Entry {
         h("code", {}, ...pieces),
       ),
     );
-    this.element = h("article", { className: "entry waiting" }, h("div", { className: "source" }, ...lines));
+    const rest = more > 0 ? [h("p", { className: "note" }, moreCharacters(more))] : [];
+    this.element = h("article", { className: "entry waiting" }, h("div", { className: "source" }, ...lines, ...rest));
+    sources.set(this.element, source);
     /** @type {Printed | null} */
     this.printed = null;
     /** Where the input was written, if not at the prompt. @type {{ focus: () => void } | null} */
@@ -259,15 +286,33 @@ export class Entry {
     this.isFocusUnmoved = () => true;
     /** @type {string | null} the traceback */
     this.error = null;
-    /** @type {HTMLElement | null} the reason why it has not started */
+    /** Says why it has not started. @type {HTMLElement | null} */
     this.reason = null;
+    /** Stops what it waits for. */
+    this.onStopOther = () => {};
     this.drawSoon = oncePerFrame(() => this.draw());
   }
 
-  /** @param {string} reason the reason why it does not start at once */
-  wait(reason) {
-    this.reason = h("p", { className: "note" }, reason);
-    this.transcript.keepingEnd(() => this.element.append(/** @type {HTMLElement} */ (this.reason)));
+  /**
+   * @param {string} words why it does not start at once; "" for no reason
+   * @param {{ time?: string, stop?: () => unknown }} [other] time: for how long that runs; stop: stops it
+   */
+  wait(words, { time = "", stop } = {}) {
+    if (!words && !this.reason) return;
+    this.reason ??= this.addReason();
+    const [text, seconds, rest] = this.reason.children;
+    if (text.textContent !== words) text.textContent = words; // a screen reader says it once
+    seconds.textContent = time;
+    this.reason.hidden = !words;
+    /** @type {HTMLElement} */ (rest).hidden = !stop;
+    if (stop) this.onStopOther = stop;
+  }
+
+  addReason() {
+    const stop = button("Stop it", "stop-it", () => this.onStopOther());
+    const note = h("p", { className: "note" }, h("span"), h("span", { ariaLive: "off" }), h("span", {}, " · ", stop));
+    this.transcript.keepingEnd(() => this.element.append(note));
+    return note;
   }
 
   /** @param {string} text a message of the page, not of Python */
@@ -352,13 +397,15 @@ export class Entry {
       if (isDropped) this.note(error ?? "Not run.");
       else if (error !== null) this.addFailure(outcome);
       for (const block of this.element.querySelectorAll("pre")) focusableWhileItScrolls(block);
-      if (this.element.childElementCount > 1 && !isDropped) this.element.append(this.copyButton());
+      const isStopped = outcome.interrupted && !this.element.querySelector(":scope > pre"); // there is nothing to copy
+      const hasOutput = this.element.childElementCount > 1 && !isDropped && !isStopped;
+      if (hasOutput) this.element.children[0].after(this.copyButton());
     });
   }
 
   /** @param {Outcome} outcome */
   addFailure(outcome) {
-    this.error = outcome.error;
+    this.error = outcome.interrupted ? null : outcome.error;
     this.element.append(drawFailure(outcome));
     const lines = this.element.querySelectorAll(".source .line");
     if (lines.length > 1) lines[(lineAtFault(outcome) ?? 0) - 1]?.classList.add("at-fault");
@@ -377,11 +424,10 @@ export class Entry {
 
 /**
  * @param {string} text of a result
- * @returns {HTMLElement} that shows at most SHOWN_CHARACTERS of it
+ * @returns {HTMLElement}
  */
 export function resultBlock(text) {
-  const cut = text.length - SHOWN_CHARACTERS;
-  const shown = cut > 0 ? `${text.slice(0, SHOWN_CHARACTERS)}\n… ${cut} more characters` : text;
+  const shown = cut(text);
   const block = h("pre", { className: "result" });
   const terminal = new TerminalText(block);
   terminal.write(shown, "");
@@ -396,15 +442,26 @@ function isAtEnd({ scrollTop, scrollHeight, clientHeight }) {
   return scrollTop + clientHeight > scrollHeight - 48;
 }
 
+/** Those whose content changes, and whether they were at their end before. @type {Map<HTMLElement, boolean>} */
+const changing = new Map();
+
 /**
+ * The layout is measured once before and once after the changes of a frame: measured at each change, 2,000 displays of
+ * one input would block the page for 12 s.
+ *
  * @param {HTMLElement} scroller
  * @param {() => void} change of its content
  */
 function keepingEnd(scroller, change) {
-  const wasAtEnd = isAtEnd(scroller);
+  if (!changing.has(scroller)) changing.set(scroller, isAtEnd(scroller));
   change();
-  if (wasAtEnd) scroller.scrollTop = scroller.scrollHeight;
+  toEnds();
 }
+
+const toEnds = oncePerFrame(() => {
+  for (const [scroller, wasAtEnd] of changing) if (wasAtEnd) scroller.scrollTop = scroller.scrollHeight;
+  changing.clear();
+});
 
 /**
  * Rows of numbers keep their columns and scroll; a single line, or one longer than any row, wraps.

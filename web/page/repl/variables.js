@@ -1,7 +1,9 @@
 /** The variables of the session, below the console: requested after each input while the list is open. */
 
+import { cutLabel } from "../ui/bounds.js";
 import { inBytes } from "../ui/bytes.js";
 import { byId, focusableWhileItScrolls, h } from "../ui/dom.js";
+import { readLocal, writeLocal } from "../ui/local.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
 /**
@@ -31,9 +33,14 @@ export class VariablesPanel {
     this.scroller.ariaLabel = "List of variables";
     focusableWhileItScrolls(this.scroller);
     const summary = h("summary", {}, "Variables");
-    this.element = h("details", { className: "variables", id: "variables", open: wasOpen() }, summary, this.scroller);
+    this.element = h(
+      "details",
+      { className: "variables", id: "variables", open: readLocal(KEY) === "open" },
+      summary,
+      this.scroller,
+    );
     this.element.addEventListener("toggle", () => {
-      remember(this.element.open);
+      writeLocal(KEY, this.element.open ? "open" : "closed");
       this.askSoon();
     });
     engine.addEventListener("ready", () => this.say(NONE)); // a new Python has none
@@ -73,28 +80,11 @@ export class VariablesPanel {
 /** @param {Variable} variable */
 function rowOf({ name, value, type, device, bytes, note: remark }) {
   const memory = [bytes === null ? "" : inBytes(bytes), remark].filter(Boolean).join(", ");
-  const cells = [value, type, device, memory].map((text) => h("td", { title: text }, text));
-  return h("tr", {}, h("th", { scope: "row" }, name), ...cells);
+  const cells = [value, type, device, memory].map(cutLabel).map((text) => h("td", { title: text }, text));
+  return h("tr", {}, h("th", { scope: "row" }, cutLabel(name)), ...cells);
 }
 
 /** @param {string} text */
 function note(text) {
   return h("p", { className: "variables-note" }, text);
-}
-
-function wasOpen() {
-  try {
-    return localStorage.getItem(KEY) === "open";
-  } catch {
-    return false;
-  }
-}
-
-/** @param {boolean} isOpen */
-function remember(isOpen) {
-  try {
-    localStorage.setItem(KEY, isOpen ? "open" : "closed");
-  } catch {
-    // Without storage the next visit starts with the default.
-  }
 }

@@ -36,13 +36,23 @@ const CLOSED = Prec.high(
  * @param {EditorView} view
  */
 function typedOver({ inputType, isComposing, data }, view) {
-  const { state } = view;
-  const { from, to, empty } = state.selection.main;
-  if (inputType !== "insertText" || isComposing || !data || empty) return false;
-  const insert = () => state.update(state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
-  const isHandled = state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, data, insert));
-  if (!isHandled) view.dispatch(insert());
+  if (inputType !== "insertText" || isComposing || !data || view.state.selection.main.empty) return false;
+  typeText(view, data);
   return true;
+}
+
+/**
+ * Replace the selection as if the text had been typed: brackets are closed and typed over.
+ *
+ * @param {EditorView} view
+ * @param {string} text
+ */
+export function typeText(view, text) {
+  const { state } = view;
+  const { from, to } = state.selection.main;
+  const insert = () => state.update(state.replaceSelection(text), { userEvent: "input.type", scrollIntoView: true });
+  const isHandled = state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, text, insert));
+  if (!isHandled) view.dispatch(insert());
 }
 
 export const writing = [

@@ -1,10 +1,13 @@
 /** One session, stored as it grows: its inputs with their outputs, and the files of the user. */
 
+import { measureSpace, reasonOf, StorageError } from "../../worker/boot/database.js";
 import { helpRequest } from "../repl/text.js";
 import { partsOf, sizeOf, stateOf, storableOutcome } from "./record.js";
 import * as store from "./store.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
+/** @typedef {import("../../worker/boot/database.js").Space} Space */
+/** @typedef {import("../../worker/boot/home.js").Unsaved} Unsaved */
 /** @typedef {import("../display/displays.js").Displays} Displays */
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/transcript.js").Entry} Entry */
@@ -13,6 +16,7 @@ import * as store from "./store.js";
 /** @typedef {import("./record.js").Record} Record */
 /** @typedef {import("./record.js").State} State */
 /** @typedef {import("./store.js").About} About */
+/** @typedef {store.File & { error?: string }} NotWritten without an error, because there is no room */
 
 /**
  * @typedef {object} Input
@@ -23,6 +27,7 @@ import * as store from "./store.js";
  * @property {Shown} entry
  * @property {Outcome | null} outcome for a cell in a file; for other inputs until it is written
  * @property {number} bytes size when last counted
+ * @property {boolean} hasRun without failing, if not in its last run
  * @property {boolean} isCleared
  * @property {boolean} isTrimmed
  * @property {Cell | null} cell
@@ -36,6 +41,11 @@ const MAX_BYTES_OF_ONE = 8 * 2 ** 20;
 const CHECKPOINT_MS = 1500;
 /** Writing takes at most 1 / this part of the time. */
 const SHARE = 20;
+/** Files are written in groups, in a transaction each; if one fails, its halves are written. */
+const MAX_GROUP = 500;
+const MAX_GROUP_BYTES = 16 * 2 ** 20;
+/** After so many files that cannot be written for other reasons than their size, the storage itself is at fault. */
+const MAX_FAILURES = 5;
 
 export class KeptSession {
   /**
@@ -63,6 +73,17 @@ export class KeptSession {
     this.dirty = new Set();
     /** Files to be written, or (null) to be removed. @type {Map<string, store.File["bytes"] | null>} */
     this.dirtyFiles = new Map();
+    /** The sizes of files whose present content is not stored, because it does not fit. @type {Map<string, number>} */
+    this.unsaved = new Map();
+    /** What did not fit. @type {WeakSet<store.File["bytes"]>} */
+    this.refused = new WeakSet();
+    /** When to try to write it again, as `performance.now()`. */
+    this.retryAt = 0;
+    /** Stored files that cannot be read. @type {Set<string>} */
+    this.unreadable = new Set();
+    this.areFilesKnown = false;
+    /** Called with files that are not saved and were not named before; without files when some are saved. */
+    this.onUnsaved = (/** @type {Unsaved[]} */ _files, /** @type {Space} */ _space) => {};
     /** Whether to store it even without inputs. */
     this.isWanted = false;
     /** Whether any part of it is in the store. */
@@ -100,12 +121,33 @@ export class KeptSession {
     this.count();
   }
 
-  /** The inputs that finished and those that have not started, except requests for help and cleared inputs. */
-  get runnable() {
+  /**
+   * The inputs that finished and those that have not started, except requests for help.
+   *
+   * @param {boolean} withCleared
+   */
+  runnable(withCleared) {
     return this.inputs.filter(
-      ({ state, source, isCleared }) =>
-        source && !isCleared && (state === "done" || state === "waiting") && !helpRequest(source),
+      ({ state, hasRun, source, isCleared }) =>
+        source && (withCleared || !isCleared) && (hasRun || state === "waiting") && !helpRequest(source),
     );
+  }
+
+  /**
+   * @param {boolean} withCleared
+   * @returns {number} of inputs that cannot run again, because they failed or were stopped
+   */
+  countEnded(withCleared) {
+    const isEnded = (/** @type {State} */ state) => state === "failed" || state === "interrupted";
+    return this.inputs.filter(
+      ({ state, hasRun, source, isCleared }) =>
+        source && (withCleared || !isCleared) && !hasRun && isEnded(state) && !helpRequest(source),
+    ).length;
+  }
+
+  /** The number of cleared inputs that can run again. */
+  get clearedCount() {
+    return this.runnable(true).length - this.runnable(false).length;
   }
 
   // Changes in the console -------------------------------------------------------------------------
@@ -211,6 +253,7 @@ export class KeptSession {
       entry,
       outcome: null,
       bytes: 0,
+      hasRun: state === "done",
       isCleared: false,
       isTrimmed: false,
       cell,
@@ -248,10 +291,11 @@ export class KeptSession {
     this.writeSoon();
   }
 
-  /** @param {Element | null} element of an input whose controls were changed */
-  changeControls(element) {
+  /** @param {Element | null} element of an input one of whose outputs was changed, perhaps by a later input */
+  changeOutput(element) {
     const input = this.inputs.find(({ entry }) => entry.element === element);
     if (!input) return;
+    if (input.state === "running") input.isTrimmed = false;
     this.dirty.add(input);
     this.writeSoon();
   }
@@ -264,6 +308,7 @@ export class KeptSession {
     const input = this.byEntry.get(entry);
     if (!input || (outcome.isDropped && this.again.has(entry))) return; // then it is unchanged
     input.state = stateOf(outcome);
+    input.hasRun ||= outcome.ok;
     input.outcome = storableOutcome(outcome);
     this.dirty.add(input);
     void this.write();
@@ -287,30 +332,69 @@ export class KeptSession {
     for (const { path, bytes } of changed) {
       this.files.set(path, bytes.byteLength);
       this.dirtyFiles.set(path, bytes);
+      this.unreadable.delete(path);
     }
     for (const path of removed) {
       this.files.delete(path);
       this.dirtyFiles.set(path, null);
-      if (!refused.includes(path)) void this.removeCells(path);
+      this.unsaved.delete(path);
+      this.unreadable.delete(path);
+      void this.removeCells(path);
     }
-    this.about.files = this.files.size;
-    this.about.fileBytes = [...this.files.values()].reduce((sum, size) => sum + size, 0);
+    this.countFiles();
+    if (refused.length) void this.refuse(refused);
     void this.write();
   }
 
-  /** @returns {Promise<store.File[]>} */
-  async readFiles() {
-    if (!this.about.files) return [];
-    await this.queue;
-    const stored = this.isOn ? await store.readFiles(this.about.id).catch(() => null) : [];
-    if (!stored) return []; // they may be readable the next time
-    const found = new Map(stored.map(({ path, bytes }) => [path, bytes]));
-    for (const [path, bytes] of this.dirtyFiles) {
-      if (bytes) found.set(path, bytes.slice());
-      else found.delete(path);
+  countFiles() {
+    this.about.files = this.files.size;
+    this.about.fileBytes = [...this.files.values()].reduce((sum, size) => sum + size, 0);
+  }
+
+  /** @param {Unsaved[]} files that do not fit */
+  async refuse(files) {
+    const unnamed = files.filter(({ path }) => !this.unsaved.has(path));
+    for (const { path, size } of files) this.unsaved.set(path, size);
+    if (unnamed.length) this.onUnsaved(unnamed, await measureSpace());
+  }
+
+  /** A new Python has the files: what only the previous one had is lost. */
+  forgetLost() {
+    const lost = [...this.unsaved.keys()].filter((path) => !this.dirtyFiles.has(path));
+    for (const path of lost) this.unsaved.delete(path);
+    if (lost.length) this.onUnsaved([], { used: 0, room: 0 });
+  }
+
+  /**
+   * @returns {AsyncGenerator<store.File[]>} the files, in groups
+   * @throws {StorageError} if the browser's storage cannot be read
+   */
+  async *readFiles() {
+    /** @type {Set<string>} */
+    const stored = new Set();
+    if (this.isOn && this.isStored) {
+      await this.queue;
+      for await (const group of store.readFiles(this.about.id)) {
+        const files = group.flatMap(({ path, bytes }) => {
+          if (this.dirtyFiles.has(path)) return [];
+          stored.add(path);
+          this.files.set(path, bytes?.byteLength ?? 0);
+          if (!bytes) this.unreadable.add(path);
+          return bytes ? [{ path, bytes }] : [];
+        });
+        yield files;
+      }
     }
-    this.files = new Map([...found].map(([path, bytes]) => [path, bytes.byteLength]));
-    return [...found].map(([path, bytes]) => ({ path, bytes }));
+    const unwritten = [...this.dirtyFiles].flatMap(([path, bytes]) => (bytes ? [{ path, bytes: bytes.slice() }] : []));
+    this.countFiles();
+    this.areFilesKnown = true;
+    yield unwritten;
+  }
+
+  /** Learn which files there are, with their sizes. */
+  async knowFiles() {
+    if (this.areFilesKnown) return;
+    for await (const _group of this.readFiles());
   }
 
   /**
@@ -367,34 +451,86 @@ export class KeptSession {
     try {
       await work;
       this.isStored = true;
-      this.onProblem(null);
+      if (!this.dirty.size) this.onProblem(null);
     } catch (error) {
       this.onProblem(error);
     }
   }
 
+  /** One record that cannot be written, because it is too large, does not keep the others from being written. */
   async writeAll() {
-    if (!this.isStored) await store.putAbout({ ...this.about });
-    for (const input of this.dirty) {
+    if (!this.isStored) {
+      await store.putAbout({ ...this.about });
+      this.isStored = true;
+    }
+    /** @type {unknown} */
+    let problem = null;
+    for (const input of [...this.dirty]) {
       this.dirty.delete(input);
       if (!this.inputs.includes(input)) continue; // its file was deleted
       try {
         await this.writeOne(input);
       } catch (error) {
         this.dirty.add(input);
-        throw error;
+        if (error instanceof StorageError) throw error;
+        problem ??= error;
       }
     }
     if (this.dirtyFiles.size) await this.writeFiles();
+    if (problem) throw problem;
   }
 
+  /** Write the smallest files first: the text of a program before its data. */
   async writeFiles() {
-    const batch = [...this.dirtyFiles];
-    const changed = batch.flatMap(([path, bytes]) => (bytes ? [{ path, bytes }] : []));
-    const removed = batch.flatMap(([path, bytes]) => (bytes ? [] : [path]));
     this.about.changed = Date.now();
-    await store.putFiles({ ...this.about }, changed, removed);
-    for (const [path, bytes] of batch) if (this.dirtyFiles.get(path) === bytes) this.dirtyFiles.delete(path);
+    const began = performance.now();
+    const removed = [...this.dirtyFiles].flatMap(([path, bytes]) => (bytes ? [] : [path]));
+    if (removed.length) this.retryAt = 0;
+    const mayFit = (/** @type {store.File["bytes"]} */ bytes) => !this.refused.has(bytes) || began >= this.retryAt;
+    const changed = [...this.dirtyFiles].flatMap(([path, bytes]) => (bytes && mayFit(bytes) ? [{ path, bytes }] : []));
+    changed.sort((a, b) => a.bytes.byteLength - b.bytes.byteLength);
+    let refused = await this.writeGroups(inGroups(changed));
+    if (removed.length) {
+      // Not before: a file that is renamed exists at any time, even if the page is closed now.
+      await store.putFiles({ ...this.about }, [], removed);
+      for (const path of removed) if (this.dirtyFiles.get(path) === null) this.dirtyFiles.delete(path);
+      refused = await this.writeGroups(inGroups(refused)); // there is more room now
+    }
+    if (!refused.length) return;
+    const now = performance.now();
+    this.retryAt = now + SHARE * (now - began);
+    for (const { bytes } of refused) this.refused.add(bytes);
+    const current = refused.filter(({ path, bytes }) => this.dirtyFiles.get(path) === bytes);
+    await this.refuse(current.map(({ path, bytes, error }) => ({ path, size: bytes.byteLength, error })));
+  }
+
+  /**
+   * @param {store.File[][]} groups the smallest files first
+   * @returns {Promise<NotWritten[]>}
+   */
+  async writeGroups(groups) {
+    /** @type {NotWritten[]} */
+    const refused = [];
+    for (let group = groups.shift(); group; group = groups.shift()) {
+      try {
+        await store.putFiles({ ...this.about }, group, []);
+      } catch (error) {
+        if (error instanceof StorageError || refused.length === MAX_FAILURES) throw error;
+        const half = Math.ceil(group.length / 2);
+        if (half < group.length) groups.unshift(group.slice(0, half), group.slice(half));
+        else if (store.nameOf(error) === "QuotaExceededError") return [...refused, ...group, ...groups.flat()];
+        else refused.push({ ...group[0], error: reasonOf(error) });
+        continue;
+      }
+      let wasUnsaved = false;
+      for (const { path, bytes } of group) {
+        if (this.dirtyFiles.get(path) !== bytes) continue;
+        this.dirtyFiles.delete(path);
+        wasUnsaved = this.unsaved.delete(path) || wasUnsaved;
+      }
+      if (wasUnsaved) this.onUnsaved([], { used: 0, room: 0 });
+    }
+    return refused;
   }
 
   /** @param {Input} input */
@@ -402,15 +538,15 @@ export class KeptSession {
     if (!input.isTrimmed) {
       await this.displays.updated;
       const parts = await partsOf(input.entry, this.displays);
-      const { source, state, at, outcome, isCleared, cell } = input;
+      const { source, state, hasRun, at, outcome, isCleared, cell } = input;
       /** @type {Record} */
-      const record = { source, state, at, parts, outcome, isCleared, isTrimmed: false, cell };
+      const record = { source, state, hasRun, at, parts, outcome, isCleared, isTrimmed: false, cell };
       input.bytes = sizeOf(record);
       if (input.bytes <= MAX_BYTES_OF_ONE) {
         this.about.changed = Date.now();
         const surplus = this.count();
         await store.putInput({ ...this.about }, input.n, record);
-        const mayChange = input.entry.element.querySelector(".controls-panel") !== null;
+        const mayChange = input.entry.element.querySelector(".controls-panel, .display") !== null;
         if (input.outcome === outcome && !mayChange && !cell) input.outcome = null;
         for (const oldest of surplus) await this.trim(oldest);
         return;
@@ -421,9 +557,9 @@ export class KeptSession {
 
   /** @param {Input} input whose outputs are dropped */
   async trim(input) {
-    const { source, state, at, isCleared, cell } = input;
+    const { source, state, hasRun, at, isCleared, cell } = input;
     /** @type {Record} */
-    const record = { source, state, at, parts: [], outcome: null, isCleared, isTrimmed: true, cell };
+    const record = { source, state, hasRun, at, parts: [], outcome: null, isCleared, isTrimmed: true, cell };
     input.isTrimmed = true;
     input.bytes = sizeOf(record);
     this.count();
@@ -446,4 +582,25 @@ export class KeptSession {
     }
     return surplus;
   }
+}
+
+/**
+ * @param {store.File[]} files
+ * @returns {store.File[][]}
+ */
+function inGroups(files) {
+  /** @type {store.File[][]} */
+  const groups = [];
+  let bytes = 0;
+  for (const file of files) {
+    bytes += file.bytes.byteLength;
+    const group = groups.at(-1);
+    if (group && group.length < MAX_GROUP && bytes <= MAX_GROUP_BYTES) {
+      group.push(file);
+    } else {
+      groups.push([file]);
+      bytes = file.bytes.byteLength;
+    }
+  }
+  return groups;
 }

@@ -14,10 +14,10 @@ const NAME_LENGTH = 60;
 
 const RULE =
   "Saved in this browser: inputs, outputs, pictures, the text at the prompt, and files in /home/pyodide. Variables are " +
-  "not saved. A session stores up to 32 MiB of output (the oldest output is removed first; inputs stay) and up to " +
-  "32 MiB of files.";
+  "not saved. A session stores up to 32 MiB of output (the oldest output is removed first; inputs stay), and files as " +
+  "far as the browser has room.";
 
-export const LEFT_OUT = "Skips inputs that failed, were interrupted or were cleared";
+export const LEFT_OUT = "Skips inputs that failed or were stopped";
 
 export class SessionMenu {
   /** @param {Sessions} sessions */
@@ -96,13 +96,12 @@ export class SessionMenu {
       this.panel.hidePopover();
       this.sessions.repl.focus();
     });
-    const again = button("Run all again", "button", () => {
-      this.panel.hidePopover();
-      void this.sessions.runAgain();
-    });
-    again.disabled = session.runnable.length === 0;
-    again.title = LEFT_OUT;
-    const problems = problem ? [h("p", { className: "sessions-problem" }, problem)] : [];
+    const controls = this.sessions.againControls();
+    controls[0].addEventListener("click", () => this.panel.hidePopover());
+    const { size } = session.unsaved;
+    const unsaved = size ? `${count(size, "file")} ${size === 1 ? "is" : "are"} not saved.` : "";
+    const sentences = [problem, unsaved].filter(Boolean).join(" ");
+    const problems = sentences ? [h("p", { className: "sessions-problem" }, sentences)] : [];
     return [
       field,
       h("p", { className: "sessions-facts" }, factsOf(about)),
@@ -110,7 +109,7 @@ export class SessionMenu {
       h(
         "div",
         { className: "sessions-actions" },
-        again,
+        ...controls,
         this.action("Clear", "", "Clear inputs, outputs and files", () => this.sessions.clear()),
         this.action("Delete", "", "Delete for good", () => this.sessions.remove(about)),
       ),

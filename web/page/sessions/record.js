@@ -29,6 +29,7 @@ import { h } from "../ui/dom.js";
  * @typedef {object} Record
  * @property {string} source empty for output that belongs to no input
  * @property {State} state
+ * @property {boolean} [hasRun] without failing, if not in its last run; earlier pages did not store it
  * @property {number} at when it was entered, ms since 1970
  * @property {Part[]} parts in order
  * @property {Outcome | null} outcome null while it runs, or if its outputs were dropped
@@ -71,6 +72,7 @@ const SCHEMA = {
       required: ["ok", "result", "error", "full_error", "failure", "interrupted"],
       properties: { ok: flag, result: maybeText, error: maybeText, full_error: maybeText, interrupted: flag },
     },
+    hasRun: flag,
     isCleared: flag,
     isTrimmed: flag,
     cell: {
@@ -116,8 +118,9 @@ function printed(element) {
  * @param {Outcome} outcome
  * @returns {Outcome} in a form that the browser can store
  */
-export function storableOutcome({ ok, result, error, full_error, failure, interrupted, isDropped = false, rich }) {
-  return { ok, result, error, full_error, failure, interrupted, isDropped, rich: rich ?? null };
+export function storableOutcome(outcome) {
+  const { ok, result, error, full_error, failure, interrupted, seconds, isDropped = false, rich = null } = outcome;
+  return { ok, result, error, full_error, failure, interrupted, seconds, isDropped, rich };
 }
 
 /**

@@ -5,22 +5,27 @@
  * A reloaded tab continues with its session. A new tab opens the session that was used last, or a new one if another
  * tab has that open. If storage is unavailable or full, the page says so once and continues to work.
  *
- * Events: "opened" (another session was opened), "files" Changes (by Python or by the page), "again" Again (an input ran
- * again), "ranAgain" (all of them have).
+ * Events: "opened" (another session was opened), "files" Changes (by Python or by the page), "unsaved" (other files than
+ * before do not fit into the storage), "again" Again (an input ran again), "ranAgain" (all of them have), "cleared"
+ * (inputs were cleared from view).
  */
 
-import { MAX_BYTES as MAX_FILE_BYTES } from "../../worker/boot/home.js";
+import { Foreign, Newer, Refused, reasonOf, Silent } from "../../worker/boot/database.js";
 import { CHANGED } from "../display/controls.js";
+import { firstLine } from "../ui/bounds.js";
+import { inBytes } from "../ui/bytes.js";
 import { button, h } from "../ui/dom.js";
+import { readLocal, writeLocal } from "../ui/local.js";
 import { claim } from "./claim.js";
 import { KeptSession } from "./kept.js";
 import { LEFT_OUT, SessionMenu } from "./menu.js";
 import { asRecord, restoredEntry, sizeOf } from "./record.js";
 import * as store from "./store.js";
 import { forgetUnstored } from "./unstored.js";
-import { count, moment } from "./words.js";
+import { alsoRun, count, moment, named, runAgainWith } from "./words.js";
 
 /** @typedef {import("../../worker/boot/home.js").Changes} Changes */
+/** @typedef {import("../../worker/boot/home.js").Unsaved} Unsaved */
 /** @typedef {import("../engine.js").Engine} Engine */
 /** @typedef {import("../../worker/protocol.js").Outcome} Outcome */
 /** @typedef {import("../repl/console.js").Console} Console */
@@ -29,26 +34,26 @@ import { count, moment } from "./words.js";
 /** @typedef {import("./record.js").Cell} Cell */
 /** @typedef {import("./store.js").About} About */
 /** @typedef {{ entry: Entry, source: string }} Again */
+/** @typedef {Omit<Changes, "refused">} Told changes that Python is told of */
 
 const MAX_SESSIONS = 50;
 const NAME_LENGTH = 60;
-/** An input is named by this many characters of its first line. */
-const NAMED_CHARACTERS = 40;
 /** How long a reloaded tab waits for its previous page to release the session. */
 const OWN_PATIENCE_MS = 1000;
 /** How long a new tab waits for a tab that was just closed. */
 const PATIENCE_MS = 300;
 /** Longest draft that is stored: drafts are written at every keystroke, which would be slow for longer ones. */
 const LONGEST_DRAFT = 200_000;
+const TOO_LONG = `it is longer than ${LONGEST_DRAFT.toLocaleString("en")} characters`;
 
 const OWN = "py_tensor.session";
 const DRAFT = "py_tensor.draft ";
 
 const TRIMMED = "Output removed: a session stores 32 MiB of output, 8 MiB per input. The oldest is removed first.";
 const FULL = "Browser storage is full: new inputs, outputs and files are not saved. Delete a session to free space.";
-const REFUSED =
-  "This browser stores no data for this page (private window or settings): the session is lost when the page closes.";
-const SILENT = "Browser storage does not respond: the session is lost when the page closes.";
+const SILENT =
+  "Browser storage does not respond: the session is not saved. Close other tabs of this page; saving is tried again " +
+  "with the next input.";
 const DAMAGED = "The stored sessions were corrupt and have been removed. This session is saved again.";
 const MANY = `${MAX_SESSIONS} sessions are stored, which is the limit: this one is not saved. Delete a session first.`;
 
@@ -63,6 +68,9 @@ export class Sessions extends EventTarget {
     this.repl = repl;
     /** The problem with the storage, as a sentence. @type {string | null} */
     this.problem = null;
+    /** Whether the storage cannot be used as long as this page is open. */
+    this.isShut = false;
+    this.isDraftProblemSaid = false;
     /** Releases the session to other tabs. */
     this.release = () => {};
     /** The note that the session was restored. @type {HTMLElement | null} */
@@ -71,8 +79,8 @@ export class Sessions extends EventTarget {
     this.isOpen = false;
     this.isRunningAgain = false;
     /** The Python that has received the files. @type {unknown} */
-    this.given = null;
-    /** Changes made before Python received the files. @type {Changes[]} */
+    this.supplied = null;
+    /** Changes made before Python received the files. @type {Told[]} */
     this.late = [];
     /** Called before another session is opened, to save unsaved text. */
     this.beforeChange = async () => {};
@@ -97,9 +105,12 @@ export class Sessions extends EventTarget {
       finished: (entry, outcome) => this.session.finish(entry, outcome),
       drafted: () => this.keepDraft(),
     };
-    repl.transcript.onCleared = (elements, isCleared) => void this.session.clear(elements, isCleared);
+    repl.transcript.onCleared = (elements, isCleared) => {
+      void this.session.clear(elements, isCleared);
+      if (isCleared) this.dispatchEvent(new Event("cleared"));
+    };
     document.addEventListener(CHANGED, ({ target }) => {
-      if (target instanceof Element) this.session.changeControls(target.closest(".entry"));
+      if (target instanceof Element) this.session.changeOutput(target.closest(".entry"));
     });
     repl.transcript.onStray = (shown) => this.session.stray(shown);
     engine.prepare = () => this.giveFiles();
@@ -115,7 +126,7 @@ export class Sessions extends EventTarget {
   async openFirst() {
     try {
       const all = await store.listSessions();
-      const id = read("sessionStorage", OWN);
+      const id = recallOwn();
       const own = all.find((about) => about.id === id);
       const last = id === null && navigator.locks ? all.at(0) : undefined; // an unstored session stays new
       const wanted = own ?? last;
@@ -155,7 +166,16 @@ export class Sessions extends EventTarget {
       files: 0,
       fileBytes: 0,
     };
-    return new KeptSession(about, this.repl.displays, (error) => (error === null ? this.recover() : this.fail(error)));
+    const session = new KeptSession(about, this.repl.displays, (error) => {
+      if (error === null) this.recover();
+      else this.fail(error);
+    });
+    session.onUnsaved = (files, space) => {
+      if (session !== this.session) return;
+      if (files.length) this.repl.transcript.note(notSaved(files, space));
+      this.dispatchEvent(new Event("unsaved"));
+    };
+    return session;
   }
 
   /** @param {About[]} all stored sessions */
@@ -164,9 +184,9 @@ export class Sessions extends EventTarget {
     this.release(); // the lock of a session that could not be opened
     session.about.name = this.blank(all).about.name;
     this.release = (await claim(session.about.id, PATIENCE_MS)) ?? (() => {});
-    write("sessionStorage", OWN, session.about.id);
+    rememberOwn(session.about.id);
     if (all.length >= MAX_SESSIONS) this.say(MANY);
-    else if (this.problem !== REFUSED && this.problem !== SILENT) session.start();
+    else if (!this.isShut) session.start();
     this.takeDraft();
     this.menu.name();
   }
@@ -187,7 +207,7 @@ export class Sessions extends EventTarget {
     const restored = found.flatMap(({ n, record }) => this.restored(n, record) ?? []);
     const { session, repl } = this;
     session.adopt({ ...about }, restored, found.at(-1)?.n ?? 0);
-    write("sessionStorage", OWN, about.id);
+    rememberOwn(about.id);
     const inTranscript = restored.filter(({ cell }) => !cell);
     const hidden = inTranscript.filter(({ isCleared }) => isCleared);
     const shown = inTranscript.filter(({ isCleared }) => !isCleared);
@@ -203,7 +223,7 @@ export class Sessions extends EventTarget {
   /** Text already in the prompt stays; the draft then goes to the history. */
   takeDraft() {
     const { editor } = this.repl;
-    const draft = read("localStorage", DRAFT + this.session.about.id);
+    const draft = readLocal(DRAFT + this.session.about.id);
     if (draft && editor.text) editor.history.add(draft);
     else if (draft) editor.text = draft;
     this.isOpen = true;
@@ -221,9 +241,9 @@ export class Sessions extends EventTarget {
     if (!record) return null;
     try {
       const entry = restoredEntry(record, this.repl.transcript, this.repl.displays, TRIMMED);
-      const { source, state, at, isCleared, isTrimmed, cell = null } = record;
+      const { source, state, hasRun = state === "done", at, isCleared, isTrimmed, cell = null } = record;
       const outcome = cell && record.outcome;
-      return { n, source, state, at, entry, outcome, bytes: sizeOf(record), isCleared, isTrimmed, cell };
+      return { n, source, state, hasRun, at, entry, outcome, bytes: sizeOf(record), isCleared, isTrimmed, cell };
     } catch {
       return null;
     }
@@ -239,12 +259,23 @@ export class Sessions extends EventTarget {
     if (hidden) words.push(`${count(hidden, "cleared input")} ${hidden === 1 ? "is" : "are"} not shown.`);
     if (damaged) words.push(`${count(damaged, "input")} could not be read.`);
     const note = h("p", { className: "note kept-note" }, h("span", {}, words.join(" ")));
-    if (this.session.runnable.length) {
-      const again = button("Run all again", "button", () => void this.runAgain());
-      again.title = LEFT_OUT;
-      note.append(again);
-    }
+    if (this.session.runnable(true).length) note.append(...this.againControls());
     return note;
+  }
+
+  /** @returns {HTMLElement[]} a button that runs all again, and whether that includes cleared inputs */
+  againControls() {
+    const { session } = this;
+    const { clearedCount } = session;
+    const again = button("Run all again", "button again", () => void this.runAgain(withCleared.checked));
+    again.title = LEFT_OUT;
+    const withCleared = h("input", { type: "checkbox" });
+    const update = () => {
+      again.disabled = session.runnable(withCleared.checked).length === 0;
+    };
+    withCleared.addEventListener("change", update);
+    update();
+    return clearedCount ? [again, h("label", {}, withCleared, alsoRun(clearedCount))] : [again];
   }
 
   /** @param {About} other which is open in another tab */
@@ -275,11 +306,13 @@ export class Sessions extends EventTarget {
   /** @param {() => Promise<void>} open */
   async changeNow(open) {
     let problem = "";
+    const reason = "Another session was opened.";
+    await this.engine.stop(reason);
     await this.beforeChange().catch((error) => {
       problem = `The editor did not save the files of the previous session. ${error}`;
     });
     const { engine, repl, session, release } = this;
-    engine.restart("Another session was opened.");
+    engine.restart(reason);
     engine.restarted = null; // nothing of this session is lost
     this.isOpen = false;
     repl.editor.text = "";
@@ -400,10 +433,15 @@ export class Sessions extends EventTarget {
 
   /** @param {string} id of a session that no tab has open */
   async erase(id) {
-    await store.removeSession(id).catch((error) => this.fail(error));
-    forget(DRAFT + id);
+    await store.removeSession(id).then(
+      () => {
+        this.session.retryAt = 0; // there is room again
+        this.recover();
+      },
+      (error) => this.fail(error),
+    );
+    writeLocal(DRAFT + id, null);
     forgetUnstored(id);
-    this.recover();
   }
 
   /** @returns {Promise<About[]>} */
@@ -413,32 +451,45 @@ export class Sessions extends EventTarget {
 
   // Running again ----------------------------------------------------------------------------------
 
-  /** Run every input again, in place, except those that failed or were interrupted. */
-  async runAgain() {
+  /**
+   * Run every input again, in place, except those that failed or were stopped.
+   *
+   * @param {boolean} withCleared
+   */
+  async runAgain(withCleared) {
     if (this.isRunningAgain) return;
     this.isRunningAgain = true;
-    this.note?.querySelector("button")?.remove();
+    const { note } = this;
+    for (const control of note?.querySelectorAll(".again, label") ?? []) control.remove();
     this.repl.focus();
     try {
-      await this.runAllAgain();
+      const isDone = await this.runAllAgain(withCleared);
+      if (!isDone) note?.append(...this.againControls()); // the user may go on
     } finally {
       this.isRunningAgain = false;
       this.dispatchEvent(new Event("ranAgain"));
     }
   }
 
-  async runAllAgain() {
+  /**
+   * @param {boolean} withCleared
+   * @returns {Promise<boolean>} whether all of them ran without failing
+   */
+  async runAllAgain(withCleared) {
     const { session, repl } = this;
-    await this.beforeAgain([...new Set(session.runnable.flatMap(({ cell }) => cell?.path ?? []))]);
-    if (this.session !== session) return;
+    const endedCount = session.countEnded(withCleared);
+    const ended = endedCount ? ` ${count(endedCount, "input")} that failed or stopped before did not.` : "";
+    const paths = session.runnable(withCleared).flatMap(({ cell }) => cell?.path ?? []);
+    await this.beforeAgain([...new Set(paths)]);
+    if (this.session !== session) return true;
     const chain = {};
-    const runs = session.runnable.map((input) => {
+    const runs = session.runnable(withCleared).map((input) => {
       const { entry: old } = input;
       const entry = repl.transcript.entryOf(input.source);
-      if (old.element.isConnected) old.element.replaceWith(entry.element);
+      old.element.replaceWith(entry.element); // no effect if it was cleared in an earlier visit
       if (!input.cell) repl.transcript.focus.add(entry.element);
       const takeBack = session.replace(input, entry);
-      return { input, entry, old, takeBack, outcome: repl.run(codeOf(input), entry, chain) };
+      return { input, entry, old, takeBack, outcome: repl.run(codeOf(input), entry, { chain }) };
     });
     let left = 0;
     /** @type {{ input: Input, entry: Entry, outcome: Outcome } | null} */
@@ -454,10 +505,27 @@ export class Sessions extends EventTarget {
       takeBack();
       left += 1;
     }
-    if (this.session !== session) return;
+    if (this.session !== session) return true;
+    if (!withCleared) this.sayCleared();
     const skipped = left ? ` ${count(left, failed ? "later input" : "input")} did not run.` : "";
     if (failed) await this.sayStopped(failed.input, failed.entry, failed.outcome, skipped);
-    else repl.transcript.note(`${count(runs.length - left, "input")} ran again.${skipped}`);
+    else repl.transcript.note(`${count(runs.length - left, "input")} ran again.${skipped}${ended}`);
+    return !failed && left === 0;
+  }
+
+  /** Say how many cleared inputs did not run again, and offer to run them. */
+  sayCleared() {
+    const { clearedCount } = this.session;
+    if (!clearedCount) return;
+    const words = `${count(clearedCount, "cleared input")} did not run.`;
+    const note = h("p", { className: "note kept-note" }, h("span", {}, words));
+    const again = button(runAgainWith(clearedCount), "button", () => {
+      if (this.isRunningAgain) return;
+      again.remove();
+      void this.runAgain(true);
+    });
+    note.append(again);
+    this.repl.transcript.append(note);
   }
 
   /**
@@ -473,11 +541,10 @@ export class Sessions extends EventTarget {
       if (cell) void this.showCell(cell, entry);
       else this.repl.transcript.reveal(entry.element.querySelector(".error") ?? entry.element);
     };
-    const words = interrupted ? "Interrupted in " : "Stopped at an error in ";
-    const [line] = source.split("\n");
-    const cut = line.length > NAMED_CHARACTERS ? `${line.slice(0, NAMED_CHARACTERS)}…` : line;
+    const words = interrupted ? "Stopped in " : "Stopped at an error in ";
     const { session } = this;
-    const place = button(cell ? await this.showCell(cell, entry) : cut, "to-failure", show);
+    if (!cell && !entry.element.isConnected) this.repl.transcript.append(entry.element); // it was cleared
+    const place = button(cell ? await this.showCell(cell, entry) : firstLine(source), "to-failure", show);
     if (this.session !== session) return;
     this.repl.transcript.append(h("p", { className: "note" }, words, place, `.${skipped}`));
     if (!cell) show(); // the note has scrolled the transcript
@@ -488,9 +555,14 @@ export class Sessions extends EventTarget {
   keepDraft() {
     const { session, repl } = this;
     const { text } = repl.editor;
-    if (!this.isOpen || text.length > LONGEST_DRAFT) return;
-    if (text) write("localStorage", DRAFT + session.about.id, text);
-    else forget(DRAFT + session.about.id);
+    if (!this.isOpen) return;
+    const isTooLong = text.length > LONGEST_DRAFT;
+    const problem = isTooLong ? TOO_LONG : writeLocal(DRAFT + session.about.id, text || null);
+    if (problem && text && !this.isShut && !this.isDraftProblemSaid) {
+      this.isDraftProblemSaid = true;
+      repl.transcript.note(`The text at the prompt is not saved until you enter it: ${problem}.`);
+    }
+    if (isTooLong) return;
     session.isWanted ||= text !== "";
     if (!session.isStored) void session.write();
   }
@@ -499,20 +571,28 @@ export class Sessions extends EventTarget {
   async giveFiles() {
     const { interpreter } = this.engine;
     await this.opened;
-    const files = await this.session.readFiles();
+    const { session } = this;
+    try {
+      for await (const changed of session.readFiles()) {
+        if (this.engine.interpreter !== interpreter) return;
+        this.engine.post({ kind: "write", changed, removed: [] }, buffersOf(changed));
+      }
+    } catch (error) {
+      this.repl.transcript.note(`The files of this session stay stored, but could not be read: ${reasonOf(error)}.`);
+    }
     if (this.engine.interpreter !== interpreter) return;
-    const transfer = files.map(({ bytes }) => bytes.buffer);
-    if (files.length) this.engine.post({ kind: "restore", files }, transfer);
-    this.given = interpreter;
+    if (session.unreadable.size) {
+      const names = named([...session.unreadable]);
+      this.repl.transcript.note(`Could not be read from the browser’s storage, where they stay: ${names}.`);
+    }
+    session.forgetLost();
+    this.supplied = interpreter;
     for (const changes of this.late.splice(0)) this.tell(changes);
   }
 
   /** @param {Changes} changes made by Python */
   async keepFiles(changes) {
     const { session } = this;
-    const { refused } = changes;
-    const names = refused.length > 3 ? `${refused.length} files` : refused.join(", ");
-    if (refused.length) this.repl.transcript.note(`Not saved: ${names}. A session stores 32 MiB of files.`);
     await this.opened;
     if (session !== this.session) return;
     session.keepFiles(changes);
@@ -530,47 +610,33 @@ export class Sessions extends EventTarget {
   async writeFiles(changed, removed, session) {
     if (!this.isOpen) await this.opened; // otherwise at once: Python gets them before what runs next
     if (session !== this.session) return false;
-    /** @type {Changes} */
-    const changes = { changed: [], removed: [...removed], refused: [] };
-    let { fileBytes } = session.about;
-    for (const file of changed) {
-      const before = session.files.get(file.path) ?? 0;
-      if (fileBytes - before + file.bytes.byteLength <= MAX_FILE_BYTES) {
-        fileBytes += file.bytes.byteLength - before;
-        changes.changed.push(file);
-      } else {
-        changes.refused.push(file.path); // the stored copy, if any, stays
-      }
-    }
     const copies = changed.map(({ path, bytes }) => ({ path, bytes: bytes.slice() }));
-    this.tell({ ...changes, changed: copies, removed });
-    await this.keepFiles(changes);
+    this.tell({ changed: copies, removed });
+    await this.keepFiles({ changed, removed, refused: [] });
     return true;
   }
 
-  /** @param {Changes} changes changes of files to send to Python */
+  /** @param {Told} changes changes of files to send to Python */
   tell(changes) {
-    const transfer = changes.changed.map(({ bytes }) => bytes.buffer);
-    if (this.given === this.engine.interpreter) this.engine.post({ kind: "write", ...changes }, transfer);
-    else this.late.push(changes);
+    if (this.supplied === this.engine.interpreter) {
+      this.engine.post({ kind: "write", ...changes }, buffersOf(changes.changed));
+    } else {
+      this.late.push(changes);
+    }
   }
 
   // Problems ---------------------------------------------------------------------------------------
 
   /** @param {unknown} error of the storage */
   fail(error) {
-    const name = store.nameOf(error);
-    if (error instanceof store.Damaged) this.say(DAMAGED);
-    else if (name === "QuotaExceededError") this.say(FULL);
-    else {
-      this.say(error instanceof store.Silent ? SILENT : REFUSED);
-      this.session.isOn = false;
-    }
+    this.isShut ||= error instanceof Foreign || error instanceof Refused;
+    if (this.isShut) this.session.isOn = false;
+    this.say(problemOf(error));
   }
 
   /** The storage works again. */
   recover() {
-    if (this.problem === FULL || this.problem === DAMAGED) this.problem = null;
+    if (!this.isShut && this.problem !== MANY) this.problem = null;
   }
 
   /** @param {string} words the message, shown once */
@@ -579,6 +645,40 @@ export class Sessions extends EventTarget {
     this.problem = words;
     this.repl.transcript.note(words);
   }
+}
+
+/**
+ * @param {unknown} error of the storage
+ * @returns {string} a sentence
+ */
+function problemOf(error) {
+  if (error instanceof store.Damaged) return DAMAGED;
+  if (error instanceof Refused) return `The session is lost when the page closes: ${reasonOf(error)}.`;
+  if (error instanceof Silent) return SILENT;
+  if (store.nameOf(error) === "QuotaExceededError") return FULL;
+  const what = `The session is not saved: ${reasonOf(error)}.`;
+  if (error instanceof Newer) return `${what} Save it with “Share”, then reload the page to get the newer version.`;
+  if (error instanceof Foreign) return `${what} It is lost when the page closes, unless you save it with “Share”.`;
+  return `${what} Saving is tried again with the next input.`;
+}
+
+/**
+ * @param {Unsaved[]} files
+ * @param {import("../../worker/boot/database.js").Space} space
+ * @returns {string} a note
+ */
+function notSaved(files, { used, room }) {
+  const names = named(files.map(({ path, size }) => `${path} (${inBytes(size)})`));
+  const reason = files.find(({ error }) => error)?.error;
+  if (reason) return `Not saved: ${names}: ${reason}.`;
+  const isRoomKnown = files.every(({ size }) => size > room);
+  const left = isRoomKnown ? `has room for ${inBytes(room)} more` : "has no room for more";
+  return `Not saved: ${names}. The browser ${left}; this page uses ${inBytes(used)}. Delete files or sessions.`;
+}
+
+/** @param {import("./store.js").File[]} files */
+function buffersOf(files) {
+  return files.map(({ bytes }) => bytes.buffer);
 }
 
 /**
@@ -594,38 +694,20 @@ function entryOf({ entry }) {
   return entry;
 }
 
-/** @typedef {"localStorage" | "sessionStorage"} StorageName even to ask for one may fail */
-
-/**
- * @param {StorageName} storage
- * @param {string} key
- */
-function read(storage, key) {
+/** @returns {string | null} the session that this tab had open before it was reloaded */
+function recallOwn() {
   try {
-    return window[storage].getItem(key);
+    return sessionStorage.getItem(OWN);
   } catch {
     return null; // unavailable or refused
   }
 }
 
-/**
- * @param {StorageName} storage
- * @param {string} key
- * @param {string} value
- */
-function write(storage, key, value) {
+/** @param {string} id */
+function rememberOwn(id) {
   try {
-    window[storage].setItem(key, value);
+    sessionStorage.setItem(OWN, id);
   } catch {
-    // Storage is unavailable or full: the next visit starts without the draft.
-  }
-}
-
-/** @param {string} key of a draft */
-function forget(key) {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // Storage is unavailable.
+    // Storage is unavailable or full: after a reload, this tab opens the last session.
   }
 }

@@ -3,7 +3,7 @@
  * is written separately, so that appending does not rewrite the session.
  */
 
-import { inStore, Silent, within } from "../../worker/boot/database.js";
+import { Empty, inStore, StorageError, within } from "../../worker/boot/database.js";
 
 /**
  * @typedef {object} About description of a session, without its contents
@@ -30,10 +30,14 @@ import { inStore, Silent, within } from "../../worker/boot/database.js";
 const SESSIONS = { database: "py_tensor sessions", store: "sessions" };
 /** Timeout, so that the page works if the database does not answer. */
 const PATIENCE_MS = 3000;
+/** Contents may be large: a slow disk writes this many bytes per ms, and a read may take this long. */
+const BYTES_PER_MS = 2000;
+const READING_PATIENCE_MS = 60_000;
+/** Records are read in groups of at most this many, and of about this many bytes. */
+const MAX_GROUP = 500;
+const MAX_GROUP_BYTES = 16 * 2 ** 20;
 
-export { Silent };
-
-/** The stored sessions cannot be read, and were removed. */
+/** The database of the sessions had no object store, and was removed. */
 export class Damaged extends Error {}
 
 /** @returns {Promise<About[]>} the most recently changed one first */
@@ -45,42 +49,83 @@ export async function listSessions() {
 
 /**
  * @param {string} id
- * @returns {Promise<Numbered[]>} its inputs, in order
+ * @returns {Promise<Numbered[]>} its inputs, in order; the record of one that cannot be read is undefined
  */
 export async function readInputs(id) {
-  const range = all("input", id);
-  const keys = await ask("readonly", (store) => store.getAllKeys(range));
-  const records = await ask("readonly", (store) => store.getAll(range));
-  return records.map((record, i) => ({ n: Number(/** @type {IDBValidKey[]} */ (keys[i])[2]), record }));
+  const inputs = [];
+  for await (const group of readRecords(all("input", id))) {
+    for (const { key, value } of group) inputs.push({ n: Number(key[2]), record: value });
+  }
+  return inputs;
 }
 
 /**
  * @param {string} id
- * @returns {Promise<File[]>}
+ * @returns {AsyncGenerator<{ path: string, bytes: File["bytes"] | null }[]>} its files in groups, so that not all of
+ *   them are in memory twice; null: the file cannot be read
  */
-export async function readFiles(id) {
-  const range = all("file", id);
+export async function* readFiles(id) {
+  for await (const group of readRecords(all("file", id))) {
+    yield group.map(({ key, value }) => ({ path: String(key[2]), bytes: bytesOf(value) }));
+  }
+}
+
+/**
+ * @param {IDBKeyRange} range
+ * @returns {AsyncGenerator<{ key: IDBValidKey[], value: unknown }[]>} undefined: the record cannot be read, which does
+ *   not affect the others
+ */
+async function* readRecords(range) {
+  const keys = await ask("readonly", (store) => store.getAllKeys(range));
+  let size = 16;
+  for (let i = 0; i < keys.length; ) {
+    const wanted = keys.slice(i, i + size);
+    try {
+      const group = await readGroup(IDBKeyRange.bound(wanted[0], wanted.at(-1)));
+      const bytes = group.reduce((sum, { value }) => sum + (value instanceof Uint8Array ? value.byteLength : 0), 0);
+      size = bytes < MAX_GROUP_BYTES / 4 ? Math.min(2 * size, MAX_GROUP) : Math.max(1, Math.floor(size / 2));
+      i += wanted.length;
+      yield group;
+    } catch (error) {
+      if (error instanceof StorageError) throw error;
+      if (wanted.length === 1) {
+        i += 1;
+        yield [{ key: /** @type {IDBValidKey[]} */ (wanted[0]), value: undefined }];
+      }
+      size = 1;
+    }
+  }
+}
+
+/** @param {IDBKeyRange} range */
+async function readGroup(range) {
   /** @type {IDBRequest<IDBValidKey[]> | undefined} */
   let keys;
-  /** @type {unknown[]} */
-  const contents = await ask("readonly", (store) => {
-    keys = store.getAllKeys(range); // in one transaction with the contents
+  const read = (/** @type {IDBObjectStore} */ store) => {
+    keys = store.getAllKeys(range); // in one transaction with the values
     return store.getAll(range);
-  });
-  return contents.flatMap((bytes, i) => {
-    const path = /** @type {IDBValidKey[] | undefined} */ (keys?.result[i])?.[2];
-    return bytes instanceof Uint8Array && typeof path === "string" ? [{ path, bytes: bytes.slice() }] : [];
-  });
+  };
+  const values = await ask("readonly", read, READING_PATIENCE_MS);
+  return values.map((value, i) => ({ key: /** @type {IDBValidKey[]} */ (keys?.result[i]), value }));
+}
+
+/**
+ * @param {unknown} value
+ * @returns {File["bytes"] | null} with a buffer of its own, which can be transferred
+ */
+function bytesOf(value) {
+  if (!(value instanceof Uint8Array)) return null;
+  const bytes = /** @type {File["bytes"]} */ (value);
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
 /**
  * @param {string} id
  * @param {string} path
- * @returns {Promise<File["bytes"] | null>} null if there is no such file
+ * @returns {Promise<File["bytes"] | null>} null if there is no such file, or it is damaged
  */
 export async function readFile(id, path) {
-  const bytes = await ask("readonly", (store) => store.get(["file", id, path]));
-  return bytes instanceof Uint8Array ? bytes.slice() : null;
+  return bytesOf(await ask("readonly", (store) => store.get(["file", id, path]), READING_PATIENCE_MS));
 }
 
 /** @param {About} about */
@@ -137,11 +182,13 @@ export async function markCleared(id, numbers, isCleared) {
  * @param {string[]} removed
  */
 export async function putFiles(about, changed, removed) {
-  await ask("readwrite", (store) => {
+  const write = (/** @type {IDBObjectStore} */ store) => {
     for (const path of removed) store.delete(["file", about.id, path]);
     for (const { path, bytes } of changed) store.put(bytes, ["file", about.id, path]);
     return store.put(about, ["about", about.id]);
-  });
+  };
+  const size = changed.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+  await ask("readwrite", write, PATIENCE_MS + size / BYTES_PER_MS);
 }
 
 /** @param {string} id of the session to delete completely */
@@ -158,7 +205,7 @@ export async function removeSession(id) {
  * @param {About} about of the copy
  */
 export async function copySession(from, about) {
-  await ask("readwrite", (store) => {
+  const copy = (/** @type {IDBObjectStore} */ store) => {
     for (const kind of ["input", "file"]) {
       const request = store.openCursor(all(kind, from));
       request.onsuccess = () => {
@@ -170,21 +217,24 @@ export async function copySession(from, about) {
       };
     }
     return store.put(about, ["about", about.id]);
-  });
+  };
+  const size = about.bytes + about.fileBytes;
+  await ask("readwrite", copy, PATIENCE_MS + (2 * size) / BYTES_PER_MS); // each record is read and written
 }
 
 /**
  * @template T
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => IDBRequest<T>} request
+ * @param {number} [patience] ms
  * @returns {Promise<T>}
  */
-async function ask(mode, request) {
+async function ask(mode, request, patience = PATIENCE_MS) {
   try {
-    return await within(inStore(SESSIONS, mode, request), PATIENCE_MS);
+    return await within(inStore(SESSIONS, mode, request), patience);
   } catch (error) {
-    if (nameOf(error) !== "NotFoundError") throw error;
-    indexedDB.deleteDatabase(SESSIONS.database); // its object store is missing, so nothing can be stored in it
+    if (!(error instanceof Empty)) throw error;
+    indexedDB.deleteDatabase(SESSIONS.database); // so that it can be created again
     throw new Damaged("the stored sessions are damaged");
   }
 }

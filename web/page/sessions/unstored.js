@@ -4,6 +4,8 @@
  * text.
  */
 
+import { readLocal, writeLocal } from "../ui/local.js";
+
 /** @typedef {{ path: string, text: string }} Typed the text of a file as the editor shows it */
 
 const PREFIX = "py_tensor.editor ";
@@ -13,11 +15,7 @@ const PREFIX = "py_tensor.editor ";
  * @param {Typed[]} files
  */
 export function keepUnstored(id, files) {
-  try {
-    localStorage.setItem(PREFIX + id, JSON.stringify(files));
-  } catch {
-    // Storage is unavailable or full: this text is lost.
-  }
+  writeLocal(PREFIX + id, JSON.stringify(files)); // if it is unavailable or full, this text is lost
 }
 
 /**
@@ -26,18 +24,14 @@ export function keepUnstored(id, files) {
  */
 export function readUnstored(id) {
   try {
-    const files = JSON.parse(localStorage.getItem(PREFIX + id) ?? "[]");
+    const files = JSON.parse(readLocal(PREFIX + id) ?? "[]");
     return files.map((/** @type {Typed} */ { path, text }) => ({ path: String(path), text: String(text) }));
   } catch {
-    return []; // storage is unavailable or damaged
+    return []; // damaged
   }
 }
 
 /** @param {string} id of the session */
 export function forgetUnstored(id) {
-  try {
-    localStorage.removeItem(PREFIX + id);
-  } catch {
-    // Storage is unavailable.
-  }
+  writeLocal(PREFIX + id, null);
 }

@@ -1,4 +1,7 @@
-/** Formats numbers and times. */
+/** Formats numbers, times and lists of files. */
+
+/** At most this many files are named in a note. */
+const MAX_NAMED_FILES = 3;
 
 /**
  * @param {number} number
@@ -6,6 +9,31 @@
  */
 export function count(number, what) {
   return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+/**
+ * @param {string[]} files
+ * @returns {string} the first ones, and how many more there are
+ */
+export function named(files) {
+  const rest = files.length - MAX_NAMED_FILES;
+  return files.slice(0, MAX_NAMED_FILES).join(", ") + (rest > 0 ? ` and ${count(rest, "more file")}` : "");
+}
+
+/**
+ * @param {number} cleared the number of inputs
+ * @returns {string} what a choice to run them says
+ */
+export function alsoRun(cleared) {
+  return cleared === 1 ? "Also run the cleared input" : `Also run the ${cleared} cleared inputs`;
+}
+
+/**
+ * @param {number} cleared the number of inputs
+ * @returns {string} what a button says that runs them with all others
+ */
+export function runAgainWith(cleared) {
+  return `Run all again, with the ${cleared === 1 ? "cleared input" : `${cleared} cleared inputs`}`;
 }
 
 /**

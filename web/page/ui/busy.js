@@ -31,9 +31,11 @@ export function showBusy(engine, interrupt) {
     busy.classList.toggle("asking", engine.isAsking);
     const running = elapsed < 1000 ? "" : `running ${Math.floor(elapsed / 1000)} s`;
     beside.textContent = engine.isAsking ? "waiting for input" : running;
-    words.textContent = engine.isAsking
-      ? "Waiting for your input"
-      : `${engine.current?.label ?? ""} ${(elapsed / 1000).toFixed(1)} s`;
+    const { label = "", listener } = engine.current ?? {};
+    const isInView = !listener?.name; // an input of the console
+    const name = isInView ? [] : [" ", h("span", { className: "busy-name" }, `· ${listener.name}`)];
+    const run = `${label} ${(elapsed / 1000).toFixed(1)} s`;
+    words.replaceChildren(...(engine.isAsking ? ["Waiting for your input"] : [run, ...name]));
   };
 
   engine.addEventListener("change", () => {

@@ -60,6 +60,16 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Whether text is typed with an on-screen keyboard, which a focused field opens over the page. */
+export function isTouchScreen() {
+  return matchMedia("(pointer: coarse)").matches;
+}
+
+/** @returns {string} how to run the code at the prompt, as a part of a sentence */
+export function howToRun() {
+  return isTouchScreen() ? "tap Run or press Enter" : "press Enter";
+}
+
 /** Whether Ctrl-C would copy a selection, on the page or in the focused field. */
 export function hasSelection() {
   const field = document.activeElement;

@@ -5,8 +5,9 @@
 
 import { PROGRAM } from "../views.js";
 import { button, h, watchFocus } from "./dom.js";
+import { readLocal, writeLocal } from "./local.js";
 import { warnIfOutdated } from "./status.js";
-import { stopButton } from "./stop_button.js";
+import { stopBar } from "./stop_button.js";
 import { loadStyles } from "./styles.js";
 import { showConsole } from "./tabs.js";
 
@@ -17,18 +18,22 @@ const PREFIX = "py_tensor.program ";
 export class InPlace {
   /**
    * @param {import("../views.js").Parts} parts
-   * @param {string} label accessible name
+   * @param {string} title
+   * @param {string} label accessible name of the code
    * @param {string} text
    * @param {HTMLElement} shown until it is edited
    * @param {string} file its name in the editor, which no other program of the page has
    */
-  constructor(parts, label, text, shown, file) {
+  constructor(parts, title, label, text, shown, file) {
     this.parts = parts;
+    this.title = title;
     this.label = label;
     this.original = text;
     this.key = PREFIX + file;
     /** As edited in an earlier visit. */
-    this.edited = read(this.key);
+    this.edited = readLocal(this.key);
+    /** Why the edited text could not be saved. */
+    this.unsaved = h("p", { className: "note", role: "status" });
     this.place = h("div", {}, shown);
     /** @type {Promise<Program | null> | null} */
     this.loading = null;
@@ -56,8 +61,8 @@ export class InPlace {
       void parts.editor.openProgram(file, this.text);
     });
     this.buttons = [run, this.edit, this.reset, open];
-    /** The last of a row of buttons, because it comes and goes. */
-    this.stop = stopButton(parts.engine, () => run.focus());
+    /** Below the output, which may be far below the buttons. */
+    this.running = stopBar(parts.engine, () => run.focus({ preventScroll: true })); // the picture stays in view
     if (this.edited !== null) void this.load();
   }
 
@@ -73,9 +78,9 @@ export class InPlace {
   async make() {
     try {
       const [module] = await Promise.all([PROGRAM.load(), loadStyles(...PROGRAM.styles)]);
-      const keep = (/** @type {string} */ text) => write(this.key, text === this.original.trimEnd() ? null : text);
-      this.program = new module.Program(this.parts, this.label, this.original, this.text, keep);
-      this.place.replaceChildren(this.program.element);
+      const keep = (/** @type {string} */ text) => this.keep(text);
+      this.program = new module.Program(this.parts, this.label, this.title, this.original, this.text, keep);
+      this.place.replaceChildren(this.program.element, this.unsaved);
       this.edit.hidden = true;
       this.reset.hidden = false;
       return this.program;
@@ -86,26 +91,11 @@ export class InPlace {
       return null;
     }
   }
-}
 
-/** @param {string} key */
-function read(key) {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null; // storage is unavailable
-  }
-}
-
-/**
- * @param {string} key
- * @param {string | null} text null: remove it
- */
-function write(key, text) {
-  try {
-    if (text === null) localStorage.removeItem(key);
-    else localStorage.setItem(key, text);
-  } catch {
-    // Storage is unavailable or full: the edited text is lost when the page is left.
+  /** @param {string} text as edited */
+  keep(text) {
+    const problem = writeLocal(this.key, text === this.original.trimEnd() ? null : text);
+    const words = problem && `This text is not saved: ${problem}. It is lost when the page closes.`;
+    if (words !== this.unsaved.textContent) this.unsaved.textContent = words;
   }
 }

@@ -1,4 +1,4 @@
-/** The sheet of keyboard shortcuts: opened by "?" outside text fields, or by a button below the console. */
+/** The sheet of keyboard shortcuts: opened by "?" outside text fields or as an input, or by a button below the console. */
 
 import { button, byId, h } from "./dom.js";
 
@@ -17,6 +17,7 @@ const GROUPS = [
       [["Ctrl L"], "Clear the console"],
       [["Esc", "Tab"], "Leave the prompt"],
       [["name?"], "Help; name?? also shows the source"],
+      [["?"], "Show this list (as the whole input)"],
     ],
   ],
   [
@@ -46,7 +47,7 @@ const GROUPS = [
       [["Ctrl C"], "Interrupt running code"],
       [["←", "→"], "Change the view, from its tab"],
       [["Esc"], "Close help, a menu or a list"],
-      [["?"], "Show this list, where no text is typed"],
+      [["?"], "Show this list (when you are not typing)"],
     ],
   ],
 ];

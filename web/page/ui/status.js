@@ -5,6 +5,7 @@ import { adapterName, isSoftware } from "./adapter.js";
 import { inBytes } from "./bytes.js";
 import { byId, h } from "./dom.js";
 import { watchFigures } from "./figures.js";
+import { readLocal, writeLocal } from "./local.js";
 import { StatusPanel } from "./status_panel.js";
 
 /** @typedef {import("../engine.js").Engine} Engine */
@@ -173,24 +174,12 @@ function stateOf(info) {
 const HIDDEN = "py_tensor.hidden_warnings";
 
 /** Dismissed warnings, which are not shown again until they change, for example because the adapter does. */
-let hidden = recalled();
-
-function recalled() {
-  try {
-    return localStorage.getItem(HIDDEN) ?? "";
-  } catch {
-    return "";
-  }
-}
+let hidden = readLocal(HIDDEN) ?? "";
 
 /** @param {string} said */
 function rememberHidden(said) {
   hidden = said;
-  try {
-    localStorage.setItem(HIDDEN, said);
-  } catch {
-    // Without storage it lasts until the page is closed.
-  }
+  writeLocal(HIDDEN, said);
 }
 
 /** @param {Info} info */

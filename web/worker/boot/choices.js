@@ -6,7 +6,7 @@
  */
 
 import { currentBuild } from "../files.js";
-import { inStore, within } from "./database.js";
+import { inStore, reasonOf, within } from "./database.js";
 
 /** @typedef {{ build: string, browser: string, text: string }} Kept */
 
@@ -33,7 +33,9 @@ export const choiceStore = {
     const done = text
       ? inStore(CHOICES, "readwrite", (store) => store.put(kept, adapter))
       : inStore(CHOICES, "readwrite", (store) => store.delete(adapter));
-    await within(/** @type {Promise<unknown>} */ (done), PATIENCE_TO_KEEP_MS);
+    await within(/** @type {Promise<unknown>} */ (done), PATIENCE_TO_KEEP_MS).catch((error) => {
+      throw new Error(reasonOf(error)); // the browser's message may be empty
+    });
     const news = new BroadcastChannel(NEWS);
     news.postMessage(adapter);
     news.close();

@@ -89,6 +89,13 @@ UNFETCHED = re.compile(r"Can't fetch (?:metadata for|wheel from) '([^']*)'")
 INSTALLER = re.compile(r"[!%]?(pip|conda|mamba)\s+\w")
 """The start of a shell command that installs a package."""
 
+SHELL = re.compile(
+    r"\s*(?:[\w, ]+=\s*)?!(?!=)|\s*%%?(?:bash|sh|system|sx|ls|ll|dir|cd|pwd|cat|mkdir|rm|cp|mv)\b"
+)
+"""The start of any other shell command."""
+
+NO_SHELL = "no shell here; os.listdir() lists files"
+
 NOT_ALLOWED = (
     "to install packages of PyPI, turn on “Packages from the internet” in the status panel (top"
     " right); a wheel of pure Python can be dropped on the page"
@@ -142,6 +149,8 @@ def clarify(error: BaseException) -> None:
     elif isinstance(error, ImportError | SyntaxError) and _lacks_package(error):
         found = f": {NOT_FOUND}" if isinstance(error, ImportError) else ""
         error.msg = f"{error.msg}{found}; {packages.words}"
+    elif isinstance(error, SyntaxError) and SHELL.match(error.text or ""):
+        error.msg = NO_SHELL
 
 
 def _clarify_numpy(error: NameError, name: str) -> None:

@@ -19,6 +19,9 @@ from .expressions import Known, attribute, look_up, runs_others
 LONGEST_VALUE = 200
 """The most characters shown of a repr."""
 
+MAX_DOC = 20_000
+"""The most characters shown of a docstring."""
+
 Block = dict[str, Any]
 """A part of a docstring: {"heading"}, {"text"}, {"code"}, {"items": [...]} or
 {"terms": [{"term", "type", "text"}]}."""
@@ -97,7 +100,10 @@ def summary_of(value: Any) -> str:
 
 def _own_doc(value: Any) -> str | None:
     """Return the docstring of a module, class, function or property; None for other values."""
-    return inspect.getdoc(value) if kind_of(value) != "value" else None
+    doc = inspect.getdoc(value) if kind_of(value) != "value" else None
+    if doc is None or len(doc) <= MAX_DOC:
+        return doc
+    return f"{doc[:MAX_DOC]}\n\n… {len(doc) - MAX_DOC:,} more characters"
 
 
 def brief(name: str, value: Any) -> dict[str, str]:

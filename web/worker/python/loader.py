@@ -69,7 +69,6 @@ class VendoredFinder:
         self._packages = packages
         self._load = load
         self._deferred = deferred
-        self._loading: set[str] = set()
         self._missing: set[str] = set()
         """The modules that `load_imports` could not load: the input does not try again."""
 
@@ -93,18 +92,14 @@ class VendoredFinder:
         target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
         package = self._packages.get(name)
-        if path is not None or package is None or package in self._loading:
+        if path is not None or package is None:
             return None
         found = None
         if name not in self._missing:
             if not can_run_sync():
                 return None
-            self._loading.add(package)
-            try:
-                with self._deferred():
-                    run_sync(self._load(package))
-            finally:
-                self._loading.discard(package)
+            with self._deferred():
+                run_sync(self._load(package))  # another task that imports it waits here, too
             importlib.invalidate_caches()
             found = importlib.machinery.PathFinder.find_spec(name)
         if found is None:

@@ -401,8 +401,9 @@ class Leftovers:
     def keep(self) -> None:
         """Keep a loop's pending tensors; compute all that are kept once there are many."""
         self.found = True
-        for pending in self.pending:
-            for node in reversed(list(pending)):  # a copy, because finalizers may remove nodes
+        for device in (GPU_DEVICE, CPU_DEVICE):
+            device.collect()
+            for node in reversed(list(device.pending)):  # a copy, because `Tensor` records nodes
                 if node in self._kept:
                     break
                 self._kept[node] = pt.Tensor(node)
