@@ -20,11 +20,15 @@ code is 0 only if something ran and nothing failed.
 The parts are split into pieces, and as many pieces run at a time as there are lanes. The output of
 a piece is shown when it is finished, or immediately with `--lanes 1` (for --pdb, say). Tests that
 measure time or need much memory are marked `alone`: they run last, one at a time.
+
+Up to 5 tests of the page that fail run again at the end, with nothing beside them: a busy machine
+can be late for them. The summary names those that pass then.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import random
 import subprocess
@@ -48,6 +52,8 @@ NO_TESTS_COLLECTED = 5  # pytest's exit code if -k selects nothing in a part
 
 PIECE_SECONDS = 1800
 """Timeout of a piece: one that hangs must end, or its output is never shown."""
+REPEATED = 5
+"""How many failed tests of the page run again, at most; more are no accident."""
 LANES = 2  # three take as long on two cores, which are busy all the time
 
 ON_WEBGPU = ["--device", "webgpu"]
@@ -126,6 +132,8 @@ class Outcome:
     failed: int
     seconds: float
     skipped: int = 0
+    failures: tuple[str, ...] = ()  # the tests of the page
+    late: tuple[str, ...] = ()  # those of them that passed when they ran again
 
 
 def main() -> int:
@@ -145,7 +153,8 @@ def main() -> int:
         parts = [part for part in parts if part != "newest"]
     in_pytest = Pytest(python, newest, options.marks, for_pytest)
     lanes = 1 if os.environ.get("CHROMIUM_GPU_FLAGS") else options.lanes  # one GPU, one browser
-    return summarize(list(run_parts(parts, in_pytest, lanes, build=options.setup)))
+    outcomes = list(run_parts(parts, in_pytest, lanes, build=options.setup))
+    return summarize(repeat(outcomes, python))
 
 
 def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -239,6 +248,22 @@ class Pytest:
         return Piece(f"pytest {name}", command, results)
 
 
+def repeat(outcomes: list[Outcome], python: Path) -> list[Outcome]:
+    """Run the failed tests of the page again, one at a time, if they are few."""
+    if sum(len(outcome.failures) for outcome in outcomes) > REPEATED:
+        return outcomes
+    repeated = []
+    for outcome in outcomes:
+        late = tuple(
+            test
+            for test in outcome.failures
+            if not run(Piece(f"{test} again", [str(python), "-m", "pytest", test])).failed
+        )
+        passed, failed = outcome.passed + len(late), outcome.failed - len(late)
+        repeated.append(dataclasses.replace(outcome, passed=passed, failed=failed, late=late))
+    return repeated
+
+
 def lint(python: Path) -> list[Piece]:
     """Return the static checks."""
     tool = [str(python), "-m"]
@@ -301,7 +326,8 @@ def outcome(piece: Piece, code: int, seconds: float) -> Outcome:
     passed, failed, skipped = counts(piece.results)
     if code not in (0, NO_TESTS_COLLECTED) and failed == 0:
         failed = 1  # pytest itself failed: a usage error, a page that does not boot, an interrupt
-    return Outcome(piece.name, passed, failed, seconds, skipped)
+    failures = tuple(failed_in_page(piece.results))
+    return Outcome(piece.name, passed, failed, seconds, skipped, failures)
 
 
 def counts(junit: Path) -> tuple[int, int, int]:
@@ -317,6 +343,16 @@ def counts(junit: Path) -> tuple[int, int, int]:
     return total("tests") - failed - skipped, failed, skipped
 
 
+def failed_in_page(junit: Path) -> Iterator[str]:
+    """Yield pytest's names of the tests in tests/browser that failed according to a JUnit file."""
+    for case in ET.parse(junit).iter("testcase") if junit.exists() else ():
+        *folders, module = case.get("classname", "").split(".")[:3]
+        classes = case.get("classname", "").split(".")[3:]
+        failed = case.find("failure") is not None or case.find("error") is not None
+        if failed and folders == ["tests", "browser"]:
+            yield "::".join([f"tests/browser/{module}.py", *classes, case.get("name", "")])
+
+
 def summarize(outcomes: list[Outcome]) -> int:
     """Print the table and the last line; return the exit code."""
     print("\n" + "=" * 60)
@@ -327,6 +363,8 @@ def summarize(outcomes: list[Outcome]) -> int:
             f"{outcome.name:<20} {mark:<7} {outcome.seconds:7.1f} s   "
             f"{outcome.passed} passed, {outcome.failed} failed{skipped}"
         )
+    for test in (test for outcome in outcomes for test in outcome.late):
+        print(f"failed once, and passed alone: {test}")
     passed = sum(outcome.passed for outcome in outcomes)
     failed = sum(outcome.failed for outcome in outcomes)
     suites = [outcome for outcome in outcomes if outcome.name.startswith("pytest")]

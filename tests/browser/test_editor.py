@@ -156,6 +156,7 @@ class TestRunning:
         tab.filter(has_text="main.py").click()
         expect(said).to_have_text("The program failed.")
         drop(editor.page, other__py=UNTIL_INTERRUPTED.encode())
+        expect(said).to_have_text("Added other.py.")
         editor.act("Run all")
         expect(editor.outputs).to_contain_text("started")
         expect(said).to_have_text("")
