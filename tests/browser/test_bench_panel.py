@@ -491,8 +491,8 @@ class TestProbes:
         for probe in (limits["copy"], limits["multiplyAdd"]):
             assert 3 <= len(probe["seconds"]) <= 7
             assert probe["work"] > 0
-            # Long enough, or at its largest size.
-            assert max(probe["seconds"]) * probe["dispatches"] > 0.01
+            # The trial of this size took 20 ms; a sample may be faster, but not by much.
+            assert max(probe["seconds"]) * probe["dispatches"] > 0.005
         assert min(limits["readOfOne"]["seconds"]) < min(limits["readOfHundred"]["seconds"])
 
     def test_one_that_fails_is_told_of_and_the_others_go_on(self, page: Page) -> None:

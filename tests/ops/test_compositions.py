@@ -162,8 +162,8 @@ REPEATED = (
 @pytest.mark.parametrize("text", REPEATED)
 def test_einsum_of_repeated_labels(text: str, device: str, rng: np.random.Generator) -> None:
     """Axes of any length, also without elements; diagonals can be written to."""
-    for _ in range(6):
-        sizes = {label: int(rng.integers(0, 4)) for label in "ijk."}
+    for least in (2, 0, 0, 0, 0, 0):
+        sizes = {label: int(rng.integers(least, 4)) for label in "ijk."}
         arrays: list[Any] = []
         for term in text.partition("->")[0].split(","):
             shape = [sizes[label] for label in term.replace("...", ".")]
