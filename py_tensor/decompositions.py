@@ -15,13 +15,12 @@ import math
 from typing import Any, NamedTuple
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError, check_option
 from py_tensor.graph.arrays import Array
-from py_tensor.graph.node import Meta
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta
+from py_tensor.graph.op import CpuOp
 from py_tensor.ops.complex import conjugated, parts_of, squared_length
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import eye, ones, zeros
@@ -380,7 +379,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
     if not x.size:
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
     scale, a = _scaled((_lower((x,), UPLO in "Ll"),))
-    if x.device is CPU_DEVICE or n <= SIDES[x.dtype]:
+    if x.device.computes_cpu_ops or n <= SIDES[x.dtype]:
         found = _parts_of_rows((diagonalized(a),))
     else:
         found = _by_columns((a,))
@@ -461,7 +460,7 @@ def svd(
     if not x.size:
         values = zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
         return SVDResult(_identity(x, m)[..., : m if full_matrices else n], values, _identity(x, n))
-    if m == n or (x.device is CPU_DEVICE and not full_matrices):
+    if m == n or (x.device.computes_cpu_ops and not full_matrices):
         return _reduced_svd(x)
     scale, a = _scaled((x,))
     q, r = qr(a, mode="complete" if full_matrices else "reduced")
@@ -507,7 +506,7 @@ def _reduced_svd(x: Tensor) -> SVDResult:
     by orthonormal columns of a QR decomposition, which preserves all others.
     """
     m, n = x.shape[-2:]
-    if x.device is CPU_DEVICE:
+    if x.device.computes_cpu_ops:
         return SVDResult(*_parts_of_svd((build(_LAPACK, (x,), True),), m))
     scale, a = _scaled((x,))
     turned = orthogonalized(concat((a, _identity(a, n)), -2), n)
@@ -545,7 +544,7 @@ def svdvals(x: Operand, /) -> Tensor:
         return svdvals(_adjoint(x))
     if not x.size:
         return zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
-    if x.device is CPU_DEVICE:
+    if x.device.computes_cpu_ops:
         return _real(build(_LAPACK, (x,), False)[..., 0, :])
     scale, a = _scaled((x,))
     w = orthogonalized(qr(a, mode="r") if m > n else a, n)

@@ -16,12 +16,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Literal, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, parse
+from py_tensor.backend.device import parse
 from py_tensor.backend.host import host
 from py_tensor.convert.conversion import from_bytes
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError
-from py_tensor.graph.node import meta_of
+from py_tensor.graph.node import Device, meta_of
 from py_tensor.ops.operands import Operand
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
@@ -308,7 +308,7 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
         raise ValueError("load: the elements are pickled objects, but allow_pickle is False")
     dtype, swapped = _stored(descr)
     stored = dtype if device.name == "cpu" or dtype.on_gpu else dtypes.float32
-    device.backend.check("load", meta_of(shape, stored, device))
+    device.check("load", meta_of(shape, stored, device))
     data = _bytes(file, size_of(shape) * dtype.itemsize, f"the elements of shape {shape}")
     stored_shape = shape[::-1] if fortran else shape
     x = _made("load", data, stored_shape, dtype, swapped, device, narrow=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE, Device, default_device, parse
+from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE, default_device, parse
 from py_tensor.backend.host import host
 from py_tensor.convert.conversion import asarray
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError
+from py_tensor.graph.node import Device
 from py_tensor.numeric import isdtype
 from py_tensor.shapes import MAX_RANK
 from py_tensor.tensor import Tensor

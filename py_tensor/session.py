@@ -9,7 +9,7 @@ from py_tensor.backend.device import (
     CPU_DEVICE,
     GPU_DEVICE,
     Backend,
-    Device,
+    LazyDevice,
     check_default,
     default_device,
     parse,
@@ -61,7 +61,7 @@ async def _init_cpu() -> None:
         CPU_DEVICE.use(CPU(numpy))
 
 
-def device_info(device: str | Device | None = None) -> DeviceInfo:
+def device_info(device: str | LazyDevice | None = None) -> DeviceInfo:
     """Return information about the device: backend, adapter, features, limits and self-test.
 
     The result is a dict that prints as a table of the most useful entries. `"self_test"` tells
@@ -94,7 +94,7 @@ def _revived() -> bool:
     return True
 
 
-def _info(device: Device) -> DeviceInfo:
+def _info(device: LazyDevice) -> DeviceInfo:
     info = DeviceInfo(device.backend.info())
     if device is CPU_DEVICE and GPU_DEVICE.absence:
         info["no_webgpu"] = GPU_DEVICE.absence
@@ -104,7 +104,7 @@ def _info(device: Device) -> DeviceInfo:
 _tested: dict[tuple[str, int], dict[str, bool]] = {}
 
 
-def self_test(device: Device) -> dict[str, bool]:
+def self_test(device: LazyDevice) -> dict[str, bool]:
     """Test whether a device computes with special values as NumPy does."""
     key = device.name, int(device.backend.info().get("generation", 0))
     if key not in _tested:
@@ -112,7 +112,7 @@ def self_test(device: Device) -> dict[str, bool]:
     return _tested[key]
 
 
-def _run_self_test(device: Device) -> dict[str, bool]:
+def _run_self_test(device: LazyDevice) -> dict[str, bool]:
     nan, inf = float("nan"), float("inf")
     x = tensor([nan, inf, -inf, -0.0, 0.0, 1.0], dtype=dtypes.float32, device=device)
     most = tensor([2**31 - 1, -(2**31)], device=device)
@@ -131,7 +131,7 @@ def _run_self_test(device: Device) -> dict[str, bool]:
 _keeping: dict[tuple[str, int], bool] = {}
 
 
-def _keeps_subnormals(device: Device) -> bool:
+def _keeps_subnormals(device: LazyDevice) -> bool:
     """Return whether arithmetic preserves subnormal numbers."""
     key = device.name, int(device.backend.info().get("generation", 0))
     if key not in _keeping:
@@ -186,7 +186,7 @@ def get_default_dtype() -> dtypes.DType:
     return dtypes.DEFAULT.floating
 
 
-def memory_info(device: str | Device | None = None) -> dict[str, int]:
+def memory_info(device: str | LazyDevice | None = None) -> dict[str, int]:
     """Return the number of buffers and bytes in use, cached for reuse, and at their peak."""
     place = parse(device)
     place.collect()
@@ -202,7 +202,7 @@ def empty_cache() -> None:
             device.backend.empty_cache()
 
 
-def synchronize(device: str | Device | None = None) -> None:
+def synchronize(device: str | LazyDevice | None = None) -> None:
     """Wait until a device, by default the default one, has finished all submitted work.
 
     Pending results of live tensors are submitted if any of them checks indices.
@@ -217,12 +217,12 @@ def synchronize(device: str | Device | None = None) -> None:
     _with_checks(parse(device)).synchronize()
 
 
-async def synchronize_async(device: str | Device | None = None) -> None:
+async def synchronize_async(device: str | LazyDevice | None = None) -> None:
     """Asynchronous version of `synchronize`."""
     await _with_checks(parse(device)).synchronize_async()
 
 
-def _with_checks(device: Device) -> Backend:
+def _with_checks(device: LazyDevice) -> Backend:
     """Return the backend of a device, after submitting pending results that check indices."""
     if device.has_checks:
         device.flush()

@@ -14,14 +14,14 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 from weakref import ref
 
-from py_tensor.backend.device import MAX_DROPPED, WRITING, Device, default_device
+from py_tensor.backend.device import MAX_DROPPED, WRITING, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, make_scalars_by, parse, real_of, values_of, warn_of_loss
 from py_tensor.errors import check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
-from py_tensor.graph.node import DROPPED, Meta, Node, meta_of
+from py_tensor.graph.node import DROPPED, Device, Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import (
@@ -40,7 +40,7 @@ from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
 
 if TYPE_CHECKING:
-    from py_tensor.typing import Methods
+    from py_tensor.methods import Methods  # a stub, written by `npm run methods`
 else:
     Methods = object
 
@@ -464,7 +464,7 @@ class Tensor(Methods):
             if alias.part is not None:
                 return False
             base = alias.base
-        if base._node.meta.device.eager is None:
+        if not base._node.meta.device.computes_at_once:
             return False
         given = value._node if type(value) is Tensor else value
         if base._alias is not None:
@@ -583,7 +583,7 @@ class Tensor(Methods):
             base._replace(made)
         else:
             if meta.device.is_ready:
-                meta.device.backend.check("setitem", meta)
+                meta.device.check("setitem", meta)
             attrs = layout.shape, layout.strides, layout.offset
             base._replace(
                 lambda whole: bind(ASSIGN, (whole, _with_part(whole, layout, value, part)), attrs)
@@ -776,7 +776,7 @@ class Tensor(Methods):
         while node.storage is None and is_flat(node):  # the same elements in the same order
             node = node.inputs[0]
         if node.storage is None:
-            node.meta.device.backend.check(self._node.op.name, node.meta)
+            node.meta.device.check(self._node.op.name, node.meta)
             if node.op.reads_by_map or node.op.generates:
                 node = bind(COPY, (node,))
         return node
@@ -803,12 +803,12 @@ class Tensor(Methods):
         """Return the elements as bytes, waiting for the GPU."""
         node = self._node
         if node.storage is not None and node.meta.size and not node.meta.device.has_checks:
-            return node.meta.device.backend.read(node)
+            return node.meta.device.read(node)
         known = _bytes_known(node)
         if known is not None:
             return known
         node, layout = self._stored()
-        return node.meta.device.backend.read(node, layout)
+        return node.meta.device.read(node, layout)
 
     async def _read_async(self) -> memoryview:
         await self._find_async()
@@ -816,7 +816,7 @@ class Tensor(Methods):
         if known is not None:
             return known
         node, layout = self._stored()
-        return await node.meta.device.backend.read_async(node, layout)
+        return await node.meta.device.read_async(node, layout)
 
     # -- Conversion to other types --------------------------------------------------------------
 
@@ -1135,7 +1135,7 @@ def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: Non
             " use pt.tensor(...) to create a tensor from data"
         )
     meta = meta_of(parse_shape("ndarray", cast("Any", shape)), parse(dtype), default_device())
-    meta.device.backend.check("ndarray", meta_of((), meta.dtype, meta.device))
+    meta.device.check("ndarray", meta_of((), meta.dtype, meta.device))
     if not meta.size:
         return leaf(meta, EMPTY)
     return bind(EXPAND, (constant("ndarray", 0, meta.dtype, meta.device),), meta.shape)
@@ -1226,7 +1226,7 @@ def _numbers(node: Node) -> list[Any]:
     whole, layout = part or (node, None)
     if whole.storage is None:
         return []
-    return values_of(device.backend.read(whole, layout), dtype)
+    return values_of(device.read(whole, layout), dtype)
 
 
 def _bytes_known(node: Node) -> memoryview | None:
@@ -1267,7 +1267,7 @@ def realize(*tensors: Tensor) -> None:
             if meta is not checked:
                 lowest = bottom(node)
                 if lowest.storage is None and lowest.meta.size == meta.size:
-                    meta.device.backend.check(node.op.name, meta)
+                    meta.device.check(node.op.name, meta)
                     checked = meta
             try:
                 by_device[meta.device].append(node)

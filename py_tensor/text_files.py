@@ -11,9 +11,9 @@ from typing import Any, cast
 from warnings import warn
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.node import Device
 from py_tensor.ops.movement import reshape
 from py_tensor.ops.operands import Operand
 from py_tensor.tensor import Tensor, tensor_of

@@ -13,7 +13,7 @@ from time import perf_counter
 
 from py_tensor.autotune.workloads import Matrix, Workload, workloads_for
 from py_tensor.backend.candidate import Candidate
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.codegen.choices import Choices, Tile, Value, tuning_parameters
 from py_tensor.convert.conversion import tensor
@@ -112,7 +112,7 @@ class _Bench:
     def __init__(self, backend: WebGPU, workloads: Sequence[Workload]) -> None:
         self.backend = backend
         self.workloads = workloads
-        self.place = Device("webgpu")
+        self.place = LazyDevice("webgpu")
         self.place.use(Candidate(backend, backend.profile.chosen))
         self.operands = [[self._uploaded(x) for x in workload.operands] for workload in workloads]
         self.has_clock = "timestamp-query" in backend.info().get("features", ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -16,7 +15,7 @@ from py_tensor.backend.host import host
 from py_tensor.dtypes import DEFAULT, DType
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
 from py_tensor.graph.bind import is_traced
-from py_tensor.graph.node import DROPPED, Meta, Node
+from py_tensor.graph.node import DROPPED, Device, Meta, Node
 from py_tensor.graph.order import Request, bottom, computed_whole, make_request, topological
 from py_tensor.graph.primitives import folded
 from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
@@ -105,8 +104,8 @@ class Backend(Protocol):
     def debug(self, sync: bool, poison: bool, wgsl: bool) -> None: ...
 
 
-class Device:
-    """A device that holds tensors and computes on them; `str(device)` is its name.
+class LazyDevice(Device):
+    """A device that computes by a backend what is recorded on it, as late as it pays.
 
     Nodes are recorded when they are made. They are computed when a result is read; when so much is
     pending that memory or latency would grow too far; and when many large results are live, so that
@@ -118,8 +117,6 @@ class Device:
     lock : RLock
         Held by the thread that computes or reads, and released while it waits for the GPU.
         A thread that needs both devices acquires the lock of the cpu device first.
-    sync_each_op : bool
-        Compute and wait for each op when it is recorded, so that its error is raised on its line.
     poison : bool
         Fill every buffer with NaN before it is used.
     wgsl : bool
@@ -128,8 +125,8 @@ class Device:
         Why the device is unavailable, if it was looked for without success.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, *, computes_cpu_ops: bool = False) -> None:
+        super().__init__(name, computes_cpu_ops=computes_cpu_ops)
         self.make_backend: Callable[[], Backend] | None = None  # set in `backends.py`
         self.sync_each_op = False
         self.poison = False
@@ -138,8 +135,6 @@ class Device:
         self.lock = RLock()
         self._backend: Backend | None = None
         self._is_forked = False
-        # Nodes that no tensor held when they were counted; `collect` forgets them.
-        self._unheld: deque[Node] = deque()
         self._pending: dict[Node, int] = {}  # -> elements visited, in the order of recording
         # Views held by tensors -> the stored node below; each view counts as a use of that node.
         self._views: dict[Node, Node] = {}
@@ -157,12 +152,6 @@ class Device:
         self._most = 1.0  # the load at which it flushes
         self._stop = NEVER  # the number of the node before which it flushes
         self.eager: Eager | None = None  # the backend's `eager`
-
-    def __repr__(self) -> str:
-        return f"device({self.name!r})"
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def backend(self) -> Backend:
@@ -195,6 +184,30 @@ class Device:
     @property
     def is_ready(self) -> bool:
         return self._backend is not None
+
+    @property
+    def computes_at_once(self) -> bool:
+        return self.eager is not None
+
+    @property
+    def read_work(self) -> int:
+        return self.backend.read_work
+
+    def check(self, op: str, meta: Meta) -> None:
+        self.backend.check(op, meta)
+
+    def upload(self, data: memoryview, meta: Meta) -> Any:
+        """Store elements; count their memory, because pending nodes may keep it alive."""
+        if DROPPED:
+            self.collect()
+        self._load += meta.nbytes / MAX_UPLOADED_BYTES
+        return self.backend.upload(data, meta)
+
+    def read(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return self.backend.read(node, layout)
+
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return await self.backend.read_async(node, layout)
 
     @property
     def pending(self) -> Mapping[Node, int]:
@@ -295,8 +308,8 @@ class Device:
     def _collect(self) -> None:
         """Do what `collect` does, while this thread holds the lock."""
         dropped = DROPPED
-        if self._unheld:
-            self._forget_unheld()
+        if self.unheld:
+            self.forget_unheld()
         while dropped:
             # CPython switches threads and raises interrupts at calls, and at ends of loops. There
             # are none in the next lines, so that each drop is counted once.
@@ -312,16 +325,15 @@ class Device:
                     if node in self._pending or node in self._views:
                         self._forget(node)
                     continue
-                device._unheld.append(node)
+                device.unheld.append(node)
                 if device.lock.acquire(blocking=False):  # else the thread that has it does this
                     try:
-                        device._forget_unheld()
+                        device.forget_unheld()
                     finally:
                         device.lock.release()
 
-    def _forget_unheld(self) -> None:
-        """Forget the nodes that were counted with another device."""
-        unheld = self._unheld
+    def forget_unheld(self) -> None:
+        unheld = self.unheld
         while unheld:
             node = unheld[0]
             if node.taken == node.dropped:  # otherwise another tensor holds it by now
@@ -460,12 +472,6 @@ class Device:
         self._step = AHEAD_INTERVAL * self._per_node
         ahead = self._backend is not None and self._backend.ahead_work < self._backend.pending_work
         self._look = 0.0 if self.sync_each_op else self._step if ahead else 1.0
-
-    def note_upload(self, nbytes: int) -> None:
-        """Add uploaded memory to the load, because pending nodes may keep it alive."""
-        if DROPPED:
-            self.collect()
-        self._load += nbytes / MAX_UPLOADED_BYTES
 
     def flush(self, recorded: Node | None = None) -> None:
         """Compute every pending node that a tensor still holds or that checks indices.
@@ -750,8 +756,8 @@ def is_deferring() -> bool:
     return _deferring > 0 and _is_deferring.get()
 
 
-CPU_DEVICE = Device("cpu")
-GPU_DEVICE = Device("webgpu")
+CPU_DEVICE = LazyDevice("cpu", computes_cpu_ops=True)
+GPU_DEVICE = LazyDevice("webgpu")
 WRITING = RLock()
 """Held while a cell or a view changes its node, or a generator its counter. It is the last lock
 that a thread acquires: no code that holds it waits, or uses a device."""
@@ -786,10 +792,10 @@ if hasattr(os, "register_at_fork"):
         before=_acquire_all, after_in_parent=_release_all, after_in_child=_release_all_in_child
     )
 _BY_NAME = {"cpu": CPU_DEVICE, "webgpu": GPU_DEVICE}
-_default: Device | None = None
+_default: LazyDevice | None = None
 
 
-def default_device() -> Device:
+def default_device() -> LazyDevice:
     """Return the device of new tensors: webgpu if available, else cpu; chosen at first use.
 
     On CPython a software adapter does not count: NumPy is faster, and Mesa's adapter silently stops
@@ -815,7 +821,7 @@ def _found_gpu() -> bool:
     return True
 
 
-def set_default_device(device: str | Device) -> None:
+def set_default_device(device: str | LazyDevice) -> None:
     """Set the device of new tensors: "webgpu" or "cpu".
 
     Raises
@@ -838,7 +844,13 @@ def check_default(device: Device, dtype: DType) -> None:
         )
 
 
-def parse(device: object) -> Device:
+def with_backend(device: Device) -> LazyDevice:
+    """Return a tensor's device as what it is: one that has a backend."""
+    assert isinstance(device, LazyDevice)
+    return device
+
+
+def parse(device: object) -> LazyDevice:
     """Return a device by name; None means the default device.
 
     Raises
@@ -848,7 +860,7 @@ def parse(device: object) -> Device:
     """
     if device is None:
         return default_device()
-    if isinstance(device, Device):
+    if isinstance(device, LazyDevice):
         return device
     if not isinstance(device, str) or device not in _BY_NAME:
         words = f"unknown device {device!r}; the devices are 'webgpu' and 'cpu'"

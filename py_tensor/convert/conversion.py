@@ -14,12 +14,12 @@ from struct import pack, unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, Device, parse
+from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, parse, with_backend
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.graph.bind import is_traced, leaf
-from py_tensor.graph.node import Meta, meta_of
+from py_tensor.graph.node import Device, Meta, meta_of
 from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
 from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
@@ -263,7 +263,7 @@ def _from_values(
 ) -> Tensor:
     """Create a tensor from Python scalars in row-major order."""
     meta = meta_of(shape, dtype, device)
-    device.backend.check(op, meta)
+    device.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
     return _uploaded(memoryview(_packed(values, shape, dtype, op)).cast("B"), meta)
@@ -299,8 +299,7 @@ def _place(number: int, shape: Shape) -> str:
 
 def _uploaded(data: memoryview, meta: Meta) -> Tensor:
     """Upload the bytes of elements in row-major order as a tensor."""
-    meta.device.note_upload(meta.nbytes)
-    return Tensor(leaf(meta, meta.device.backend.upload(data, meta)))
+    return Tensor(leaf(meta, meta.device.upload(data, meta)))
 
 
 def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device) -> Tensor:
@@ -314,7 +313,7 @@ def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device)
         If the device does not support the dtype.
     """
     meta = meta_of(check_rank(op, shape), dtype, device)
-    device.backend.check(op, meta)
+    device.check(op, meta)
     return _uploaded(memoryview(data), meta) if meta.size else Tensor(empty_node(meta))
 
 
@@ -512,7 +511,7 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
     given = np.asarray(data)
     target = dtype or _of_array(given, op)
     meta = meta_of(check_rank(op, tuple(given.shape)), target, device)
-    device.backend.check(op, meta)
+    device.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
     with np.errstate(all="ignore"):
@@ -544,7 +543,7 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
     found = dtypes.of_host(op, kind, view.itemsize, f"the buffer format {view.format!r}")
     shape = check_rank(op, tuple(view.shape or ()))
     meta = meta_of(shape, dtype or found, device)
-    device.backend.check(op, meta)
+    device.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
     data = view.tobytes()
@@ -563,7 +562,7 @@ def to(x: Tensor, device: str | Device) -> Tensor:
     if place is x.device:
         return x
     meta = meta_of(x.shape, x.dtype, place)
-    place.backend.check("to", meta)
+    place.check("to", meta)
     if not meta.size:
         return Tensor(empty_node(meta))
     data = x._read()  # pyright: ignore[reportPrivateUsage]
@@ -620,7 +619,7 @@ def _dlpack(
             "__dlpack__: copy=False needs a C-contiguous tensor on the cpu device,"
             " and a consumer of read-only memory (DLPack 1.0 or later)"
         )
-    backend: Any = node.meta.device.backend
+    backend: Any = with_backend(node.meta.device).backend
     shared = may_share and x.size
     data = backend.share(node) if shared else x._read()  # pyright: ignore[reportPrivateUsage]
     flat = host.load_numpy().frombuffer(data, dtype=x.dtype.name, count=x.size)

@@ -9,6 +9,7 @@ from math import ceil, cos, floor, isfinite, log10, pi, sin, sqrt
 from typing import Any, Protocol, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.device import with_backend
 from py_tensor.convert.conversion import drawable
 from py_tensor.display.bins import counted
 from py_tensor.display.options import (
@@ -306,7 +307,7 @@ _POLYGONS = {
 
 def max_shown(x: Tensor) -> int:
     """Return the largest number of elements of a tensor to process for showing it."""
-    adapter = x.device.backend.info().get("adapter")  # None for the CPU
+    adapter = with_backend(x.device).backend.info().get("adapter")  # None for the CPU
     is_gpu = adapter is not None and not adapter.get("isFallbackAdapter")
     return MAX_SHOWN_ON_GPU if is_gpu else MAX_SHOWN
 

@@ -13,8 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from py_tensor.graph.node import Meta, Node, key_of
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op, key_of
 
 EMPTY = object()  # the storage of a node without elements
 LEAF = Op("leaf", vjp=NOT_DIFFERENTIABLE)

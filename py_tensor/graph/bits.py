@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from py_tensor.dtypes import Accepts, DType, bool_, float16
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import Elementwise
 
 
 @cache

@@ -27,14 +27,13 @@ from py_tensor.graph.kernel import (
     Stage,
     Whole,
 )
-from py_tensor.graph.node import Node
+from py_tensor.graph.node import Node, Op
 from py_tensor.graph.op import (
     MAX_CHOSEN,
     MAX_JOINED,
     Assign,
     Concat,
     Folding,
-    Op,
     Scan,
     Scatter,
     Sort,

@@ -29,7 +29,7 @@ from py_tensor.graph.body import (
     Select,
     Within,
 )
-from py_tensor.graph.node import Node
+from py_tensor.graph.node import Node, Op
 from py_tensor.graph.op import (
     Assign,
     Broadcast,
@@ -40,7 +40,6 @@ from py_tensor.graph.op import (
     Elementwise,
     Folding,
     Movement,
-    Op,
     Pad,
     Preview,
     Reduction,

@@ -1,4 +1,4 @@
-"""Ops: the definitions that nodes, the scheduler, codegen and both backends share.
+"""The classes of ops, which the scheduler, codegen and both backends share.
 
 An op defines its name, its WGSL, its NumPy implementation, its gradient, and traits for the
 scheduler, the evaluator and the backends, so that none of these depends on particular ops. The
@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, cast
 
 from py_tensor.dtypes import ANY, NUMERIC, Accepts, DType, int32
-from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
-from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op
 from py_tensor.graph.reasons import Reason
 from py_tensor.layout import Layout, extent, is_injective
 from py_tensor.shapes import (
@@ -40,10 +40,6 @@ MAX_CHOSEN = 1 << 16  # elements of a small concatenation
 MAX_JOINED = 16  # operands of a small concatenation that one kernel chooses from
 MAX_JOINED_LARGE = 4  # the same for a larger concatenation
 
-# A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
-# attributes, and returns one gradient (or None) per operand. It is written with public functions,
-# or records primitives, so that it can itself be differentiated.
-Vjp = Callable[..., tuple[Any, ...]]
 # numpy(np, *arrays), spelled out for each number of arrays, so that type checkers know the
 # parameters of a lambda.
 OnArrays = (
@@ -52,153 +48,6 @@ OnArrays = (
     | Callable[[Any, Any, Any, Any], Any]
     | Callable[[Any, Any, Any, Any, Any], Any]
 )
-
-
-class NotDifferentiable:
-    def __repr__(self) -> str:
-        return "NOT_DIFFERENTIABLE"
-
-
-NOT_DIFFERENTIABLE: Final = NotDifferentiable()
-Derivative = Vjp | NotDifferentiable
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Op:
-    """Base of all ops; ops compare by identity.
-
-    Attributes
-    ----------
-    cost : int
-        Approximate number of arithmetic instructions per element: the cost of recomputing.
-    inline : bool
-        A value can be computed inside the kernel of its consumer.
-    folds : bool
-        A reduction, whose consumers may join its kernel; the op is a `Folding`.
-    barrier : bool
-        It ends a kernel in another way: its consumers only see its stored result.
-    reads_by_map : bool
-        Every element is an element of the first operand, found by an affine map; the op is a
-        `Movement`.
-    shifts : bool
-        An element may be computed from operands at other indices, but the op is not a movement.
-    generates : bool
-        Elements depend on the attributes only; recomputing them is cheaper than reading them.
-    constant : bool
-        A 0-d value, which can be combined with operands of any shape and is not part of the key.
-    writes : bool
-        The result keeps the first operand's elements where the op does not write; it is not a view.
-    variadic : bool
-        It takes any number of operands, and `attrs` does not contain that number.
-    previews : bool
-        It shows a few elements of a large tensor, which need not be stored for that.
-    operands : int or None
-        The number of operands; None if it depends on the attributes or the operands.
-    work_buffers : int
-        Storage buffers that a pass binds in addition to those that it reads.
-    stored_because : Reason
-        Why the operands returned by `buffered` are stored.
-    """
-
-    name: str
-    vjp: Derivative = field(kw_only=True)
-    cost: int = field(default=1, kw_only=True)
-
-    inline: ClassVar[bool] = False
-    folds: ClassVar[bool] = False
-    barrier: ClassVar[bool] = False
-    reads_by_map: ClassVar[bool] = False
-    shifts: ClassVar[bool] = False
-    generates: ClassVar[bool] = False
-    constant: ClassVar[bool] = False
-    writes: ClassVar[bool] = False
-    variadic: ClassVar[bool] = False
-    previews: ClassVar[bool] = False
-    stored_because: ClassVar[Reason] = Reason.GATHERED
-
-    @property
-    def work_buffers(self) -> int:
-        return 1
-
-    @property
-    def operands(self) -> int | None:
-        return 1
-
-    def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
-        """Return the meta of the result; `bind` calls it once for operands of given metas.
-
-        Raises
-        ------
-        DeviceError
-            If operands are on several devices.
-        ShapeError, DTypeError, IndexError, TypeError, ValueError
-            If the op does not accept the operands or the attributes.
-        """
-        if len(metas) > 1:
-            for meta in metas:
-                if meta.device is not metas[0].device:
-                    raise DeviceError(
-                        f"{self.name}: operands on {metas[0].device} and {meta.device};"
-                        " move one with x.to(device)"
-                    )
-        count = self.operands
-        if not metas or (count is not None and len(metas) != count):
-            wanted = f"{count} operands" if count and count > 1 else "1 operand"
-            wanted = wanted if count else f"at least {wanted}"
-            raise TypeError(f"{self.name}: takes {wanted}, not {len(metas)}")
-        shape, dtype = self.shape_and_dtype(metas, attrs)
-        return meta_of(shape, dtype, metas[0].device)
-
-    def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
-        """Return the shape and dtype of the result; by default those of the first operand."""
-        return metas[0].shape, metas[0].dtype
-
-    def buffered(self, node: Node) -> tuple[Node, ...]:
-        """Return the operands that are read by indices, so another kernel must store them."""
-        return ()
-
-    def reads_through(self, node: Node) -> bool:
-        """Return whether a `buffered` operand may be computed at the indices instead."""
-        return False
-
-    def reads_whole(self, node: Node) -> tuple[Node, ...]:
-        """Return the operands that are used whole if the whole result is computed."""
-        return node.inputs
-
-    def notes_faults(self, node: Node) -> bool:
-        """Return whether the kernel records indices that are out of range."""
-        return False
-
-    def is_idempotent(self, node: Node) -> bool:
-        """Return whether applying it to its own result returns the same result."""
-        return False
-
-    def is_written_by_parts(self, node: Node) -> bool:
-        """Return whether several kernels each write a part of the node, which is then stored."""
-        return False
-
-    def places(self, node: Node) -> int:
-        """Return the number of elements of an operand that one element of the result uses."""
-        return 1
-
-    def share(self, node: Node, number: int) -> float:
-        """Return the fraction of the result's elements that use the operand."""
-        return 1.0
-
-    def work(self, node: Node) -> int:
-        """Return the number of elements that computing the node visits."""
-        return node.meta.size
-
-    def operations(self, node: Node) -> int:
-        """Return the number of elementwise ops and folding steps of the node itself."""
-        return 0
-
-    def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        """Compute the node's elements from the arrays of its operands."""
-        raise NotImplementedError(f"{self.name}: is not computed")
-
-    def __repr__(self) -> str:
-        return f"<op {self.name}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -12,9 +12,8 @@ from typing import Any
 from py_tensor import dtypes, layout
 from py_tensor.dtypes import ANY, DType, check_range, converter, int32
 from py_tensor.graph.bind import bind, generate
-from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
 from py_tensor.graph.op import (
-    NOT_DIFFERENTIABLE,
     Assign,
     Broadcast,
     Cast,
@@ -26,7 +25,6 @@ from py_tensor.graph.op import (
     Elementwise,
     Gather,
     Movement,
-    Op,
     Pad,
     Preview,
     Reduction,

@@ -10,13 +10,13 @@ from itertools import count
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.device import CPU_DEVICE, with_backend
 from py_tensor.codegen.lower import lower_each
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.convert.printing import label_lines
 from py_tensor.graph import kernel as graph
 from py_tensor.graph.body import Apply, Body, Convert, Gather, Select
-from py_tensor.graph.node import Meta, Node
+from py_tensor.graph.node import Device, Meta, Node
 from py_tensor.graph.order import Request, topological
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.ops.hosted import computed_by
@@ -233,9 +233,10 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
     """Return the kernels that compute nodes, whether they are planned, and unfused operations."""
     from py_tensor.backend.webgpu import WebGPU, overwritable_slots
 
-    backend = device.backend
+    lazy = with_backend(device)
+    backend = lazy.backend
     assert isinstance(backend, WebGPU)
-    wanted = device.request([node for node, _ in nodes])
+    wanted = lazy.request([node for node, _ in nodes])
     for slot in wanted.wanted:
         backend.check(wanted.order[slot].op.name, wanted.order[slot].meta)
     asked = {wanted.slots[node]: shape for node, shape in nodes}

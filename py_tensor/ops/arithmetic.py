@@ -8,7 +8,7 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_WITH_BOOL_AS_INT8, Accepts
 from py_tensor.errors import ShapeError
-from py_tensor.graph.op import NOT_DIFFERENTIABLE
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.graph.primitives import COMPLEX
 from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
 from py_tensor.ops.elementwise import (

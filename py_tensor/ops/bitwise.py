@@ -9,19 +9,13 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import Accepts
-from py_tensor.graph.op import NOT_DIFFERENTIABLE
-from py_tensor.ops.define import UnaryMethod, binary, install, unary
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.ops.define import binary, install, unary
 
 __all__ = [
     "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "invert", "left_shift", "right_shift",
 ]  # fmt: skip
-
-
-class Methods:
-    """Declares for type checkers the ops of this module that are also methods."""
-
-    invert: UnaryMethod
 
 
 BITS = Accepts("biu", lambda dtype: dtype, "bool and int dtypes")

@@ -11,7 +11,6 @@ import math
 from typing import TypeGuard
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import absolute, equal, isfinite, maximum
 from py_tensor.ops.elementwise import where as choose
@@ -49,7 +48,7 @@ def _close(
     elif numbers[1] and a.dtype.kind in "fc":
         b = converted(b, a.dtype)
     if a.dtype.kind in "biu" or b.dtype.kind in "biu":
-        if a.device is not CPU_DEVICE:
+        if not a.device.computes_cpu_ops:
             return _beside_integers(a, b, rtol, atol)
         if b.dtype.kind in "biu":
             b = converted(b, dtypes.float64)

@@ -10,7 +10,7 @@ from py_tensor.dtypes import ANY
 from py_tensor.graph.primitives import COMPLEX, IMAG_PART, REAL_PART
 from py_tensor.ops.arithmetic import arctan2
 from py_tensor.ops.creation import ones_like, zeros_like
-from py_tensor.ops.define import Unary, UnaryMethod, register, unary
+from py_tensor.ops.define import Unary, register, unary
 from py_tensor.ops.elementwise import equal, not_equal, square
 from py_tensor.ops.movement import as_floating, view_by
 from py_tensor.ops.operands import Operand
@@ -21,13 +21,6 @@ __all__ = [
     "angle", "conj", "conjugate", "imag", "iscomplex", "iscomplexobj", "isreal", "isrealobj",
     "real",
 ]  # fmt: skip
-
-
-class Methods:
-    """Declares for type checkers the ops of this module that are also methods."""
-
-    conj: UnaryMethod
-    conjugate: UnaryMethod
 
 
 conjugate: Unary = unary(  # annotated, because its derivative refers to it

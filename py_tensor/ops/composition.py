@@ -13,8 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from py_tensor.backend.device import deferring
 from py_tensor.graph.bind import Recipes
-from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import Op
+from py_tensor.graph.node import Meta, Node, Op
 from py_tensor.ops.operands import node_of
 from py_tensor.tensor import Tensor
 

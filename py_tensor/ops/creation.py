@@ -16,11 +16,11 @@ from itertools import chain
 from typing import Any, ParamSpec, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, parse
+from py_tensor.backend.device import parse
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError, check_order
-from py_tensor.graph.node import meta_of
+from py_tensor.graph.node import Device, meta_of
 from py_tensor.graph.op import Movement
 from py_tensor.graph.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops.composition import Composition
@@ -106,7 +106,7 @@ def _filled(op: Movement, shape: object, value: Scalar, dtype: DType, device: An
 
 
 def _filled_with(op: Movement, sizes: Shape, value: Scalar, dtype: DType, place: Device) -> Tensor:
-    place.backend.check(op.name, meta_of((), dtype, place))
+    place.check(op.name, meta_of((), dtype, place))
     return filled(value, meta_of(sizes, dtype, place), op)
 
 
@@ -400,9 +400,9 @@ def _ramp(
 
     The last number is `stop`, if that is given.
     """
-    device.backend.check(op, meta_of((), dtype, device))
+    device.check(op, meta_of((), dtype, device))
     if count >= 2**31:  # i is an int32
-        device.backend.check(op, meta_of((count,), dtype, device))
+        device.check(op, meta_of((count,), dtype, device))
         raise ShapeError(f"{op}: {count} elements of {dtype}; at most 2**31 - 1 are supported")
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))

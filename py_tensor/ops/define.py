@@ -11,14 +11,14 @@ import inspect
 import math
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import Accepts, DType
 from py_tensor.errors import DTypeError, check_option, check_order
 from py_tensor.graph.bind import Recipes, Step, follow
-from py_tensor.graph.node import Meta, Node, meta_of
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, NotDifferentiable, Op
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, NotDifferentiable, Op, meta_of
+from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import CONST
 from py_tensor.ops.operands import (
     Operand,
@@ -41,41 +41,6 @@ from py_tensor.tensor import Tensor, install
 # The types of defined functions.
 Unary = Callable[..., Tensor]
 Binary = Callable[..., Tensor]
-
-
-class UnaryMethod(Protocol):
-    """The method created by `unary`."""
-
-    def __call__(
-        self,
-        /,
-        out: Out = None,
-        *,
-        where: Operand = True,
-        casting: str = "same_kind",
-        order: str = "K",
-        dtype: object = None,
-        subok: bool = True,
-        signature: None = None,
-    ) -> Tensor: ...
-
-
-class BinaryMethod(Protocol):
-    """A method that is the same object as the function created by `binary`."""
-
-    def __call__(
-        self,
-        x2: Operand,
-        /,
-        out: Out = None,
-        *,
-        where: Operand = True,
-        casting: str = "same_kind",
-        order: str = "K",
-        dtype: object = None,
-        subok: bool = True,
-        signature: None = None,
-    ) -> Tensor: ...
 
 
 # The callables in definitions: numpy(np, *arrays), and vjp(g, y, *operands, None), which returns a
@@ -606,7 +571,7 @@ def _composed(
     common = common_dtype(name, given)
     target = accepts.check(name, common) if dtype is None else dtypes.parse(dtype)
     device = device_of(given)
-    device.backend.check(name, meta_of((), target, device))
+    device.check(name, meta_of((), target, device))
     nodes = [lift(name, x, shape, target, device) for x in given]
     return stored(name, compose(*map(Tensor, nodes)), out, where, casting)
 
@@ -716,7 +681,7 @@ def _install_operator(
             return function(other, self)
         return _left_to(other, f"__{operator}__", self)
 
-    def in_place(self: Tensor, other: Operand) -> Any:
+    def in_place(self: Tensor, other: Operand) -> Tensor:
         if not takes(other):
             return NotImplemented
         if not self.is_scalar:

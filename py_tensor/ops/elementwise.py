@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.dtypes import (
     ANY,
     FLOATING,
@@ -23,13 +22,12 @@ from py_tensor.dtypes import (
     WITH_BOOL_AS_INT8,
     integer_range,
 )
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import MUL, WHERE
 from py_tensor.ops.define import (
-    BinaryMethod,
     Loop,
     Unary,
-    UnaryMethod,
     binary,
     binary_of,
     check_options,
@@ -64,40 +62,6 @@ __all__ = [
     "not_equal", "positive", "pow", "power", "reciprocal", "relu", "remainder",
     "sigmoid", "sign", "sin", "sqrt", "square", "sub", "subtract", "tan", "tanh", "true_divide",
 ]  # fmt: skip
-
-
-class Methods:
-    """Declares for type checkers the ops of this module that are also methods."""
-
-    abs: UnaryMethod
-    add: BinaryMethod
-    ceil: UnaryMethod
-    cos: UnaryMethod
-    div: BinaryMethod
-    eq: BinaryMethod
-    exp: UnaryMethod
-    floor: UnaryMethod
-    isfinite: UnaryMethod
-    isinf: UnaryMethod
-    isnan: UnaryMethod
-    log: UnaryMethod
-    logical_not: UnaryMethod
-    maximum: BinaryMethod
-    minimum: BinaryMethod
-    mul: BinaryMethod
-    negative: UnaryMethod
-    positive: UnaryMethod
-    pow: BinaryMethod
-    reciprocal: UnaryMethod
-    relu: UnaryMethod
-    sigmoid: UnaryMethod
-    sign: UnaryMethod
-    sin: UnaryMethod
-    sqrt: UnaryMethod
-    square: UnaryMethod
-    sub: BinaryMethod
-    tan: UnaryMethod
-    tanh: UnaryMethod
 
 
 # -- One operand, floating point ----------------------------------------------------------------
@@ -541,7 +505,7 @@ def _raised(x: Operand, y: Operand) -> Tensor:
                 f" {y}.0"
             )
     if isinstance(y, Tensor):
-        is_known = y.dtype.kind == "i" and y.device is CPU_DEVICE
+        is_known = y.dtype.kind == "i" and y.device.computes_cpu_ops
     else:
         is_known = type(y) is not float and type(y) is not int and not isinstance(y, Scalar)
     if is_known and _has_negative_powers(x, y):
@@ -567,7 +531,7 @@ register(power, POWER, method=False, ulp=4, operator="__pow__")
 count_operands(power, 2, loop=Loop(POWER.accepts, POWER.result))
 
 
-def _power_of(self: Tensor, other: Operand) -> Any:
+def _power_of(self: Tensor, other: Operand) -> Tensor:
     """``**``, which squares bools in int8, where `power` gives int32, as in NumPy."""
     if goes_first(other):
         return NotImplemented
@@ -578,7 +542,7 @@ def _reflected_power(self: Tensor, other: Operand) -> Tensor:
     return _raised(other, self)
 
 
-def _power_in_place(self: Tensor, other: Operand) -> Any:
+def _power_in_place(self: Tensor, other: Operand) -> Tensor:
     if not takes(other):
         return NotImplemented
     return assign_result("ipow", self, _power_of(self, other))

@@ -14,8 +14,7 @@ from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.body import Body
 from py_tensor.graph.build import Builder, Family
 from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op
 from py_tensor.shapes import Shape, size_of
 
 

@@ -12,12 +12,11 @@ import struct
 from functools import partial
 from typing import Any
 
-from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.dtypes import REAL_NUMERIC, WORDS, DType, float32, int32, int64, uint32, uint64
 from py_tensor.graph.arrays import cast
 from py_tensor.graph.bind import Recipes, bind
-from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, OnArrays
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Device, Meta, Node
+from py_tensor.graph.op import Elementwise, OnArrays
 from py_tensor.graph.primitives import CONST, INDEX, const, index
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import converted
@@ -272,7 +271,7 @@ def rounded_ramp(
     if the float64 number is that near to the middle between two float32 numbers. The number nearest
     to 0, which has few digits left if start and step cancel, is computed here.
     """
-    words = None if device is CPU_DEVICE else _terms(count, start, step, stop)
+    words = None if device.computes_cpu_ops else _terms(count, start, step, stop)
     if words is not None:
         return Tensor(_ramp_of(RAMP, count, device, words))
     known = _KNOWN.pack(*((-1, 0.0) if stop is None else (count - 1, single(stop))))

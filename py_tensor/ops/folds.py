@@ -26,7 +26,8 @@ from py_tensor.codegen.emit import apply_text, wrapped
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import is_traced
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, Reduction, Scan
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import Elementwise, Reduction, Scan
 from py_tensor.ops.bitwise import BITS
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS

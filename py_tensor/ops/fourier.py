@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.codegen.fourier import MAX_PRIME, Transformed
 from py_tensor.codegen.fourier_wgsl import factors
 from py_tensor.dtypes import FLOATING, DType
@@ -16,8 +15,7 @@ from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.body import Body
 from py_tensor.graph.build import Builder, Family
 from py_tensor.graph.kernel import Pass
-from py_tensor.graph.node import Meta, Node
-from py_tensor.graph.op import Op
+from py_tensor.graph.node import Meta, Node, Op
 from py_tensor.ops.complex import conjugate, joined
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import cos, floor_divide, remainder, sin, where
@@ -91,7 +89,7 @@ def transformed(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
     n = x.shape[axis]
     if not x.size or n == 1:
         return converted(x, dtypes.complex_of(x.dtype)) * scale
-    if x.device is CPU_DEVICE or factors(n)[-1] <= MAX_PRIME:
+    if x.device.computes_cpu_ops or factors(n)[-1] <= MAX_PRIME:
         return build(FOURIER, (x,), (axis, is_inverse, scale))
     return _convolved(x, axis, is_inverse, scale)
 

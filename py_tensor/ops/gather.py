@@ -8,11 +8,10 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.graph.body import Check
-from py_tensor.graph.node import Meta, meta_of
+from py_tensor.graph.node import Device, Meta, meta_of
 from py_tensor.graph.order import bottom
 from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
 from py_tensor.ops.define import register

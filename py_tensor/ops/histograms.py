@@ -9,9 +9,9 @@ from operator import index as as_index
 from typing import Any, NamedTuple, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device
 from py_tensor.dtypes import REAL, REAL_FLOATING, DType
 from py_tensor.errors import ShapeError
+from py_tensor.graph.node import Device
 from py_tensor.ops.creation import arange, full, linspace, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, less, maximum, minimum

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.backend.device import Device
 from py_tensor.backend.storage import Storage
 from py_tensor.dtypes import DType
-from py_tensor.graph.node import Node
+from py_tensor.graph.node import Device, Node
 from py_tensor.tensor import Tensor, tensor_of
 
 

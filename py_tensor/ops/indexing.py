@@ -7,13 +7,13 @@ keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import index as as_index
 from operator import is_not
-from types import NoneType
-from typing import Any, NoReturn, cast
+from types import EllipsisType, NoneType
+from typing import Any, NoReturn, SupportsIndex, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
@@ -45,6 +45,7 @@ from py_tensor.ops.scatter import nonzero, scatter, selected, without_leading
 from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
 from py_tensor.tensor import Tensor, install, tensor_of
 
+Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
 _ALL = slice(None)
 # The function that writes by indices in each mode of a scatter, for errors.
 _WRITTEN_BY = {
@@ -55,7 +56,7 @@ _WRITTEN_BY = {
 }
 
 
-def getitem(x: Tensor, key: Any) -> Tensor:
+def getitem(x: Tensor, key: Index | tuple[Index, ...], /) -> Tensor:
     """Return the elements that a key selects: a view of `x` for a basic key, else a copy.
 
     Raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from py_tensor import dtypes
 from py_tensor.dtypes import Accepts
-from py_tensor.graph.op import NOT_DIFFERENTIABLE
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.ops.bitwise import BITS_AS_INT
 from py_tensor.ops.define import binary, unary
 

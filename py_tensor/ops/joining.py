@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device
 from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.graph.node import Device
 from py_tensor.ops.creation import arange, ones, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import logical_not, not_equal, where

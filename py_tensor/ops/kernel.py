@@ -10,7 +10,6 @@ from operator import index
 from typing import Any, ClassVar, SupportsIndex, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.codegen.custom import Buffer, CustomPass
 from py_tensor.codegen.nesting import MAX_NESTING, nesting_of
 from py_tensor.codegen.program import MAX_GROUPS
@@ -22,8 +21,7 @@ from py_tensor.graph.bind import bind
 from py_tensor.graph.body import Body, Const
 from py_tensor.graph.build import Builder, Family
 from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.node import Meta, Node, meta_of
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
 from py_tensor.graph.primitives import constant
 from py_tensor.ops.operands import Operand, Real, as_arrays, node_of, real_number_of
 from py_tensor.shapes import Shape, parse_shape
@@ -279,7 +277,7 @@ def kernel(
             raise TypeError(f"{name}: takes the numbers ({', '.join(numbers)}), not {list(given)}")
         tensors = as_arrays(name, operands)
         device = tensors[0].device
-        if device is CPU_DEVICE and numpy is None:
+        if device.computes_cpu_ops and numpy is None:
             raise DeviceError(
                 f"{name}: runs on webgpu only; pass numpy= to run it on the cpu device"
             )
@@ -291,7 +289,7 @@ def kernel(
         metas = tuple(x.meta for x in nodes)
         results = op.results(metas)
         for meta in results:
-            device.backend.check(name, meta)
+            device.check(name, meta)
         op.count(metas[: len(named)], results)
         found = tuple(Tensor(bind(op, tuple(nodes), n)) for n in range(len(outputs)))
         return found[0] if len(found) == 1 else found

@@ -9,8 +9,7 @@ from py_tensor import dtypes
 from py_tensor.dtypes import DType
 from py_tensor.errors import AxisError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step, steps
-from py_tensor.graph.node import Meta, meta_of
-from py_tensor.graph.op import Op
+from py_tensor.graph.node import Meta, Op, meta_of
 from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
@@ -303,7 +302,7 @@ def _matmul(self: Tensor, other: Operand) -> Tensor:
     return matmul(self, other) if takes(other) and not goes_first(other) else NotImplemented
 
 
-def _matmul_in_place(self: Tensor, other: Operand) -> Any:
+def _matmul_in_place(self: Tensor, other: Operand) -> Tensor:
     if not takes(other):
         return NotImplemented
     product = matmul(self, other)

@@ -12,11 +12,10 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device
 from py_tensor.dtypes import FLOATING, Accepts, DType
 from py_tensor.errors import DeviceError, ShapeError, check_option, check_order
 from py_tensor.graph.bind import Recipes, bind
-from py_tensor.graph.node import Meta, Node, meta_of
+from py_tensor.graph.node import Device, Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import CAST, CONCAT, CONST, PAD, RESHAPE
 from py_tensor.layout import Layout
@@ -146,7 +145,7 @@ def converted(x: Tensor, dtype: DType) -> Tensor:
     if x.dtype is dtype:
         return x
     dtypes.warn_of_loss(x.dtype, dtype)
-    x.device.backend.check("astype", meta_of((), dtype, x.device))
+    x.device.check("astype", meta_of((), dtype, x.device))
     return build(CAST, (x,), dtype)
 
 

@@ -8,13 +8,12 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, Device, default_device
+from py_tensor.backend.device import CPU_DEVICE, default_device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Step, follow, steps
-from py_tensor.graph.node import Meta, Node, meta_of
-from py_tensor.graph.op import Op
+from py_tensor.graph.node import Device, Meta, Node, Op, meta_of
 from py_tensor.graph.primitives import CAST, EXPAND, constant
 from py_tensor.shapes import Shape
 from py_tensor.tensor import Tensor, tensor_of
@@ -297,7 +296,7 @@ def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
         return given
     if given.dtype.kind == "c" and target.kind != "c":
         raise DTypeError(f"{op}: cannot convert {given.dtype} to {target}; use x.real")
-    given.device.backend.check(op, meta_of((), target, given.device))
+    given.device.check(op, meta_of((), target, given.device))
     return Tensor(follow(node_of(given), steps_to(node_of(given).meta, given.shape, target)))
 
 

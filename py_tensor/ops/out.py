@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, Device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import KINDS, DType, check_cast, warn_of_loss
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
+from py_tensor.graph.node import Device
 from py_tensor.graph.primitives import WHERE
 from py_tensor.ops.operands import Operand, node_of, steps_to
 from py_tensor.ops.record import apply
@@ -151,7 +151,7 @@ def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0)
     wanted = None if target is None else dtypes.BY_NAME.get(target.dtype.name)
     if wanted is None:
         return own
-    if not wanted.on_gpu and device is not CPU_DEVICE:
+    if not wanted.on_gpu and not device.computes_cpu_ops:
         wanted = dtypes.complex64 if wanted.kind == "c" else dtypes.float32
     common = dtypes.promote(own, wanted)
     if own.kind in "fc":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from operator import index as as_index
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import DTypeError
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import CpuOp
 from py_tensor.ops.bitwise import bitwise_and, right_shift
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import register
@@ -69,7 +69,7 @@ def packbits(a: Operand, /, axis: int | None = None, bitorder: str = "big") -> T
         raise DTypeError(f"packbits: takes integers or bools, not {x.dtype}")
     bits = moveaxis(not_equal(x, 0), at, -1)
     places = _places("packbits", bitorder, x.device)
-    if x.device is CPU_DEVICE and x.size:
+    if x.device.computes_cpu_ops and x.size:
         return moveaxis(build(_PACK, (bits,), bitorder), -1, at)
     bits = pad_constant(bits, [*[(0, 0)] * (bits.ndim - 1), (0, -bits.shape[-1] % 8)])
     bits = reshape_copy(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
@@ -105,7 +105,7 @@ def unpackbits(
     rows = moveaxis(x, at, -1)
     places = _places("unpackbits", bitorder, x.device)
     n = 8 * rows.shape[-1]
-    if x.device is CPU_DEVICE and x.size:
+    if x.device.computes_cpu_ops and x.size:
         bits = build(_UNPACK, (rows,), bitorder)
     else:
         bytes_ = expand_dims(converted(rows, dtypes.int32), -1)

@@ -7,7 +7,8 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL, REAL_FLOATING, Accepts
 from py_tensor.errors import DTypeError
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import Elementwise
 from py_tensor.ops.arithmetic import copysign
 from py_tensor.ops.define import Loop, check_options, count_operands, register, same_dtype, unary
 from py_tensor.ops.elementwise import clip, isinf

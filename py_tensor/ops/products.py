@@ -9,7 +9,6 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError, check_option, check_order
 from py_tensor.graph.arrays import Array
@@ -354,7 +353,7 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     if mode not in sides:
         raise ValueError(f"{op}: mode must be one of {', '.join(sides)}, not {mode!r}")
     before, behind = sides[mode]
-    if a.device is CPU_DEVICE and b.size <= a.size:
+    if a.device.computes_cpu_ops and b.size <= a.size:
         return build(_SLIDE, (a, b), mode)
     windows = sliding_window_view(pad_constant(a, (before, behind)), b.size)
     first = expand_dims(arange(windows.shape[0], device=a.device), 1) - before

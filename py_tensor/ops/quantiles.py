@@ -10,7 +10,8 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL, WORDS
 from py_tensor.errors import check_option
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import Elementwise
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum

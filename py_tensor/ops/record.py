@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, default_device
+from py_tensor.backend.device import default_device
 from py_tensor.dtypes import DType
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, is_traced, leaf, recipe
-from py_tensor.graph.node import Meta, Node, key_of, meta_of
-from py_tensor.graph.op import Elementwise, Movement, Op
+from py_tensor.graph.node import Device, Meta, Node, Op, key_of, meta_of
+from py_tensor.graph.op import Elementwise, Movement
 from py_tensor.graph.primitives import CONST, EXPAND, constant
 from py_tensor.ops.operands import (
     Operand,
@@ -92,7 +92,7 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         if not isinstance(x, Tensor):
             dtypes.check_range(op.name, x, dtype)
     device = device_of(coerced)
-    device.backend.check(op.name, meta_of((), dtype, device))
+    device.check(op.name, meta_of((), dtype, device))
     if not size_of(shape):
         return Tensor(empty_node(meta_of(shape, op.result(dtype), device)))
     kinds = [*op.leading, *([dtype] * len(rest))]
@@ -151,7 +151,7 @@ def recipe_of(op: Elementwise, *kinds: Any) -> Recorded | None:
     for kind in numbers:
         dtype = dtypes.with_scalar(dtype, kind(0))
     dtype = op.accepts.check(op.name, dtype)
-    metas[0].device.backend.check(op.name, meta_of((), dtype, metas[0].device))
+    metas[0].device.check(op.name, meta_of((), dtype, metas[0].device))
     shape = broadcast(op.name, *(m.shape for m in metas))
     wanted = [*op.leading, *([dtype] * len(rest))]
     constant = _number(dtype, metas[0].device)

@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device
 from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipes, Step, follow, step, steps
-from py_tensor.graph.node import Meta
-from py_tensor.graph.op import MAX_PLACES, NOT_DIFFERENTIABLE, Reduction
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Device, Meta
+from py_tensor.graph.op import MAX_PLACES, Reduction
 from py_tensor.graph.primitives import CAST, RESHAPE, SUM
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.composition import Composition

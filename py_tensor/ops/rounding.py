@@ -7,12 +7,12 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, REAL, REAL_WITH_BOOL_AS_INT8
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import COMPLEX
 from py_tensor.ops.define import (
     EXACT,
     Loop,
-    UnaryMethod,
     count_operands,
     install,
     register,
@@ -27,12 +27,6 @@ from py_tensor.ops.record import apply
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["around", "divmod", "round", "trunc"]
-
-
-class Methods:
-    """Declares for type checkers the ops of this module that are also methods."""
-
-    trunc: UnaryMethod
 
 
 trunc = unary(
@@ -123,11 +117,11 @@ def divmod(
     return stored_both("divmod", both, out, where, casting)
 
 
-def _divmod(self: Tensor, other: Operand) -> Any:
+def _divmod(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
     return divmod(self, other) if takes(other) and not goes_first(other) else NotImplemented
 
 
-def _reflected_divmod(self: Tensor, other: Operand) -> Any:
+def _reflected_divmod(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
     return divmod(other, self) if takes(other) else NotImplemented
 
 

@@ -9,7 +9,6 @@ from typing import overload
 from weakref import ref
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow, is_traced
@@ -179,7 +178,7 @@ def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tens
     """Return the values where a mask is true, both flat; their number is read unless given."""
     if not mask.size:
         return zeros((0,), values.dtype, device=mask.device)
-    if mask.device is CPU_DEVICE:
+    if mask.device.computes_cpu_ops:
         return build(COMPRESS, (mask, values), int(sum(mask)) if count is None else count)
     counts = cumsum(mask)
     count = int(counts[-1]) if count is None else count
@@ -196,7 +195,7 @@ def selected(mask: Tensor, values: Tensor) -> Tensor:
     On a GPU their number is read when it is first needed; a result that is only summed needs none.
     Until then the values are not freed, so only the latest few selections stay unread.
     """
-    if mask.device is CPU_DEVICE or not mask.size or is_traced() or not host.can_wait():
+    if mask.device.computes_cpu_ops or not mask.size or is_traced() or not host.can_wait():
         return values_where(mask, values)
     operands = Selected(mask, values, values_where)
     if operands.nbytes > MAX_UNREAD_BYTES:

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
 from py_tensor.errors import ShapeError, check_option
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, CpuOp
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import CpuOp
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import register
@@ -85,7 +85,7 @@ def searchsorted(
         n, a = a.size, take(a, sorter)
         if a.size != n:
             raise ValueError(f"searchsorted: sorter of size {a.size} does not match {n} elements")
-    if a.device is CPU_DEVICE and a.size and wanted.size:
+    if a.device.computes_cpu_ops and a.size and wanted.size:
         return build(_SEARCH, (a, wanted), side)
 
     def is_before(element: Tensor) -> Tensor:

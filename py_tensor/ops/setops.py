@@ -79,7 +79,7 @@ def unique(
         axis = None
         given = ravel(x)
         is_narrow = x.dtype.itemsize <= 2  # the range of the dtype is small: nothing is read
-        fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.backend.read_work)
+        fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.read_work)
         if x.dtype.kind in "biu" and x.size >= fewest:
             found = _counted(given, x.shape, return_index, return_inverse, return_counts)
             if found is not None:

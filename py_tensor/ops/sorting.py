@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from py_tensor import dtypes
 from py_tensor.errors import check_option
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Sort
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import Sort
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import negative

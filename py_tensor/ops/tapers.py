@@ -7,7 +7,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import REAL_FLOATING
-from py_tensor.graph.op import NOT_DIFFERENTIABLE
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import register, unary
 from py_tensor.ops.elementwise import abs, cos, sqrt

@@ -6,32 +6,13 @@ import math
 from typing import Any
 
 from py_tensor.dtypes import FLOATING, REAL_FLOATING
-from py_tensor.ops.define import Unary, UnaryMethod, unary
+from py_tensor.ops.define import Unary, unary
 from py_tensor.ops.elementwise import exp, sqrt, square
 
 __all__ = [
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "asinh",
     "atan", "atanh", "cbrt", "cosh", "erf", "exp2", "expm1", "log1p", "log2", "log10", "sinh",
 ]  # fmt: skip
-
-
-class Methods:
-    """Declares for type checkers the ops of this module that are also methods."""
-
-    acos: UnaryMethod
-    acosh: UnaryMethod
-    asin: UnaryMethod
-    asinh: UnaryMethod
-    atan: UnaryMethod
-    atanh: UnaryMethod
-    cosh: UnaryMethod
-    erf: UnaryMethod
-    exp2: UnaryMethod
-    expm1: UnaryMethod
-    log10: UnaryMethod
-    log1p: UnaryMethod
-    log2: UnaryMethod
-    sinh: UnaryMethod
 
 
 LN2, LN10 = math.log(2), math.log(10)

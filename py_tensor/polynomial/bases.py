@@ -13,9 +13,10 @@ from functools import partial, update_wrapper
 from typing import Any, ClassVar, TypeVar, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, default_device
+from py_tensor.backend.device import default_device
 from py_tensor.backend.host import host
 from py_tensor.fitting import cut_of, points, shortest, warn_of_rank, weighted, weights_of
+from py_tensor.graph.node import Device
 from py_tensor.linalg import svdvals
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.hosted import from_host

@@ -10,7 +10,7 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from py_tensor.backend.device import Device
+from py_tensor.graph.node import Device
 from py_tensor.ops.define import register
 from py_tensor.ops.operands import Operand
 from py_tensor.random.bit_generator import BitGenerator as BitGenerator

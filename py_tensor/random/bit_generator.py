@@ -7,9 +7,9 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import WRITING, Device, default_device
+from py_tensor.backend.device import WRITING, default_device
 from py_tensor.graph.bind import bind
-from py_tensor.graph.node import Node
+from py_tensor.graph.node import Device, Node
 from py_tensor.graph.primitives import const, index
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.movement import converted

@@ -6,10 +6,10 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, parse
+from py_tensor.backend.device import parse
 from py_tensor.dtypes import DType
 from py_tensor.graph.bind import bind
-from py_tensor.graph.node import meta_of
+from py_tensor.graph.node import Device, meta_of
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import const
 from py_tensor.ops.elementwise import cos, exp, sqrt, where
@@ -65,7 +65,7 @@ class Core:
         """Apply an op to one word per element; `NORMAL` takes the counters and the key."""
         place = parse(device)
         meta = meta_of(shape, dtype, place)
-        place.backend.check(op.name, meta_of((), dtype, place))
+        place.check(op.name, meta_of((), dtype, place))
         if not meta.size:
             return Tensor(empty_node(meta))
         numbers = numbered(self.bit_generator, shape, place)
@@ -76,7 +76,7 @@ class Core:
     def _drawn_by(self, op: Elementwise, draw: Draw, *parameters: Operand) -> Tensor:
         """Apply an op to the counter of each element and to parameters."""
         result = meta_of(draw.shape, op.result(draw.dtype), draw.device)
-        draw.device.backend.check(op.name, result)
+        draw.device.check(op.name, result)
         if not result.size:
             return Tensor(empty_node(result))
         numbers = numbered(self.bit_generator, draw.shape, draw.device)
@@ -91,7 +91,7 @@ class Core:
         """Draw uniform numbers in [0, 1): multiples of 2**-24, or of 2**-53 in float64."""
         if draw.dtype is dtypes.float32:
             return self._draw(threefry.UNIFORM, draw.shape, draw.dtype, draw.device)
-        draw.device.backend.check("random", meta_of((), draw.dtype, draw.device))
+        draw.device.check("random", meta_of((), draw.dtype, draw.device))
         if not size_of(draw.shape):
             return Tensor(empty_node(meta_of(draw.shape, draw.dtype, draw.device)))
         high, low = (

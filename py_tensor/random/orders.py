@@ -6,8 +6,9 @@ import math
 from typing import Any, Self
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, default_device, parse
+from py_tensor.backend.device import default_device, parse
 from py_tensor.errors import ShapeError
+from py_tensor.graph.node import Device
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import equal, minimum
 from py_tensor.ops.gather import take, take_along_axis

@@ -9,9 +9,10 @@ from inspect import cleandoc
 from typing import Any, NamedTuple, TypeVar
 
 from py_tensor import dtypes
-from py_tensor.backend.device import Device, default_device
+from py_tensor.backend.device import default_device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, ShapeError
+from py_tensor.graph.node import Device
 from py_tensor.ops.operands import Operand, number_like, numbers_of, whole_number
 from py_tensor.shapes import Shape, broadcast, parse_shape
 from py_tensor.tensor import Tensor, tensor_of

@@ -10,7 +10,8 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import WORDS, Accepts, DType
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Elementwise, OnArrays
+from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.op import Elementwise, OnArrays
 
 MASK = 0xFFFFFFFF
 """The bits of a word."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import LazyDevice
 from tests.differential.evaluating import CATEGORIES, Names, execute, execute_numpy
 from tests.differential.operands import ARRAYS, INDEX
 from tests.differential.programs import Program, make
@@ -56,7 +56,7 @@ Arrays = NumPyArrays | Tensors
 
 
 @contextmanager
-def tensors_on(device: str | Device) -> Iterator[Tensors]:
+def tensors_on(device: str | LazyDevice) -> Iterator[Tensors]:
     """py_tensor with a default device."""
     before = pt.default_device()
     pt.set_default_device(device)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.backend.device import with_backend
 from py_tensor.ops import setops
 from py_tensor.ops.setops import MIN_COUNTED
 from tests.ops import references as ref
@@ -218,7 +219,7 @@ def test_unique_of_many_integers(
     span: int,
 ) -> None:
     """They are counted if their range is small, even where reading it takes long."""
-    monkeypatch.setattr(pt.ones(1, device=device).device.backend, "read_work", 0)
+    monkeypatch.setattr(with_backend(pt.ones(1, device=device).device).backend, "read_work", 0)
     for shape in [(MIN_COUNTED,), (5, 7, 700)]:
         offsets = rng.integers(0, span, shape, dtype=np.uint64)
         given = (offsets + np.uint64(start % 2**64)).astype(dtype)
@@ -250,7 +251,9 @@ def test_unique_reads_a_range_where_that_costs_less_than_a_sort(
     is_counted: bool,
 ) -> None:
     """Integers of up to 16 bits have a small range that is known."""
-    monkeypatch.setattr(pt.ones(1, device=device).device.backend, "read_work", MIN_COUNTED + 100)
+    monkeypatch.setattr(
+        with_backend(pt.ones(1, device=device).device).backend, "read_work", MIN_COUNTED + 100
+    )
     counted = []
     original = setops._counted
 

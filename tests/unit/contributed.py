@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import py_tensor
-from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.codegen.program import Programs
 from tests.unit import simulate
 
@@ -20,7 +20,7 @@ pt.set_default_device("cpu")  # ignore any GPU of this machine
 NUMBERS = np.array([0, -0.0, 90, -360, 1e30, 3e-42, np.inf, -np.inf, np.nan], np.float32)
 
 
-def a_device(name: str) -> Device:
+def a_device(name: str) -> LazyDevice:
     return CPU_DEVICE if name == "cpu" else simulate.device(programs=Programs())
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.plan import (
     CHECK,
     CLEAR,
@@ -469,7 +469,7 @@ class GPU:
 
     bridge: FakeBridge
     backend: WebGPU
-    device: Device
+    device: LazyDevice
 
     def tensor(self, *values: float) -> pt.Tensor:
         return pt.tensor(list(values), dtype=pt.float32, device=self.device)
@@ -496,6 +496,6 @@ def new_gpu(max_bytes: int = 1024 * MIB) -> GPU:
     bridge = FakeBridge()
     bridge.max_bytes = max_bytes
     backend = WebGPU(bridge, bridge.acquire().wait())
-    device = Device("webgpu")
+    device = LazyDevice("webgpu")
     device.use(backend)
     return GPU(bridge, backend, device)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.errors import DTypeError
 from py_tensor.shapes import Shape, size_of
 
@@ -49,7 +49,7 @@ class NoOperandsError(Exception):
 class Program:
     """A random program; `text` is its source, for the message of a failure."""
 
-    def __init__(self, seed: int, device: Device) -> None:
+    def __init__(self, seed: int, device: LazyDevice) -> None:
         self.random = random.Random(seed)
         self.device = device
         self.pool: list[Pair] = []
@@ -112,7 +112,7 @@ class Program:
         line = form.format(*(p.name for p in operands), **names)
         code = form.format(*(f"x[{n}]" for n in range(len(operands))), **names)
 
-        def evaluate(given: Sequence[pt.Tensor], device: Device) -> pt.Tensor:
+        def evaluate(given: Sequence[pt.Tensor], device: LazyDevice) -> pt.Tensor:
             return eval(code, {"pt": pt, "x": given, "device": device, "np": np})
 
         try:

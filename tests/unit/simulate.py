@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.storage import picked
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import Lowered, lower
@@ -165,14 +165,14 @@ class Simulator:
 
 def device(
     max_buffers: int = 8, *, execute: bool = True, programs: Programs | None = None
-) -> Device:
+) -> LazyDevice:
     """Return a simulated webgpu device; with `execute` false its kernels are only checked."""
-    made = Device("webgpu")
+    made = LazyDevice("webgpu")
     made.use(Simulator(max_buffers, execute=execute, programs=programs))
     return made
 
 
-def kernels_of(place: Device) -> list[Kernel]:
+def kernels_of(place: LazyDevice) -> list[Kernel]:
     """Return the kernels of a simulated device's last flush."""
     backend = place.backend
     assert isinstance(backend, Simulator)

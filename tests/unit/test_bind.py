@@ -13,8 +13,7 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import AxisError, DeviceError, DTypeError, ShapeError
 from py_tensor.graph import primitives
 from py_tensor.graph.bind import EMPTY, bind, leaf, tracing
-from py_tensor.graph.node import Meta, Node, meta_of
-from py_tensor.graph.op import Op
+from py_tensor.graph.node import Meta, Node, Op, meta_of
 from py_tensor.graph.order import topological
 from py_tensor.graph.primitives import (
     ASSIGN,

@@ -55,9 +55,8 @@ def apply(folder: Path, title: str) -> set[str]:
             new = f"{old}\n\n{code}" if old else code
         if definition := re.match(r"(\w+) = unary\(", code):
             name = definition[1]
-            assert f"add `{name}: UnaryMethod` to the class `Methods`" in text
+            assert "Add its name to `__all__` of that file, and run `npm run methods`" in text
             new = new.replace("__all__ = [", f'__all__ = ["{name}", ', 1)
-            new = re.sub(r"(class Methods:\n.*\n\n)", rf"\1    {name}: UnaryMethod\n", new)
         assert new != old, path
         file.write_text(new, "utf-8")
     return {path for path, found in files(folder).items() if before.get(path) != found}
@@ -94,11 +93,13 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     (folder / "web" / "build").mkdir(parents=True)
     for path in (
         "pyproject.toml", "tests/ops/references.py", "web/build/kernels.py",
-        "web/build/reference.py",
+        "web/build/methods.py", "web/build/reference.py",
         "web/build/examples.txt", *(f"tests/unit/{name}" for name in TESTS),
     ):  # fmt: skip
         shutil.copy(ROOT / path, folder / path)
-    return Copy(folder, apply(folder, "Add an op"), apply(folder, "Add a kernel family"))
+    made = Copy(folder, apply(folder, "Add an op"), apply(folder, "Add a kernel family"))
+    made.run("-m", "web.build.methods")  # what `npm run methods` runs
+    return made
 
 
 def test_an_elementwise_op_takes_one_file(copy: Copy) -> None:
@@ -125,11 +126,7 @@ def test_the_reference_lists_the_added_ops(copy: Copy) -> None:
     """An op without an example is listed too."""
     known = ROOT / "web/build/examples.txt"
     given = copy.folder / "web/build/examples.txt"
-    command = (
-        "web/build/reference.py",
-        str(copy.folder),
-        "reference.json",
-    )
+    command = "web/build/reference.py", str(copy.folder), "reference.json"
     for text, is_complete in ((known.read_text("utf-8"), False), (given.read_text("utf-8"), True)):
         given.write_text(text, "utf-8")
         said = copy.run(*command)

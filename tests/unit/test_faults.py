@@ -20,7 +20,7 @@ import py_tensor
 import py_tensor as pt
 from py_tensor import session
 from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import GPU_DEVICE, Device
+from py_tensor.backend.device import GPU_DEVICE, LazyDevice
 from py_tensor.backend.failures import UNCAPTURED
 from py_tensor.backend.host import host
 from py_tensor.backend.webgpu import WebGPU
@@ -175,7 +175,7 @@ def test_sync_debugging_waits_for_uploads(gpu: GPU) -> None:
 
 def test_debugging_applies_to_every_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
     """It applies whatever the default device is, and to devices created later."""
-    later = Device("webgpu")
+    later = LazyDevice("webgpu")
     for device in (gpu.device, later):
         monkeypatch.setattr(session, "GPU_DEVICE", device)
         pt.debug(sync=True, poison=True)
@@ -330,7 +330,7 @@ def test_init_continues_with_the_cpu_without_a_device(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "GPU_DEVICE", gpu.device)
-    chosen: list[Device] = []
+    chosen: list[LazyDevice] = []
     monkeypatch.setattr(session, "set_default_device", chosen.append)
     gpu.bridge.loseDevice()
     gpu.bridge.missing = "no adapter"
@@ -499,7 +499,7 @@ def test_a_lost_device_is_replaced_by_init_where_nothing_can_wait(
 
 
 def test_two_inits_at_once_are_one_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
-    place, bridge = Device("webgpu"), FakeBridge()
+    place, bridge = LazyDevice("webgpu"), FakeBridge()
     monkeypatch.setattr(session, "GPU_DEVICE", place)
     monkeypatch.setattr(host, "load_bridge", lambda: bridge)
     backends: list[object] = []
@@ -698,7 +698,9 @@ def _leaves_a_with(frame: FrameType) -> bool:
 
 
 # An interrupt comes at a call, which these have none of where it would matter.
-UNINTERRUPTED = {vars(Device)[name].__code__ for name in ("_collect", "_forget_unheld", "_forget")}
+UNINTERRUPTED = {
+    vars(LazyDevice)[name].__code__ for name in ("_collect", "forget_unheld", "_forget")
+}
 
 T = TypeVar("T")
 
@@ -793,14 +795,14 @@ def test_interrupts_while_planning(gpu: GPU) -> None:
 def test_interrupts_at_every_line_of_the_first_use(
     gpu: GPU, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def prepare() -> tuple[Device, FakeBridge]:
+    def prepare() -> tuple[LazyDevice, FakeBridge]:
         bridge = FakeBridge()
         monkeypatch.setattr(host, "load_bridge", lambda: bridge)
-        device = Device("webgpu")
+        device = LazyDevice("webgpu")
         device.make_backend = GPU_DEVICE.make_backend
         return device, bridge
 
-    def check(state: tuple[Device, FakeBridge]) -> None:
+    def check(state: tuple[LazyDevice, FakeBridge]) -> None:
         place, bridge = state
         assert pt.tensor([1, 2], device=place).tolist() == [1, 2]
         assert bridge.generation == 1

@@ -15,8 +15,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend.device import CPU_DEVICE, deferring
 from py_tensor.graph.bind import LEAF
-from py_tensor.graph.node import Node
-from py_tensor.graph.op import NOT_DIFFERENTIABLE, Op
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Node, Op
 from py_tensor.graph.order import topological
 from py_tensor.graph.primitives import CONST
 from py_tensor.ops.define import REGISTRY

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import LazyDevice
 from py_tensor.codegen import lower as lowering
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.program import Dispatch, Programs
@@ -48,7 +48,7 @@ def test_a_cached_lowering_equals_a_new_one(source: Random, software: bool) -> N
     kernels = 0
     for _ in range(40):
         backend = simulate.Simulator(execute=False, programs=Programs())
-        place = Device("webgpu")
+        place = LazyDevice("webgpu")
         place.use(backend)
         program = Uncompared(source.getrandbits(32), place)
         program.run(15)

@@ -13,7 +13,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.backend.host import host
 from py_tensor.backend.interrupts import released
 from py_tensor.errors import GPUError
@@ -631,7 +631,7 @@ def test_an_interrupt_while_uses_are_counted(gpu: GPU) -> None:
 def test_late_finalizers_cost_only_memory(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
     """Drops may be counted at any later time."""
 
-    def run(device: Device) -> list[float]:
+    def run(device: LazyDevice) -> list[float]:
         x = pt.full((LARGE,), 0.5, device=device).realize()
         found: list[float] = []
         for n in range(4):
@@ -645,7 +645,7 @@ def test_late_finalizers_cost_only_memory(gpu: GPU, monkeypatch: pytest.MonkeyPa
 
     expected = run(CPU_DEVICE)
     with monkeypatch.context() as patch:
-        patch.setattr(Device, "collect", lambda device: None)
+        patch.setattr(LazyDevice, "collect", lambda device: None)
         assert run(CPU_DEVICE) == expected
         run(gpu.device)
     assert len(DROPPED) > 50

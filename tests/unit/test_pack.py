@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.codegen.program import Programs
 from py_tensor.graph.pack import MAX_CODE, MIN_SIMILAR, SMALL
 from tests.unit import simulate
@@ -137,7 +137,7 @@ def test_only_similar_results_share_a_slab() -> None:
 def test_loops_of_any_length_share_their_programs(make: Make, most: int) -> None:
     programs = Programs()
     for count in range(4, 60, 2):
-        place: Device = simulate.device(10, execute=False, programs=programs)
+        place: LazyDevice = simulate.device(10, execute=False, programs=programs)
         leaves = [pt.tensor([1.0, 2.0, 3.0], device=place) for _ in range(count)]
         pt.realize(*islice(make(leaves), 300))
     assert len(programs) <= most

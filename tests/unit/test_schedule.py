@@ -16,7 +16,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend import device as devices
-from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import Contraction, Kernel, Scattered
 from py_tensor.graph.order import make_request
@@ -171,7 +171,7 @@ def unflushed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "MAX_PENDING_NODES", 1 << 30)
 
 
-def chain(place: Device, length: int) -> pt.Tensor:
+def chain(place: LazyDevice, length: int) -> pt.Tensor:
     """Additions of 1, written differently and without a repeating pattern."""
     x = pt.tensor([1.0, 2.0], device=place)
     for kind in random.Random(5).choices(range(3), k=length):
@@ -237,7 +237,7 @@ def test_a_loop_whose_values_are_kept_is_cut() -> None:
     assert max(len(k.row.instructions) for k in simulate.kernels_of(place)) <= 2 * MAX_BODY
 
 
-def diamonds(place: Device, length: int) -> pt.Tensor:
+def diamonds(place: LazyDevice, length: int) -> pt.Tensor:
     """Every node is used twice, so recomputing at every use grows as 2**n."""
     x = pt.tensor([1.0, 2.0], device=place)
     for _ in range(length // 2):
@@ -245,7 +245,7 @@ def diamonds(place: Device, length: int) -> pt.Tensor:
     return x
 
 
-def rows(place: Device, length: int) -> pt.Tensor:
+def rows(place: LazyDevice, length: int) -> pt.Tensor:
     x = pt.tensor(np.ones((3, 4), "float32"), device=place)
     for _ in range(length // 8):
         x = softmax(x)
@@ -254,7 +254,7 @@ def rows(place: Device, length: int) -> pt.Tensor:
 
 @pytest.mark.usefixtures("unflushed")
 @pytest.mark.parametrize(("grow", "nodes"), [(chain, 4_000), (diamonds, 2_000), (rows, 2_000)])
-def test_planning_is_linear(grow: Callable[[Device, int], pt.Tensor], nodes: int) -> None:
+def test_planning_is_linear(grow: Callable[[LazyDevice, int], pt.Tensor], nodes: int) -> None:
     """Twice as many nodes execute about twice as many lines of Python."""
 
     def lines(length: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, Device
+from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.order import Request
 from py_tensor.graph.shortened import KEPT, moved_kernel, repeated, shorten
@@ -35,7 +35,7 @@ STEPS: list[Step] = [
 ]
 
 
-def a_loop(seed: int, place: Device) -> list[pt.Tensor]:
+def a_loop(seed: int, place: LazyDevice) -> list[pt.Tensor]:
     """A random loop: its body, the values passed on between passes, and those used afterwards."""
     source = Random(seed)
     start = np.random.default_rng(seed).integers(-3, 4, (3, SIZE, SIZE)).astype(np.float32)
@@ -91,7 +91,7 @@ def test_random_loops_compute_the_right_values(part: int, source: Random) -> Non
     for _ in range(25):
         seed = source.getrandbits(32)
         backend = Shortening()
-        place = Device("webgpu")
+        place = LazyDevice("webgpu")
         place.use(backend)
         found, expected = a_loop(seed, place), a_loop(seed, CPU_DEVICE)
         pt.realize(*found)
@@ -102,7 +102,7 @@ def test_random_loops_compute_the_right_values(part: int, source: Random) -> Non
 @pytest.mark.parametrize("passes", [KEPT, KEPT + 3, 40])
 def test_which_loops_are_shortened(passes: int) -> None:
     backend = Shortening()
-    place = Device("webgpu")
+    place = LazyDevice("webgpu")
     place.use(backend)
     x = start = pt.tensor(np.eye(SIZE, dtype=np.float32), device=place)
     for _ in range(passes):

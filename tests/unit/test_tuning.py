@@ -16,7 +16,7 @@ import py_tensor as pt
 from py_tensor.autotune import contest, tuning, workloads
 from py_tensor.autotune.workloads import ROWS, Workload, Workloads
 from py_tensor.backend import device as devices
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.codegen.choices import (
     FURTHER,
@@ -125,7 +125,7 @@ def session(bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch) -> GPU:
     bridge.pipelines.clear()
     bridge.compiled.clear()
     backend = WebGPU(bridge, bridge.acquire("", 0).wait())
-    device = Device("webgpu")
+    device = LazyDevice("webgpu")
     device.use(backend)
     monkeypatch.setattr(devices, "_default", device)
     return GPU(bridge, backend, device)

@@ -1,47 +1,41 @@
-"""The methods declared for type checkers are those that the op definitions install."""
+"""The methods that type checkers know are those that the op definitions install."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any
-
-import pytest
+import ast
 
 import py_tensor as pt
-from py_tensor.ops import bitwise, complex, define, elementwise, rounding, transcendental
 from py_tensor.tensor import INSTALLED, Tensor
-from py_tensor.typing import Methods
+from web.build import methods
 
-ELEMENTWISE: dict[str, Callable[..., Any]] = {
-    name: getattr(define, protocol).__call__
-    for module in (bitwise, complex, elementwise, rounding, transcendental)
-    for name, protocol in inspect.get_annotations(module.Methods).items()
-}
-OTHERS = {name: value for name, value in vars(Methods).items() if inspect.isfunction(value)}
-METHODS = OTHERS | ELEMENTWISE
-PROPERTIES = {name for name, value in vars(Methods).items() if isinstance(value, property)}
-INHERITED = {"__hash__"}  # inherited from object, but redefined by a class that defines ==
+TEXT = methods.TARGET.read_text("utf-8")
 
 
-def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return each parameter except the tensor itself, without its type."""
-    _, *rest = inspect.signature(function).parameters.values()
-    return [p.replace(annotation=p.empty) for p in rest]
+def test_the_stub_is_up_to_date() -> None:
+    assert methods.page() == TEXT, "run `npm run methods`"
 
 
-def test_every_method_is_typed_and_every_typed_method_is_there() -> None:
+def test_the_stub_has_every_method() -> None:
     assert pt.Tensor is Tensor
-    assert not OTHERS.keys() & ELEMENTWISE.keys()
-    assert {*METHODS, *PROPERTIES} - INHERITED == INSTALLED
+    *_, declared = ast.parse(TEXT).body
+    assert isinstance(declared, ast.ClassDef)
+    names = {node.name for node in declared.body if isinstance(node, ast.FunctionDef)}
+    names |= {node.name for node in declared.body if isinstance(node, ast.AsyncFunctionDef)}
+    assert names - {"__hash__"} == INSTALLED
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
-def test_signature(name: str) -> None:
-    typed, installed = parameters(METHODS[name]), parameters(getattr(Tensor, name))
-    if name.startswith("__"):  # Python calls operators with positional arguments only
-        operands, options = installed[: len(typed)], installed[len(typed) :]
-        assert [p.default for p in typed] == [p.default for p in operands]
-        assert all(p.default is not p.empty for p in options)
-    else:
-        assert typed == installed
+def test_definitions_in_the_stub() -> None:
+    """Operators have no options; elementwise methods have, and types come with their imports."""
+    for line in (
+        "from py_tensor.ops.operands import Operand, Scalar",
+        "    def __abs__(self, /) -> Tensor: ...",
+        "    def __radd__(self, y: Operand, /) -> Tensor: ...",
+        "    def __iadd__(self, other: Operand) -> Tensor: ...",
+        "    async def __repr_async__(self) -> str: ...",
+        "    @property\n    def flat(self) -> flatiter: ...",
+        "    @flat.setter\n    def flat(self, value: Operand) -> None: ...",
+        "    def T(self, /) -> Tensor: ...",
+        "    def squeeze(self, axis: int | tuple[int, ...] | None = None) -> Tensor: ...",
+        "    def exp(self, /, out: Out = None, *, where: Operand = True, casting: str = ",
+    ):
+        assert line in TEXT

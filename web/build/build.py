@@ -97,10 +97,11 @@ KERNELS_OF_FIRST_USE = tuple(
 # Files of the library's wheel that only other hosts read: CPython, and pages without our bridge.
 ELSEWHERE = (
     *(
-        "py_tensor/backend/bridge.py",
+        "py_tensor/backend/bridge.py",  # for type checkers, as is the next
+        "py_tensor/methods.pyi",
         "py_tensor/backend/native*.py",
         "py_tensor/backend/interrupts.py",
-    ),  # one for type checkers
+    ),
     "py_tensor/bridge.js",
     *("py_tensor_pytest.py", "*.dist-info/entry_points.txt"),  # the plugin of pytest
     "*.dist-info/RECORD",  # lists the whole wheel, of which this is only a part

@@ -159,7 +159,7 @@ class Reference:
     def __init__(self, examples: dict[str, str]) -> None:
         import py_tensor as pt
         from py_tensor.absent import PARTLY
-        from py_tensor.graph.op import NOT_DIFFERENTIABLE
+        from py_tensor.graph.node import NOT_DIFFERENTIABLE
         from py_tensor.ops.define import REGISTRY
 
         self.pt = pt

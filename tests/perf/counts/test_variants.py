@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import Device
+from py_tensor.backend.device import LazyDevice
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Program, Programs
@@ -242,7 +242,7 @@ def programs_of(
     return found
 
 
-def stored(shape: Shape, place: Device, dtype: pt.DType) -> pt.Tensor:
+def stored(shape: Shape, place: LazyDevice, dtype: pt.DType) -> pt.Tensor:
     return pt.Tensor(leaf(meta_of(shape, dtype, place), ()))
 
 

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Any
 
 import py_tensor as pt
+from py_tensor.backend.device import with_backend
 from py_tensor.backend.plan import DISPATCH, Plan
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.graph.node import Node
@@ -49,9 +50,10 @@ def trace(expression: str, columns: int) -> None:
         "microseconds": {"record": 1e6 * (recorded - start)},
     }
     found |= {"kernels": [asdict(k) for k in pt.explain(result).kernels]}
-    backend = result.device.backend
+    device = with_backend(result.device)
+    backend = device.backend
     if isinstance(backend, WebGPU) and found["kernels"]:
-        wanted = result.device.request([result._node])
+        wanted = device.request([result._node])
         start = perf_counter()
         plan = backend.plan_for(backend.profile, wanted)
         found["microseconds"]["plan"] = 1e6 * (perf_counter() - start)
