@@ -16,12 +16,13 @@ from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import float16, int32
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
-from py_tensor.graph.bind import LEAF, leaf_key
+from py_tensor.graph.bind import LEAF
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import TERMS_PER_VISIT, Assign
 from py_tensor.graph.order import PREVIEWED_BYTES, Request
 from py_tensor.graph.primitives import COPY
+from py_tensor.graph.recording import may_overwrite, settle
 from py_tensor.layout import Layout
 from py_tensor.shapes import MAX_RANK, Shape, size_of
 
@@ -278,6 +279,8 @@ class CPU:
         """Return whether a node assigns to a small part of an array that only its operand uses."""
         if type(node.op) is not Assign or size_of(node.attrs[0]) > MAX_AT_ONCE:
             return False
+        if not may_overwrite():
+            return False
         whole = node.inputs[0]
         return whole.live == 1 and whole.storage is not None and whole.storage.flags.writeable
 
@@ -332,9 +335,7 @@ class CPU:
         return operands
 
     def _keep(self, node: Node, array: Array) -> None:
-        node.storage = array
-        node.key = leaf_key(node.meta)
-        node.inputs = ()
+        settle(node, array)
         self.computed += 1
 
     def _compute_or_sample(self, node: Node, flush: _Flush) -> None:

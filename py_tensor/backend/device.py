@@ -14,10 +14,10 @@ from weakref import WeakSet
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DEFAULT, DType
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
-from py_tensor.graph.bind import is_traced
 from py_tensor.graph.node import DROPPED, Device, Meta, Node
 from py_tensor.graph.order import Request, bottom, computed_whole, make_request, topological
 from py_tensor.graph.primitives import folded
+from py_tensor.graph.recording import is_recording, may_overwrite
 from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 from py_tensor.layout import Layout
 
@@ -350,13 +350,13 @@ class LazyDevice(Device):
 
     def should_copy(self, node: Node) -> bool:
         """Return whether elements are read faster from a copy of a node, which is a small view."""
-        if self.eager is None or node not in self._views or is_deferring() or is_traced():
+        if self.eager is None or node not in self._views or _needs_nodes():
             return False
         return node.meta.size <= MAX_AT_ONCE
 
     def assign(self, node: Node, place: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
-        if self.eager is None or node.storage is None or is_deferring() or is_traced():
+        if self.eager is None or node.storage is None or _needs_nodes() or not may_overwrite():
             return False
         if node.taken - node.dropped != 1:
             self.collect()
@@ -369,7 +369,7 @@ class LazyDevice(Device):
     def knows(self, node: Node) -> bool:
         """Return whether a node is computed, and can be read without waiting."""
         known = self.eager is not None and node.storage is not None
-        return known and not is_deferring() and not is_traced()
+        return known and not _needs_nodes()
 
     def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
         """Return the elements that a key selects; None if they are not computed at once."""
@@ -379,7 +379,7 @@ class LazyDevice(Device):
 
     def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
         """Return the matrix product of two nodes of one dtype; None if not computed at once."""
-        if self.eager is None or is_deferring() or is_traced():
+        if self.eager is None or _needs_nodes():
             return None
         return self.eager.product(a, b, meta)
 
@@ -661,13 +661,14 @@ class LazyDevice(Device):
         if self._checks:
             wanted = self._with_checks([*nodes, *others], wanted, checks)
         wanted.recorded = recorded
-        wanted.overwritable = overwritable_leaves(
-            wanted,
-            self._pending,
-            self._uses,
-            lambda: [*nodes, *self._used_by_others(wanted)],
-            backend.may_overwrite,
-        )
+        if may_overwrite():
+            wanted.overwritable = overwritable_leaves(
+                wanted,
+                self._pending,
+                self._uses,
+                lambda: [*nodes, *self._used_by_others(wanted)],
+                backend.may_overwrite,
+            )
         return wanted
 
     def _with_checks(self, nodes: list[Node], wanted: Request, all_of_them: bool) -> Request:
@@ -754,6 +755,11 @@ def deferring() -> Generator[None]:
 def is_deferring() -> bool:
     """Return whether this thread or task is in a `deferring` context."""
     return _deferring > 0 and _is_deferring.get()
+
+
+def _needs_nodes() -> bool:
+    """Return whether results must be nodes with their operands: they are inspected later."""
+    return is_deferring() or is_recording()
 
 
 CPU_DEVICE = LazyDevice("cpu", computes_cpu_ops=True)

@@ -34,12 +34,12 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
-from py_tensor.graph.bind import leaf_key
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.passes import kernels_of
 from py_tensor.graph.reasons import Notes
+from py_tensor.graph.recording import settle
 from py_tensor.graph.repetition import last_pass
 from py_tensor.graph.shortened import Repeated, moved_kernel, repeated, shorten
 
@@ -62,13 +62,6 @@ async def acquire_async() -> WebGPU:
     """Like `acquire`, but await the adapter."""
     bridge = host.load_bridge()
     return WebGPU(bridge, await request_device(bridge))
-
-
-def _store(node: Node, storage: Stored) -> None:
-    """Make a node a leaf. `storage` is set first, because any node with storage is a leaf."""
-    node.storage = storage
-    node.key = node.meta.leaf_key or leaf_key(node.meta)
-    node.inputs = ()
 
 
 def _lost() -> DeviceLostError:
@@ -284,9 +277,9 @@ class WebGPU(Connection):
         for slot, leaf in plan.replaced:
             storage = order[leaf].storage
             storage.submission = self.ledger.newest
-            _store(order[slot], storage)
+            settle(order[slot], storage)
         for slot, storage in results:
-            _store(order[slot], storage)
+            settle(order[slot], storage)
 
     def _send_in_parts(
         self,

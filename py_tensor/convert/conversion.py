@@ -18,8 +18,9 @@ from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, parse, with_backen
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
-from py_tensor.graph.bind import is_traced, leaf
+from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Device, Meta, meta_of
+from py_tensor.graph.recording import is_recording
 from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
 from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
@@ -328,7 +329,7 @@ def _from_elements(
 
     Return None for other elements, or if the conversion to `dtype` needs a check or a warning.
     """
-    if is_traced() or len(given) > MAX_AT_ONCE or (dtype is not None and dtype.kind != "f"):
+    if is_recording() or len(given) > MAX_AT_ONCE or (dtype is not None and dtype.kind != "f"):
         return None
     values, kinds, has_numbers = list[Any](), dict[DType, None](), False
     for x in given:

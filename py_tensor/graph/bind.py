@@ -7,9 +7,7 @@ given metas. It is computed once, so recording it again takes one lookup and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -23,18 +21,13 @@ V = TypeVar("V")
 
 # An op on one operand: the op, its attributes, and the meta and key of the result.
 Step = tuple[Op, Any, Meta, int]
-# A replacement for `Node`: hook(op, inputs, attributes, meta, key).
-Hook = Callable[[Op, tuple[Node, ...], Any, Meta, int], Node]
 
-_make: Hook = Node  # `_make_by_hook` while any context traces
-_hook: ContextVar[Hook] = ContextVar("hook", default=Node)
-_tracing = 0  # the number of active `tracing` contexts, of all threads and tasks
 _inferred: dict[tuple[Any, ...], tuple[Meta, int]] = {}
 _INFERRED = 1 << 14  # entries; a full table is cleared
 
 
 class Recipes(dict[K, V]):
-    """A cache of recipes by the operands' metas; nothing is added while nodes are traced.
+    """A cache of recipes by the operands' metas.
 
     A missing entry is made by ``make(key)``, or ``make(*key)`` for a tuple. `__missing__` calls it,
     so that an error it raises is not chained to a KeyError.
@@ -55,54 +48,18 @@ class Recipes(dict[K, V]):
     def keep(self, key: K, value: V) -> V:
         if len(self) >= RECIPES:
             self.clear()
-        if _make is Node:
-            self[key] = value
+        self[key] = value
         return value
 
 
 _tables: list[Recipes[Any, Any]] = []
 
 
-@contextmanager
-def tracing(hook: Hook) -> Generator[None]:
-    """Use `hook` in place of `Node` to make each node that an op records.
-
-    Other threads and other tasks record as usual. No recipes are cached while a hook is in use, so
-    that repeated calls still go through the hook.
-    """
-    global _make, _tracing
-    before = _hook.get()
-    _tracing += 1
-    try:
-        _make = _make_by_hook
-        _hook.set(hook)
-        _forget_recipes()
-        yield
-    finally:
-        _tracing -= 1
-        if not _tracing:
-            _make = Node
-        _hook.set(before)
-
-
-def _make_by_hook(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> Node:
-    return _hook.get()(op, inputs, attrs, meta, key)
-
-
 def forget() -> None:
     """Drop all recipes and inferred metas, because their preconditions change."""
     _inferred.clear()
-    _forget_recipes()
-
-
-def _forget_recipes() -> None:
     for table in _tables:
         table.clear()
-
-
-def is_traced() -> bool:
-    """Return whether this thread or task traces."""
-    return _tracing > 0 and _hook.get() is not Node
 
 
 def bind(op: Op, inputs: tuple[Node, ...], attrs: Any = None) -> Node:
@@ -114,7 +71,7 @@ def bind(op: Op, inputs: tuple[Node, ...], attrs: Any = None) -> Node:
         See `Op.infer`.
     """
     meta, key = _result(op, tuple([x.meta for x in inputs]), attrs)
-    return _make(op, inputs, attrs, meta, key) if meta.size else leaf(meta, EMPTY)
+    return Node(op, inputs, attrs, meta, key) if meta.size else leaf(meta, EMPTY)
 
 
 def _result(op: Op, metas: tuple[Meta, ...], attrs: Any) -> tuple[Meta, int]:
@@ -130,12 +87,12 @@ def _result(op: Op, metas: tuple[Meta, ...], attrs: Any) -> tuple[Meta, int]:
 
 def bind_known(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
     """Like `bind`, but the caller gives the meta of the result; nothing is inferred or cached."""
-    return _make(op, inputs, attrs, meta, key_of(op, attrs, meta))
+    return Node(op, inputs, attrs, meta, key_of(op, attrs, meta))
 
 
 def generate(op: Op, attrs: Any, meta: Meta) -> Node:
     """Create a node without operands; the value of a constant is not part of its key."""
-    return _make(op, (), attrs, meta, key_of(op, None if op.constant else attrs, meta))
+    return Node(op, (), attrs, meta, key_of(op, None if op.constant else attrs, meta))
 
 
 def leaf(meta: Meta, storage: Any) -> Node:
@@ -169,7 +126,7 @@ def steps(meta: Meta, *applied: tuple[Op, Any]) -> tuple[Step, ...]:
 def follow(node: Node, steps: tuple[Step, ...]) -> Node:
     """Record the nodes of the steps, and return the last; a node without elements is a leaf."""
     for op, attrs, meta, key in steps:
-        node = _make(op, (node,), attrs, meta, key) if meta.size else leaf(meta, EMPTY)
+        node = Node(op, (node,), attrs, meta, key) if meta.size else leaf(meta, EMPTY)
     return node
 
 
@@ -211,4 +168,4 @@ def recipe(
 def record(recipe: Recipe, *operands: Node) -> Node:
     """Record the nodes of a recipe, and return the result."""
     inputs = tuple(map(follow, operands, recipe.before))
-    return follow(_make(recipe.op, inputs, recipe.attrs, recipe.meta, recipe.key), recipe.after)
+    return follow(Node(recipe.op, inputs, recipe.attrs, recipe.meta, recipe.key), recipe.after)

@@ -181,7 +181,7 @@ class Meta:
 _metas: dict[tuple[Shape, DType, Device], Meta] = {}
 _keys: dict[tuple[Op, Any, Meta], int] = {}
 _next_key = count(1).__next__
-_next_number = count().__next__
+next_number = count().__next__
 
 
 def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
@@ -399,7 +399,7 @@ class Node:
         self.attrs = attrs
         self.meta = meta
         self.key = key
-        self.number = _next_number()
+        self.number = next_number()
         self.storage: Any = None
         self.taken = 0
         self.dropped = 0

@@ -25,9 +25,9 @@ from py_tensor import dtypes
 from py_tensor.codegen.emit import apply_text, wrapped
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.bind import is_traced
 from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Elementwise, Reduction, Scan
+from py_tensor.graph.recording import is_recording
 from py_tensor.ops.bitwise import BITS
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS
@@ -189,7 +189,7 @@ def _halved(function: Any, x: Tensor) -> Tensor:
     rest: Tensor | None = None
     level = 0
     while (n := x.shape[0]) > 1:
-        if level and level % LEVELS == 0 and not is_traced():
+        if level and level % LEVELS == 0:
             x.realize()
         level += 1
         half = n // 2
@@ -346,7 +346,7 @@ def _is_kernel(function: Any, x: Tensor) -> bool:
     """Return whether a dedicated kernel, without derivative, reduces with the function in order."""
     op = getattr(function, "op", None)
     is_op = isinstance(op, Elementwise) and op.result(x.dtype) is x.dtype
-    return is_op and x.dtype.kind != "b" and x.size > 0 and not is_traced()
+    return is_op and x.dtype.kind != "b" and x.size > 0 and not is_recording()
 
 
 def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from py_tensor import dtypes
 from py_tensor.backend.device import default_device
 from py_tensor.dtypes import DType
-from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, is_traced, leaf, recipe
+from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, leaf, recipe
 from py_tensor.graph.node import Device, Meta, Node, Op, key_of, meta_of
 from py_tensor.graph.op import Elementwise, Movement
 from py_tensor.graph.primitives import CONST, EXPAND, constant
@@ -60,7 +60,7 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
             return _apply(op, operands)
     recorded = _applied[op, *kinds]
     if recorded is None:
-        if Meta in map(type, kinds) or op.leading or is_traced():
+        if Meta in map(type, kinds) or op.leading:
             return _apply(op, operands)
         first: Any = operands[0]
         first_number = _first_numbers[kinds[0], default_device()]
@@ -137,7 +137,7 @@ def recipe_of(op: Elementwise, *kinds: Any) -> Recorded | None:
     """
     metas = [kind for kind in kinds if type(kind) is Meta]
     numbers = [kind for kind in kinds if type(kind) is not Meta]
-    if is_traced() or not metas:
+    if not metas:
         return None
     if any(type(kind) is not Meta for kind in kinds[: len(op.leading)]):
         return None

@@ -11,7 +11,7 @@ from weakref import ref
 from py_tensor import dtypes
 from py_tensor.backend.host import host
 from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.bind import follow, is_traced
+from py_tensor.graph.bind import follow
 from py_tensor.graph.primitives import COMPRESS, SCATTER, WHERE, constant
 from py_tensor.ops.creation import arange, zeros
 from py_tensor.ops.define import register
@@ -195,7 +195,7 @@ def selected(mask: Tensor, values: Tensor) -> Tensor:
     On a GPU their number is read when it is first needed; a result that is only summed needs none.
     Until then the values are not freed, so only the latest few selections stay unread.
     """
-    if mask.device.computes_cpu_ops or not mask.size or is_traced() or not host.can_wait():
+    if mask.device.computes_cpu_ops or not mask.size or not host.can_wait():
         return values_where(mask, values)
     operands = Selected(mask, values, values_where)
     if operands.nbytes > MAX_UNREAD_BYTES:

@@ -1,4 +1,4 @@
-"""Creating nodes: inferred shapes and dtypes, and hooks that replace the creation."""
+"""Creating nodes: inferred shapes and dtypes, cached recipes, and recordings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE
+from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE, deferring
 from py_tensor.dtypes import DType
 from py_tensor.errors import AxisError, DeviceError, DTypeError, ShapeError
 from py_tensor.graph import primitives
-from py_tensor.graph.bind import EMPTY, bind, leaf, tracing
-from py_tensor.graph.node import Meta, Node, Op, meta_of
+from py_tensor.graph.bind import EMPTY, bind, forget, leaf
+from py_tensor.graph.node import Node, Op, meta_of
 from py_tensor.graph.order import topological
 from py_tensor.graph.primitives import (
     ASSIGN,
@@ -30,6 +30,7 @@ from py_tensor.graph.primitives import (
     SUM,
     VIEW,
 )
+from py_tensor.graph.recording import recording
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import REGISTRY
 from py_tensor.ops.elementwise import WHERE
@@ -58,25 +59,30 @@ RECORDED: dict[str, tuple[Callable[[pt.Tensor], pt.Tensor], list[str]]] = {
 }
 
 
+def recorded(y: pt.Tensor, operands: Callable[[Node], tuple[Node, ...]]) -> list[str]:
+    """Return the sorted names of the ops between stored operands and a tensor."""
+    nodes = {y._node}  # pyright: ignore[reportPrivateUsage]
+    stack = list(nodes)
+    while stack:
+        for x in operands(stack.pop()):
+            if x not in nodes:
+                nodes.add(x)
+                stack.append(x)
+    return sorted(node.op.name for node in nodes if node.op.name != "leaf")
+
+
 @pytest.mark.parametrize("what", RECORDED)
-@pytest.mark.parametrize("seen", [False, True], ids=["at first", "seen before"])
-def test_a_hook_makes_every_node(what: str, seen: bool) -> None:
+def test_a_recording_has_every_node(what: str) -> None:
+    """At first, and from a cached recipe; also if nodes are computed when they are recorded."""
     f, expected = RECORDED[what]
     x = pt.tensor([[3.0, 1.0], [2.0, 4.0]], device="cpu")
-    before = f(x).tolist() if seen else None
-    names: list[str] = []
-
-    def hook(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> Node:
-        names.append(op.name)
-        return Node(op, inputs, attrs, meta, key)
-
-    with tracing(hook):
-        f(x)
-        assert sorted(names) == sorted(expected)
-    names.clear()
-    assert before is None or f(x).tolist() == before
-    f(x)
-    assert not names
+    forget()
+    for _ in range(2):
+        with recording() as made:
+            y = f(x)
+        assert recorded(y, made.operands) == sorted(expected)
+        y.tolist()
+        assert recorded(y, made.operands) == sorted(expected)
 
 
 def node(dtype: DType, *shape: int, device: Any = CPU_DEVICE) -> Node:
@@ -197,12 +203,6 @@ def test_every_op_refuses_operands_on_two_devices() -> None:
 
 
 def test_a_user_defined_kernel_rejects_invalid_operands() -> None:
-    made: list[Op] = []
-
-    def hook(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> Node:
-        made.append(op)
-        return Node(op, inputs, attrs, meta, key)
-
     scale = pt.kernel(
         "scale",
         "y[index] = x[index] * by;",
@@ -211,14 +211,13 @@ def test_a_user_defined_kernel_rejects_invalid_operands() -> None:
         params=("by",),
         numpy=lambda np, x, by: x * by,
     )
-    with tracing(hook):
-        scale(pt.ones(3, device="cpu"), by=2.0)
+    op = scale(pt.ones(3, device="cpu"), by=2.0)._node.op  # pyright: ignore[reportPrivateUsage]
     with pytest.raises(TypeError, match=r"^scale: takes 2 operands, not 1$"):
-        bind(made[-1], (f6,), 0)
+        bind(op, (f6,), 0)
     with pytest.raises(DTypeError, match=r"^scale: x must be float32, not int32$"):
-        bind(made[-1], (i6, f1), 0)
+        bind(op, (i6, f1), 0)
     with pytest.raises(DTypeError, match=r"^scale: by must be one float32, not float32\[6\]$"):
-        bind(made[-1], (f6, f6), 0)
+        bind(op, (f6, f6), 0)
 
 
 def test_an_empty_result_is_a_leaf() -> None:
@@ -266,23 +265,14 @@ def graph_of(x: pt.Tensor, operand: pt.Tensor) -> list[tuple[Any, ...]]:
 def test_recording_again_gives_the_same_nodes(
     f: Callable[[pt.Tensor], pt.Tensor], dtype: DType
 ) -> None:
-    """Nodes are the same the first time, from a cached recipe, or while traced."""
+    """Nodes are the same the first time and from a cached recipe."""
     CPU_DEVICE.flush()  # pending nodes of other tests could make it flush in between
     tensors = [pt.tensor([[0, 1, 1], [1, 0, 1]], dtype=dtype, device="cpu") for _ in range(3)]
-    with tracing(Node):
+    forget()
+    with deferring():
         first = graph_of(f(tensors[0]), tensors[0])
-    made: list[Node] = []
-
-    def hook(*parts: Any) -> Node:
-        made.append(Node(*parts))
-        return made[-1]
-
-    kept = [graph_of(f(x), x) for x in tensors for _ in range(2)]
-    assert all(graph == first for graph in kept)
-    with tracing(hook):
-        traced = f(tensors[0])
-    assert graph_of(traced, tensors[0]) == first
-    assert len(made) >= len([part for part in first if part[0].name != "leaf"])
+        again = [graph_of(f(x), x) for x in tensors for _ in range(2)]
+    assert all(graph == first for graph in again)
 
 
 def test_a_composition_distinguishes_its_operands() -> None:
