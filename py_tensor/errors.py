@@ -50,6 +50,10 @@ class StaleRequestError(DeviceLostError):
         super().__init__("the GPU device was lost, and so was its replacement; try again")
 
 
+class TracedValueError(TypeError):
+    """The elements of a tensor were needed while its function is traced, when there are none."""
+
+
 class WaitError(RuntimeError):
     """A read had to wait for the GPU where Python cannot block (no JSPI)."""
 

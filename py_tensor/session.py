@@ -14,6 +14,7 @@ from py_tensor.backend.device import (
     default_device,
     parse,
     set_default_device,
+    with_backend,
 )
 from py_tensor.backend.host import host
 from py_tensor.convert.conversion import tensor
@@ -71,7 +72,7 @@ def device_info(device: str | LazyDevice | None = None) -> DeviceInfo:
     them on every device. After a device loss a new device is requested. If there is none, `"lost"`
     is the reason, and the entries that describe a device are missing.
     """
-    place = parse(device)
+    place = with_backend(parse(device))
     can_test = place is CPU_DEVICE or host.can_wait()
     if place is GPU_DEVICE and can_test:
         can_test = _revived()
@@ -188,7 +189,7 @@ def get_default_dtype() -> dtypes.DType:
 
 def memory_info(device: str | LazyDevice | None = None) -> dict[str, int]:
     """Return the number of buffers and bytes in use, cached for reuse, and at their peak."""
-    place = parse(device)
+    place = with_backend(parse(device))
     place.collect()
     return place.backend.memory_info()
 
@@ -214,12 +215,12 @@ def synchronize(device: str | LazyDevice | None = None) -> None:
     WaitError
         If Python cannot block; await `synchronize_async` instead.
     """
-    _with_checks(parse(device)).synchronize()
+    _with_checks(with_backend(parse(device))).synchronize()
 
 
 async def synchronize_async(device: str | LazyDevice | None = None) -> None:
     """Asynchronous version of `synchronize`."""
-    await _with_checks(parse(device)).synchronize_async()
+    await _with_checks(with_backend(parse(device))).synchronize_async()
 
 
 def _with_checks(device: LazyDevice) -> Backend:

@@ -18,7 +18,7 @@ from py_tensor.backend.device import MAX_DROPPED, WRITING, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, make_scalars_by, parse, real_of, values_of, warn_of_loss
-from py_tensor.errors import check_order
+from py_tensor.errors import DeviceError, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
 from py_tensor.graph.node import DROPPED, Device, Meta, Node, meta_of
@@ -520,6 +520,8 @@ class Tensor(Methods):
         while True:
             before = self._node
             node = make(before)
+            if replacing and node.meta.device is not before.meta.device:
+                raise traced_write("setitem")
             # First: once it is recorded, a flush of another thread forgets it if nothing holds it.
             node.taken += 1
             try:
@@ -1248,6 +1250,14 @@ def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
     if not is_small or not is_held or size_of(shape[:-1]) > MAX_PICKED:
         return None
     return below, layout_of(node)
+
+
+def traced_write(op: str) -> DeviceError:
+    """Return the error for a write that would make a tensor depend on a traced value."""
+    return DeviceError(
+        f"{op}: a traced value cannot be written to a tensor from outside the traced function;"
+        " pass the tensor as an argument"
+    )
 
 
 def realize(*tensors: Tensor) -> None:

@@ -836,7 +836,7 @@ def set_default_device(device: str | LazyDevice) -> None:
         If `set_default_dtype` has set a dtype that the device does not have.
     """
     global _default
-    place = parse(device)
+    place = with_backend(parse(device))
     check_default(place, DEFAULT.floating)
     _default = place
 
@@ -851,12 +851,13 @@ def check_default(device: Device, dtype: DType) -> None:
 
 
 def with_backend(device: Device) -> LazyDevice:
-    """Return a tensor's device as what it is: one that has a backend."""
-    assert isinstance(device, LazyDevice)
-    return device
+    """Return the device that computes: the given one, or the one below a trace."""
+    lazy = device.storing
+    assert isinstance(lazy, LazyDevice)
+    return lazy
 
 
-def parse(device: object) -> LazyDevice:
+def parse(device: object) -> Device:
     """Return a device by name; None means the default device.
 
     Raises
@@ -866,7 +867,7 @@ def parse(device: object) -> LazyDevice:
     """
     if device is None:
         return default_device()
-    if isinstance(device, LazyDevice):
+    if isinstance(device, Device):
         return device
     if not isinstance(device, str) or device not in _BY_NAME:
         words = f"unknown device {device!r}; the devices are 'webgpu' and 'cpu'"

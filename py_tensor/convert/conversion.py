@@ -299,8 +299,11 @@ def _place(number: int, shape: Shape) -> str:
 
 
 def _uploaded(data: memoryview, meta: Meta) -> Tensor:
-    """Upload the bytes of elements in row-major order as a tensor."""
-    return Tensor(leaf(meta, meta.device.upload(data, meta)))
+    """Upload the bytes of elements in row-major order as a tensor; beside a trace, below it."""
+    device = meta.device.storing
+    if device is not meta.device:
+        meta = meta_of(meta.shape, meta.dtype, device)
+    return Tensor(leaf(meta, device.upload(data, meta)))
 
 
 def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device) -> Tensor:

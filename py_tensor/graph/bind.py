@@ -15,6 +15,7 @@ from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op, key_of
 
 EMPTY = object()  # the storage of a node without elements
 LEAF = Op("leaf", vjp=NOT_DIFFERENTIABLE)
+ARGUMENT = Op("argument", vjp=NOT_DIFFERENTIABLE)  # of a traced function
 RECIPES = 4096  # recipes of a function; a full table is cleared
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -100,6 +101,11 @@ def leaf(meta: Meta, storage: Any) -> Node:
     node = Node(LEAF, (), None, meta, leaf_key(meta))
     node.storage = storage
     return node
+
+
+def argument(meta: Meta, source: Node | None = None) -> Node:
+    """Create a node without elements; `source` has them, on another device, if they are known."""
+    return Node(ARGUMENT, (), source, meta, key_of(ARGUMENT, None, meta))
 
 
 def leaf_key(meta: Meta) -> int:

@@ -42,6 +42,8 @@ class Device(ABC):
         Whether it computes small ops when they are recorded.
     unheld : deque of Node
         Nodes that no tensor held when they were counted, by any device.
+    depth : int
+        0 for a device that computes; that of a trace is one more than that of its device.
     has_checks : bool
         Whether a node that checks indices is not computed yet.
     read_work : int
@@ -55,12 +57,22 @@ class Device(ABC):
         self.name = name
         self.computes_cpu_ops = computes_cpu_ops
         self.unheld = deque[Node]()
+        self.depth = 0
 
     def __repr__(self) -> str:
         return f"device({self.name!r})"
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def storing(self) -> Device:
+        """The device that stores what is uploaded to this one."""
+        return self
+
+    def lifted(self, node: Node) -> Node | None:
+        """Return a node of this device for one of another device; None if that is not possible."""
+        return None
 
     @property
     @abstractmethod

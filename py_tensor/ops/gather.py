@@ -8,7 +8,7 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Device, Meta, meta_of
@@ -17,7 +17,7 @@ from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import clip, remainder
 from py_tensor.ops.movement import along_axis, expand, widened
-from py_tensor.ops.operands import Operand, known, node_of
+from py_tensor.ops.operands import Operand, known, node_of, on_one_device
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.record import build, empty_node
 from py_tensor.shapes import Shape, broadcast, check_rank, size_of
@@ -154,6 +154,8 @@ def gather_nd(
     op
         The op name in an IndexError for an index out of range; "" if all are known to be valid.
     """
+    if any(index.device is not x.device for index in indices):
+        x, *indices = on_one_device(op or "index", (x, *indices))
     nodes = tuple(map(node_of, (x, *indices)))
     found = _recipes[op, tuple(node.meta for node in nodes), tuple(axes), at]
     if isinstance(found, Meta):
@@ -245,9 +247,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
     """Convert indices to a tensor on the device of `x`, and check them if they are known."""
     if isinstance(given, Tensor):
         if given.device is not x.device:
-            raise DeviceError(
-                f"{op}: operands on {x.device} and {given.device}; move one with x.to(device)"
-            )
+            x, given = on_one_device(op, (x, given))
         if given.dtype.kind not in "iu":
             raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size and not x.shape[axis]:

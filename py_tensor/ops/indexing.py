@@ -16,7 +16,7 @@ from types import EllipsisType, NoneType
 from typing import Any, NoReturn, SupportsIndex, cast
 
 from py_tensor import dtypes
-from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipes
 from py_tensor.graph.node import Node
 from py_tensor.graph.primitives import constant
@@ -39,11 +39,12 @@ from py_tensor.ops.operands import (
     is_array_like,
     known,
     number_like,
+    on_one_device,
 )
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import nonzero, scatter, selected, without_leading
 from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensor import Tensor, install, tensor_of, traced_write
 
 Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
 _ALL = slice(None)
@@ -205,7 +206,7 @@ def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setit
     """
     given = as_given(x, value, op)
     if given.device is not x.device:
-        given = given.to(x.device) if given.device.name == "cpu" else _refused(op, x, given)
+        given = _moved(op, x, given)
     given = without_leading(converted(given, x.dtype), len(shape))
     if given.shape == shape:
         return given
@@ -241,10 +242,13 @@ def _holds_ints(value: Operand) -> bool:
     return isinstance(value, int | range)
 
 
-def _refused(op: str, x: Tensor, given: Tensor) -> Tensor:
-    raise DeviceError(
-        f"{op}: operands on {x.device} and {given.device}; move one with x.to(device)"
-    )
+def _moved(op: str, x: Tensor, value: Tensor) -> Tensor:
+    """Return a value on the device of `x`; only one from the cpu device moves to a GPU."""
+    if value.device.depth > x.device.depth:
+        raise traced_write(op)
+    if value.device.depth == x.device.depth == 0 and value.device.computes_cpu_ops:
+        return value.to(x.device)
+    return on_one_device(op, (x, value))[1]
 
 
 # -- Basic keys ---------------------------------------------------------------------------------

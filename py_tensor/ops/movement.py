@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.dtypes import FLOATING, Accepts, DType
-from py_tensor.errors import DeviceError, ShapeError, check_option, check_order
+from py_tensor.errors import ShapeError, check_option, check_order
 from py_tensor.graph.bind import Recipes, bind
 from py_tensor.graph.node import Device, Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise
@@ -32,6 +32,7 @@ from py_tensor.ops.operands import (
     lift,
     node_of,
     numbers_of,
+    on_one_device,
     widest,
 )
 from py_tensor.ops.out import SAME_KIND, Out, stored_whole
@@ -519,12 +520,9 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     given = [x if isinstance(x, Tensor) else beside(wide, x, op, None) for x in tensors]
     if not given:
         raise ValueError(f"{op}: needs at least one tensor")
+    given = on_one_device(op, given)
     dtype = given[0].dtype
     for x in given[1:]:
-        if x.device is not given[0].device:
-            raise DeviceError(
-                f"{op}: operands on {given[0].device} and {x.device}; move one with x.to(device)"
-            )
         dtype = dtypes.promote(dtype, x.dtype)
     return [converted(x, dtype) for x in given]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import index as as_index
 from typing import Any, cast
@@ -169,6 +169,32 @@ def _is_number(x: object) -> bool:
     return getattr(x, "ndim", None) == 0 and hasattr(x, "dtype")
 
 
+def on_one_device(op: str, operands: Iterable[Any]) -> list[Any]:
+    """Return operands on one device: beside a traced tensor, others become arguments of its trace.
+
+    Raises
+    ------
+    DeviceError
+        If they are on several devices that compute.
+    """
+    result = [*operands]
+    devices = dict.fromkeys(x.device for x in result if isinstance(x, Tensor))
+    if len(devices) < 2:
+        return result
+    first = next(iter(devices))
+    deepest = max(devices, key=lambda device: device.depth)
+    for number, x in enumerate(result):
+        if isinstance(x, Tensor) and x.device is not deepest:
+            node = deepest.lifted(node_of(x))
+            if node is None:
+                other = x.device if deepest is first else deepest
+                raise DeviceError(
+                    f"{op}: operands on {first} and {other}; move one with x.to(device)"
+                )
+            result[number] = Tensor(node)
+    return result
+
+
 def coerce(op: str, operands: Sequence[Operand], leading: int = 0) -> list[Tensor | Scalar]:
     """Convert operands to Python scalars and at least one tensor, all on one device.
 
@@ -183,9 +209,7 @@ def coerce(op: str, operands: Sequence[Operand], leading: int = 0) -> list[Tenso
     for x in operands:
         if isinstance(x, Tensor):
             if device is not None and x.device is not device:
-                raise DeviceError(
-                    f"{op}: operands on {device} and {x.device}; move one with x.to(device)"
-                )
+                return coerce(op, on_one_device(op, operands), leading)
             device = x.device
         elif not isinstance(x, Scalar):
             has_others = True

@@ -24,6 +24,7 @@ from py_tensor.ops.operands import (
     device_of,
     lift,
     node_of,
+    on_one_device,
     steps_to,
 )
 from py_tensor.shapes import broadcast, size_of
@@ -44,6 +45,8 @@ def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
 
 def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
     """Record an op on tensors."""
+    if any(x.device is not inputs[0].device for x in inputs[1:]):
+        inputs = on_one_device(op.name, inputs)
     return Tensor(bind(op, tuple(map(node_of, inputs)), attrs))
 
 

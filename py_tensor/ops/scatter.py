@@ -193,8 +193,11 @@ def selected(mask: Tensor, values: Tensor) -> Tensor:
     """Return the values where a mask is true, both flat.
 
     On a GPU their number is read when it is first needed; a result that is only summed needs none.
-    Until then the values are not freed, so only the latest few selections stay unread.
+    Until then the values are not freed, so only the latest few selections stay unread. In a trace
+    the number is never known, so the result can only be reduced.
     """
+    if mask.device.depth:
+        return Tensor._of_selected(Selected(mask, values, values_where))  # pyright: ignore[reportPrivateUsage]
     if mask.device.computes_cpu_ops or not mask.size or not host.can_wait():
         return values_where(mask, values)
     operands = Selected(mask, values, values_where)

@@ -1,0 +1,153 @@
+"""Traces: devices on which a function is recorded without values.
+
+The function runs on arguments that have a shape and a dtype only. Every node that depends on one
+is on the trace, because results are on the device of their operands. What the function needs of
+other devices becomes an argument too, which refers to the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from threading import RLock
+from typing import Any, NoReturn
+
+from py_tensor.dtypes import DType
+from py_tensor.errors import TracedValueError
+from py_tensor.graph.bind import ARGUMENT, argument
+from py_tensor.graph.node import Device, Meta, Node, meta_of
+from py_tensor.layout import Layout
+from py_tensor.shapes import Shape
+
+
+class Trace(Device):
+    """A device whose tensors have no elements.
+
+    There is one for each device and depth, so that the caches of metas and recipes serve all
+    functions that are traced.
+
+    Attributes
+    ----------
+    below : Device
+        The device that the function is for, which may be a trace.
+    depth : int
+        The number of traces, with this one, above a device that computes.
+    """
+
+    def __init__(self, below: Device) -> None:
+        super().__init__(below.name, computes_cpu_ops=below.computes_cpu_ops)
+        self.below = below
+        self.depth = below.depth + 1
+        self.lock = RLock()
+        self.sync_each_op = False
+
+    def __repr__(self) -> str:
+        return f"trace({self.below!r})"
+
+    def argument(self, shape: Shape, dtype: DType) -> Node:
+        """Return a node whose elements are given later."""
+        return argument(meta_of(shape, dtype, self))
+
+    def lifted(self, node: Node) -> Node | None:
+        """Return an argument for a node of a device below; None for one of another device."""
+        device = node.meta.device
+        below = self.below
+        while below is not device:
+            if not isinstance(below, Trace):
+                return None
+            below = below.below
+        return argument(meta_of(node.meta.shape, node.meta.dtype, self), node)
+
+    @property
+    def storing(self) -> Device:
+        return self.below.storing
+
+    @property
+    def is_ready(self) -> bool:
+        return self.below.is_ready
+
+    @property
+    def computes_at_once(self) -> bool:
+        return False
+
+    @property
+    def has_checks(self) -> bool:
+        return False
+
+    @property
+    def read_work(self) -> int:
+        return self.below.read_work
+
+    def check(self, op: str, meta: Meta) -> None:
+        self.below.check(op, meta)
+
+    def record(self, node: Node, *, replacing: bool = False) -> None:
+        """Do nothing: what is not computed need not be remembered."""
+
+    def collect(self) -> None:
+        self.storing.collect()
+
+    def forget_unheld(self) -> None:
+        self.unheld.clear()
+
+    def count(self, nodes: int, elements: int) -> None:
+        """Do nothing."""
+
+    def note_check(self, node: Node) -> None:
+        """Do nothing."""
+
+    def settle(self, node: Node) -> None:
+        """Do nothing."""
+
+    def upload(self, data: memoryview, meta: Meta) -> NoReturn:
+        raise AssertionError("uploads go to the device that stores them")
+
+    def compute(self, nodes: Iterable[Node], read: Node | None = None) -> None:
+        """Do nothing, unless the elements are needed.
+
+        Raises
+        ------
+        TracedValueError
+            If they are read.
+        """
+        if read is not None:
+            raise _no_elements(read)
+
+    def read(self, node: Node, layout: Layout | None = None) -> NoReturn:
+        raise _no_elements(node)
+
+    async def read_async(self, node: Node, layout: Layout | None = None) -> NoReturn:
+        raise _no_elements(node)
+
+    def knows(self, node: Node) -> bool:
+        return False
+
+    def element(self, node: Node, place: int) -> None:
+        return None
+
+    def should_copy(self, node: Node) -> bool:
+        return False
+
+    def assign(self, node: Node, place: int, value: Any) -> bool:
+        return False
+
+    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> None:
+        return None
+
+    def product(self, a: Node, b: Node, meta: Meta) -> None:
+        return None
+
+
+def _no_elements(node: Node) -> TracedValueError:
+    name = "argument" if node.op is ARGUMENT else f"result of {node.op.name}"
+    return TracedValueError(
+        f"the elements of a traced tensor were needed: the {name} {node.meta} has no values while"
+        " its function is traced; use pt.where for a branch, where= for a selection"
+    )
+
+
+_traces: dict[Device, Trace] = {}
+
+
+def trace_on(device: Device) -> Trace:
+    """Return the trace above a device, which may be a trace itself."""
+    return _traces.get(device) or _traces.setdefault(device, Trace(device))
