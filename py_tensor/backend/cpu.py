@@ -16,7 +16,7 @@ from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import float16, int32
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
-from py_tensor.graph.bind import LEAF
+from py_tensor.graph.bind import leaf
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Meta, Node, meta_of
 from py_tensor.graph.op import TERMS_PER_VISIT, Assign
@@ -172,7 +172,7 @@ class CPU:
         variable, ignoring = self._errors
         before = variable.set(ignoring)
         try:
-            operands = self._operands(node)
+            operands = self._operands(node.inputs)
             if operands is None:
                 return False
             array = node.op.compute(run, node, *operands)
@@ -196,9 +196,10 @@ class CPU:
     def element(self, node: Node, place: int) -> Node:
         storage = node.storage
         flat = storage if storage.ndim == 1 else storage.reshape(-1)
-        made = Node(COPY, (), None, meta_of((), node.meta.dtype, node.meta.device), 0)
-        self._keep(made, self.np.array(flat[place]))
-        return made
+        self.computed += 1
+        return leaf(
+            meta_of((), node.meta.dtype, node.meta.device), self.np.array(flat[place]), COPY
+        )
 
     def assign(self, node: Node, place: int, value: Any) -> bool:
         storage, dtype = node.storage, node.meta.dtype
@@ -230,9 +231,8 @@ class CPU:
         if not array.size or array.ndim > MAX_RANK:
             return None
         meta = meta_of(array.shape, node.meta.dtype, node.meta.device)
-        made = Node(COPY, (), None, meta, 0)
-        self._keep(made, self.np.array(array, order="C"))
-        return made
+        self.computed += 1
+        return leaf(meta, self.np.array(array, order="C"), COPY)
 
     def _most_selected(self, shape: Shape, key: tuple[Any, ...]) -> int:
         """Return an upper bound of the number of elements that a key with arrays selects.
@@ -258,22 +258,21 @@ class CPU:
         columns = b.meta.shape[1] if len(b.meta.shape) > 1 else 1
         if a.meta.size * columns // TERMS_PER_VISIT > MAX_AT_ONCE:
             return None
-        made = Node(LEAF, (a, b), None, meta, 0)
         variable, ignoring = self._errors
         before = variable.set(ignoring)
         try:
-            operands = self._operands(made)
+            operands = self._operands((a, b))
             if operands is None:
                 return None
             # Contiguous, as in a flush: NumPy rounds products of other layouts differently.
             left, right = map(self.np.ascontiguousarray, operands)
-            array = self.np.empty(meta.shape, left.dtype)
-            self._keep(made, self.np.matmul(left, right, array))
+            array = self.np.matmul(left, right, self.np.empty(meta.shape, left.dtype))
         except _OutOfRangeError:
             return None
         finally:
             variable.reset(before)
-        return made
+        self.computed += 1
+        return leaf(meta, array)
 
     def _may_write_to(self, node: Node) -> bool:
         """Return whether a node assigns to a small part of an array that only its operand uses."""
@@ -284,55 +283,52 @@ class CPU:
         whole = node.inputs[0]
         return whole.live == 1 and whole.storage is not None and whole.storage.flags.writeable
 
-    def _operands(self, node: Node) -> list[Array] | None:
-        """Return the arrays of a node's operands; None if that needs many or large nodes."""
+    def _operands(self, inputs: tuple[Node, ...]) -> list[Array] | None:
+        """Return the arrays of operands; None if that needs many or large nodes."""
         operands: list[Array] = []
-        for x in node.inputs:
+        for x in inputs:
             array = x.storage
             if array is None:
                 if not x.op.constant:
                     with self.lock:  # a flush of another thread may store pending operands
-                        return self._pending_operands(node)
+                        return self._pending_operands(inputs)
                 array = x.op.compute(self._run, x)
             operands.append(array)
         return operands
 
-    def _pending_operands(self, node: Node) -> list[Array] | None:
+    def _pending_operands(self, inputs: tuple[Node, ...]) -> list[Array] | None:
         """Do what `_operands` does, for operands of which some are pending."""
         operands: list[Array] = []
-        for x in node.inputs:
+        for x in inputs:
             array = x.storage
             if array is None:
                 below = [operand.storage for operand in x.inputs]
                 if any(y is None for y in below) or not _is_small(x):
-                    return self._in_passing(node)
+                    return self._in_passing(inputs)
                 array = x.op.compute(self._run, x, *below)
             operands.append(array)
         return operands
 
-    def _in_passing(self, node: Node) -> list[Array] | None:
-        """Return the arrays of a node's operands, after computing their small pending ancestors.
+    def _in_passing(self, inputs: tuple[Node, ...]) -> list[Array] | None:
+        """Return the arrays of operands, after computing their small pending ancestors.
 
         None if these are many or large.
         """
-        order, seen = [node], {node}
-        for taker in order:  # grows during the loop
-            for x in taker.inputs:
+        order = list(dict.fromkeys([x for x in inputs if x.storage is None]))
+        seen = set(order)
+        for node in order:  # grows during the loop
+            if len(order) >= MAX_ANCESTORS or not _is_small(node):
+                return None
+            for x in node.inputs:
                 if x.storage is None and x not in seen:
-                    if not _is_small(x):
-                        return None
                     seen.add(x)
                     order.append(x)
-            if len(order) > MAX_ANCESTORS:
-                return None
         order.sort(key=_number)
         arrays: dict[Node, Array] = {}
-        operands: list[Array] = []
-        for each in order:
-            operands = [arrays[x] if x.storage is None else x.storage for x in each.inputs]
-            if each is not node:
-                arrays[each] = each.op.compute(self._run, each, *operands)
-        return operands
+        for node in order:
+            operands = [arrays[x] if x.storage is None else x.storage for x in node.inputs]
+            arrays[node] = node.op.compute(self._run, node, *operands)
+        return [arrays[x] if x.storage is None else x.storage for x in inputs]
 
     def _keep(self, node: Node, array: Array) -> None:
         settle(node, array)

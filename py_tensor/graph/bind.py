@@ -1,14 +1,16 @@
 """Creating nodes: the only place where an op, operands and attributes become a node.
 
 The meta of a result depends only on the op, the attributes and the operands' metas; it is inferred
-once for each combination. A recipe is the sequence of nodes that a function records for operands of
-given metas. It is computed once, so recording it again takes one lookup and the nodes.
+once for each combination. A maker is `Node` with all arguments but the operands. A recipe has the
+makers of the nodes that a function records for operands of given metas. It is computed once, so
+recording it again takes one lookup and the nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op, key_of
@@ -20,8 +22,11 @@ RECIPES = 4096  # recipes of a function; a full table is cleared
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-# An op on one operand: the op, its attributes, and the meta and key of the result.
-Step = tuple[Op, Any, Meta, int]
+Maker = Callable[[tuple[Node, ...]], Node]
+# Makes a node from its value in `attrs`, which is not part of the key, and no operands.
+ValueMaker = Callable[[Any, tuple[()]], Node]
+# An op on one operand: the maker and the meta of the result.
+Step = tuple[Maker, Meta]
 
 _inferred: dict[tuple[Any, ...], tuple[Meta, int]] = {}
 _INFERRED = 1 << 14  # entries; a full table is cleared
@@ -72,7 +77,7 @@ def bind(op: Op, inputs: tuple[Node, ...], attrs: Any = None) -> Node:
         See `Op.infer`.
     """
     meta, key = _result(op, tuple([x.meta for x in inputs]), attrs)
-    return Node(op, inputs, attrs, meta, key) if meta.size else leaf(meta, EMPTY)
+    return Node(op, meta, key, attrs, inputs) if meta.size else leaf(meta, EMPTY)
 
 
 def _result(op: Op, metas: tuple[Meta, ...], attrs: Any) -> tuple[Meta, int]:
@@ -88,24 +93,24 @@ def _result(op: Op, metas: tuple[Meta, ...], attrs: Any) -> tuple[Meta, int]:
 
 def bind_known(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
     """Like `bind`, but the caller gives the meta of the result; nothing is inferred or cached."""
-    return Node(op, inputs, attrs, meta, key_of(op, attrs, meta))
+    return Node(op, meta, key_of(op, attrs, meta), attrs, inputs)
 
 
 def generate(op: Op, attrs: Any, meta: Meta) -> Node:
     """Create a node without operands; the value of a constant is not part of its key."""
-    return Node(op, (), attrs, meta, key_of(op, None if op.constant else attrs, meta))
+    return Node(op, meta, key_of(op, None if op.constant else attrs, meta), attrs, ())
 
 
-def leaf(meta: Meta, storage: Any) -> Node:
-    """Create a node whose elements are stored already."""
-    node = Node(LEAF, (), None, meta, leaf_key(meta))
+def leaf(meta: Meta, storage: Any, op: Op = LEAF) -> Node:
+    """Create a node whose elements are stored already; `op` is what has computed them."""
+    node = Node(op, meta, leaf_key(meta), None, ())
     node.storage = storage
     return node
 
 
 def argument(meta: Meta, source: Node | None = None) -> Node:
     """Create a node without elements; `source` has them, on another device, if they are known."""
-    return Node(ARGUMENT, (), source, meta, key_of(ARGUMENT, None, meta))
+    return Node(ARGUMENT, meta, key_of(ARGUMENT, None, meta), source, ())
 
 
 def leaf_key(meta: Meta) -> int:
@@ -115,9 +120,20 @@ def leaf_key(meta: Meta) -> int:
     return meta.leaf_key
 
 
+def maker_of(node: Node) -> Maker:
+    """Return the maker of nodes like this one, on other operands of the same metas."""
+    return partial(Node, node.op, node.meta, node.key, node.attrs)
+
+
+def value_maker(op: Op, meta: Meta) -> ValueMaker:
+    """Return the maker of constants of a meta."""
+    return partial(Node, op, meta, key_of(op, None, meta))
+
+
 def step(op: Op, meta: Meta, attrs: Any = None) -> Step:
     """Return the step that applies an op to an operand of this meta."""
-    return op, attrs, *_result(op, (meta,), attrs)
+    result, key = _result(op, (meta,), attrs)
+    return partial(Node, op, result, key, attrs), result
 
 
 def steps(meta: Meta, *applied: tuple[Op, Any]) -> tuple[Step, ...]:
@@ -125,14 +141,14 @@ def steps(meta: Meta, *applied: tuple[Op, Any]) -> tuple[Step, ...]:
     found: list[Step] = []
     for op, attrs in applied:
         found.append(step(op, meta, attrs))
-        meta = found[-1][2]
+        meta = found[-1][1]
     return tuple(found)
 
 
 def follow(node: Node, steps: tuple[Step, ...]) -> Node:
     """Record the nodes of the steps, and return the last; a node without elements is a leaf."""
-    for op, attrs, meta, key in steps:
-        node = Node(op, (node,), attrs, meta, key) if meta.size else leaf(meta, EMPTY)
+    for make, meta in steps:
+        node = make((node,)) if meta.size else leaf(meta, EMPTY)
     return node
 
 
@@ -144,18 +160,18 @@ class Recipe:
     ----------
     before : tuple
         For each operand, the steps that prepare it for the op.
-    op, attrs, meta, key
-        The node of the op.
+    make : callable
+        The maker of the op's node.
     after : tuple
         The steps from that node to the result.
+    meta : Meta
+        That of the result.
     """
 
     before: tuple[tuple[Step, ...], ...]
-    op: Op
-    attrs: Any
+    make: Maker
+    after: tuple[Step, ...]
     meta: Meta
-    key: int
-    after: tuple[Step, ...] = ()
 
 
 def recipe(
@@ -166,12 +182,13 @@ def recipe(
     *after: tuple[Op, Any],
 ) -> Recipe:
     """Make the recipe of an op on operands of given metas, each after its steps."""
-    taken = tuple(s[-1][2] if s else meta for s, meta in zip(before, metas, strict=True))
+    taken = tuple(s[-1][1] if s else meta for s, meta in zip(before, metas, strict=True))
     meta, key = _result(op, taken, attrs)
-    return Recipe(before, op, attrs, meta, key, steps(meta, *after))
+    last = steps(meta, *after)
+    return Recipe(before, partial(Node, op, meta, key, attrs), last, last[-1][1] if last else meta)
 
 
 def record(recipe: Recipe, *operands: Node) -> Node:
     """Record the nodes of a recipe, and return the result."""
     inputs = tuple(map(follow, operands, recipe.before))
-    return follow(Node(recipe.op, inputs, recipe.attrs, recipe.meta, recipe.key), recipe.after)
+    return follow(recipe.make(inputs), recipe.after)

@@ -382,6 +382,8 @@ DROPPED: deque[Node] = deque()
 class Node:
     """One op applied to operands.
 
+    Only `graph.bind` makes nodes, itself or by the makers in its recipes.
+
     A node never changes its value. Only these change: `storage`, when the node is computed (it then
     drops its operands and becomes a leaf), and the counts of how often tensors have taken and
     dropped it.
@@ -405,7 +407,8 @@ class Node:
 
     __slots__ = ("attrs", "dropped", "inputs", "key", "meta", "number", "op", "storage", "taken")
 
-    def __init__(self, op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta, key: int) -> None:
+    # In this order, so that a recipe can hold all but the last, or for constants all but two.
+    def __init__(self, op: Op, meta: Meta, key: int, attrs: Any, inputs: tuple[Node, ...]) -> None:
         self.op = op
         self.inputs = inputs
         self.attrs = attrs

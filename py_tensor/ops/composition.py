@@ -12,14 +12,14 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from py_tensor.backend.device import deferring
-from py_tensor.graph.bind import Recipes
-from py_tensor.graph.node import Meta, Node, Op
+from py_tensor.graph.bind import Maker, Recipes, maker_of
+from py_tensor.graph.node import Device, Node
 from py_tensor.ops.operands import node_of
 from py_tensor.tensor import Tensor
 
 R = TypeVar("R", bound=Tensor | tuple[Tensor, ...])
-# A node: its op, attributes, meta and key, and the positions of its operands among earlier nodes.
-_Made = tuple[Op, Any, Meta, int, tuple[int, ...]]
+# The maker of a node, and the positions of its operands among earlier nodes.
+_Made = tuple[Maker, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class _Recipe:
     is_tuple: bool
     tensors: int
     elements: int
+    device: Device
 
 
 class Composition(Generic[R]):
@@ -57,7 +58,7 @@ class Composition(Generic[R]):
         key = (*[node.meta for node in nodes], *arguments)
         recipe = self._recipes.get(key)
         if recipe is not None:
-            device = recipe.made[-1][2].device
+            device = recipe.device
             if not device.sync_each_op:
                 device.count(recipe.tensors, recipe.elements)
                 if not recipe.is_tuple:
@@ -85,12 +86,12 @@ class Composition(Generic[R]):
 
 def _follow(made: tuple[_Made, ...], nodes: list[Node]) -> None:
     """Create the nodes of a recipe and append them to those of its operands."""
-    for op, attrs, meta, key, places in made:
+    for make, places in made:
         if len(places) == 1:
             inputs = (nodes[places[0]],)
         else:
             inputs = tuple([nodes[place] for place in places])
-        nodes.append(Node(op, inputs, attrs, meta, key))
+        nodes.append(make(inputs))
 
 
 def _recipe_between(results: list[Node], operands: list[Node], is_tuple: bool) -> _Recipe | None:
@@ -116,10 +117,10 @@ def _recipe_between(results: list[Node], operands: list[Node], is_tuple: bool) -
     tensors = elements = 0
     for node in sorted(found, key=attrgetter("number")):
         inputs = tuple([places[operand] for operand in node.inputs])
-        made.append((node.op, node.attrs, node.meta, node.key, inputs))
+        made.append((maker_of(node), inputs))
         places[node] = len(places)
         if not (node in results or node.op.reads_by_map or node.op.constant):
             tensors += 1
             elements += node.op.work(node)
     at = tuple([places[x] for x in results])
-    return _Recipe(tuple(made), at, is_tuple, tensors, elements)
+    return _Recipe(tuple(made), at, is_tuple, tensors, elements, results[0].meta.device)

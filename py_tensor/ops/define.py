@@ -16,10 +16,9 @@ from typing import Any, NamedTuple, cast
 from py_tensor import dtypes
 from py_tensor.dtypes import Accepts, DType
 from py_tensor.errors import DTypeError, check_option, check_order
-from py_tensor.graph.bind import Recipes, Step, follow
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, NotDifferentiable, Op, meta_of
+from py_tensor.graph.bind import Maker, Recipes, Step, ValueMaker, follow
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, NotDifferentiable, Op, meta_of
 from py_tensor.graph.op import Elementwise
-from py_tensor.graph.primitives import CONST
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -62,9 +61,9 @@ EXACT = 0.5
 """The error in ulp of an exact or correctly rounded result."""
 
 
-# The steps of a tensor, the meta and key of the result, and the fields of `Number` for the number
-# beside it. It is flat because unpacking it once is faster than reading attributes.
-WithNumber = tuple[tuple[Step, ...], Meta, int, int, int, Callable[[Any], Scalar], Meta, int]
+# The steps of a tensor, the maker of the result, and the fields of `Number` for the number beside
+# it. It is flat because unpacking it once is faster than reading attributes.
+WithNumber = tuple[tuple[Step, ...], Maker, int, int, Callable[[Any], Scalar], ValueMaker]
 
 
 def register(
@@ -248,11 +247,11 @@ def unary(
 def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = True) -> Unary:
     """Create the public function of an existing op of one operand, like `unary`."""
 
-    def made(meta: Meta) -> tuple[tuple[Step, ...], Meta, int] | None:
+    def made(meta: Meta) -> tuple[tuple[Step, ...], Maker] | None:
         recorded = recipe_of(op, meta)
-        return None if recorded is None else (recorded.before[0], recorded.meta, recorded.key)
+        return None if recorded is None else (recorded.before[0], recorded.make)
 
-    recipes = Recipes[Meta, tuple[tuple[Step, ...], Meta, int] | None](made)
+    recipes = Recipes[Meta, tuple[tuple[Step, ...], Maker] | None](made)
 
     def function(
         x: Operand,
@@ -277,10 +276,10 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
             node = x._node  # pyright: ignore[reportPrivateUsage]
             recipe = recipes[node.meta]
             if recipe is not None:
-                steps, meta, key = recipe
+                steps, make = recipe
                 if steps:
                     node = follow(node, steps)
-                return Tensor(Node(op, (node,), None, meta, key))
+                return Tensor(make((node,)))
         return apply(op, (x,))
 
     return _finish(function, op.name, doc, 1, op, ulp=_if_float(op, ulp), method=method)
@@ -433,14 +432,14 @@ def binary_of(
     `record` replaces `apply` if the operands are not two tensors.
     """
 
-    def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Meta, int] | None:
+    def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Maker] | None:
         if op.decide is not None and _lack_a_dtype(a.dtype, b.dtype):
             return None
         recorded = recipe_of(op, a, b)
         if recorded is None:
             return None
         first, second = recorded.before
-        return first, second, recorded.meta, recorded.key
+        return first, second, recorded.make
 
     def made_with(meta: Meta, kind: type) -> WithNumber | None:
         if op.decide is not None and kind is float and meta.dtype.kind not in "fc":
@@ -448,21 +447,12 @@ def binary_of(
         recorded = recipe_of(op, meta, kind)
         if recorded is None:
             return None
-        low, high, convert, number_meta, number_key = recorded.number
-        return (
-            recorded.before[0],
-            recorded.meta,
-            recorded.key,
-            low,
-            high,
-            convert,
-            number_meta,
-            number_key,
-        )
+        low, high, convert, make_number, _ = recorded.number
+        return recorded.before[0], recorded.make, low, high, convert, make_number
 
-    recipes = Recipes[
-        tuple[Meta, Meta], tuple[tuple[Step, ...], tuple[Step, ...], Meta, int] | None
-    ](made)
+    recipes = Recipes[tuple[Meta, Meta], tuple[tuple[Step, ...], tuple[Step, ...], Maker] | None](
+        made
+    )
     with_numbers = Recipes[tuple[Meta, type], WithNumber | None](made_with)
 
     def any_operands(x: Operand, y: Operand) -> Tensor:
@@ -483,22 +473,22 @@ def binary_of(
                     b = y._node  # pyright: ignore[reportPrivateUsage]
                     recipe = recipes[a.meta, b.meta]
                     if recipe is not None:
-                        first, second, meta, key = recipe
+                        first, second, make = recipe
                         if first:
                             a = follow(a, first)
                         if second:
                             b = follow(b, second)
-                        return Tensor(Node(op, (a, b), None, meta, key))
+                        return Tensor(make((a, b)))
                 elif kind is int or isinstance(y, float):  # includes NumPy's float64
                     kind = kind if kind is int else float
                     found = with_numbers[a.meta, kind]
                     if found is not None:
-                        steps, meta, key, low, high, convert, number_meta, number_key = found
+                        steps, make, low, high, convert, make_number = found
                         if kind is float or low <= y <= high:
                             if steps:
                                 a = follow(a, steps)
-                            number = Node(CONST, (), convert(y), number_meta, number_key)
-                            return Tensor(Node(op, (a, number), None, meta, key))
+                            number = make_number(convert(y), ())
+                            return Tensor(make((a, number)))
             return other(x, y)
 
         return function
@@ -516,12 +506,12 @@ def binary_of(
                 a = x._node  # pyright: ignore[reportPrivateUsage]
                 found = with_numbers[a.meta, kind]
                 if found is not None:
-                    steps, meta, key, low, high, convert, number_meta, number_key = found
+                    steps, make, low, high, convert, make_number = found
                     if kind is float or low <= y <= high:
-                        number = Node(CONST, (), convert(y), number_meta, number_key)
+                        number = make_number(convert(y), ())
                         if steps:
                             a = follow(a, steps)
-                        return Tensor(Node(op, (number, a), None, meta, key))
+                        return Tensor(make((number, a)))
             return other(x, y)
 
         return function

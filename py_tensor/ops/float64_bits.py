@@ -14,10 +14,10 @@ from typing import Any
 
 from py_tensor.dtypes import REAL_NUMERIC, WORDS, DType, float32, int32, int64, uint32, uint64
 from py_tensor.graph.arrays import cast
-from py_tensor.graph.bind import Recipes, bind
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Device, Meta, Node
+from py_tensor.graph.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
+from py_tensor.graph.node import NOT_DIFFERENTIABLE, Device, Node
 from py_tensor.graph.op import Elementwise, OnArrays
-from py_tensor.graph.primitives import CONST, INDEX, const, index
+from py_tensor.graph.primitives import CONST, const, index
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import converted
 from py_tensor.ops.record import apply, build
@@ -308,22 +308,20 @@ def _terms(count: int, start: float, step: float, stop: float | None) -> tuple[i
     return _WORDS.unpack(_TERMS.pack(*terms))
 
 
-# The metas and keys of the nodes of `rounded_ramp`, which do not depend on its constants.
-_RAMPS = Recipes[tuple[Elementwise, int, Device], tuple[tuple[Meta, int], ...]]()
+# The makers of the nodes of `rounded_ramp`: the indices, each constant, and the result.
+_RAMPS = Recipes[tuple[Elementwise, int, Device], tuple[Maker, ValueMaker, Maker]]()
 
 
 def _ramp_of(op: Elementwise, count: int, device: Device, words: tuple[int, ...]) -> Node:
     """Return the node of a ramp on indices and these constants."""
     known = _RAMPS.get((op, count, device))
     if known is not None:
-        (indices, indices_key), (constant, constant_key), (result, result_key) = known
-        operands = [Node(INDEX, (), None, indices, indices_key)]
-        operands += [Node(CONST, (), word, constant, constant_key) for word in words]
-        return Node(op, tuple(operands), None, result, result_key)
+        make_indices, make_word, make = known
+        return make((make_indices(()), *[make_word(word, ()) for word in words]))
     operands = [index((count,), device), *[const(word, uint64, device) for word in words]]
     node = bind(op, tuple(operands))
-    made = (*operands[:2], node)
-    _RAMPS.keep((op, count, device), tuple([(x.meta, x.key) for x in made]))
+    makers = maker_of(operands[0]), value_maker(CONST, operands[1].meta), maker_of(node)
+    _RAMPS.keep((op, count, device), makers)
     return node
 
 

@@ -14,8 +14,8 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.dtypes import FLOATING, Accepts, DType
 from py_tensor.errors import ShapeError, check_option, check_order
-from py_tensor.graph.bind import Recipes, bind
-from py_tensor.graph.node import Device, Meta, Node, meta_of
+from py_tensor.graph.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
+from py_tensor.graph.node import Device, Meta, meta_of
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import CAST, CONCAT, CONST, PAD, RESHAPE
 from py_tensor.layout import Layout
@@ -432,9 +432,8 @@ def sliced(x: Tensor, axis: int, *ends: int | None) -> Tensor:
     return x[(*(slice(None),) * axis, slice(*ends))]
 
 
-# The widths of all sides, and the meta and key of the result, for a float tensor with this meta and
-# one width.
-_padded = Recipes[tuple[Meta, int], tuple[tuple[tuple[int, int], ...], Meta, int, Meta, int]]()
+# The makers of the result and of the number, for a float tensor with this meta and one width.
+_padded = Recipes[tuple[Meta, int], tuple[Maker, ValueMaker]]()
 
 
 def pad_constant(x: Tensor, pad_width: Any, fill: Scalar = 0) -> Tensor:
@@ -443,9 +442,8 @@ def pad_constant(x: Tensor, pad_width: Any, fill: Scalar = 0) -> Tensor:
     if type(pad_width) is int and isinstance(fill, int | float):
         kept = _padded.get((node.meta, pad_width))
         if kept is not None and dtypes.holds(node.meta.dtype, fill):
-            pairs, meta, key, number_meta, number_key = kept
-            number = Node(CONST, (), float(fill), number_meta, number_key)
-            return Tensor(Node(PAD, (node, number), pairs, meta, key))
+            make, make_number = kept
+            return Tensor(make((node, make_number(float(fill), ()))))
     pairs = pad_widths(pad_width, x.ndim)
     shape = tuple(n + low + high for n, (low, high) in zip(x.shape, pairs, strict=True))
     if shape == x.shape:
@@ -461,8 +459,7 @@ def pad_constant(x: Tensor, pad_width: Any, fill: Scalar = 0) -> Tensor:
     number = lift("pad", fill, (), dtype, x.device)
     made = bind(PAD, (node, number), pairs)
     if dtype.kind == "f" and type(pad_width) is int:
-        kept = pairs, made.meta, made.key, number.meta, number.key
-        _padded.keep((node.meta, pad_width), kept)
+        _padded.keep((node.meta, pad_width), (maker_of(made), value_maker(CONST, number.meta)))
     return Tensor(made)
 
 

@@ -12,8 +12,19 @@ from typing import Any, NamedTuple
 from py_tensor import dtypes
 from py_tensor.backend.device import default_device
 from py_tensor.dtypes import DType
-from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, follow, leaf, recipe
-from py_tensor.graph.node import Device, Meta, Node, Op, key_of, meta_of
+from py_tensor.graph.bind import (
+    EMPTY,
+    Maker,
+    Recipes,
+    Step,
+    ValueMaker,
+    bind,
+    follow,
+    leaf,
+    recipe,
+    value_maker,
+)
+from py_tensor.graph.node import Device, Meta, Node, Op, meta_of
 from py_tensor.graph.op import Elementwise, Movement
 from py_tensor.graph.primitives import CONST, EXPAND, constant
 from py_tensor.ops.operands import (
@@ -69,19 +80,19 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         first_number = _first_numbers[kinds[0], default_device()]
         if kinds[0] is int and not first_number.low <= first <= first_number.high:
             return _apply(op, operands)
-        node = Node(CONST, (), first_number.convert(first), first_number.meta, first_number.key)
-        return apply(op, (Tensor(node), *operands[1:]))
-    before, meta, key, number = recorded
+        constant = first_number.make(first_number.convert(first), ())
+        return apply(op, (Tensor(constant), *operands[1:]))
+    before, make, number = recorded
     nodes: list[Node] = []
     for x, steps in zip(operands, before, strict=True):
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
             nodes.append(follow(node, steps) if steps else node)
         elif isinstance(x, float) or number.low <= x <= number.high:
-            nodes.append(Node(CONST, (), number.convert(x), number.meta, number.key))
+            nodes.append(number.make(number.convert(x), ()))
         else:
             return _apply(op, operands)
-    return Tensor(Node(op, tuple(nodes), None, meta, key))
+    return Tensor(make(tuple(nodes)))
 
 
 def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
@@ -111,8 +122,8 @@ class Number(NamedTuple):
     low: int
     high: int
     convert: Callable[[Any], Scalar]
+    make: ValueMaker
     meta: Meta
-    key: int
 
 
 class Recorded(NamedTuple):
@@ -122,14 +133,13 @@ class Recorded(NamedTuple):
     ----------
     before : tuple
         The steps from each operand to the op's input; none for a number.
-    meta, key
-        Those of the op's node.
+    make : callable
+        The maker of the op's node.
     number : Number
     """
 
     before: tuple[tuple[Step, ...], ...]
-    meta: Meta
-    key: int
+    make: Maker
     number: Number
 
 
@@ -164,13 +174,13 @@ def recipe_of(op: Elementwise, *kinds: Any) -> Recorded | None:
     )
     metas_of_operands = tuple(kind if type(kind) is Meta else constant.meta for kind in kinds)
     made = recipe(op, before, metas_of_operands)
-    return Recorded(made.before, made.meta, made.key, constant)
+    return Recorded(made.before, made.make, constant)
 
 
 def _number(dtype: DType, device: Device) -> Number:
     low, high = dtypes.integers_held(dtype)
     meta = meta_of((), dtype, device)
-    return Number(low, high, dtypes.converter(dtype), meta, key_of(CONST, None, meta))
+    return Number(low, high, dtypes.converter(dtype), value_maker(CONST, meta), meta)
 
 
 def _number_of(kind: type, device: Device) -> Number:

@@ -282,7 +282,7 @@ def _steps_along(
         return None
     before = () if meta.dtype is dtype else (step(CAST, meta, dtype),)
     op = _OF_FLOATS.get(op.name, op) if dtype.kind == "f" else op
-    after = _steps_of(op, before[0][2] if before else meta, axes, keepdims)
+    after = _steps_of(op, before[0][1] if before else meta, axes, keepdims)
     return None if after is None else (*before, *after)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.graph.bind import forget
 from py_tensor.ops.define import REGISTRY
 from tests.ops import references as ref
 from tests.ops.test_elementwise import binary_cases, unary_cases
@@ -103,8 +104,7 @@ def mutated(name: str, mutation: Mutation) -> Iterator[None]:
         for cell in (c for f in functions for c in f.__closure__):
             if _content(cell) is old:
                 cell.cell_contents = new
-            elif isinstance(_content(cell), dict):
-                _content(cell).clear()  # recipes that contain the old op's keys
+        forget()  # recipes with the old op
 
     put(op, wrong)
     try:
