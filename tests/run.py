@@ -48,6 +48,7 @@ import environment
 
 ROOT = environment.ROOT
 RESULTS = ROOT / ".cache" / "test-results"
+TESTS_FAILED = 1  # pytest's exit code after a complete run
 NO_TESTS_COLLECTED = 5  # pytest's exit code if -k selects nothing in a part
 
 PIECE_SECONDS = 1800
@@ -326,7 +327,9 @@ def outcome(piece: Piece, code: int, seconds: float) -> Outcome:
     passed, failed, skipped = counts(piece.results)
     if code not in (0, NO_TESTS_COLLECTED) and failed == 0:
         failed = 1  # pytest itself failed: a usage error, a page that does not boot, an interrupt
-    failures = tuple(failed_in_page(piece.results))
+    # After -x, an interrupt or an internal error, tests have not run that could fail.
+    is_complete = code == TESTS_FAILED and not {"-x", "--exitfirst"}.intersection(piece.command)
+    failures = tuple(failed_in_page(piece.results)) if is_complete else ()
     return Outcome(piece.name, passed, failed, seconds, skipped, failures)
 
 
