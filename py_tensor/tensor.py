@@ -128,9 +128,12 @@ class Selected:
         return sum(bottom(node).meta.nbytes for node in nodes)
 
     def count_reduction(self) -> bool:
-        """Count one more reduction; return whether it should reduce all values with the mask."""
+        """Count one more reduction; return whether it should reduce all values with the mask.
+
+        In a trace all of them do, because the number of values is never known.
+        """
         self._left -= 1
-        return self._left >= 0
+        return self._left >= 0 or self.mask.device.depth > 0
 
 
 class View:
@@ -1255,8 +1258,8 @@ def _part_of_small(node: Node) -> tuple[Node, Layout] | None:
 def traced_write(op: str) -> DeviceError:
     """Return the error for a write that would make a tensor depend on a traced value."""
     return DeviceError(
-        f"{op}: a traced value cannot be written to a tensor from outside the traced function;"
-        " pass the tensor as an argument"
+        f"{op}: a traced value cannot be written to a tensor that is not traced; pass the tensor as"
+        " an argument, or create it like one: pt.zeros_like(x), or device=x.device"
     )
 
 

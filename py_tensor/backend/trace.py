@@ -8,13 +8,13 @@ other devices becomes an argument too, which refers to the node.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from threading import RLock
 from typing import Any, NoReturn
 
+from py_tensor.backend.device import MAX_DROPPED
 from py_tensor.dtypes import DType
 from py_tensor.errors import TracedValueError
 from py_tensor.graph.bind import ARGUMENT, argument
-from py_tensor.graph.node import Device, Meta, Node, meta_of
+from py_tensor.graph.node import DROPPED, Device, Meta, Node, meta_of
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape
 
@@ -37,7 +37,7 @@ class Trace(Device):
         super().__init__(below.name, computes_cpu_ops=below.computes_cpu_ops)
         self.below = below
         self.depth = below.depth + 1
-        self.lock = RLock()
+        self.lock = below.lock  # one that a fork acquires
         self.sync_each_op = False
 
     def __repr__(self) -> str:
@@ -47,15 +47,18 @@ class Trace(Device):
         """Return a node whose elements are given later."""
         return argument(meta_of(shape, dtype, self))
 
-    def lifted(self, node: Node) -> Node | None:
-        """Return an argument for a node of a device below; None for one of another device."""
+    def lifted(self, node: Node, holder: object) -> Node | None:
+        """Return an argument for a node of a device below; None for one of another device.
+
+        Its attribute is the tensor that holds the node.
+        """
         device = node.meta.device
         below = self.below
         while below is not device:
             if not isinstance(below, Trace):
                 return None
             below = below.below
-        return argument(meta_of(node.meta.shape, node.meta.dtype, self), node)
+        return argument(meta_of(node.meta.shape, node.meta.dtype, self), holder)
 
     @property
     def storing(self) -> Device:
@@ -81,7 +84,9 @@ class Trace(Device):
         self.below.check(op, meta)
 
     def record(self, node: Node, *, replacing: bool = False) -> None:
-        """Do nothing: what is not computed need not be remembered."""
+        """Do nothing but count drops: what is not computed need not be remembered."""
+        if len(DROPPED) > MAX_DROPPED:
+            self.collect()
 
     def collect(self) -> None:
         self.storing.collect()
@@ -112,11 +117,13 @@ class Trace(Device):
         if read is not None:
             raise _no_elements(read)
 
-    def read(self, node: Node, layout: Layout | None = None) -> NoReturn:
-        raise _no_elements(node)
+    def read(self, node: Node, layout: Layout | None = None) -> memoryview:
+        if node.meta.size:
+            raise _no_elements(node)
+        return memoryview(b"")
 
-    async def read_async(self, node: Node, layout: Layout | None = None) -> NoReturn:
-        raise _no_elements(node)
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return self.read(node, layout)
 
     def knows(self, node: Node) -> bool:
         return False

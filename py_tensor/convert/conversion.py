@@ -20,6 +20,7 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Device, Meta, meta_of
+from py_tensor.graph.primitives import constant
 from py_tensor.graph.recording import is_recording
 from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
@@ -229,6 +230,8 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
             found = _from_elements(values, shape, target, device, op)
             if found is not None:
                 return found
+            if types <= {Tensor, bool, int, float, complex} and _needs_operands(values):
+                data = _with_tensors(data, next(x.device for x in values if type(x) is Tensor), op)
             if _holds_tensors_alone(data):
                 return _make(_stacked(data, op), dtype, device, op)
         return _from_nested(data, shape, values, types, target, parse(device), op)
@@ -423,6 +426,25 @@ def _holds_tensors_alone(data: Sequence[Any]) -> bool:
     )
 
 
+def _needs_operands(values: Sequence[Any]) -> bool:
+    """Return whether tensors among values must be operands of the result, not be read."""
+    return is_recording() or any(isinstance(x, Tensor) and x.device.depth for x in values)
+
+
+def _with_tensors(data: Sequence[Any], device: Device, op: str) -> list[Any]:
+    """Return nested lists with constants for numbers."""
+
+    def item(x: Any) -> Any:
+        if _is_nested(x):
+            return _with_tensors(x, device, op)
+        if isinstance(x, Tensor):
+            return x
+        number: Scalar = x
+        return Tensor(constant(op, number, _of_type(type(number)), device))
+
+    return [item(x) for x in data]
+
+
 def _stacked(data: Sequence[Any], op: str) -> Tensor:
     """Join nested lists of tensors into one tensor, without reading them."""
     parts = [_stacked(x, op) if _is_nested(x) else x for x in data]
@@ -563,8 +585,13 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
 def to(x: Tensor, device: str | Device) -> Tensor:
     """Move the tensor to another device; return self if it is already there."""
     place = parse(device)
-    if place is x.device:
+    if place is x.device or (x.device.depth and place is x.device.storing):
         return x
+    if place.depth:
+        node = x._node  # pyright: ignore[reportPrivateUsage]
+        lifted = place.lifted(node, Tensor(node))
+        if lifted is not None:
+            return Tensor(lifted)
     meta = meta_of(x.shape, x.dtype, place)
     place.check("to", meta)
     if not meta.size:

@@ -108,8 +108,8 @@ def leaf(meta: Meta, storage: Any, op: Op = LEAF) -> Node:
     return node
 
 
-def argument(meta: Meta, source: Node | None = None) -> Node:
-    """Create a node without elements; `source` has them, on another device, if they are known."""
+def argument(meta: Meta, source: object = None) -> Node:
+    """Create a node without elements; `source` is a tensor that has them, if they are known."""
     return Node(ARGUMENT, meta, key_of(ARGUMENT, None, meta), source, ())
 
 

@@ -70,8 +70,11 @@ class Device(ABC):
         """The device that stores what is uploaded to this one."""
         return self
 
-    def lifted(self, node: Node) -> Node | None:
-        """Return a node of this device for one of another device; None if that is not possible."""
+    def lifted(self, node: Node, holder: object) -> Node | None:
+        """Return a node of this device for one of another device; None if that is not possible.
+
+        `holder` is a tensor that holds the other node, so that nothing overwrites its elements.
+        """
         return None
 
     @property

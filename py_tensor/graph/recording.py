@@ -17,9 +17,10 @@ from py_tensor.graph.node import Node, next_number
 
 
 class Recording:
-    """The operands of the nodes that were recorded in a `recording` context.
+    """The operands of the nodes that were made in a `recording` context.
 
-    As long as it exists, no leaf is overwritten: a pullback may need its elements.
+    Those that other threads and tasks made meanwhile are kept too. As long as it exists, no leaf of
+    any thread is overwritten: a pullback may need its elements.
     """
 
     __slots__ = ("__weakref__", "_end", "_operands", "_start")
@@ -33,6 +34,10 @@ class Recording:
     def operands(self, node: Node) -> tuple[Node, ...]:
         """Return the operands of a node; none of one that was stored before."""
         return self._operands.get(node, node.inputs)
+
+    @property
+    def has_ended(self) -> bool:
+        return self._end is not None
 
     def end(self) -> None:
         """Do not keep the operands of nodes that are made from now on."""
@@ -50,18 +55,22 @@ _current: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 @contextmanager
 def recording() -> Generator[Recording]:
-    """Record what this thread or task computes; a context within another shares its recording."""
+    """Keep the operands of what is recorded; a context within another shares its recording.
+
+    A task that starts in a context has that recording until it ends. A generator that is suspended
+    in one leaves it to its caller.
+    """
     outer = _current.get()
-    if outer is not None:
+    if outer is not None and not outer.has_ended:
         yield outer
         return
     made = Recording()
-    token = _current.set(made)
     try:
+        _current.set(made)
         yield made
     finally:
-        _current.reset(token)
         made.end()
+        _current.set(outer)
 
 
 def is_recording() -> bool:
@@ -69,7 +78,10 @@ def is_recording() -> bool:
 
     Then results are not computed without their node, as some small ones are otherwise.
     """
-    return bool(_existing) and _current.get() is not None
+    if not _existing:
+        return False
+    current = _current.get()
+    return current is not None and not current.has_ended
 
 
 def may_overwrite() -> bool:

@@ -14,6 +14,7 @@ from py_tensor.backend.device import CPU_DEVICE, with_backend
 from py_tensor.codegen.lower import lower_each
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.convert.printing import label_lines
+from py_tensor.errors import TracedValueError
 from py_tensor.graph import kernel as graph
 from py_tensor.graph.body import Apply, Body, Convert, Gather, Select
 from py_tensor.graph.node import Device, Meta, Node
@@ -196,6 +197,8 @@ def explain(*tensors: Tensor) -> Explanation:
     for x in tensors:
         if not isinstance(x, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"explain: takes one or more tensors, not {type(x).__name__}")
+        if x.device.depth:
+            raise TracedValueError("explain: a traced tensor is not computed")
         node, part = x._source()  # pyright: ignore[reportPrivateUsage]
         shape = x.shape if part is None else node.meta.shape
         by_device.setdefault(node.meta.device, []).append((node, shape))

@@ -12,9 +12,9 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from py_tensor.backend.device import deferring
-from py_tensor.graph.bind import Maker, Recipes, maker_of
+from py_tensor.graph.bind import ARGUMENT, Maker, Recipes, maker_of
 from py_tensor.graph.node import Device, Node
-from py_tensor.ops.operands import node_of
+from py_tensor.ops.operands import node_of, on_one_device
 from py_tensor.tensor import Tensor
 
 R = TypeVar("R", bound=Tensor | tuple[Tensor, ...])
@@ -68,6 +68,8 @@ class Composition(Generic[R]):
                 _held = [*map(Tensor, nodes)]
                 _follow(recipe.made, nodes)
                 return cast("R", tuple([Tensor(nodes[place]) for place in recipe.results]))
+        if any(node.meta.device is not nodes[0].meta.device for node in nodes):
+            return self(tuple(on_one_device(self._compose.__name__, operands)), *arguments)
         with deferring():
             result: Any = self._compose(*map(Tensor, nodes), *arguments)
         is_tuple = type(result) is tuple
@@ -98,7 +100,8 @@ def _recipe_between(results: list[Node], operands: list[Node], is_tuple: bool) -
     """Return the recipe between operands and results.
 
     None if it does not follow from the operands' metas: if it contains stored elements, for example
-    after an intermediate flush, or if one node is passed as two operands.
+    after an intermediate flush, or those of another device, or if one node is passed as two
+    operands.
     """
     places = {node: place for place, node in enumerate(operands)}
     if len(places) < len(operands) or any(result in places for result in results):
@@ -107,7 +110,7 @@ def _recipe_between(results: list[Node], operands: list[Node], is_tuple: bool) -
     stack = [*found]
     while stack:
         node = stack.pop()
-        if node.storage is not None:
+        if node.storage is not None or node.op is ARGUMENT:
             return None
         for operand in node.inputs:
             if operand not in found and operand not in places:

@@ -8,7 +8,7 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.errors import DTypeError, ShapeError
+from py_tensor.errors import DeviceError, DTypeError, ShapeError
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Device, Meta, meta_of
@@ -154,10 +154,12 @@ def gather_nd(
     op
         The op name in an IndexError for an index out of range; "" if all are known to be valid.
     """
-    if any(index.device is not x.device for index in indices):
-        x, *indices = on_one_device(op or "index", (x, *indices))
     nodes = tuple(map(node_of, (x, *indices)))
-    found = _recipes[op, tuple(node.meta for node in nodes), tuple(axes), at]
+    try:
+        found = _recipes[op, tuple(node.meta for node in nodes), tuple(axes), at]
+    except DeviceError:
+        x, *indices = on_one_device(op or "index", (x, *indices))
+        return gather_nd(x, axes, indices, at, op=op)
     if isinstance(found, Meta):
         return Tensor(empty_node(found))
     return checking(Tensor(record(found, *nodes)), op)

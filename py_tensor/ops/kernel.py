@@ -23,7 +23,7 @@ from py_tensor.graph.build import Builder, Family
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
 from py_tensor.graph.primitives import constant
-from py_tensor.ops.operands import Operand, Real, as_arrays, node_of, on_one_device, real_number_of
+from py_tensor.ops.operands import Operand, Real, as_arrays, node_of, real_number_of
 from py_tensor.shapes import Shape, parse_shape
 from py_tensor.tensor import Tensor
 
@@ -275,7 +275,7 @@ def kernel(
             raise TypeError(f"{name}: takes {', '.join(named)}, not {len(operands)} tensors")
         if given.keys() != numbers.keys():
             raise TypeError(f"{name}: takes the numbers ({', '.join(numbers)}), not {list(given)}")
-        tensors = on_one_device(name, as_arrays(name, operands))
+        tensors = as_arrays(name, operands)
         device = tensors[0].device
         if device.computes_cpu_ops and numpy is None:
             raise DeviceError(

@@ -517,9 +517,10 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     given = [x if isinstance(x, Tensor) else beside(wide, x, op, None) for x in tensors]
     if not given:
         raise ValueError(f"{op}: needs at least one tensor")
-    given = on_one_device(op, given)
-    dtype = given[0].dtype
+    dtype, device = given[0].dtype, given[0].device
     for x in given[1:]:
+        if x.device is not device:
+            return _together(op, on_one_device(op, given))
         dtype = dtypes.promote(dtype, x.dtype)
     return [converted(x, dtype) for x in given]
 

@@ -185,7 +185,7 @@ def on_one_device(op: str, operands: Iterable[Any]) -> list[Any]:
     deepest = max(devices, key=lambda device: device.depth)
     for number, x in enumerate(result):
         if isinstance(x, Tensor) and x.device is not deepest:
-            node = deepest.lifted(node_of(x))
+            node = deepest.lifted(node_of(x), Tensor(node_of(x)))
             if node is None:
                 other = x.device if deepest is first else deepest
                 raise DeviceError(
@@ -264,7 +264,7 @@ def as_arrays(op: str, operands: Sequence[Operand]) -> list[Tensor]:
             result.append(Tensor(constant(op, x, dtype, device)))
         else:
             result.append(tensor_of(own, op, device=device))
-    return result
+    return on_one_device(op, result)
 
 
 def widest(operands: Sequence[Operand]) -> DType | None:

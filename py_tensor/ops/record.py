@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from py_tensor import dtypes
 from py_tensor.backend.device import default_device
 from py_tensor.dtypes import DType
+from py_tensor.errors import DeviceError
 from py_tensor.graph.bind import (
     EMPTY,
     Maker,
@@ -56,7 +57,9 @@ def filled(value: Scalar, meta: Meta, op: Movement = EXPAND) -> Tensor:
 
 def build(op: Op, inputs: Sequence[Tensor], attrs: Any) -> Tensor:
     """Record an op on tensors."""
-    if any(x.device is not inputs[0].device for x in inputs[1:]):
+    try:
+        return Tensor(bind(op, tuple(map(node_of, inputs)), attrs))
+    except DeviceError:
         inputs = on_one_device(op.name, inputs)
     return Tensor(bind(op, tuple(map(node_of, inputs)), attrs))
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 from py_tensor import dtypes
 from py_tensor.backend.device import default_device
 from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, ShapeError
+from py_tensor.errors import ShapeError
 from py_tensor.graph.node import Device
-from py_tensor.ops.operands import Operand, number_like, numbers_of, whole_number
+from py_tensor.ops.operands import Operand, number_like, numbers_of, on_one_device, whole_number
 from py_tensor.shapes import Shape, broadcast, parse_shape
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -124,13 +124,7 @@ COUNTS = "Of dtype int32."
 
 
 def _device(op: str, tensors: list[Tensor]) -> Device:
-    for x in tensors[1:]:
-        if x.device is not tensors[0].device:
-            raise DeviceError(
-                f"{op}: parameters on {tensors[0].device} and {x.device}; move one"
-                " with x.to(device)"
-            )
-    return tensors[0].device if tensors else default_device()
+    return on_one_device(op, tensors)[0].device if tensors else default_device()
 
 
 def _checked(op: str, name: str, value: Operand, rule: Rule, device: Device) -> Any:

@@ -5,7 +5,8 @@ The values are read, written to and computed at once inside the function, as in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Generator
 
 import numpy as np
 import pytest
@@ -81,7 +82,12 @@ def long_loop(x: pt.Tensor) -> pt.Tensor:
 def items(x: pt.Tensor) -> pt.Tensor:
     """Elements of a computed tensor in a list are operands, not numbers."""
     y = (x * x).realize()
-    return pt.stack([y[0, 0], y[1, 1] * y[0, 1]]).sum() + pt.asarray([y[2, 0], y[0, 0]]).prod()
+    z = pt.zeros_like(y)
+    z[0] = [y[0, 1], 2, y[1, 0] * 3]
+    joined = pt.stack([y[0, 0], y[1, 1] * y[0, 1]]).sum() + pt.asarray([y[2, 0], y[0, 0]]).prod()
+    return (
+        joined + pt.tensor([[y[0, 0], 1.0], [3, y[2, 2]]], device=x.device).prod() + (z * z).sum()
+    )
 
 
 def large(x: pt.Tensor) -> pt.Tensor:
@@ -148,6 +154,43 @@ def test_what_a_recording_needs_is_not_overwritten(
     write(w)
     w.realize()
     np.testing.assert_allclose(gradient(made, y, x).numpy(), 4 * values**3, rtol=1e-5)
+
+
+def test_a_task_does_not_continue_an_ended_recording() -> None:
+    x = pt.ones(3, device="cpu")
+
+    async def later() -> bool:
+        await asyncio.sleep(0)
+        assert not is_recording()
+        with recording() as own:
+            y = x * 2
+        y.tolist()
+        return x._node in own.operands(y._node)
+
+    async def main() -> bool:
+        with recording():
+            task = asyncio.create_task(later())
+        return await task
+
+    assert asyncio.run(main())
+
+
+def test_generators_do_not_share_a_recording_that_ended() -> None:
+    x = pt.ones(3, device="cpu")
+
+    def records() -> Generator[bool]:
+        with recording() as made:
+            yield True
+            y = x * 2
+            y.tolist()
+            yield x._node in made.operands(y._node)
+
+    first, second = records(), records()
+    next(first)
+    assert list(second) == [True, True]
+    first.close()
+    assert not is_recording()
+    assert list(records()) == [True, True]
 
 
 def test_a_recording_ends(device: str) -> None:
