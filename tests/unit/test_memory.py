@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import subprocess
 import sys
 from collections.abc import Callable
 from threading import RLock, Semaphore, Thread, get_ident
@@ -20,6 +21,7 @@ from py_tensor.errors import GPUError
 from py_tensor.graph.node import DROPPED, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, bottom
 from py_tensor.graph.uses import FEW, Uses
+from tests.environment import ROOT
 from tests.unit.fake_bridge import GPU, MIB, new_gpu
 from tests.unit.test_faults import data, interrupted_at_every_line, realize
 
@@ -668,22 +670,33 @@ def test_counts_lost_by_finalizers_keep_a_node(gpu: GPU) -> None:
 # -- Threads that write concurrently -------------------------------------------------------------
 
 
-def test_threads_write_to_parts_of_their_own() -> None:
-    """Writes of one thread survive those of others, wherever threads switch."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        x = pt.zeros((4, 100), device="cpu")
-        threads = [Thread(target=_add_along, args=(x[k],)) for k in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert x.tolist() == [list(range(1, 101))] * 4
+WRITERS = """
+import subprocess
+import sys
+from threading import Thread
+import py_tensor as pt
 
-
-def _add_along(row: pt.Tensor) -> None:
+def add_along(row):
     for start in range(100):
         row[start:] += 1
+
+sys.setswitchinterval(1e-6)
+x = pt.zeros((4, 100), device="cpu")
+threads = [Thread(target=add_along, args=(x[k],)) for k in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert x.tolist() == [list(range(1, 101))] * 4
+"""
+
+
+def test_threads_write_to_parts_of_their_own() -> None:
+    """Writes of one thread survive those of others, wherever threads switch.
+
+    In a process of its own: simulated interrupts of other tests may have left a lock acquired.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", WRITERS], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
