@@ -1,9 +1,9 @@
-"""Interrupts at random times in loops on the cpu device: each must end its loop.
+"""Interrupts at random times in loops on the cpu device: each must end its loop, and lock nothing.
 
     python -m tests.interrupts 1000
 
 Runs in a process of its own, because the interrupts are real (SIGINT). Prints the interrupts that
-did not end a loop.
+did not end a loop, and those that left a lock acquired.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 import py_tensor as pt
+from py_tensor.backend.device import _LOCKS, GPU_DEVICE
 
 LATEST = 0.004  # seconds from the start of a loop to the interrupt
 LOST = 10.0  # seconds after which an interrupt counts as lost, and another is sent
@@ -61,27 +62,39 @@ def cycles() -> None:
     cycle.append(cycle)
 
 
+def drops() -> None:
+    """The other device is the first that counts the tensors deleted here."""
+    for _ in range(5):
+        pt.ones(3, device="cpu")
+        GPU_DEVICE.collect()
+
+
 LOOPS: tuple[Callable[[], None], ...] = (
-    ops, elements, arrays, numpy_functions, weak_references, cycles,
+    ops, elements, arrays, numpy_functions, weak_references, cycles, drops,
 )  # fmt: skip
 
 
 def lost(body: Callable[[], None], count: int) -> int:
-    """Interrupt a loop as often as `count`; return how many interrupts did not end it."""
-    sent = ended = 0
+    """Return how many of `count` interrupts did not end a loop, or left a lock acquired."""
+    sent = ended = locked = 0
     body()
     while ended < count:
         done = threading.Event()
         delay = random.uniform(0, LATEST)
 
         def interrupt(done: threading.Event = done, delay: float = delay) -> None:
-            nonlocal sent
+            nonlocal sent, locked
             time.sleep(delay)
             while True:
                 sent += 1
                 os.kill(os.getpid(), signal.SIGINT)
                 if done.wait(LOST):
-                    return
+                    break
+            for lock in _LOCKS:
+                if lock.acquire(blocking=False):
+                    lock.release()
+                else:
+                    locked += 1
 
         thread = threading.Thread(target=interrupt)
         try:
@@ -92,7 +105,7 @@ def lost(body: Callable[[], None], count: int) -> int:
             done.set()
         ended += 1
         thread.join()
-    return sent - ended
+    return sent - ended + locked
 
 
 def main() -> int:

@@ -326,10 +326,14 @@ class LazyDevice(Device):
                         self._forget(node)
                     continue
                 device.unheld.append(node)
-                if device.lock.acquire(blocking=False):  # else the thread that has it does this
-                    try:
+                # One call that acquires and notes it: an interrupt can only come after it.
+                acquired: list[bool] = []
+                try:
+                    acquired.extend(map(device.lock.acquire, (False,)))
+                    if acquired[0]:  # else the thread that has it does this
                         device.forget_unheld()
-                    finally:
+                finally:
+                    if acquired and acquired[0]:
                         device.lock.release()
 
     def forget_unheld(self) -> None:
@@ -768,35 +772,15 @@ WRITING = RLock()
 """Held while a cell or a view changes its node, or a generator its counter. It is the last lock
 that a thread acquires: no code that holds it waits, or uses a device."""
 _LOCKS = CPU_DEVICE.lock, GPU_DEVICE.lock, WRITING  # in the order of acquiring
-
-
-_acquired: list[RLock] = []  # by the thread that forks
-
-
-def _acquire_all() -> None:
-    for lock in _LOCKS:
-        _acquired.append(lock)  # first: an interrupt ends this function, but not the fork
-        lock.acquire()
-
-
-def _release_all() -> None:
-    while _acquired:
-        with suppress(RuntimeError):  # it was not acquired
-            _acquired.pop().release()
-
-
-def _release_all_in_child() -> None:
-    """Release the locks in a forked process, whose only thread acquired them before the fork."""
-    try:
-        GPU_DEVICE.note_fork()
-    finally:
-        _release_all()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_acquire_all, after_in_parent=_release_all, after_in_child=_release_all_in_child
-    )
+    os.register_at_fork(after_in_child=GPU_DEVICE.note_fork)
+    for _lock in reversed(_LOCKS):  # the last is acquired first
+        os.register_at_fork(
+            # Methods in C: an interrupt cannot come between them.
+            before=_lock.acquire,
+            after_in_parent=_lock.release,
+            after_in_child=_lock.release,
+        )
 _BY_NAME = {"cpu": CPU_DEVICE, "webgpu": GPU_DEVICE}
 _default: LazyDevice | None = None
 

@@ -112,3 +112,28 @@ assert os.waitpid(pid, 0)[1] == 0
 assert (x + 1).tolist() == [2, 2, 2]
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=2 * SECONDS)
+
+
+def test_threads_that_fork_at_once() -> None:
+    """Each fork acquires and releases the locks for itself."""
+    program = """
+import os, threading
+import py_tensor as pt
+x = pt.ones(3, device="cpu")
+def work():
+    for _ in range(400):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(int((x + 1).tolist() != [2, 2, 2]))
+        assert os.waitpid(pid, 0)[1] == 0
+        assert (x * 2).tolist() == [2, 2, 2]
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert (x + 2).tolist() == [3, 3, 3]
+"""
+    command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", program]
+    done = subprocess.run(command, timeout=SECONDS, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import py_tensor as pt
+from py_tensor.backend.device import _LOCKS
 from tests.unit.fake_bridge import GPU, new_gpu
 
 pt.set_default_device("cpu")  # ignore any GPU of this machine
@@ -35,3 +37,14 @@ def on_cpu() -> Iterator[None]:
     pt.set_default_device("cpu")
     yield
     pt.set_default_device(before)
+
+
+@pytest.fixture(autouse=True)
+def _no_lock_is_held() -> Iterator[None]:
+    """A lock that a test leaves acquired would stop the threads of a later one."""
+    yield
+    with ThreadPoolExecutor(1) as other:
+        for lock in _LOCKS:
+            is_free = other.submit(lock.acquire, blocking=False).result()
+            assert is_free, lock
+            other.submit(lock.release).result()

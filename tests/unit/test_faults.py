@@ -9,8 +9,8 @@ import sys
 import warnings
 from array import array
 from collections.abc import Callable
+from dis import findlinestarts
 from linecache import getline
-from opcode import opname
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -693,8 +693,11 @@ class Interrupter:
 
 def _leaves_a_with(frame: FrameType) -> bool:
     """Return whether a `with` is about to be left, where no interrupt comes: it would stay open."""
-    line = getline(frame.f_code.co_filename, frame.f_lineno).lstrip()
-    return line.startswith("with ") and opname[frame.f_code.co_code[frame.f_lasti]] == "LOAD_CONST"
+    code, line = frame.f_code, frame.f_lineno
+    if not getline(code.co_filename, line).lstrip().startswith("with "):
+        return False
+    # The line starts once where the `with` is entered, and again at each way out, further down.
+    return frame.f_lasti > min(start for start, at in findlinestarts(code) if at == line)
 
 
 # An interrupt comes at a call, which these have none of where it would matter.
