@@ -11,11 +11,12 @@ import math
 from typing import TypeGuard
 
 from py_tensor import dtypes
+from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import absolute, equal, isfinite, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import broadcast_to, converted
-from py_tensor.ops.operands import Operand, Scalar, beside, number_like, widest
+from py_tensor.ops.operands import Operand, Scalar, beside, number_like, on_one_device, widest
 from py_tensor.ops.reduction import all
 from py_tensor.shapes import broadcast
 from py_tensor.tensor import Tensor, tensor_of
@@ -38,7 +39,7 @@ def _close(
     op: str, a: Operand, b: Operand, rtol: Operand, atol: Operand, equal_nan: bool
 ) -> Tensor:
     numbers = type(a) is int, type(b) is int
-    a, b = tensor_of(a, op), tensor_of(b, op)
+    a, b = on_one_device(op, (tensor_of(a, op), tensor_of(b, op)))
     tolerances = [_tolerance(op, v, a, b) for v in (rtol, atol)]
     rtol, atol = tolerances
     # First, for an error that names this op.
@@ -47,6 +48,14 @@ def _close(
         a = converted(a, b.dtype)
     elif numbers[1] and a.dtype.kind in "fc":
         b = converted(b, a.dtype)
+    if any(isinstance(v, Tensor) for v in tolerances):
+        return _compare(a, b, rtol, atol, equal_nan)
+    return _compared((a, b), rtol, atol, bool(equal_nan))
+
+
+def _compare(
+    a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor | Scalar, equal_nan: bool
+) -> Tensor:
     if a.dtype.kind in "biu" or b.dtype.kind in "biu":
         if not a.device.computes_cpu_ops:
             return _beside_integers(a, b, rtol, atol)
@@ -57,6 +66,9 @@ def _close(
     near = (absolute(a - b) <= atol + rtol * absolute(b)) & isfinite(b)
     near = near | equal(a, b)
     return near | ((a != a) & (b != b)) if equal_nan else near
+
+
+_compared = Composition(_compare)
 
 
 def _tolerance(op: str, value: Operand, a: Tensor, b: Tensor) -> Tensor | Scalar:
