@@ -49,7 +49,7 @@ from py_tensor.ops.movement import (
     in_common_dtype,
     swapaxes,
 )
-from py_tensor.ops.operands import Operand, known
+from py_tensor.ops.operands import Operand, known, tensors_of
 from py_tensor.ops.rearrange import tril
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import any, max, sum
@@ -139,6 +139,7 @@ def solve(a: Operand, b: Operand) -> Tensor:
     ShapeError
         If the shapes do not match.
     """
+    a, b = tensors_of("solve", (a, b))
     a, b = in_common_dtype("solve", _square("solve", a), b)
     found = _solution((a, b))
     _check_result("solve", "the matrix is singular", found, "solve", a, b)
@@ -635,7 +636,8 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
     LinAlgError
         If `a` is not a matrix, or `b` is not a vector or matrix with the same number of rows.
     """
-    x, y = in_common_dtype("lstsq", _floating("lstsq", a), b)
+    x, y = tensors_of("lstsq", (a, b))
+    x, y = in_common_dtype("lstsq", _floating("lstsq", x), y)
     if x.ndim != 2 or y.ndim not in (1, 2) or len(x) != len(y):
         raise LinAlgError(
             f"lstsq: a and b must have the same number of rows, not shapes {x.shape} and {y.shape}"

@@ -45,7 +45,7 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
 )
-from py_tensor.ops.operands import Operand, Scalar, number_like, whole_number
+from py_tensor.ops.operands import Operand, Scalar, number_like, tensors_of, whole_number
 from py_tensor.ops.out import stored
 from py_tensor.ops.reduction import Axes, any, max, min, sum
 from py_tensor.shapes import normalize_axes, normalize_axis, size_of
@@ -327,7 +327,7 @@ def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
     LinAlgError, ShapeError, ValueError
         If an operand is not a matrix, the sizes do not match, or there are fewer than two operands.
     """
-    given = [tensor_of(x, "multi_dot") for x in arrays]
+    given = tensors_of("multi_dot", arrays)
     n = len(given)
     if n < 2:
         raise ValueError(f"multi_dot: takes at least two operands, not {n}")

@@ -234,6 +234,8 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
                 data = _with_tensors(data, next(x.device for x in values if type(x) is Tensor), op)
             if _holds_tensors_alone(data):
                 return _make(_stacked(data, op), dtype, device, op)
+            if device is None:
+                device = next(x.device for x in values if type(x) is Tensor)
         return _from_nested(data, shape, values, types, target, parse(device), op)
     place = parse(device)
     if isinstance(data, Scalar):

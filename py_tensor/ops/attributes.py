@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from numbers import Number
 
-from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.reduction import Axes
 from py_tensor.shapes import Shape, normalize_axes
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensor import Tensor
 
 __all__ = ["array_equiv", "isscalar", "iterable", "ndim", "shape", "size"]
 
@@ -58,6 +58,7 @@ def array_equiv(a1: Operand, a2: Operand) -> bool:
     Operands that are not arrays of numbers are unequal to any tensor.
     """
     try:
-        return bool((tensor_of(a1, "array_equiv") == tensor_of(a2, "array_equiv")).all())
+        a, b = tensors_of("array_equiv", (a1, a2))
+        return bool((a == b).all())
     except (TypeError, ValueError):
         return False

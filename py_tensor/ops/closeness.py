@@ -16,10 +16,10 @@ from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import absolute, equal, isfinite, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import broadcast_to, converted
-from py_tensor.ops.operands import Operand, Scalar, beside, number_like, on_one_device, widest
+from py_tensor.ops.operands import Operand, Scalar, beside, number_like, tensors_of, widest
 from py_tensor.ops.reduction import all
 from py_tensor.shapes import broadcast
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensor import Tensor
 
 __all__ = ["allclose", "isclose"]
 
@@ -39,7 +39,7 @@ def _close(
     op: str, a: Operand, b: Operand, rtol: Operand, atol: Operand, equal_nan: bool
 ) -> Tensor:
     numbers = type(a) is int, type(b) is int
-    a, b = on_one_device(op, (tensor_of(a, op), tensor_of(b, op)))
+    a, b = tensors_of(op, (a, b))
     tolerances = [_tolerance(op, v, a, b) for v in (rtol, atol)]
     rtol, atol = tolerances
     # First, for an error that names this op.

@@ -48,6 +48,7 @@ from py_tensor.ops.operands import (
     known,
     number_like,
     takes,
+    tensors_of,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
 from py_tensor.ops.record import apply
@@ -705,10 +706,9 @@ def _clipped(
         low, high = integer_range(x.dtype)
         min = None if isinstance(min, int) and min < low else min
         max = None if isinstance(max, int) and max > high else max
-    operands: tuple[Any, ...] = (x, min, max)
-    shapes = [tuple(v.shape) for v in operands if hasattr(v, "shape")]
-    if len(shapes) > 1:  # first, for an error that names this op
-        broadcast("clip", *shapes)
+    arrays = [v for v in (x, min, max) if not (v is None or isinstance(v, Scalar))]
+    if len(arrays) > 1:  # first, for an error that names this op
+        broadcast("clip", *[v.shape for v in tensors_of("clip", arrays)])
     result = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)
     where = options.get("where", True)

@@ -29,7 +29,7 @@ from py_tensor.ops.movement import (
     split,
     swapaxes,
 )
-from py_tensor.ops.operands import Operand, numbers_of
+from py_tensor.ops.operands import Operand, numbers_of, tensors_of
 from py_tensor.ops.rearrange import moveaxis, tile
 from py_tensor.ops.reduction import Axes, any
 from py_tensor.ops.scatter import flatnonzero, places_of, scatter
@@ -179,12 +179,12 @@ def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
 
 def dstack(tup: Sequence[Operand]) -> Tensor:
     """Join tensors along the third axis."""
-    return concat([_with_three_axes(x) for x in tup], 2)
+    return concat([_with_three_axes(x) for x in tensors_of("dstack", tup)], 2)
 
 
 def column_stack(tup: Sequence[Operand]) -> Tensor:
     """Stack vectors as columns of a matrix, and join matrices side by side."""
-    given = [tensor_of(x, "column_stack") for x in tup]
+    given = tensors_of("column_stack", tup)
     return concat([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in given], 1)
 
 
@@ -199,21 +199,22 @@ def block(arrays: Any) -> Tensor:
         inner = cast("list[Any]", part) if isinstance(part, list) else None
         return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
 
-    def leaves(part: Any) -> list[Tensor]:
+    def leaves(part: Any) -> list[Operand]:
         if not isinstance(part, list):
-            return [tensor_of(part, "block")]
+            return [part]
         if not part:
             raise ValueError("block: lists must not be empty")
         return [x for inner in cast("list[Any]", part) for x in leaves(inner)]
 
-    parts = leaves(arrays)
+    parts = tensors_of("block", leaves(arrays))
+    left = iter(parts)
     depth = depth_of(arrays)
     rank = max(depth, *(x.ndim for x in parts))
 
     def joined(part: Any, level: int) -> Tensor:
         if isinstance(part, list):
             return concat([joined(x, level - 1) for x in cast("list[Any]", part)], -level)
-        x = tensor_of(part, "block")
+        x = next(left)
         return reshape_copy(x, (1,) * (rank - x.ndim) + x.shape)
 
     return joined(arrays, depth)

@@ -195,6 +195,15 @@ def on_one_device(op: str, operands: Iterable[Any]) -> list[Any]:
     return result
 
 
+def tensors_of(op: str, operands: Iterable[Operand]) -> list[Tensor]:
+    """Convert each operand by itself, to tensors on one device: that of the tensors among them."""
+    given = [*operands]
+    device = next((x.device for x in given if isinstance(x, Tensor)), None)
+    return on_one_device(
+        op, [x if isinstance(x, Tensor) else tensor_of(x, op, device=device) for x in given]
+    )
+
+
 def coerce(op: str, operands: Sequence[Operand], leading: int = 0) -> list[Tensor | Scalar]:
     """Convert operands to Python scalars and at least one tensor, all on one device.
 

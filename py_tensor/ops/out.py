@@ -11,10 +11,10 @@ from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
 from py_tensor.graph.node import Device
 from py_tensor.graph.primitives import WHERE
-from py_tensor.ops.operands import Operand, node_of, steps_to
+from py_tensor.ops.operands import Operand, node_of, on_one_device, steps_to
 from py_tensor.ops.record import apply
 from py_tensor.shapes import broadcast
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensor import Tensor, tensor_of, traced_write
 
 SAME_KIND = "same_kind"  # NumPy's default rule for storing results
 Out = Any  # the target of a result: a Tensor, a NumPy array, a tuple of one, or None
@@ -45,7 +45,7 @@ def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> 
     """
     target._check_writeable(op)  # pyright: ignore[reportPrivateUsage]
     if node_of(result).meta is node_of(target).meta:
-        return _written(target, result)
+        return _written(op, target, result)
     symbol = _SYMBOLS.get(op)
     instead = f"write x = x {symbol} y" if symbol else f"pass an out of {result.dtype}"
     if casting == SAME_KIND:
@@ -60,12 +60,14 @@ def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> 
         raise ShapeError(
             f"{op}: a result of shape {result.shape} cannot be stored in one of {target.shape}"
         )
-    return _written(target, result)
+    return _written(op, target, result)
 
 
-def _written(target: Tensor, result: Tensor) -> Tensor:
+def _written(op: str, target: Tensor, result: Tensor) -> Tensor:
     """Overwrite a tensor with a result, broadcast and converted; return the tensor."""
-    node = node_of(result)
+    if result.device.depth > target.device.depth:
+        raise traced_write(op)
+    node = node_of(on_one_device(op, (target, result))[1])
     warn_of_loss(node.meta.dtype, target.dtype)
     if node.meta is not node_of(target).meta:
         node = follow(node, steps_to(node.meta, target.shape, target.dtype))
@@ -137,7 +139,7 @@ def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> 
         raise ShapeError(f"{op}: out has shape {target.shape}, but the result has {result.shape}")
     if isinstance(target, Tensor):
         check_cast(op, result.dtype, target.dtype, casting)
-        return _written(target, result)
+        return _written(op, target, result)
     return _stored_on_host(result, target, casting)
 
 

@@ -28,7 +28,7 @@ from py_tensor.ops.movement import (
     reshape,
     reshape_copy,
 )
-from py_tensor.ops.operands import Operand, node_of, numbers_of, whole_number
+from py_tensor.ops.operands import Operand, node_of, numbers_of, tensors_of, whole_number
 from py_tensor.ops.out import Out
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
@@ -178,8 +178,7 @@ _rolls = Recipes[tuple[Meta, int, int], tuple[Step, ...]](_roll_steps)
 
 def vstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same_kind") -> Tensor:
     """Stack tensors vertically; a vector counts as a row. Options as in `concat`."""
-    rows = [tensor_of(x, "vstack") for x in tup]
-    rows = [reshape(x, (1, x.size)) if x.ndim < 2 else x for x in rows]
+    rows = [reshape(x, (1, x.size)) if x.ndim < 2 else x for x in tensors_of("vstack", tup)]
     return concat(rows, dtype=dtype, casting=casting)
 
 
@@ -191,8 +190,7 @@ def hstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same
 
     Options as in `concat`.
     """
-    parts = [tensor_of(x, "hstack") for x in tup]
-    parts = [x if x.ndim else reshape(x, (1,)) for x in parts]
+    parts = [x if x.ndim else reshape(x, (1,)) for x in tensors_of("hstack", tup)]
     at = 0 if parts and parts[0].ndim == 1 else 1
     return concat(parts, at, dtype=dtype, casting=casting)
 
@@ -214,7 +212,7 @@ def meshgrid(
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
-    flat = [reshape(x, -1) for x in xi]
+    flat = [reshape(x, -1) for x in tensors_of("meshgrid", xi)]
     order = list(range(len(flat)))
     if indexing == "xy":
         order[:2] = order[1::-1]
@@ -229,7 +227,8 @@ def meshgrid(
 
 def outer(a: Operand, b: Operand, out: Out = None) -> Tensor:
     """Outer product of the flattened operands."""
-    return multiply(expand_dims(ravel(a), 1), ravel(tensor_of(b, "outer")), out)
+    x, y = tensors_of("outer", (a, b))
+    return multiply(expand_dims(ravel(x), 1), ravel(y), out)
 
 
 # -- Parts of matrices --------------------------------------------------------------------------

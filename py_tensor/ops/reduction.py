@@ -32,7 +32,7 @@ from py_tensor.ops.elementwise import (
 )
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import converted
-from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like
+from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like, tensors_of
 from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
 from py_tensor.ops.record import build
 from py_tensor.ops.rounding import round
@@ -717,7 +717,7 @@ def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
     Operands that are not arrays of numbers are unequal to any tensor.
     """
     try:
-        a, b = tensor_of(a1, "array_equal"), tensor_of(a2, "array_equal")
+        a, b = tensors_of("array_equal", (a1, a2))
     except (TypeError, ValueError):
         return False
     if a.shape != b.shape:

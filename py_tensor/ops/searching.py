@@ -34,7 +34,7 @@ from py_tensor.ops.movement import (
     members_of,
     ravel,
 )
-from py_tensor.ops.operands import Operand, Scalar, known, numbers_of
+from py_tensor.ops.operands import Operand, Scalar, known, numbers_of, tensors_of
 from py_tensor.ops.record import build
 from py_tensor.ops.sorting import argsort, no_fields, sort
 from py_tensor.shapes import normalize_axis
@@ -300,7 +300,7 @@ def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
     keys
         Tensors of equal shape, or one tensor whose slices along the first axis are the keys.
     """
-    given = [tensor_of(key, "lexsort") for key in members_of("lexsort", keys)]
+    given = tensors_of("lexsort", members_of("lexsort", keys))
     if not given:
         raise TypeError("lexsort: needs at least one key")
     first, *rest = given
