@@ -10,10 +10,11 @@ usage: python3 tests/run.py [--only PART]... [--no-setup] [--lanes N] [-m MARKS]
 
 Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabilities of
 dependencies, if a registry answers), unit (no browser), ops (every op on the CPU device), native
-(the GPU without a browser, and every op on it), libraries (SciPy, einops and others on tensors),
-newest (unit, ops and libraries on the machine's newest Python, if the one in use is older), browser
-(the page, and a random part of the tests of ops inside it; with -k, all of them), ops-webgpu
-(every op inside the page), perf (counts and ratios, which unit and browser include too).
+(the GPU without a browser, every op on it, and the lines and calls of the package), libraries
+(SciPy, einops and others on tensors), newest (unit, ops and libraries on the machine's newest
+Python, if the one in use is older), browser (the page, and a random part of the tests of ops inside
+it; with -k, all of them), ops-webgpu (every op inside the page), perf (counts and ratios, which
+unit and browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
 
@@ -202,6 +203,8 @@ def run_parts(parts: list[str], in_pytest: Pytest, lanes: int, *, build: bool) -
     # The shortest pieces last, so that the lanes end at about the same time.
     crowd = [piece for part in suites for piece in in_pytest.pieces(part)]
     crowd += lint(in_pytest.python) if "lint" in parts else []
+    if "native" in parts:
+        crowd.append(Piece("structure", [str(in_pytest.python), "-m", "tests.structure"]))
     if "audit" in parts:  # also with the Python that has pip
         crowd.append(Piece("audit", [sys.executable, "tests/audit.py"]))
     if lanes == 1 or len(crowd) == 1:

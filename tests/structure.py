@@ -1,0 +1,160 @@
+"""Prints how large the package is, and how long the path of data through it is.
+
+    python -m tests.structure                    both, on every device of this machine
+    python -m tests.structure --lines py_tensor  the code lines of a folder alone
+
+The first table has the code lines of each folder: without blank lines, comments and docstrings.
+The second has the functions that one statement calls, the files that these are in, the calls, and
+those of them that lead to another folder: the first time (cold), and once it has been run (warm).
+Lambdas and comprehensions are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import py_tensor as pt
+
+PACKAGE = Path(pt.__file__).parent
+WARM_UPS = 5
+
+_NO_CODE = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}  # fmt: skip
+
+
+# -- Code lines ---------------------------------------------------------------------------------
+
+
+def code_lines(source: str) -> int:
+    """Return the number of lines of Python that hold code."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for docstring in _docstrings(ast.parse(source)):
+        lines.difference_update(range(docstring.lineno, (docstring.end_lineno or 0) + 1))
+    return len(lines)
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            for statement in body if isinstance(body, list) else ():
+                # A string below an assignment is documentation, too.
+                value = statement.value if isinstance(statement, ast.Expr) else None
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    yield statement
+
+
+def lines_by_folder(package: Path) -> Counter[str]:
+    """Return the code lines of each folder of a package; those of its own files are under "."."""
+    lines: Counter[str] = Counter()
+    for path in package.rglob("*.py"):
+        inside = path.relative_to(package).parts
+        lines[inside[0] if len(inside) > 1 else "."] += code_lines(path.read_text())
+    return lines
+
+
+# -- The path of data ---------------------------------------------------------------------------
+
+
+class CallPath:
+    """The functions of the package that are called between `__enter__` and `__exit__`."""
+
+    def __init__(self) -> None:
+        self.functions: set[CodeType] = set()
+        self.calls = self.switches = 0
+        self._folder = ""
+
+    def __enter__(self) -> CallPath:
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _note(self, frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        file = code.co_filename
+        if event != "call" or code.co_name.startswith("<") or not file.startswith(str(PACKAGE)):
+            return
+        self.functions.add(code)
+        self.calls += 1
+        folder = Path(file).relative_to(PACKAGE).parts[0]
+        self.switches += folder != self._folder
+        self._folder = folder
+
+    def __str__(self) -> str:
+        files = {code.co_filename for code in self.functions}
+        return f"{len(self.functions):5}{len(files):7}{self.calls:7}{self.switches:9}"
+
+
+def printed() -> None:
+    str(pt.ones((2, 3)).sum(0))
+
+
+def stencil() -> Callable[[], None]:
+    u = pt.ones((64, 64)).realize()
+
+    def work() -> None:
+        u[1:-1, 1:-1] = u[:-2, 1:-1] * 0.25 + 1
+        repr(u)
+
+    return work
+
+
+STATEMENTS: dict[str, Callable[[], Callable[[], None]]] = {
+    "print(pt.ones((2, 3)).sum(0))": lambda: printed,
+    "u[1:-1, 1:-1] = u[:-2, 1:-1] * .25 + 1; repr(u)": stencil,
+}
+
+
+def paths(work: Callable[[], Any]) -> tuple[CallPath, CallPath]:
+    """Return the paths of the first run of some work, and of one after several."""
+    cold, warm = CallPath(), CallPath()
+    with cold:
+        work()
+    for _ in range(WARM_UPS):
+        work()
+    with warm:
+        work()
+    return cold, warm
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lines", metavar="FOLDER", type=Path, help="only count its code lines")
+    options = parser.parse_args()
+    lines = lines_by_folder(options.lines or PACKAGE)
+    print("code lines")
+    for folder, count in lines.most_common():
+        print(f"{count:7}  {folder}")
+    print(f"{lines.total():7}  in all")
+    if options.lines:
+        return
+    print(f"\n{'':56}functions  files  calls  switches")
+    for device in ("cpu", "webgpu"):
+        try:
+            pt.set_default_device(device)
+        except pt.DeviceError as error:
+            print(f"{device}: {error}")
+            continue
+        for statement, prepare in STATEMENTS.items():
+            for state, path in zip(("cold", "warm"), paths(prepare()), strict=True):
+                print(f"{device:7}{state:5} {statement:48}{path}")
+
+
+if __name__ == "__main__":
+    main()
