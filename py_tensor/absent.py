@@ -330,6 +330,7 @@ PARTLY: dict[str, str] = {
         _STREAM,
     ),
     "lib": "stride_tricks only",
+    "polynomial": "computed on the host by NumPy, but for values at the elements of a tensor",
     "typing": "the types of this library",
     "random.bytes": "computed on the host",
     "random.seed": _STREAM,

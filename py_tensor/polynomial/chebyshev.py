@@ -1,16 +1,15 @@
-"""Functions for `Chebyshev` series, with NumPy's names; see `bases`."""
+"""Functions of Chebyshev series, and the class: NumPy's, for tensors (see `adapter`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.polynomial import bases
-from py_tensor.polynomial.bases import Chebyshev as Chebyshev
+from py_tensor.polynomial import adapter
 
 
 def __getattr__(name: str) -> Any:
-    return bases.CHEBYSHEV.named(name)
+    return adapter.attribute("chebyshev", name)
 
 
 def __dir__() -> list[str]:
-    return bases.CHEBYSHEV.names()
+    return adapter.names("chebyshev")

@@ -1,16 +1,15 @@
-"""Functions for `Hermite` series, with NumPy's names; see `bases`."""
+"""Functions of Hermite series (physicists) and the class: NumPy's, for tensors; see `adapter`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.polynomial import bases
-from py_tensor.polynomial.bases import Hermite as Hermite
+from py_tensor.polynomial import adapter
 
 
 def __getattr__(name: str) -> Any:
-    return bases.HERMITE.named(name)
+    return adapter.attribute("hermite", name)
 
 
 def __dir__() -> list[str]:
-    return bases.HERMITE.names()
+    return adapter.names("hermite")

@@ -1,16 +1,15 @@
-"""Functions for `HermiteE` series, with NumPy's names; see `bases`."""
+"""Functions of Hermite series (probabilists) and the class: NumPy's, for tensors; see `adapter`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.polynomial import bases
-from py_tensor.polynomial.bases import HermiteE as HermiteE
+from py_tensor.polynomial import adapter
 
 
 def __getattr__(name: str) -> Any:
-    return bases.HERMITE_E.named(name)
+    return adapter.attribute("hermite_e", name)
 
 
 def __dir__() -> list[str]:
-    return bases.HERMITE_E.names()
+    return adapter.names("hermite_e")

@@ -1,16 +1,15 @@
-"""Functions for `Laguerre` series, with NumPy's names; see `bases`."""
+"""Functions of Laguerre series, and the class: NumPy's, for tensors (see `adapter`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.polynomial import bases
-from py_tensor.polynomial.bases import Laguerre as Laguerre
+from py_tensor.polynomial import adapter
 
 
 def __getattr__(name: str) -> Any:
-    return bases.LAGUERRE.named(name)
+    return adapter.attribute("laguerre", name)
 
 
 def __dir__() -> list[str]:
-    return bases.LAGUERRE.names()
+    return adapter.names("laguerre")

@@ -1,16 +1,15 @@
-"""Functions for `Legendre` series, with NumPy's names; see `bases`."""
+"""Functions of Legendre series, and the class: NumPy's, for tensors (see `adapter`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.polynomial import bases
-from py_tensor.polynomial.bases import Legendre as Legendre
+from py_tensor.polynomial import adapter
 
 
 def __getattr__(name: str) -> Any:
-    return bases.LEGENDRE.named(name)
+    return adapter.attribute("legendre", name)
 
 
 def __dir__() -> list[str]:
-    return bases.LEGENDRE.names()
+    return adapter.names("legendre")

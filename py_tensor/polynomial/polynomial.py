@@ -1,9 +1,15 @@
-"""The class and the functions of the power basis, with NumPy's names."""
+"""Functions of power series, and the class: NumPy's, for tensors (see `adapter`)."""
 
 from __future__ import annotations
 
-from py_tensor.polynomial import powers
-from py_tensor.polynomial.objects import Polynomial as Polynomial
-from py_tensor.polynomial.powers import *  # noqa: F403
+from typing import Any
 
-__all__ = ["Polynomial", *powers.__all__]  # pyright: ignore[reportUnsupportedDunderAll]
+from py_tensor.polynomial import adapter
+
+
+def __getattr__(name: str) -> Any:
+    return adapter.attribute("polynomial", name)
+
+
+def __dir__() -> list[str]:
+    return adapter.names("polynomial")

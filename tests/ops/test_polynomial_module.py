@@ -100,9 +100,8 @@ def operands(rng: numpy.random.Generator) -> tuple[Array, ...]:
     return rng.uniform(1, 2, 4), rng.uniform(1, 2, 3), places
 
 
-AT_ONCE = {"polyline"}  # it computes nothing
-GIVEN = [
-    n if n in AT_ONCE else pytest.param(n, marks=pytest.mark.computes)
+GIVEN = [  # NumPy computes all others on the host
+    pytest.param(n, marks=pytest.mark.computes) if n == "polyval" else n
     for n in CALLS
     if n not in SINCE_2_5
 ]
@@ -148,13 +147,10 @@ def test_coordinates_of_several_shapes(device: str) -> None:
         lambda: pt.polynomial.polynomial.polyval2d(x, x[:1], [[1.0, 2.0]]),
         lambda: pt.polynomial.chebyshev.chebval3d(x, x, x[:1], [[[1.0]]]),
     ):
-        with pytest.raises(ValueError, match=r"val.d: coordinates must have the same shape"):
+        with pytest.raises(ValueError, match=r"val.d: .* are incompatible"):
             call()
-    with pytest.raises(ValueError, match="polyvalnd: pts must have at least one"):
-        pt.polynomial.polynomial.polyvalnd((), x)
 
 
-@pytest.mark.computes
 def test_full_fit(device: str, rng: numpy.random.Generator) -> None:
     _, _, (x, y) = operands(rng)
     found, more = pt.polynomial.polynomial.polyfit(
@@ -289,37 +285,27 @@ def test_invalid_calls() -> None:
     module: Any = pt.polynomial
     p, f = module.Polynomial([1, 2]), module.polynomial
     refused: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (
-            lambda: p + pt.polynomial.Polynomial([1], [0, 2]),
-            TypeError,
-            ": domains differ",
-        ),
-        (lambda: p + module.Polynomial([1], symbol="y"), TypeError, ": symbols differ"),
-        (lambda: p / p, TypeError, "takes a number"),
-        (lambda: p.convert(kind=int), TypeError, "kind must be a class of polynomials"),
-        (
-            lambda: p + module.Laguerre([1]),
-            TypeError,
-            ": bases, domains, windows",
-        ),
+        (lambda: p + module.Polynomial([1], [0, 2]), TypeError, "^Polynomial: Domains differ"),
+        (lambda: p + module.Polynomial([1], symbol="y"), ValueError, "^Polynomial: .*symbol"),
+        (lambda: p / p, TypeError, "unsupported types for true division"),
+        (lambda: p + module.Laguerre([1]), TypeError, "^Polynomial: Polynomial types differ"),
         (lambda: p.domain.__setitem__(0, 5), ValueError, "read-only"),
         (lambda: module.chebyshev.chebvander([1.0], -1), ValueError, "^chebvander: deg"),
         (lambda: module.chebyshev.chebother, AttributeError, "chebother"),
-        (lambda: p.truncate(0), ValueError, "size .* 0"),
-        (lambda: p.basis(-1), ValueError, "deg .*-1"),
-        (lambda: pt.polynomial.Polynomial([1], [1, 2, 3]), ValueError, "domain must be two"),
-        (lambda: pt.polynomial.Polynomial([]).deriv(), ValueError, "coefficients"),
-        (lambda: f.polyadd([[1]], 1), pt.ShapeError, "^polyadd: coefficients must be"),
+        (lambda: p.truncate(0), ValueError, "^Polynomial.truncate: size"),
+        (lambda: p.basis(-1), ValueError, "^Polynomial.basis: deg"),
+        (lambda: module.Polynomial([1], [1, 2, 3]), ValueError, "domain must be two"),
+        (lambda: module.Polynomial([]), ValueError, "^Polynomial: Coefficient array is empty"),
+        (lambda: f.polyadd([[1]], 1), ValueError, "^polyadd: Coefficient array is not 1-d"),
         (lambda: f.polydiv([1, 2], [0, 0]), ZeroDivisionError, "^polydiv: the divisor is 0"),
-        (lambda: f.polypow([1], -1), ValueError, "^polypow: pow .*-1"),
-        (lambda: f.polypow([1, 1], 5, 4), ValueError, "^polypow: pow .* 5"),
-        (lambda: f.polytrim([1], -1), ValueError, "^polytrim: tol .*-1"),
-        (lambda: f.polyder([1], -1), ValueError, "^polyder: m must"),
-        (lambda: f.polyint([1], 1, [1, 2]), ValueError, "^polyint: 2 constants .* 1"),
-        (lambda: f.polyvander([1.0], -1), ValueError, "^polyvander: deg .*-1"),
-        (lambda: f.polyfromroots([[1.0]]), pt.ShapeError, "^polyfromroots: takes a vector"),
-        (lambda: f.polycompanion([1]), ValueError, "^polycompanion: takes at least two"),
-        (lambda: f.polyfit([1.0, 2], [1.0, 2], [0, 1]), TypeError, "list"),
+        (lambda: f.polypow([1], -1), ValueError, "^polypow: Power must be"),
+        (lambda: f.polypow([1, 1], 5, 4), ValueError, "^polypow: Power is too large"),
+        (lambda: f.polytrim([1], -1), ValueError, "^polytrim: tol"),
+        (lambda: f.polyder([1], -1), ValueError, "^polyder: The order of derivation"),
+        (lambda: f.polyint([1], 1, [1, 2]), ValueError, "^polyint: Too many"),
+        (lambda: f.polyvander([1.0], -1), ValueError, "^polyvander: deg"),
+        (lambda: f.polyfromroots([[1.0]]), ValueError, "^polyfromroots: .*not 1-d"),
+        (lambda: f.polycompanion([1]), ValueError, "^polycompanion: Series must have"),
         (lambda: module.fourier, AttributeError, "no attribute 'fourier'"),
     ]
     for call, error, words in refused:
@@ -359,11 +345,11 @@ def test_utilities(number: int, device: str) -> None:
 def test_invalid_calls_of_utilities() -> None:
     p = pt.polynomial.polyutils
     for call, words in (
-        (lambda: p.as_series([[True]]), "^as_series: .*bool"),
-        (lambda: p.as_series([[]]), r"^as_series: .*\(0,\)"),
-        (lambda: p.as_series(pt.ones((2, 2, 2))), r"^as_series: .*\(2, 2\)"),
-        (lambda: p.trimcoef([1], -1), "tol .*-1"),
-        (lambda: p.trimcoef([[1, 2]]), r"\(1, 2\)"),
+        (lambda: p.as_series([[True]]), "^as_series: "),
+        (lambda: p.as_series([[]]), "^as_series: .*empty"),
+        (lambda: p.as_series(pt.ones((2, 2, 2))), "^as_series: .*not 1-d"),
+        (lambda: p.trimcoef([1], -1), "^trimcoef: tol"),
+        (lambda: p.trimcoef([[1, 2]]), "^trimcoef: .*not 1-d"),
     ):
         with pytest.raises(ValueError, match=words):
             call()
@@ -464,7 +450,6 @@ def test_functions_of_one_basis(number: int, device: str) -> None:
     close(found, expected, f"function {number}")
 
 
-@pytest.mark.computes
 @pytest.mark.parametrize("basis", BASES)
 def test_fits_in_other_bases(basis: str, device: str, recwarn: pytest.WarningsRecorder) -> None:
     prefix, _ = BASES[basis]
@@ -478,7 +463,7 @@ def test_fits_in_other_bases(basis: str, device: str, recwarn: pytest.WarningsRe
     assert others[1] == more[1] == 2
     close(others[2], more[2], "singular values")
     mine(*tensors, 3)
-    assert bool([w for w in recwarn if w.category is pt.RankWarning]) == (device == "cpu")
+    assert [w.category for w in recwarn] == [pt.RankWarning]
 
 
 @pytest.mark.parametrize("basis", BASES)
