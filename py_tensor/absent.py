@@ -318,8 +318,9 @@ PARTLY: dict[str, str] = {
     ),
     **dict.fromkeys(("frombuffer", "fromfile"), "a copy; the default dtype is float32"),
     "fromstring": "text only; use frombuffer for bytes",
-    "genfromtxt": "no names and no masks; read on the host",
-    "loadtxt": "no quoted numbers; read on the host",
+    "genfromtxt": "no names and no masks; read on the host by NumPy",
+    "savetxt": "written on the host by NumPy",
+    "loadtxt": "read on the host by NumPy",
     "nditer": "no ranges and no reductions; each write to an element is one op",
     **dict.fromkeys(
         ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; always complex, as in the standard"

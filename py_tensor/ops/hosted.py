@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from py_tensor.backend.storage import Storage
@@ -17,6 +19,16 @@ def from_host(op: str, found: Any, dtype: DType, device: Device) -> Tensor:
     if isinstance(storage, Storage):
         storage.source = op
     return x
+
+
+@contextmanager
+def naming(op: str) -> Generator[None]:
+    """Let the errors of NumPy name the function that was called."""
+    try:
+        yield
+    except (AttributeError, OverflowError, TypeError, ValueError, ZeroDivisionError) as error:
+        words = str(error) or "the divisor is 0"
+        raise (error if words.startswith(f"{op}:") else type(error)(f"{op}: {words}")) from None
 
 
 def computed_by(node: Node) -> str | None:

@@ -19,7 +19,7 @@ from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import RankWarning
 from py_tensor.graph.node import Device
-from py_tensor.ops.hosted import from_host
+from py_tensor.ops.hosted import from_host, naming
 from py_tensor.ops.movement import converted
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -98,16 +98,13 @@ def adapted(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _result(op: str, function: Callable[..., Any], args: list[Any], options: dict[str, Any]) -> Any:
     """Return NumPy's result for NumPy's arguments; errors name `op`."""
-    try:
+    with naming(op):
         if not op.endswith("fit"):
             return function(*args, **options)
         bound = signature(function).bind(*args, **options)
         is_full = bound.arguments.get("full", False)
         bound.arguments["full"] = True  # so that NumPy does not warn: its class is another one
         coefficients, facts = function(*bound.args, **bound.kwargs)
-    except (TypeError, ValueError, ZeroDivisionError) as error:
-        words = str(error) or "the divisor is 0"
-        raise (error if words.startswith(f"{op}:") else type(error)(f"{op}: {words}")) from None
     rank, order = facts[1], len(facts[2])
     if rank < order and not is_full:
         warn(

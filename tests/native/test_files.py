@@ -19,12 +19,14 @@ for save, given in ((pt.save, x.T), (pt.savez, x), (pt.savez_compressed, x)):
     file.seek(0)
     found = pt.load(file)
     print((found if given is not x else found["arr_0"]).tolist())
-text, data = io.StringIO(), io.BytesIO()
-pt.savetxt(text, x)
+data = io.BytesIO()
 x.tofile(data)
-text.seek(0)
 data.seek(0)
-print(pt.loadtxt(text).tolist(), pt.fromfile(data).tolist())
+print(pt.fromfile(data).tolist())
+try:
+    pt.savetxt(io.StringIO(), x)
+except pt.DeviceError as error:
+    print(error)
 """
 
 
@@ -33,5 +35,6 @@ def test_without_numpy() -> None:
     rows = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     columns = [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
     flat = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-    printed = subprocess.check_output(command, cwd=ROOT, text=True)
-    assert printed == f"{columns}\n{rows}\n{rows}\n{rows} {flat}\n"
+    *printed, error = subprocess.check_output(command, cwd=ROOT, text=True).splitlines()
+    assert printed == [str(columns), str(rows), str(rows), str(flat)]
+    assert "pip install" in error

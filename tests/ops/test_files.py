@@ -269,8 +269,8 @@ def test_default_dtypes() -> None:
         (lambda: pt.fromfile("a", "i4", sep=" ", offset=1), "offset is for binary files"),
         (lambda: pt.fromstring("1 2", sep=""), "frombuffer"),
         (lambda: pt.fromstring("1 2", count=3, sep=" "), "2 numbers, not 3"),
-        (lambda: pt.fromstring("1 two", sep=" "), "'two' in row 0, column 1, is not float32"),
-        (lambda: pt.fromstring("1.5", int, sep=" "), "is not int32"),
+        (lambda: pt.fromstring("1 two", sep=" "), "^fromstring: .*'two'"),
+        (lambda: pt.fromstring("1.5", int, sep=" "), "^fromstring: .*'1.5'"),
     ],
 )
 def test_bad_bytes_and_text(call: Any, words: str) -> None:
@@ -330,10 +330,10 @@ def test_savetxt(dtype: str, tmp_path: Path, device: str, rng: np.random.Generat
 
 
 def test_bad_savetxt() -> None:
-    with pytest.raises(pt.ShapeError, match=r"^savetxt: "):
+    with pytest.raises(ValueError, match=r"^savetxt: .*3D"):
         pt.savetxt(io.StringIO(), pt.ones((2, 2, 2), device="cpu"))
     for form in (["%d"], "%d %d %d"):
-        with pytest.raises(ValueError, match="do not match 2 columns"):
+        with pytest.raises((AttributeError, ValueError), match=r"^savetxt: "):
             pt.savetxt(io.StringIO(), pt.ones((2, 2), device="cpu"), form)
 
 
@@ -392,18 +392,19 @@ def test_loadtxt_of_other_texts(tmp_path: Path, device: str) -> None:
         with module.open(tmp_path / f"a{suffix}", "rt") as file:
             assert len(file.readlines()) == 2
         same(pt.loadtxt(tmp_path / f"a{suffix}", device=device), x.numpy(), suffix)
-    with pytest.warns(UserWarning, match="no numbers"):
+    quoted = pt.loadtxt(['"1","2"'], delimiter=",", quotechar='"', device=device)
+    assert quoted.tolist() == [1, 2]
+    with pytest.warns(UserWarning, match="no data"):
         assert pt.loadtxt(io.StringIO("# nothing"), device=device).shape == (0,)
 
 
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        ("1 2\n3", {}, "row 1 has 1 columns, but earlier ones have 2"),
-        ("1 b", {}, "'b' in row 0, column 1, is not float32"),
-        ("1 2", {"usecols": 2}, "row 0 has 2 columns and no column 2"),
-        ("1 2", {"ndmin": 3}, "^loadtxt: ndmin"),
-        ("1 2", {"quotechar": '"'}, "quotechar"),
+        ("1 2\n3", {}, "^loadtxt: the number of columns changed"),
+        ("1 b", {}, "^loadtxt: .*'b' to float32"),
+        ("1 2", {"usecols": 2}, "^loadtxt: invalid column index 2"),
+        ("1 2", {"ndmin": 3}, "^loadtxt: .*ndmin"),
         ("1 2", {"comments": ""}, "comment"),
     ],
 )
@@ -413,7 +414,7 @@ def test_bad_loadtxt(text: str, options: dict[str, Any], words: str) -> None:
 
 
 def test_numbers_that_do_not_fit() -> None:
-    with pytest.raises(OverflowError, match=r"^loadtxt: "):
+    with pytest.raises(ValueError, match=r"^loadtxt: .*'300' to uint8"):
         pt.loadtxt(io.StringIO("300"), "uint8", device="cpu")
 
 
@@ -455,6 +456,14 @@ def test_genfromtxt_of_other_texts(device: str) -> None:
         same(got, expected, text)
     for text, dtype in (("1 2", "int32"), ("1 2.5", "float32"), ("1 2j", "complex64")):
         assert str(pt.genfromtxt(io.StringIO(text), None, device=device).dtype) == dtype
+    for text in ("1 2.5\n3 4j", "1 true"):  # columns of several dtypes
+        wide = np.complex64 if "j" in text else np.int32
+        for unpack in (False, True):
+            got = pt.genfromtxt(io.StringIO(text), None, unpack=unpack, device=device)
+            rows = [[{"true": 1}.get(word) or complex(word) for word in row.split()]
+                    for row in text.split("\n")]  # fmt: skip
+            expected = np.squeeze(np.array(rows)).astype(wide)
+            same(got, expected.T if unpack else expected, text)
     tripled = {0: lambda text: float(text) * 3}
     got = pt.genfromtxt(["1 2", "3 4"], converters=tripled, device=device)
     assert got.tolist() == [[3, 2], [9, 4]]
@@ -476,5 +485,5 @@ def test_bad_genfromtxt() -> None:
     ):
         with pytest.raises(error, match=r"^genfromtxt: "):
             pt.genfromtxt(io.StringIO("1 2\n3 b"), device="cpu", **options)
-    with pytest.raises(ValueError, match=r"^genfromtxt: lines without 2 columns: \[1\]"):
+    with pytest.raises(ValueError, match=r"^genfromtxt: (?s:.*)got 1 columns"):
         pt.genfromtxt(io.StringIO("1 2\n3"), device="cpu")
