@@ -5,10 +5,11 @@ NumPy dispatches ``np.f(x)`` to the tensor.
 - An elementwise function (a ufunc such as `np.exp`, or an operator of arrays) calls the library's
   function of that name, with `out`, `where` and `dtype`. Other NumPy ufuncs raise an error. Ufuncs
   of other libraries (`scipy.special.erfc`) get copies of the tensors.
-- A function in `FUNCTIONS` calls the library's function, so nothing is read and the result is a
-  tensor. Options and forms that only NumPy supports raise an error, which suggests an explicit
-  copy, ``np.f(x.numpy())``. The library's behaviour applies: sums of int32 stay int32, and an index
-  out of range in a tensor raises an error at the next read.
+- A function that the library has too, unless it is in `ON_COPIES`, calls the library's, so nothing
+  is read and the result is a tensor. Arguments go to the parameters of the same names. Options and
+  forms that only NumPy supports raise an error, which suggests an explicit copy,
+  ``np.f(x.numpy())``. The library's behaviour applies: sums of int32 stay int32, and an index out
+  of range in a tensor raises an error at the next read.
 - A function that creates an array ``like=`` a tensor calls ours of that name, on the device of the
   tensor.
 - A function of `np.linalg` or `np.fft` calls ours of that name, whose signature is the same.
@@ -29,235 +30,11 @@ from py_tensor.errors import AxisError, ShapeError
 from py_tensor.ops.operands import goes_first
 from py_tensor.tensor import Tensor, public
 
-_FOLD = "a / axis out keepdims"
-_SPREAD = "a / axis dtype out correction ddof keepdims mean where"
-_LIKE = " / dtype order shape device"
-_MIDDLE = "a / axis out overwrite_input"
-_SHARES = "a q / axis out overwrite_input method keepdims weights"
-
-FUNCTIONS: dict[str, str] = {
-    # A line maps a NumPy function to the parameters that our function accepts: by position, and
-    # after the slash by name. Another name of our function precedes a colon; another name of a
-    # parameter follows "=".
-    # -- Reductions
-    "all": f"{_FOLD} where",
-    "amax": f"max: {_FOLD} initial where",
-    "amin": f"min: {_FOLD} initial where",
-    "any": f"{_FOLD} where",
-    "argmax": _FOLD,
-    "argmin": _FOLD,
-    "count_nonzero": "a / axis keepdims",
-    "max": f"{_FOLD} initial where",
-    "mean": f"{_FOLD} dtype where",
-    "min": f"{_FOLD} initial where",
-    "prod": f"{_FOLD} dtype initial where",
-    "ptp": _FOLD,
-    "std": _SPREAD,
-    "sum": f"{_FOLD} dtype initial where",
-    "trace": "a / offset axis1 axis2 dtype out",
-    "var": _SPREAD,
-    # -- Statistics
-    "average": "a / axis weights returned keepdims",
-    "corrcoef": "x / y rowvar dtype",
-    "cov": "m / y rowvar bias ddof fweights aweights dtype",
-    "histogram": "a / bins range density weights",
-    "histogram2d": "x y / bins range density weights",
-    "histogram_bin_edges": "a / bins range weights",
-    "histogramdd": "sample / bins range density weights",
-    "median": f"{_MIDDLE} keepdims",
-    "nanargmax": _FOLD,
-    "nanargmin": _FOLD,
-    "nancumprod": "a / axis dtype out",
-    "nancumsum": "a / axis dtype out",
-    "nanmax": f"{_FOLD} initial where",
-    "nanmean": f"{_FOLD} dtype where",
-    "nanmedian": f"{_MIDDLE} keepdims",
-    "nanmin": f"{_FOLD} initial where",
-    "nanpercentile": _SHARES,
-    "nanprod": f"{_FOLD} dtype initial where",
-    "nanquantile": _SHARES,
-    "nanstd": _SPREAD,
-    "nansum": f"{_FOLD} dtype initial where",
-    "nanvar": _SPREAD,
-    "percentile": _SHARES,
-    "quantile": _SHARES,
-    # -- Comparisons of whole tensors
-    "allclose": "a b / rtol atol equal_nan",
-    "array_equal": "a1 a2 / equal_nan",
-    "array_equiv": "a1 a2",
-    "isclose": "a b / rtol atol equal_nan",
-    # -- Scans and sorting
-    "argsort": "a / axis stable descending",
-    "cumprod": "a / axis dtype out",
-    "cumsum": "a / axis dtype out",
-    "cumulative_prod": "x / axis dtype out include_initial",
-    "cumulative_sum": "x / axis dtype out include_initial",
-    "lexsort": "keys / axis",
-    "argpartition": "a kth / axis kind order",
-    "partition": "a kth / axis kind order",
-    "sort": "a / axis stable descending",
-    "sort_complex": "a",
-    # -- Differences
-    "diff": "a / n axis prepend append",
-    "ediff1d": "ary / to_end to_begin",
-    "gradient": "f varargs / axis edge_order",
-    "trapezoid": "y / x dx axis",
-    "unwrap": "p / discont axis period",
-    # -- Polynomials
-    "poly": "seq_of_zeros",
-    "polyadd": "a1 a2",
-    "polyder": "p / m",
-    "polydiv": "u v",
-    "polyfit": "x y deg / rcond full w cov",
-    "polyint": "p / m k",
-    "polymul": "a1 a2",
-    "polysub": "a1 a2",
-    "polyval": "p x",
-    "roots": "p",
-    # -- Sets
-    "intersect1d": "ar1 ar2 / assume_unique return_indices",
-    "isin": "element test_elements / assume_unique invert kind",
-    "setdiff1d": "ar1 ar2 / assume_unique",
-    "setxor1d": "ar1 ar2 / assume_unique",
-    "union1d": "ar1 ar2",
-    "can_cast": "from_ to / casting",
-    "unstack": "x / axis",
-    "unique_all": "x",
-    "unique_counts": "x",
-    "unique_inverse": "x",
-    "unique_values": "x",
-    "unique": "ar / return_index return_inverse return_counts axis equal_nan",
-    # -- Elementwise
-    "angle": "z / deg",
-    "around": "round: a / decimals out",
-    "astype": "x dtype / copy",
-    "fix": "x / out",
-    "i0": "x",
-    "imag": "val",
-    "iscomplex": "x",
-    "isneginf": "x / out",
-    "isposinf": "x / out",
-    "isreal": "x",
-    "nan_to_num": "x / copy nan posinf neginf",
-    "real": "val",
-    "real_if_close": "a / tol",
-    "sinc": "x",
-    "clip": "a / a_min a_max min max out",
-    "round": "a / decimals out",
-    "where": "condition x y",
-    # -- Choices and Python functions
-    "apply_along_axis": "func1d axis arr args",
-    "apply_over_axes": "func a axes",
-    "choose": "a choices / out mode",
-    "piecewise": "x condlist funclist args",
-    "select": "condlist choicelist / default",
-    # -- Searching and counting
-    "argwhere": "a",
-    "digitize": "x bins / right",
-    "interp": "x xp fp / left right period",
-    "searchsorted": "a v / side sorter",
-    "bincount": "x weights / minlength",
-    "packbits": "a / axis bitorder",
-    "unpackbits": "a / axis count bitorder",
-    "compress": "condition a / axis out",
-    "extract": "condition arr",
-    "flatnonzero": "a",
-    "nonzero": "a",
-    # -- Products
-    "dot": "a b / out",
-    "outer": "a b / out",
-    "convolve": "a v / mode",
-    "correlate": "a v / mode",
-    "cross": "a b / axisa axisb axisc axis",
-    "einsum": "operands / out dtype optimize",
-    "einsum_path": "operands / optimize einsum_call",
-    "inner": "a b",
-    "kron": "a b",
-    "tensordot": "a b / axes",
-    "vdot": "a b",
-    # -- Movement
-    "array_split": "ary indices_or_sections / axis",
-    "broadcast_to": "array shape",
-    "concatenate": "arrays / axis out dtype casting",
-    "copy": "a / order",
-    "diag": "v / k",
-    "diagonal": "a / offset axis1 axis2",
-    "expand_dims": "a axis",
-    "flip": "m / axis",
-    "hstack": "tup / dtype casting",
-    "matrix_transpose": "x",
-    "may_share_memory": "a b",
-    "meshgrid": "xi / copy sparse indexing",
-    "moveaxis": "a source destination",
-    "pad": "array pad_width / mode constant_values end_values reflect_type stat_length",
-    "ravel": "a / order",
-    "repeat": "a repeats / axis",
-    "reshape": "a shape / order copy",
-    "roll": "a shift / axis",
-    "shares_memory": "a b",
-    "split": "ary indices_or_sections / axis",
-    "squeeze": "a / axis",
-    "stack": "arrays / axis out dtype casting",
-    "swapaxes": "a axis1 axis2",
-    "take": "a indices / axis out mode",
-    "take_along_axis": "arr indices / axis",
-    "tile": "A reps",
-    "transpose": "a axes",
-    "tril": "m / k",
-    "triu": "m / k",
-    "vstack": "tup / dtype casting",
-    # -- Joining and cutting
-    "append": "arr values / axis",
-    "atleast_1d": "arys",
-    "atleast_2d": "arys",
-    "atleast_3d": "arys",
-    "block": "arrays",
-    "broadcast_arrays": "args",
-    "column_stack": "tup",
-    "delete": "arr obj / axis",
-    "dsplit": "ary indices_or_sections",
-    "dstack": "tup",
-    "fliplr": "m",
-    "flipud": "m",
-    "hsplit": "ary indices_or_sections",
-    "insert": "arr obj values / axis",
-    "resize": "a new_shape",
-    "rollaxis": "a / axis start",
-    "rot90": "m / k axes",
-    "trim_zeros": "filt / trim axis",
-    "vsplit": "ary indices_or_sections",
-    # -- Grids and indices
-    "diag_indices_from": "arr",
-    "diagflat": "v / k",
-    "ix_": "args",
-    "ravel_multi_index": "multi_index dims / mode order",
-    "tril_indices_from": "arr / k",
-    "triu_indices_from": "arr / k",
-    "unravel_index": "indices / shape order",
-    "vander": "x / N increasing",
-    # -- Properties of operands
-    "common_type": "*arrays",
-    "iscomplexobj": "x",
-    "isrealobj": "x",
-    "min_scalar_type": "a",
-    "ndim": "a",
-    "result_type": "*arrays_and_dtypes",
-    "shape": "a",
-    "size": "a / axis",
-    # -- Writing
-    "copyto": "dst src / casting where",
-    "fill_diagonal": "a val / wrap",
-    "place": "arr mask vals",
-    "put": "a ind v / mode",
-    "put_along_axis": "arr indices values axis",
-    "putmask": "a mask values",
-    # -- Creation
-    "empty_like": f"prototype{_LIKE}",
-    "full_like": f"a fill_value{_LIKE}",
-    "ones_like": f"a{_LIKE}",
-    "zeros_like": f"a{_LIKE}",
-}
-"""NumPy functions, other than ufuncs, that call the library's functions."""
+ON_COPIES = frozenset(
+    {"array2string", "array_repr", "array_str", "geomspace", "linspace", "logspace"}
+    | {"save", "savetxt", "savez", "savez_compressed"}
+)
+"""Functions that NumPy computes on copies, although the library has them too."""
 
 WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 """Functions that write to their first operand; the library's are used if it is a tensor."""
@@ -267,14 +44,13 @@ IGNORED = frozenset({"kind", "subok"})
 
 
 class _Ours(NamedTuple):
-    """One of our functions, and the mapping of NumPy's parameters to its own."""
+    """One of our functions, NumPy's signature, and which of its arguments ours gets by position."""
 
-    name: str
     function: Callable[..., Any]
-    signature: Signature
     numpys: Signature
-    places: tuple[str, ...]
-    names: dict[str, str]  # NumPy's parameter names, and ours
+    places: frozenset[str]
+    names: frozenset[str]
+    takes_others: bool
 
 
 def _name_of(function: Any) -> str:
@@ -284,24 +60,29 @@ def _name_of(function: Any) -> str:
 @cache
 def _counterpart_of(function: Any) -> _Ours | None:
     """Return our function for a NumPy function; cached, because inspecting a signature is slow."""
-    numpys_name = _name_of(function)
-    if numpys_name not in FUNCTIONS:
+    name = _name_of(function)
+    ours = None if name in ON_COPIES else getattr(public(), name, None)
+    # A function with `like=` has no implementation: it creates an array.
+    if ours is None or not hasattr(function, "_implementation"):
         return None
-    own_name, colon, rest = FUNCTIONS[numpys_name].rpartition(": ")
-    name = own_name if colon else numpys_name
-    function_of_ours = getattr(public(), name)
-    places, _, names = rest.partition(" / ")
-    pairs = (part.partition("=") for part in names.split())
-    by_name = {numpys: ours or numpys for numpys, _, ours in pairs}
-    by_place = tuple(places.split())
-    return _Ours(
-        name,
-        function_of_ours,
-        signature(function_of_ours),
-        _signature_of(function, (*by_place, *by_name)),
-        tuple(place.lstrip("*") for place in by_place),
-        by_name,
-    )
+    own = signature(ours)
+    try:
+        numpys = signature(function)
+    except ValueError:  # a function in C, before NumPy 2.4
+        numpys = own
+    return _matched(ours, own, numpys)
+
+
+def _matched(ours: Callable[..., Any], own: Signature, numpys: Signature) -> _Ours:
+    """Match the parameters of two signatures by their names."""
+    kinds = {name: parameter.kind for name, parameter in own.parameters.items()}
+    has_many = Parameter.VAR_POSITIONAL in kinds.values()
+    first = {Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL}
+    if has_many:  # nothing before them can be passed by name
+        first.add(Parameter.POSITIONAL_OR_KEYWORD)
+    places = frozenset(name for name, kind in kinds.items() if kind in first)
+    takes_others = Parameter.VAR_KEYWORD in kinds.values()
+    return _Ours(ours, numpys, places, frozenset(kinds) - places, takes_others)
 
 
 @cache
@@ -374,7 +155,7 @@ def of_function(
         by_place, by_name, unknown = _match_arguments(ours, args, options)
         if unknown:
             raise TypeError(
-                f"np.{name}: does not take {', '.join(unknown)} with a tensor; use pt.{ours.name},"
+                f"np.{name}: does not take {', '.join(unknown)} with a tensor; use pt.{name},"
                 f" or np.{name} of x.numpy()"
             )
         try:
@@ -403,18 +184,6 @@ def _writes_to_an_array(args: tuple[Any, ...], options: dict[str, Any]) -> bool:
     return not isinstance(next(iter((*args, *options.values()))), Tensor)
 
 
-def _signature_of(function: Any, taken: tuple[str, ...]) -> Signature:
-    """Return NumPy's signature, or one made from `FUNCTIONS` for C functions that have none."""
-    try:
-        return signature(function)
-    except ValueError:
-        one, many = Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL
-        told = [
-            Parameter(name.lstrip("*"), many if name.startswith("*") else one) for name in taken
-        ]
-        return Signature([*told, Parameter("options", Parameter.VAR_KEYWORD)])
-
-
 def _match_arguments(
     ours: _Ours, args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any], list[str]]:
@@ -425,8 +194,8 @@ def _match_arguments(
     for name, value, is_many in _given(ours.numpys, args, options):
         if name in ours.places:
             by_place += value if is_many else [value]
-        elif name in ours.names:
-            by_name[ours.names[name]] = value
+        elif name in ours.names or ours.takes_others:
+            by_name[name] = value
         elif name not in IGNORED and value is not None:
             unknown.append(name)
     return by_place, by_name, unknown
@@ -436,14 +205,14 @@ def _given(
     numpys: Signature, args: tuple[Any, ...], options: dict[str, Any]
 ) -> list[tuple[str, Any, bool]]:
     """Return the name and value of non-default arguments, and whether the parameter is variadic."""
-    found: list[tuple[str, Any, bool]] = []
+    arguments: list[tuple[str, Any, bool]] = []
     for name, value in numpys.bind_partial(*args, **options).arguments.items():
         parameter = numpys.parameters[name]
         if parameter.kind is Parameter.VAR_KEYWORD:
-            found += [(inner, each, False) for inner, each in value.items()]
+            arguments += [(inner, each, False) for inner, each in value.items()]
         elif not _is_default(value, parameter.default):
-            found.append((name, value, parameter.kind is Parameter.VAR_POSITIONAL))
-    return found
+            arguments.append((name, value, parameter.kind is Parameter.VAR_POSITIONAL))
+    return arguments
 
 
 def _is_default(value: Any, default: Any) -> bool:
