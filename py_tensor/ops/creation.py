@@ -306,7 +306,7 @@ def _identity(sizes: Shape, k: int, dtype: DType, device: Device) -> Tensor:
 
 
 def arange(
-    start: Real,
+    start: Real | None = None,
     stop: Real | None = None,
     step: Real | None = 1,
     *,
@@ -336,6 +336,9 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
+    if stop is None:
+        raise TypeError("arange: needs stop")
+    start = 0 if start is None else start
     step = 1 if step is None else step
     if type(start) is type(stop) is type(step) is int:
         target = dtypes.DEFAULT_INT if dtype is None else dtypes.parse(dtype)
@@ -511,6 +514,15 @@ def _dtype_of_products(start: Real, stop: Real, num: int) -> DType | None:
     return next((d for d in (dtypes.int32, dtypes.int64) if dtypes.holds(d, most)), None)
 
 
+def _beside_halves(number: Operand, other: Operand) -> Operand:
+    """Return a Python number beside a float16 array in that dtype; others are unchanged."""
+    is_half = getattr(getattr(other, "dtype", None), "name", None) == "float16"
+    if not is_half or type(number) not in (int, float):
+        return number
+    device = other.device if isinstance(other, Tensor) else None
+    return tensor_of(number, "linspace", dtype=dtypes.float16, device=device)
+
+
 def _between(
     start: Operand,
     stop: Operand,
@@ -522,6 +534,7 @@ def _between(
     device: Any,
 ) -> Any:
     """`linspace` between ends that are tensors or have axes."""
+    start, stop = _beside_halves(start, stop), _beside_halves(stop, start)
     placed: Operand = start
     if device is not None and not any(isinstance(v, Tensor) for v in (start, stop)):
         placed = tensor_of(start, "linspace", device=parse(device))

@@ -47,7 +47,7 @@ from py_tensor.ops.movement import (
     sliced,
 )
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
-from py_tensor.ops.out import SAME_KIND, Out, dtype_into, stored_whole
+from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import MAX, MIN, Axes, max, sum
 from py_tensor.ops.scan import CUMSUM, scanned
@@ -244,7 +244,7 @@ def reduced_by(
         else:
             y = _folded(function, x, axes, kept, chosen, beginning, begins)
     assert y is not None
-    return stored_whole(name, reshape(y, shape) if keepdims else y, out, SAME_KIND)
+    return stored_whole(name, reshape(y, shape) if keepdims else y, out)
 
 
 def _identity(function: Any, dtype: DType) -> Scalar | None:
@@ -307,7 +307,7 @@ def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out:
         raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
     at = normalize_axis(name, axis, x.ndim)
     target = computed_in(function, name, x, dtype, out)
-    return stored_whole(name, _running(function, name, converted(x, target), at), out, SAME_KIND)
+    return stored_whole(name, _running(function, name, converted(x, target), at), out)
 
 
 def _running(function: Any, name: str, x: Tensor, at: int) -> Tensor:
@@ -448,7 +448,7 @@ def reduced_at(
     y = concat(parts, at)
     if order != sorted(order):
         y = take(y, sorted(range(len(order)), key=order.__getitem__), at)
-    return stored_whole(name, y, out, SAME_KIND)
+    return stored_whole(name, y, out)
 
 
 def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:

@@ -455,7 +455,12 @@ def choose(
     number = tensor_of(a, "choose")
     given = coerce("choose", members_of("choose", choices))
     dtype = common_dtype("choose", given)
-    given = [converted(tensor_of(v, "choose", device=number.device), dtype) for v in given]
+    given = [
+        converted(v, dtype)
+        if isinstance(v, Tensor)
+        else tensor_of(v, "choose", dtype=dtype, device=number.device)
+        for v in given
+    ]
     number, *spread = broadcast_arrays(number, *given)
     number = converted(number, dtypes.int32) if number.dtype is dtypes.bool_ else number
     if mode == "wrap":

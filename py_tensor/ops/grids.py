@@ -33,6 +33,7 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import (
     Operand,
+    Scalar,
     coerce,
     common_dtype,
     device_of,
@@ -44,7 +45,7 @@ from py_tensor.ops.operands import (
     real_number_of,
     whole_number,
 )
-from py_tensor.ops.rearrange import diag
+from py_tensor.ops.rearrange import diag, moveaxis
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
 from py_tensor.tensor import Tensor, tensor_of
@@ -139,11 +140,41 @@ def logspace(
         base = expand_dims(as_floating(base, "logspace"), axis)
     else:
         base = float(real_number_of("logspace", "base", base))
+        if is_array_like(start) or is_array_like(stop):
+            options = {"endpoint": endpoint, "base": base, "dtype": dtype, "device": device}
+            each = _of_each_pair("logspace", logspace, start, stop, num, axis, options)
+            if each is not None:
+                return each
         powers = _powers(start, stop, num, endpoint, base, axis, device)
         if powers is not None:
             return _rounded(powers, dtype)
     exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
     return _rounded(power(base, exponents), dtype)
+
+
+def _of_each_pair(
+    op: str,
+    function: Callable[..., Tensor],
+    start: Operand,
+    stop: Operand,
+    num: int,
+    axis: int,
+    options: dict[str, Any],
+) -> Tensor | None:
+    """Return the numbers between each pair of ends in lists; None for other ends."""
+    if any(not isinstance(v, Scalar | list | tuple) for v in (start, stop)):
+        return None
+    (lows, shape), (highs, other) = numbers_of(op, start), numbers_of(op, stop)
+    if shape != other:
+        if shape and other:
+            return None
+        shape = shape or other
+        lows, highs = (v * size_of(shape) if len(v) == 1 else v for v in (lows, highs))
+    if not lows:
+        return None
+    rows = [function(low, high, num, **options) for low, high in zip(lows, highs, strict=True)]
+    whole = reshape(stack(rows, 1), (rows[0].size, *shape))
+    return moveaxis(whole, 0, normalize_axis(op, axis, whole.ndim)).copy()
 
 
 def _powers(
@@ -194,6 +225,10 @@ def geomspace(
         If an end is the number 0, or `num` is negative.
     """
     if is_array_like(start) or is_array_like(stop):
+        options = {"endpoint": endpoint, "dtype": dtype, "device": device}
+        each = _of_each_pair("geomspace", geomspace, start, stop, num, axis, options)
+        if each is not None:
+            return each
         return _between(start, stop, num, endpoint, dtype, axis, device)
     normalize_axis("geomspace", axis, 1)
     first, last = (number_of("geomspace", "an end", v) for v in (start, stop))
@@ -203,16 +238,20 @@ def geomspace(
         raise ValueError(f"geomspace: num must be at least 0, not {num}")
     if not product:
         raise ValueError(f"geomspace: start and stop must not be 0, not {start} and {stop}")
-    has_path = isinstance(product, complex) or product > 0
     default = dtypes.floating(dtypes.of_scalar(product))
     target = default if dtype is None else dtypes.parse(dtype)
     gaps = max(count - 1 if endpoint else count, 1)
+    if target.kind == "c":
+        first, last = complex(first), complex(last)
+    has_path = isinstance(product, complex) or product > 0 or target.kind == "c"
     ratio = last / first if has_path else nan
     found = [first * ratio ** (i / gaps) if i else first for i in range(count)]
     if endpoint and count > 1:
         found[-1] = last
+    if target.kind != "c":
+        found = [v.real for v in found]
     if target.kind in "iu":  # to 12 digits, so that 9.999999999999998 is 10
-        found = [int(float(f"{v.real:.12g}")) for v in found]
+        found = [int(float(f"{v:.12g}")) for v in found]
     return tensor_of(found, "geomspace", dtype=target, device=device)
 
 

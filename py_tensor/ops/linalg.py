@@ -278,7 +278,10 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
     """
     if type(a) is not Tensor or type(b) is not Tensor or a.device is not b.device:
         a, b = as_arrays("dot", (a, b))
-    return stored_whole("dot", _dot(a, b) if a.ndim and b.ndim else a * b, out)
+    product = _dot(a, b) if a.ndim and b.ndim else a * b
+    if out is not None and product.dtype.is_small and out.dtype != product.dtype:
+        raise ValueError(f"dot: out must have dtype {product.dtype}, not {out.dtype}")
+    return stored_whole("dot", product, out)
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:

@@ -70,6 +70,7 @@ def _quantiles(
 ) -> Tensor:
     """Compute quantiles over some axes; the axes of `q` come first in the result."""
     numbers, of_shares = numbers_of(op, q)
+    between = method not in _EXACT
     if method == "linear" and scale == 1 and builtins.all(isinstance(v, int) for v in numbers):
         method = "lower"  # 0 and 1 are at elements
     x = tensor_of(x, op)
@@ -81,6 +82,8 @@ def _quantiles(
         x = as_floating(x, op)  # all results are NaN
     without_nan = without_nan and x.dtype.kind in "fc"
     x = x if method in _EXACT else as_floating(x, op)
+    if isinstance(q, Tensor) and q.dtype.kind == x.dtype.kind == "f" and between:
+        x = converted(x, dtypes.promote(x.dtype, q.dtype))
     shares = [v / scale for v in numbers]
     if not builtins.all(0 <= v <= 1 for v in shares):
         raise ValueError(f"{op}: q must be from 0 to {scale:g}, not {q}")

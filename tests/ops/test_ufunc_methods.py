@@ -256,8 +256,9 @@ def test_options_of_reduce(device: str, rng: np.random.Generator) -> None:
     out = pt.zeros((3, 4, 5), "int32", device=device)
     ours.lcm.accumulate(t + 1, 1, out=out)
     compare(out, np.lcm.accumulate(x + 1, 1), "out")
-    with pytest.raises(pt.DTypeError):
-        ours.hypot.reduce(t, out=pt.zeros((4, 5), "int32", device=device))
+    out = pt.zeros((4, 5), "int32", device=device)
+    ours.hypot.reduce(t, out=out)
+    assert (np.abs(out.numpy() - np.hypot.reduce(x.astype("f8"))) <= 1).all()  # truncated
 
 
 @pytest.mark.computes
