@@ -52,6 +52,7 @@ EXCEPTIONS = {
     **dict.fromkeys(("fix", "i0", "isneginf", "isposinf"), ELEMENTWISE),
     **dict.fromkeys(("ndarray.conj", "ndarray.conjugate"), "takes `out`, as the function does"),
     "clip": "names the bounds as the array API standard does, and takes a_min and a_max by name",
+    "arange": "takes the stop alone by name, which NumPy's does too, but does not tell",
     "genfromtxt": "reads no names, from which characters would be deleted",
     "expand_dims": "has a default axis, which the array API standard asks for",
     **dict.fromkeys(SORTING, DESCENDING),
