@@ -6,11 +6,12 @@ whose README lists the invariants of both.
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Thread
 from types import MethodType
 from typing import Any
 
@@ -313,12 +314,44 @@ class Session:
         if len(new) == 1:
             self._keep(new[0], self._compiled(new[0]))
         elif new:
-            with ThreadPoolExecutor() as pool:
-                for number, pipeline in zip(new, pool.map(self._compiled, new), strict=True):
-                    self._keep(number, pipeline)
+            for number, pipeline in self._compiled_in_threads(new).items():
+                self._keep(number, pipeline)
         if self.device.take_errors():
             for number in new:
                 self.drop_pipeline(number)
+
+    def _compiled_in_threads(self, numbers: Sequence[int]) -> dict[int, Pipeline]:
+        """Compile pipelines, one in each thread at a time.
+
+        Not by `concurrent.futures`: a fork in another thread holds its lock while it waits for the
+        device's, which this thread has.
+        """
+        left, compiled, errors = deque(numbers), dict[int, Pipeline](), list[BaseException]()
+
+        def work() -> None:
+            try:
+                while left:
+                    number = left.popleft()
+                    compiled[number] = self._compiled(number)
+            except IndexError:  # another thread was faster
+                pass
+            except BaseException as error:
+                errors.append(error)
+                left.clear()
+
+        threads = [Thread(target=work) for _ in range(min(len(numbers), (os.cpu_count() or 1) + 1))]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join()
+        finally:  # also after Ctrl-C: the caller may drop what they use
+            left.clear()
+            for thread in threads:
+                thread.join()
+        if errors:
+            raise errors[0]
+        return compiled
 
     def drop_pipeline(self, number: int) -> None:
         pipeline = self.pipelines.get(number)

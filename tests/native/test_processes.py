@@ -137,3 +137,36 @@ assert (x + 2).tolist() == [3, 3, 3]
     command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", program]
     done = subprocess.run(command, timeout=SECONDS, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_fork_while_other_threads_compute_and_compile() -> None:
+    """No lock that a hook of another module acquires is needed by a thread that has a device's."""
+    program = """
+import os, threading
+import py_tensor as pt
+pt.set_default_device("webgpu")
+stopped = threading.Event()
+def compute():
+    while not stopped.is_set():
+        float((pt.rand(200) * 2).sum())
+def compile():
+    for k in range(30):
+        x, y = pt.rand(16), pt.rand(33)
+        for j in range(k):
+            x = (x + j).sin() if k >> j % 8 & 1 else (x * 1.5).cos()
+            y = (y + j).tan() if k >> j % 8 & 1 else (y * 1.5).exp()
+        pt.realize(x, y)
+    stopped.set()
+threads = [threading.Thread(target=f) for f in (compute, compute, compute, compile)]
+for thread in threads:
+    thread.start()
+while not stopped.is_set():
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+for thread in threads:
+    thread.join()
+"""
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
+    subprocess.run(command, check=True, timeout=SECONDS)
