@@ -53,6 +53,10 @@ HTML = """class Foreign:
 class Svg:
     def __init__(self, svg): self.svg = svg
     def _repr_svg_(self): return f'<svg xmlns="http://www.w3.org/2000/svg">{self.svg}</svg>'
+def nested(tag, by):
+    def two(i): return f'<g {by.format(i)}><rect width="9" height="9"/></g>' * 2
+    parts = (f'<{tag} id="a{i}">{two(i - 1)}</{tag}>' for i in range(1, 26))
+    return f'<{tag} id="a0"><rect/></{tag}>' + ''.join(parts) + two(25)
 def uses(use):
     groups = (f'<g id="a{i + 1}">' + use.format(i) * 10 + '</g>' for i in range(9))
     return '<g id="a0"><rect/></g>' + ''.join(groups)
@@ -99,6 +103,26 @@ RESULTS = {
     "svg uses by a reference": ("Svg(uses('<use href=\"&#35;a{}\"/>'))", "This SVG is not shown"),
     "svg ids with a reference": (
         "Svg(uses('<use href=\"#a{}\"/>').replace('id=\"a', 'id=\"&#97;'))",
+        "This SVG is not shown",
+    ),
+    "svg masks": ("Svg(nested('mask', 'mask=\"url(#a{})\"'))", "This SVG is not shown"),
+    "svg clips": (
+        "Svg(nested('clipPath', 'style=\"clip-path: url(#a{})\"'))",
+        "This SVG is not shown",
+    ),
+    "svg markers": (
+        "Svg(''.join(f'<marker id=\"a{i}\"><path d=\"M0 0' + ' 1 1' * 60 + f'\" marker-mid="
+        '"url(#a{i - 1})"/></marker>\' for i in range(1, 9)) + \'<path d="M0 0 1 1 2 2" \''
+        " 'marker-mid=\"url(#a8)\"/>')",
+        "This SVG is not shown",
+    ),
+    "svg filters": (
+        "Svg('<filter id=\"f\">' + '<feMorphology radius=\"9\"/><feGaussianBlur/>' * 300"
+        " + '</filter><rect filter=\"url(#f)\"/>')",
+        "This SVG is not shown",
+    ),
+    "svg style": (
+        "Svg('<style>* { filter: blur(300px) }</style>' + '<g><rect/></g>' * 2000)",
         "This SVG is not shown",
     ),
     "svg tag": ("Svg('<' + 'a' * 100_000 + '<rect/>' * 30_000)", "This SVG is not shown"),

@@ -10,6 +10,11 @@ import { sanitized } from "./sanitize.js";
 const MAX_ELEMENTS = 20_000;
 const MAX_DEPTH = 500;
 const MAX_ATTRIBUTES = 1000;
+/** The size of a primitive of a filter, which computes each pixel. */
+const PRIMITIVE = 40;
+const FILTER = /[;{\s]filter\s*:/;
+/** In an attribute, or in a property of one with the name `style`. */
+const REFERENCE = /(?:(?<name>[\w-]+)\s*:\s*)?url\(\s*["']?#(?<id>[^"')\s]+)/g;
 /** In attributes in quotation marks, ">" ends no tag. */
 const TAG = /<(?<end>\/?)[a-z][\w:.-]*(?<attributes>(?:[^\w:.<>-](?:[^<>"']|"[^"<]*"|'[^'<]*')*)?)>/gi;
 
@@ -51,30 +56,65 @@ function isSlow(svg) {
     if (isTooMuch || attributes.split("=", MAX_ATTRIBUTES + 1).length > MAX_ATTRIBUTES) return true;
     if (attributes.endsWith("/")) depth--;
   }
-  const parsed = new DOMParser().parseFromString(svg, "image/svg+xml"); // runs no scripts and loads nothing
-  return sizeOf(parsed.documentElement, new Map(), 0) > MAX_ELEMENTS;
+  const root = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement; // runs no scripts and loads nothing
+  const styles = [...root.getElementsByTagName("style")].map((style) => style.textContent ?? "");
+  const own = styles.some((style) => FILTER.test(style)) ? PRIMITIVE : 1;
+  return sizeOf(root, { known: new Map(), referring: new Map(), own }, 0) > MAX_ELEMENTS;
 }
 
 /**
  * @param {Element} element
- * @param {Map<Element, number>} known those of other elements; 0 while it is counted, because an element may use itself
+ * @param {{ known: Map<Element, number>, referring: Map<Element, boolean>, own: number }} counts the sizes of other
+ *   elements, 0 while one is counted, because an element may use itself; see `refers`; the size of an element alone
  * @param {number} depth
  * @returns {number} the number of elements that are drawn
  */
-function sizeOf(element, known, depth) {
+function sizeOf(element, counts, depth) {
   if (depth > 2 * MAX_DEPTH) return Number.POSITIVE_INFINITY;
-  const counted = known.get(element);
+  const counted = counts.known.get(element);
   if (counted !== undefined) return counted;
-  known.set(element, 0);
-  const used = element.localName === "use" ? usedBy(element) : null;
-  let size = 1 + (used ? sizeOf(used, known, depth + 1) : 0);
-  for (const child of element.children) size += sizeOf(child, known, depth + 1);
-  known.set(element, size);
+  counts.known.set(element, 0);
+  let size = element.localName.startsWith("fe") ? PRIMITIVE : counts.own;
+  for (const [name, id] of references(element)) {
+    const used = element.ownerDocument.getElementById(id);
+    if (!used) continue;
+    const drawn = sizeOf(used, counts, depth + 1);
+    // Clips and gradients that use nothing else cost little, and charts have one for each line.
+    const isDrawn = element.localName === "use" || drawn >= PRIMITIVE || refers(used, counts.referring);
+    if (name.startsWith("marker")) size += drawn * vertices(element);
+    else if (isDrawn) size += drawn;
+  }
+  for (const child of element.children) size += sizeOf(child, counts, depth + 1);
+  counts.known.set(element, size);
   return size;
 }
 
-/** @param {Element} use */
-function usedBy(use) {
-  const href = use.getAttribute("href") ?? use.getAttributeNS("http://www.w3.org/1999/xlink", "href") ?? "";
-  return use.ownerDocument.getElementById(href.trim().replace(/^#/, ""));
+/**
+ * @param {Element} element
+ * @param {Map<Element, boolean>} known the results for other elements
+ * @returns {boolean} whether anything in an element refers to another one
+ */
+function refers(element, known) {
+  const before = known.get(element);
+  if (before !== undefined) return before;
+  const found = [element, ...element.getElementsByTagName("*")].some((inner) => [...references(inner)].length > 0);
+  known.set(element, found);
+  return found;
+}
+
+/**
+ * @param {Element} element
+ * @returns {Iterable<[string, string]>} the names of properties, and the ids of the elements that they refer to
+ */
+function* references(element) {
+  for (const { localName, value } of element.attributes) {
+    if (localName === "href" && value.trim().startsWith("#")) yield [localName, value.trim().slice(1)];
+    for (const { groups } of value.matchAll(REFERENCE)) yield [groups?.name ?? localName, groups?.id ?? ""];
+  }
+}
+
+/** @param {Element} line a path or a polyline, with a marker at each of its vertices */
+function vertices(line) {
+  const numbers = `${line.getAttribute("points") ?? ""} ${line.getAttribute("d") ?? ""}`.match(/[\d.]+/g);
+  return Math.ceil((numbers?.length ?? 0) / 2);
 }
