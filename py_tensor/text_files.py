@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.device import parse
@@ -57,7 +57,9 @@ def savetxt(
     np = host.load_numpy()
     x = tensor_of(X, "savetxt").numpy()
     with naming("savetxt"):
-        np.savetxt(fname, x, fmt, delimiter, newline, header, footer, comments, encoding)
+        np.savetxt(
+            fname, x, fmt, delimiter, newline, header, footer, comments, encoding or "latin1"
+        )
 
 
 def loadtxt(
@@ -209,11 +211,14 @@ def genfromtxt(
     if names is not None or usemask:
         raise DTypeError("genfromtxt: names and usemask are not supported")
     np = host.load_numpy()
-    try:
+    is_path = isinstance(fname, str) or hasattr(fname, "__fspath__")
+    source = fname if is_path else [*fname]
+
+    def read(own: str | None) -> Any:
         with naming("genfromtxt"):
-            array = np.genfromtxt(
-                fname,
-                None if dtype is None else dtypes.parse(dtype).name,
+            return np.genfromtxt(
+                source,
+                own,
                 comments,
                 delimiter,
                 skip_header,
@@ -230,21 +235,31 @@ def genfromtxt(
                 encoding=encoding,
                 ndmin=ndmin,
             )
-    except TypeError:
-        if dtype is not None:
-            raise
-        array = np.array("")  # NumPy 2.4 fails at a text that is not a number
-    if isinstance(array, list):  # columns of several dtypes, unpacked
-        array = np.stack(array)
-    elif array.dtype.names:
-        array = np.stack([array[name] for name in array.dtype.names], 0 if unpack else -1)
-    if array.dtype.kind not in "biufc":
-        raise DTypeError(
-            "genfromtxt: some text is not a number; pass a dtype to read it as missing"
-        )
+
     if dtype is not None:
-        return from_host("genfromtxt", array, dtypes.parse(dtype), parse(device))
-    return tensor_of(array, "genfromtxt", device=parse(device))
+        target = dtypes.parse(dtype)
+        return from_host("genfromtxt", read(target.name), target, parse(device))
+    return tensor_of(read(_least_dtype(read)), "genfromtxt", device=parse(device))
+
+
+def _least_dtype(read: Callable[[str | None], Any]) -> str:
+    """Return NumPy's dtype that holds the numbers of all columns, which `read` gives one each."""
+    np = host.load_numpy()
+    words = "genfromtxt: some text is not a number; pass a dtype to read it as missing"
+    try:
+        array = read(None)
+    except TypeError as error:
+        if "to a dtype is not allowed" in str(error):  # NumPy 2.4 fails at such a text
+            raise DTypeError(words) from None
+        raise
+    columns = cast("list[Any]", array) if isinstance(array, list) else [array]
+    fields = [x.dtype[name] for x in columns for name in x.dtype.names or ()]
+    own = np.result_type(*fields or [x.dtype for x in columns] or [np.int64])
+    if not own.itemsize or not sum(x.size for x in columns):
+        return "int64"
+    if own.kind not in "biufc":
+        raise DTypeError(words)
+    return own.name
 
 
 def fromstring(

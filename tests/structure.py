@@ -62,9 +62,13 @@ def lines_by_folder(package: Path) -> Counter[str]:
     """Return the code lines of each folder of a package; those of its own files are under "."."""
     lines: Counter[str] = Counter()
     for path in package.rglob("*.py"):
-        inside = path.relative_to(package).parts
-        lines[inside[0] if len(inside) > 1 else "."] += code_lines(path.read_text())
+        lines[folder_of(path, package)] += code_lines(path.read_text())
     return lines
+
+
+def folder_of(path: Path, package: Path) -> str:
+    inside = path.relative_to(package).parts
+    return inside[0] if len(inside) > 1 else "."
 
 
 # -- The path of data ---------------------------------------------------------------------------
@@ -92,7 +96,7 @@ class CallPath:
             return
         self.functions.add(code)
         self.calls += 1
-        folder = Path(file).relative_to(PACKAGE).parts[0]
+        folder = folder_of(Path(file), PACKAGE)
         self.switches += folder != self._folder
         self._folder = folder
 

@@ -26,9 +26,16 @@ def naming(op: str) -> Generator[None]:
     """Let the errors of NumPy name the function that was called."""
     try:
         yield
-    except (AttributeError, OverflowError, TypeError, ValueError, ZeroDivisionError) as error:
+    except _RENAMED as error:
         words = str(error) or "the divisor is 0"
-        raise (error if words.startswith(f"{op}:") else type(error)(f"{op}: {words}")) from None
+        if type(error) in _RENAMED and not words.startswith(f"{op}:"):
+            error.args = (f"{op}: {words}",)  # the same error, with its cause and its traceback
+        raise
+
+
+_RENAMED = (
+    AttributeError, IndexError, OverflowError, TypeError, ValueError, ZeroDivisionError,
+)  # fmt: skip
 
 
 def computed_by(node: Node) -> str | None:

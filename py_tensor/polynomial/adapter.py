@@ -47,7 +47,8 @@ class _Call:
         if isinstance(x, Tensor):
             self._tensors.append(x)
             wide = {"f": "float64", "c": "complex128"}.get(x.dtype.kind)
-            return x.numpy() if wide is None else x.numpy().astype(wide)
+            array = x.numpy() if wide is None else x.numpy().astype(wide)
+            return array if array.ndim else array[()]  # a number, which NumPy's classes ask for
         if isinstance(x, Series):
             self._classes[type(x).numpys()] = type(x)
             interval = {name: getattr(x, f"_{name}") for name in ("domain", "window")}
@@ -88,12 +89,24 @@ def adapted(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def function_of_tensors(*args: Any, **options: Any) -> Any:
         if op.endswith("val") and args and isinstance(args[0], Tensor):
             return _values(op, function, *args, **options)
-        call = _Call(op)
-        arguments = [call.to_numpy(x) for x in args]
-        named = {name: call.to_numpy(x) for name, x in options.items()}
-        return call.from_numpy(_result(op, function, arguments, named))
+        return _called(_Call(op), op, function, args, options)
 
     return function_of_tensors
+
+
+def _called(
+    call: _Call,
+    op: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    arguments = [call.to_numpy(x) for x in args]
+    named = {name: call.to_numpy(x) for name, x in options.items()}
+    result = _result(op, function, arguments, named)
+    if op.endswith("mapparms"):  # an offset and a scale: numbers, as in NumPy
+        return tuple(x.item() if hasattr(x, "item") else x for x in result)
+    return call.from_numpy(result)
 
 
 def _result(op: str, function: Callable[..., Any], args: list[Any], options: dict[str, Any]) -> Any:
@@ -112,7 +125,10 @@ def _result(op: str, function: Callable[..., Any], args: list[Any], options: dic
             RankWarning,
             stacklevel=3,
         )
-    return (coefficients, facts) if is_full else coefficients
+    if not is_full:
+        return coefficients
+    residuals, _, singular, cut = facts
+    return coefficients, [residuals, int(rank), singular, float(cut)]
 
 
 def _values(
@@ -148,9 +164,7 @@ class _Method:
 
         @wraps(method)
         def method_of_tensors(*args: Any, **options: Any) -> Any:
-            arguments = [call.to_numpy(x) for x in args]
-            named = {key: call.to_numpy(x) for key, x in options.items()}
-            return call.from_numpy(_result(name, method, arguments, named))
+            return _called(call, name, method, args, options)
 
         return method_of_tensors
 
@@ -324,7 +338,9 @@ def attribute(module: str, name: str) -> Any:
         if name in _classes():
             return _classes()[name]
         if callable(value):
-            return adapted(name, value)
+            function = adapted(name, value)
+            function.__module__ = f"py_tensor.polynomial.{module}"  # for pickles
+            return function
         if hasattr(value, "tolist"):
             return value.tolist()
     raise AttributeError(

@@ -456,14 +456,15 @@ def test_genfromtxt_of_other_texts(device: str) -> None:
         same(got, expected, text)
     for text, dtype in (("1 2", "int32"), ("1 2.5", "float32"), ("1 2j", "complex64")):
         assert str(pt.genfromtxt(io.StringIO(text), None, device=device).dtype) == dtype
-    for text in ("1 2.5\n3 4j", "1 true"):  # columns of several dtypes
-        wide = np.complex64 if "j" in text else np.int32
-        for unpack in (False, True):
-            got = pt.genfromtxt(io.StringIO(text), None, unpack=unpack, device=device)
-            rows = [[{"true": 1}.get(word) or complex(word) for word in row.split()]
-                    for row in text.split("\n")]  # fmt: skip
-            expected = np.squeeze(np.array(rows)).astype(wide)
-            same(got, expected.T if unpack else expected, text)
+    for text in ("1,2.5\n,3", "1,,3.5", "1,,3", "1 2.5", "1 2.5\n3 4j"):  # some is missing
+        comma = "," if "," in text else None
+        wide: Any = np.complex64 if "j" in text else np.float32 if "." in text else np.int32
+        for options in ({}, {"ndmin": 2}, {"unpack": True}):
+            got = pt.genfromtxt(io.StringIO(text), None, delimiter=comma, device=device, **options)
+            expected = np.genfromtxt(io.StringIO(text), wide, delimiter=comma, **options)
+            same(got, expected, f"{text} {options}")
+    with pytest.warns(UserWarning, match="Empty input"):
+        assert pt.genfromtxt([], None, device=device).shape == (0,)
     tripled = {0: lambda text: float(text) * 3}
     got = pt.genfromtxt(["1 2", "3 4"], converters=tripled, device=device)
     assert got.tolist() == [[3, 2], [9, 4]]
@@ -471,6 +472,20 @@ def test_genfromtxt_of_other_texts(device: str) -> None:
         io.StringIO("1,N/A,-9"), delimiter=",", missing_values="N/A", loose=False, device=device
     )
     assert got.isnan().tolist() == [False, True, False]
+
+
+def test_errors_keep_their_causes(tmp_path: Path) -> None:
+    def fails(text: str) -> float:
+        raise KeyError(text)
+
+    with pytest.raises(ValueError, match=r"^loadtxt: ") as caught:
+        pt.loadtxt(["1 2"], converters=fails, device="cpu")
+    assert isinstance(caught.value.__cause__, KeyError)
+    (tmp_path / "a").write_bytes(b"1 \xff2\n")
+    with pytest.raises(UnicodeDecodeError):
+        pt.loadtxt(tmp_path / "a", encoding="utf-8", device="cpu")
+    with pytest.raises(TypeError, match=r"^genfromtxt: "):
+        pt.genfromtxt(["1 2"], None, usecols=1.5, device="cpu")  # type: ignore[arg-type]
 
 
 def test_bad_genfromtxt() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -265,6 +266,14 @@ def test_classes_in_the_modules_of_their_bases() -> None:
         module = importlib.import_module(f"py_tensor.polynomial.{name}")
         kind = name.title().replace("_E", "E")
         assert getattr(module, kind) is getattr(pt.polynomial, kind)
+
+
+def test_numbers_and_pickles() -> None:
+    p = pt.polynomial.Polynomial([1.0, 2.0], [0, 4])
+    assert p.mapparms() == np.polynomial.Polynomial([1.0, 2.0], [0, 4]).mapparms()
+    assert (p / pt.tensor(2.0, device="cpu")).coef.tolist() == [0.5, 1]
+    function = pt.polynomial.chebyshev.chebval
+    assert pickle.loads(pickle.dumps(function)) is function
 
 
 def test_values_from_integer_roots_are_floats() -> None:
