@@ -23,7 +23,7 @@ from py_tensor.ops.movement import (
     ravel,
     widened,
 )
-from py_tensor.ops.operands import Operand, Scalar, number_like, numbers_of
+from py_tensor.ops.operands import Operand, Scalar, number_like, numbers_of, tensor_beside
 from py_tensor.ops.products import convolve
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -71,7 +71,7 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
     if hasattr(x, "coeffs"):
         found: Any = type(x)([0])
     else:
-        x = tensor_of(x, "polyval")
+        x = tensor_beside("polyval", x, p)
         # NumPy makes an int64 array of a list of ints.
         has_ints = x.dtype.kind == "b" and any(
             type(number_like(c)) is not bool for c in coefficients

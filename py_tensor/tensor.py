@@ -19,18 +19,7 @@ from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, make_scalars_by, parse, real_of, values_of, warn_of_loss
 from py_tensor.errors import DeviceError, check_order
-from py_tensor.graph.bind import (
-    CONVERTED,
-    EMPTY,
-    LEAF,
-    Recipes,
-    Step,
-    bind,
-    bind_known,
-    follow,
-    leaf,
-    step,
-)
+from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
 from py_tensor.graph.node import DROPPED, Device, Meta, Node, meta_of
 from py_tensor.graph.op import Elementwise, layout_of
@@ -1350,10 +1339,7 @@ def tensor_of(
     if isinstance(x, Tensor) and dtype is None and device is None:
         return x
     assert _convert is not None, "py_tensor.convert is not imported"
-    made = _convert(x, dtype, device=device, op=op)
-    if device is None and made._node.op is LEAF and not isinstance(x, Tensor):  # pyright: ignore[reportPrivateUsage]
-        made._node.attrs = CONVERTED  # pyright: ignore[reportPrivateUsage]
-    return made
+    return _convert(x, dtype, device=device, op=op)
 
 
 def _scalar_of(value: Any, dtype: DType) -> Tensor:

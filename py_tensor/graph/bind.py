@@ -108,10 +108,6 @@ def leaf(meta: Meta, storage: Any, op: Op = LEAF) -> Node:
     return node
 
 
-CONVERTED = object()
-"""The attributes of a leaf that an op has made from its operand, a list or an array."""
-
-
 def argument(meta: Meta, source: object = None) -> Node:
     """Create a node without elements; `source` is a tensor that has them, if they are known."""
     return Node(ARGUMENT, meta, key_of(ARGUMENT, None, meta), source, ())

@@ -22,7 +22,7 @@ from py_tensor.ops.movement import (
     sliced,
     widened,
 )
-from py_tensor.ops.operands import Operand, Real, Scalar, number_like, real_number_of
+from py_tensor.ops.operands import Operand, Real, Scalar, number_like, real_number_of, tensor_beside
 from py_tensor.ops.reduction import sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.shapes import normalize_axes, normalize_axis
@@ -52,7 +52,7 @@ def diff(
     ValueError
         If `n` is negative.
     """
-    x = tensor_of(a, "diff")
+    x = tensor_beside("diff", a, prepend, append)
     if n < 0:
         raise ValueError(f"diff: n must be at least 0, not {n}")
     if not n:

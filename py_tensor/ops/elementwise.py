@@ -48,6 +48,7 @@ from py_tensor.ops.operands import (
     known,
     number_like,
     takes,
+    tensor_beside,
     tensors_of,
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
@@ -696,6 +697,8 @@ def _clipped(
     **options: Any,
 ) -> Tensor:
     """Limit each element to the range from `min` to `max`; see `pt.clip`."""
+    if not isinstance(x, Scalar):
+        x = tensor_beside("clip", x, min, max)
     if options:
         x = positive(x, **{name: v for name, v in options.items() if name != "where"})
     if type(min) is not type(max) and not (min is None or max is None):
@@ -709,7 +712,7 @@ def _clipped(
     arrays = [v for v in (x, min, max) if not (v is None or isinstance(v, Scalar))]
     if len(arrays) > 1:  # first, for an error that names this op
         broadcast("clip", *[v.shape for v in tensors_of("clip", arrays)])
-    result = x if min is None else maximum(x, min)
+    result: Any = x if min is None else maximum(x, min)
     result = result if max is None else minimum(result, max)
     where = options.get("where", True)
     return stored("clip", positive(result) if result is x else result, out, where)

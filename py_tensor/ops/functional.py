@@ -456,7 +456,7 @@ def choose(
     given = coerce("choose", members_of("choose", choices))
     dtype = common_dtype("choose", given)
     given = [
-        converted(v, dtype)
+        converted(tensor_of(v, "choose", device=number.device), dtype)
         if isinstance(v, Tensor)
         else tensor_of(v, "choose", dtype=dtype, device=number.device)
         for v in given

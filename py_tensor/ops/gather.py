@@ -17,7 +17,7 @@ from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import clip, remainder
 from py_tensor.ops.movement import along_axis, expand, widened
-from py_tensor.ops.operands import Operand, known, node_of, on_one_device
+from py_tensor.ops.operands import Operand, known, node_of, on_one_device, tensor_beside
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.record import build, empty_node
 from py_tensor.shapes import Shape, broadcast, check_rank, size_of
@@ -58,7 +58,7 @@ def take(
     >>> pt.take(pt.tensor([10, 20, 30]), [2, 0, -1])
     tensor([30, 10, 30])
     """
-    x, at = along_axis("take", a, axis, of_scalar=True)
+    x, at = along_axis("take", tensor_beside("take", a, indices), axis, of_scalar=True)
     found = indices_to_take("take", in_mode("take", indices, x.shape[at], mode, x.device), x, at)
     return stored_whole("take", gather_nd(x, (at,), (found.tensor,), at, op=found.op), out)
 

@@ -33,7 +33,6 @@ from py_tensor.ops.movement import (
 )
 from py_tensor.ops.operands import (
     Operand,
-    Scalar,
     coerce,
     common_dtype,
     device_of,
@@ -152,6 +151,13 @@ def logspace(
     return _rounded(power(base, exponents), dtype)
 
 
+def _are_real(ends: Operand) -> bool:
+    """Return whether ends are Python's real numbers, or lists of them."""
+    if isinstance(ends, list | tuple):
+        return all(map(_are_real, cast("Sequence[Any]", ends)))
+    return isinstance(ends, int | float)
+
+
 def _of_each_pair(
     op: str,
     function: Callable[..., Tensor],
@@ -162,7 +168,7 @@ def _of_each_pair(
     options: dict[str, Any],
 ) -> Tensor | None:
     """Return the numbers between each pair of ends in lists; None for other ends."""
-    if any(not isinstance(v, Scalar | list | tuple) for v in (start, stop)):
+    if not (_are_real(start) and _are_real(stop)):
         return None
     (lows, shape), (highs, other) = numbers_of(op, start), numbers_of(op, stop)
     if shape != other:
@@ -241,9 +247,9 @@ def geomspace(
     default = dtypes.floating(dtypes.of_scalar(product))
     target = default if dtype is None else dtypes.parse(dtype)
     gaps = max(count - 1 if endpoint else count, 1)
-    if target.kind == "c":
-        first, last = complex(first), complex(last)
     has_path = isinstance(product, complex) or product > 0 or target.kind == "c"
+    if has_path and not isinstance(product, complex) and product < 0:  # around 0
+        first, last = complex(first), complex(last)
     ratio = last / first if has_path else nan
     found = [first * ratio ** (i / gaps) if i else first for i in range(count)]
     if endpoint and count > 1:

@@ -33,7 +33,7 @@ from py_tensor.ops.operands import (
     steps_to,
     takes,
 )
-from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole
+from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole, target_of
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
 from py_tensor.shapes import MAX_RANK, Shape, broadcast, normalize_axes, reduced, size_of
@@ -279,8 +279,9 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
     if type(a) is not Tensor or type(b) is not Tensor or a.device is not b.device:
         a, b = as_arrays("dot", (a, b))
     product = _dot(a, b) if a.ndim and b.ndim else a * b
-    if out is not None and product.dtype.is_small and out.dtype != product.dtype:
-        raise ValueError(f"dot: out must have dtype {product.dtype}, not {out.dtype}")
+    own, target = product.dtype, target_of("dot", out)
+    if target is not None and own.is_small and own.kind in "iu" and target.dtype != own:
+        raise ValueError(f"dot: out must have dtype {own}, not {target.dtype}")
     return stored_whole("dot", product, out)
 
 

@@ -12,7 +12,7 @@ from py_tensor.backend.device import CPU_DEVICE, default_device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph.bind import CONVERTED, Step, follow, steps
+from py_tensor.graph.bind import Step, follow, steps
 from py_tensor.graph.node import Device, Meta, Node, Op, meta_of
 from py_tensor.graph.primitives import CAST, EXPAND, constant
 from py_tensor.shapes import Shape
@@ -172,24 +172,15 @@ def _is_number(x: object) -> bool:
 def on_one_device(op: str, operands: Iterable[Any]) -> list[Any]:
     """Return operands on one device: beside a traced tensor, others become arguments of its trace.
 
-    What an op has made from lists goes to the device of the other tensors.
-
     Raises
     ------
     DeviceError
         If they are on several devices that compute.
     """
     result = [*operands]
-    devices = _devices_of(result)
+    devices = dict.fromkeys(x.device for x in result if isinstance(x, Tensor))
     if len(devices) < 2:
         return result
-    own = {device.storing for device in _devices_of(x for x in result if not _is_list(x))}
-    if len(own) == 1:
-        (storing,) = own
-        for number, x in enumerate(result):
-            if isinstance(x, Tensor) and x.device.storing is not storing:
-                result[number] = x.to(storing)
-        devices = _devices_of(result)
     first = next(iter(devices))
     deepest = max(devices, key=lambda device: device.depth)
     for number, x in enumerate(result):
@@ -204,18 +195,11 @@ def on_one_device(op: str, operands: Iterable[Any]) -> list[Any]:
     return result
 
 
-def _devices_of(operands: Iterable[Any]) -> dict[Device, None]:
-    return dict.fromkeys(x.device for x in operands if isinstance(x, Tensor))
-
-
-def _is_list(x: object) -> bool:
-    """Return whether an op has made a tensor from its operand, also if it was converted since."""
-    if not isinstance(x, Tensor):
-        return False
-    node = node_of(x)
-    while len(node.inputs) == 1 and (node.op.reads_by_map or node.op is CAST):
-        node = node.inputs[0]
-    return node.attrs is CONVERTED
+def tensor_beside(op: str, x: Operand, *others: Operand) -> Tensor:
+    """Convert an operand to a tensor on the device of the first tensor among the others."""
+    if isinstance(x, Tensor):
+        return x
+    return tensor_of(x, op, device=next((v.device for v in others if isinstance(v, Tensor)), None))
 
 
 def tensors_of(op: str, operands: Iterable[Operand]) -> list[Tensor]:

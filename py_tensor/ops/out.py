@@ -92,7 +92,7 @@ def stored(
     Where `condition` is false, `out` keeps its elements; without `out` they are 0. If `out` is a
     NumPy array, the result is read.
     """
-    given = _target(op, out)
+    given = target_of(op, out)
     if given is not None and not isinstance(given, Tensor):
         where = condition if condition is True else tensor_of(condition, op).numpy()
         return _stored_on_host(result, given, casting, where)
@@ -130,7 +130,7 @@ def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> 
     """
     if out is None:
         return result
-    target = _target(op, out)
+    target = target_of(op, out)
     if target is None:
         return result
     if isinstance(target, Tensor):
@@ -149,7 +149,7 @@ def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0)
     As in NumPy, it is the common dtype of the elements and `out`, but never float64 on the GPU.
     Up to `added` integers are added as integers: in 64 bits, or in int32 if it holds the sums.
     """
-    target = _target(op, out)
+    target = target_of(op, out)
     wanted = None if target is None else dtypes.BY_NAME.get(target.dtype.name)
     if wanted is None:
         return own
@@ -172,7 +172,7 @@ def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0)
     return common
 
 
-def _target(op: str, out: Out) -> Any:
+def target_of(op: str, out: Out) -> Any:
     """Return the target to write to: a tensor, a NumPy array, or None."""
     given: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
     if given is None or isinstance(given, Tensor) or hasattr(given, "__array_interface__"):

@@ -28,7 +28,14 @@ from py_tensor.ops.movement import (
     reshape,
     reshape_copy,
 )
-from py_tensor.ops.operands import Operand, node_of, numbers_of, tensors_of, whole_number
+from py_tensor.ops.operands import (
+    Operand,
+    node_of,
+    numbers_of,
+    tensor_beside,
+    tensors_of,
+    whole_number,
+)
 from py_tensor.ops.out import Out
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
@@ -212,7 +219,7 @@ def meshgrid(
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
-    flat = [reshape(x, -1) for x in tensors_of("meshgrid", xi)]
+    flat = [reshape(tensor_beside("meshgrid", x, *xi), -1) for x in xi]
     order = list(range(len(flat)))
     if indexing == "xy":
         order[:2] = order[1::-1]

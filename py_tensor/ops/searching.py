@@ -34,7 +34,15 @@ from py_tensor.ops.movement import (
     members_of,
     ravel,
 )
-from py_tensor.ops.operands import Operand, Scalar, known, numbers_of, tensors_of
+from py_tensor.ops.operands import (
+    Operand,
+    Scalar,
+    is_array_like,
+    known,
+    numbers_of,
+    tensor_beside,
+    tensors_of,
+)
 from py_tensor.ops.record import build
 from py_tensor.ops.sorting import argsort, no_fields, sort
 from py_tensor.shapes import normalize_axis
@@ -173,7 +181,9 @@ def interp(
     ShapeError
         If `xp` and `fp` are not nonempty vectors of equal length.
     """
-    at, places = in_common_dtype("interp", xp, x)
+    if is_array_like(x):
+        x = tensor_beside("interp", x, xp, fp)
+    at, places = in_common_dtype("interp", tensor_beside("interp", xp, x, fp), x)
     dtypes.REAL.check("interp", at.dtype)
     at, values = in_common_dtype("interp", at, fp)
     if at.dtype is dtypes.float16:  # neighbouring positions may be equal in float16

@@ -22,7 +22,7 @@ from py_tensor.ops.movement import (
     reshape,
     stack,
 )
-from py_tensor.ops.operands import Operand, known
+from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.reduction import all, max, min
 from py_tensor.ops.scan import cumsum
@@ -284,7 +284,7 @@ def setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor
 
     With `assume_unique` the elements keep the order of `ar1`.
     """
-    x = tensor_of(ar1, "setdiff1d")
+    x = tensor_beside("setdiff1d", ar1, ar2)
     x = ravel(x) if assume_unique else unique(x)
     return compress(is_among("setdiff1d", x, ar2, invert=True), x)
 

@@ -60,6 +60,10 @@ def test_dot_refuses_a_target_that_would_get_wrapped_numbers(device: str) -> Non
     x = pt.full(3, 2048, "int16", device=device)
     with pytest.raises(ValueError, match=r"^dot: out must have dtype int16, not int64"):
         pt.dot(x, x, out=pt.zeros((), "int64", device=device))
+    small = pt.tensor([1, 2], dtype="int8", device=device)
+    out = pt.zeros((), "int8", device=device)
+    assert pt.dot(small, small, out=(out,)) is out
+    assert int(out) == 5
 
 
 # -- Python's numbers -----------------------------------------------------------------------------
@@ -109,6 +113,8 @@ def test_a_number_beside_a_float16_end(lib_function: str, device: str) -> None:
 
 @pytest.mark.parametrize("axis", [0, -1])
 def test_lists_of_ends(axis: int, device: str) -> None:
+    path = pt.geomspace([1, -1], [-1, 1j], 3, device=device).numpy()
+    np.testing.assert_allclose(path, np.geomspace([1, -1], [-1, 1j], 3), 1e-5, 1e-5)
     for lows, highs in (([1, 1], 1000), ([0.5, 2], [4, 1]), (1, [10, 100]), ([[1, 2]], [[3, 4]])):
         for name in ("logspace", "geomspace"):
             a, b = (np.log10(v).tolist() if name == "logspace" else v for v in (lows, highs))
@@ -137,6 +143,9 @@ def test_shares_of_a_wider_dtype(device: str) -> None:
     for function, share in ((pt.quantile, 0.5), (pt.nanpercentile, 50.0)):
         assert function(x, pt.tensor([share], device=device)).dtype is pt.float32
         assert function(x, share).dtype is pt.float16
+    wide = pt.tensor([0.5], dtype="float64", device="cpu")
+    expected = pt.float64 if device == "cpu" else pt.float32
+    assert pt.quantile(pt.ones(3, device=device), wide).dtype is expected
 
 
 @pytest.mark.parametrize("rule", ["auto", "doane", "fd", "rice", "scott", "sqrt", "sturges"])
