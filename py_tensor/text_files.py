@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.backend.device import parse
 from py_tensor.backend.host import host
+from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
 from py_tensor.graph.node import Device
 from py_tensor.ops.hosted import from_host, naming
@@ -228,38 +229,46 @@ def genfromtxt(
                 filling_values,
                 usecols,
                 autostrip=autostrip,
-                unpack=unpack,
                 loose=loose,
                 invalid_raise=invalid_raise,
                 max_rows=max_rows,
                 encoding=encoding,
-                ndmin=ndmin,
+                ndmin=2,
             )
 
-    if dtype is not None:
-        target = dtypes.parse(dtype)
-        return from_host("genfromtxt", read(target.name), target, parse(device))
-    return tensor_of(read(_least_dtype(read)), "genfromtxt", device=parse(device))
+    if ndmin not in (0, 1, 2):
+        raise ValueError(f"genfromtxt: ndmin must be 0, 1 or 2, not {ndmin!r}")
+    rows = read(_least_dtype(read) if dtype is None else dtypes.parse(dtype).name)
+    if rows.dtype.names:  # converters give columns their own dtypes
+        rows = np.concatenate([rows[name] for name in rows.dtype.names], 1)
+    rows = rows if ndmin == 2 else np.squeeze(rows)
+    rows = np.atleast_1d(rows) if ndmin == 1 else rows
+    target = _default_of(rows.dtype) if dtype is None else dtypes.parse(dtype)
+    return from_host("genfromtxt", rows.T if unpack else rows, target, parse(device))
 
 
 def _least_dtype(read: Callable[[str | None], Any]) -> str:
     """Return NumPy's dtype that holds the numbers of all columns, which `read` gives one each."""
-    np = host.load_numpy()
     words = "genfromtxt: some text is not a number; pass a dtype to read it as missing"
     try:
-        array = read(None)
+        own = read(None).dtype
     except TypeError as error:
         if "to a dtype is not allowed" in str(error):  # NumPy 2.4 fails at such a text
             raise DTypeError(words) from None
         raise
-    columns = cast("list[Any]", array) if isinstance(array, list) else [array]
-    fields = [x.dtype[name] for x in columns for name in x.dtype.names or ()]
-    own = np.result_type(*fields or [x.dtype for x in columns] or [np.int64])
-    if not own.itemsize or not sum(x.size for x in columns):
+    if own.names == ():  # no text at all
         return "int64"
+    if own.names:
+        own = host.load_numpy().result_type(*[own[name] for name in own.names])
     if own.kind not in "biufc":
         raise DTypeError(words)
     return own.name
+
+
+def _default_of(own: Any) -> DType:
+    """Return the default dtype for numbers of a dtype of NumPy."""
+    default = {"b": dtypes.bool_, "c": dtypes.DEFAULT.complex, "f": dtypes.DEFAULT.floating}
+    return default.get(own.kind, dtypes.DEFAULT_INT)
 
 
 def fromstring(

@@ -68,6 +68,10 @@ TEXT = """class Text:
 RTL = r"'\u202e\u05d0b'"
 
 PRINTED = {
+    "streams": (
+        "import sys\nfor i in range(100_000): print(i, file=(sys.stdout, sys.stderr)[i % 2])",
+        "not kept",
+    ),
     "styles": (r"print(''.join(f'\x1b[{31 + i % 6}mx' for i in range(100_000)))", "not kept"),
     "combining marks": (r"print('e' + '\u0301' * 1_000_000)", "not kept"),
     "right-to-left": (f"print({RTL} * 200_000)", "not kept"),

@@ -269,7 +269,7 @@ def test_classes_in_the_modules_of_their_bases() -> None:
 
 
 def test_numbers_and_pickles() -> None:
-    p = pt.polynomial.Polynomial([1.0, 2.0], [0, 4])
+    p: Any = pt.polynomial.Polynomial([1.0, 2.0], [0, 4])
     assert p.mapparms() == np.polynomial.Polynomial([1.0, 2.0], [0, 4]).mapparms()
     assert (p / pt.tensor(2.0, device="cpu")).coef.tolist() == [0.5, 1]
     function = pt.polynomial.chebyshev.chebval
