@@ -142,6 +142,14 @@ RESULTS = {
         "1,800 more controls are not shown.",
     ),
     "displays": ("for i in range(2000): pt.plot([i])\n", "1,700 more displays are not shown."),
+    "large displays": (
+        f"for i in range(60): pt.display(Text({RTL} * 60_000))",
+        "because they are large",
+    ),
+    "large charts": (
+        "for i in range(290): pt.scatter(pt.rand(5000), pt.rand(5000))\n",
+        "more displays are not shown",
+    ),
     "early displays": (
         "for i in range(301): pt.plot([i])\nprint('after')\n",
         "Only the first 300 displays of an input are shown.\nafter",

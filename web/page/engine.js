@@ -49,6 +49,7 @@ import { firstLine, notShown } from "./ui/bounds.js";
  * @property {Transferable[]} transfer objects transferred to the worker with the command
  * @property {(outcome: Outcome) => void} resolve
  * @property {Set<number>} displays the numbers of those that it has shown, except what has moved into another display
+ * @property {number} shownAmount see `amountOf`
  * @property {Set<number>} leftOut the numbers of those that are not shown, because there are too many
  * @property {boolean} isLimitSaid
  */
@@ -61,6 +62,9 @@ const BOOT_SILENCE_MS = 60_000;
 const BOOT_SLOW_MS = 6000;
 /** Number of displays of a run; 2,000 charts would block the page for 10 s. */
 const MAX_DISPLAYS = 300;
+/** The characters in all displays of a run, and the numbers, which the page draws as slowly as a few characters. */
+const MAX_AMOUNT = 1_000_000;
+const CHARACTERS_OF_NUMBER = 5;
 /** Code that still runs this long after an interrupt may have suppressed it. */
 const STUCK_AFTER_MS = 2000;
 /** A restart waits for at most this long until what runs has ended. */
@@ -351,7 +355,7 @@ export class Engine extends EventTarget {
     if (this.broken) return Promise.resolve(failed(this.broken));
     return new Promise((resolve) => {
       const job = { label, name: listener.name ?? name, startedAt: 0, isStopped: false, isLimitSaid: false };
-      const displays = { displays: new Set(), leftOut: new Set() };
+      const displays = { displays: new Set(), leftOut: new Set(), shownAmount: 0 };
       this.queue.push({ id: ++this.lastId, ...job, ...displays, command, listener, transfer, resolve });
       this.advance();
     });
@@ -528,7 +532,7 @@ export class Engine extends EventTarget {
     const { onDisplay, onAnswer } = this.listenerOf(report.id);
     if (number === 0) (onAnswer ?? discard)(bundle);
     else if (onDisplay && this.current && !isUpdate) {
-      if (this.hasRoom(this.current, number)) onDisplay(number, bundle);
+      if (this.hasRoom(this.current, number, bundle)) onDisplay(number, bundle);
       else discard(bundle);
     } else {
       if (bundle.kind === "shown") {
@@ -542,14 +546,20 @@ export class Engine extends EventTarget {
   /**
    * @param {Job} job
    * @param {number} number of its display
+   * @param {Bundle} bundle
    * @returns {boolean} whether it is shown
    */
-  hasRoom(job, number) {
-    const hasRoom = job.displays.size < MAX_DISPLAYS;
+  hasRoom(job, number, bundle) {
+    const amount = job.shownAmount + amountOf(bundle);
+    const isFirst = !job.displays.size;
+    const hasRoom = !job.leftOut.size && job.displays.size < MAX_DISPLAYS && (isFirst || amount < MAX_AMOUNT);
     (hasRoom ? job.displays : job.leftOut).add(number);
-    if (!hasRoom && !job.isLimitSaid) {
+    if (hasRoom) job.shownAmount = amount;
+    else if (!job.isLimitSaid) {
       job.isLimitSaid = true;
-      job.listener.onOutput?.("stderr", `Only the first ${MAX_DISPLAYS} displays of an input are shown.\n`);
+      const { size } = job.displays;
+      const why = size < MAX_DISPLAYS ? ", because they are large" : "";
+      job.listener.onOutput?.("stderr", `Only the first ${size} displays of an input are shown${why}.\n`);
     }
     return hasRoom;
   }
@@ -609,4 +619,15 @@ function withResolvers() {
   const result = {};
   result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }));
   return result;
+}
+
+/**
+ * @param {unknown} value what a display shows
+ * @returns {number} its characters and numbers, for the time that the page takes to draw them; pixels take little
+ */
+function amountOf(value) {
+  if (typeof value === "string") return value.length;
+  if (typeof value === "number") return CHARACTERS_OF_NUMBER;
+  if (!value || typeof value !== "object" || ArrayBuffer.isView(value) || value instanceof ImageBitmap) return 0;
+  return Object.values(value).reduce((sum, inner) => sum + amountOf(inner), 0);
 }
