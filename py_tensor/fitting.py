@@ -76,14 +76,14 @@ def polyfit(
     order = whole_number("polyfit", "deg", deg) + 1
     if order < 1:
         raise ValueError(f"polyfit: deg must be at least 0, not {deg}")
-    x, y = points("polyfit", x, y)
-    weights = None if w is None else weights_of("polyfit", w, x)
+    x, y = _points("polyfit", x, y)
+    weights = None if w is None else _weights_of("polyfit", w, x)
     low, high = min(x), max(x)
     half = where(equal(low, high), 1.0, (high - low) / 2)
     middle = (low + high) / 2
-    powers = weighted(vander((x - middle) / half, order), weights)
-    values = weighted(y if y.ndim == 2 else expand_dims(y, 1), weights)
-    cut = cut_of(x, rcond)
+    powers = _weighted(vander((x - middle) / half, order), weights)
+    values = _weighted(y if y.ndim == 2 else expand_dims(y, 1), weights)
+    cut = _cut_of(x, rcond)
     across = _orthonormal(powers)
     inverse, rank = _inverse(matmul(swapaxes(across, 0, 1), powers), cut)
     found = matmul(inverse, matmul(swapaxes(across, 0, 1), values))
@@ -92,16 +92,16 @@ def polyfit(
     found = matmul(change, found)
     ranks = known(rank)
     if ranks is None or ranks < order:
-        other, _ = shortest(weighted(vander(x, order), weights), values, cut)
+        other, _ = _shortest(_weighted(vander(x, order), weights), values, cut)
         found = where(rank < order, other, found)
     found = found if y.ndim == 2 else found[:, 0]
     if full:
         count = int(rank)
-        own, _ = _normalized(weighted(vander(x, order), weights))
+        own, _ = _normalized(_weighted(vander(x, order), weights))
         return found, rest if count == order < x.size else rest[:0], count, svdvals(own), cut
     if cov and ranks is not None and ranks < order:
         raise LinAlgError(f"polyfit: the covariance needs full rank, {order}, not {ranks}")
-    warn_of_rank("polyfit", ranks, order)
+    _warn_of_rank("polyfit", ranks, order)
     if not cov:
         return found
     spread = matmul(change, inverse)
@@ -122,7 +122,7 @@ def _normalized(powers: Tensor) -> tuple[Tensor, Tensor]:
     return powers / lengths, lengths
 
 
-def shortest(columns: Tensor, values: Tensor, cut: float) -> tuple[Tensor, Tensor]:
+def _shortest(columns: Tensor, values: Tensor, cut: float) -> tuple[Tensor, Tensor]:
     """Return the least-squares solution for columns, and the rank of the columns.
 
     Of several solutions it is the shortest, with factors scaled by the norms of the columns.
@@ -140,7 +140,7 @@ def _inverse(x: Tensor, cut: float) -> tuple[Tensor, Tensor]:
     return matmul(swapaxes(vh, 0, 1), expand_dims(inverse, 1) * swapaxes(u, 0, 1)), sum(counts)
 
 
-def warn_of_rank(op: str, rank: Any, order: int) -> None:
+def _warn_of_rank(op: str, rank: Any, order: int) -> None:
     """Warn if the rank is known to be less than the number of coefficients."""
     if rank is not None and rank < order:
         warn(
@@ -150,26 +150,26 @@ def warn_of_rank(op: str, rank: Any, order: int) -> None:
         )
 
 
-def points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+def _points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     a, b = (converted(v, dtypes.at_least_single(v.dtype)) for v in in_common_dtype(op, x, y))
     if a.ndim != 1 or not a.size or b.ndim not in (1, 2) or b.shape[0] != a.size:
         raise TypeError(f"{op}: x of shape {a.shape} does not match y of shape {b.shape}")
     return a, b
 
 
-def weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
+def _weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
     found = tensor_of(w, op, device=x.device)
     if found.shape != x.shape:
         raise TypeError(f"{op}: weights of shape {found.shape} do not match {x.size} points")
     return converted(found, x.dtype)
 
 
-def cut_of(x: Tensor, rcond: float | None) -> float:
+def _cut_of(x: Tensor, rcond: float | None) -> float:
     """Return the relative threshold below which singular values count as 0."""
     return x.size * 2.0 ** -(52 if x.dtype is dtypes.float64 else 23) if rcond is None else rcond
 
 
-def weighted(x: Tensor, weights: Tensor | None) -> Tensor:
+def _weighted(x: Tensor, weights: Tensor | None) -> Tensor:
     return x if weights is None else x * expand_dims(weights, 1)
 
 
