@@ -327,15 +327,18 @@ def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
     LinAlgError, ShapeError, ValueError
         If an operand is not a matrix, the sizes do not match, or there are fewer than two operands.
     """
-    given = tensors_of("multi_dot", arrays)
-    n = len(given)
+    factors = tensors_of("multi_dot", arrays)
+    n = len(factors)
     if n < 2:
         raise ValueError(f"multi_dot: takes at least two operands, not {n}")
-    if builtins.any(x.ndim != 2 for x in given[1:-1]) or {given[0].ndim, given[-1].ndim} - {1, 2}:
-        raise LinAlgError(f"multi_dot: takes matrices, not {[x.shape for x in given]}")
-    sizes = [given[0].shape[0] if given[0].ndim == 2 else 1]
-    sizes += [x.shape[0] for x in given[1:]]
-    sizes.append(given[-1].shape[1] if given[-1].ndim == 2 else 1)
+    if builtins.any(x.ndim != 2 for x in factors[1:-1]) or {
+        factors[0].ndim,
+        factors[-1].ndim,
+    } - {1, 2}:
+        raise LinAlgError(f"multi_dot: takes matrices, not {[x.shape for x in factors]}")
+    sizes = [factors[0].shape[0] if factors[0].ndim == 2 else 1]
+    sizes += [x.shape[0] for x in factors[1:]]
+    sizes.append(factors[-1].shape[1] if factors[-1].ndim == 2 else 1)
     best: dict[tuple[int, int], tuple[int, int]] = {(i, i): (0, i) for i in range(n)}
     for length in range(1, n):
         for i in range(n - length):
@@ -347,6 +350,6 @@ def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:
 
     def product(i: int, j: int) -> Tensor:
         k = best[i, j][1]
-        return given[i] if i == j else matmul(product(i, k), product(k + 1, j))
+        return factors[i] if i == j else matmul(product(i, k), product(k + 1, j))
 
     return stored("multi_dot", product(0, n - 1), out)

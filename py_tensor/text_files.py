@@ -124,13 +124,13 @@ def loadtxt(
     tensor([[1, 2],
             [3, 4]])
     """
-    np, own = host.load_numpy(), dtypes.parse(dtype)
+    np, target = host.load_numpy(), dtypes.parse(dtype)
     # In WebAssembly NumPy reads 300 as 44 for uint8; here the conversion checks the range.
-    is_narrow = own.kind in "iu" and own.itemsize < 8
+    is_narrow = target.kind in "iu" and target.itemsize < 8
     with naming("loadtxt"):
         array = np.loadtxt(
             fname,
-            "int64" if is_narrow else own.name,
+            "int64" if is_narrow else target.name,
             comments,
             delimiter,
             converters,
@@ -142,7 +142,7 @@ def loadtxt(
             max_rows,
             quotechar=quotechar,
         )
-    return from_host("loadtxt", array, own, parse(device))
+    return from_host("loadtxt", array, target, parse(device))
 
 
 def genfromtxt(
@@ -254,24 +254,24 @@ def _least_dtype(read: Callable[[str | None], Any]) -> str:
     """Return NumPy's dtype that holds the numbers of all columns, which `read` gives one each."""
     words = "genfromtxt: some text is not a number; pass a dtype to read it as missing"
     try:
-        own = read(None).dtype
+        common = read(None).dtype
     except TypeError as error:
         if "to a dtype is not allowed" in str(error):  # NumPy 2.4 fails at such a text
             raise DTypeError(words) from None
         raise
-    if own.names == ():  # no text at all
+    if common.names == ():  # no text at all
         return "int64"
-    if own.names:
-        own = host.load_numpy().result_type(*[own[name] for name in own.names])
-    if own.kind not in "biufc":
+    if common.names:
+        common = host.load_numpy().result_type(*[common[name] for name in common.names])
+    if common.kind not in "biufc":
         raise DTypeError(words)
-    return own.name
+    return common.name
 
 
-def _default_of(own: Any) -> DType:
+def _default_of(numpys: Any) -> DType:
     """Return the default dtype for numbers of a dtype of NumPy."""
     default = {"b": dtypes.bool_, "c": dtypes.DEFAULT.complex, "f": dtypes.DEFAULT.floating}
-    return default.get(own.kind, dtypes.DEFAULT_INT)
+    return default.get(numpys.kind, dtypes.DEFAULT_INT)
 
 
 def fromstring(
@@ -304,7 +304,7 @@ def fromstring(
     """
     if not sep:
         raise ValueError("fromstring: sep must not be empty; use pt.frombuffer for bytes")
-    np, own = host.load_numpy(), dtypes.parse(dtype)
+    np, target = host.load_numpy(), dtypes.parse(dtype)
     words = string.split(sep.strip() or None)
     if words and not words[-1].strip():
         words.pop()
@@ -312,5 +312,5 @@ def fromstring(
         raise ValueError(f"fromstring: the text has {len(words)} numbers, not {count}")
     with naming("fromstring"):  # NumPy's function warns of a text that is not a number
         array = np.array(words if count < 0 else words[:count], object)
-        array = (array.astype(float) if own.kind == "b" else array).astype(own.name)
-    return from_host("fromstring", array, own, parse(device))
+        array = (array.astype(float) if target.kind == "b" else array).astype(target.name)
+    return from_host("fromstring", array, target, parse(device))

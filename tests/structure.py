@@ -67,6 +67,7 @@ def lines_by_folder(package: Path) -> Counter[str]:
 
 
 def folder_of(path: Path, package: Path) -> str:
+    """Return the name of the folder of a package that holds a file; "." for its own files."""
     inside = path.relative_to(package).parts
     return inside[0] if len(inside) > 1 else "."
 

@@ -65,12 +65,12 @@ def _counterpart_of(function: Any) -> _Ours | None:
     # A function with `like=` has no implementation: it creates an array.
     if ours is None or not hasattr(function, "_implementation"):
         return None
-    own = signature(ours)
+    our_signature = signature(ours)
     try:
         numpys = signature(function)
     except ValueError:  # a function in C, before NumPy 2.4
-        numpys = own
-    return _matched(ours, own, numpys)
+        numpys = our_signature
+    return _matched(ours, our_signature, numpys)
 
 
 def _matched(ours: Callable[..., Any], own: Signature, numpys: Signature) -> _Ours:

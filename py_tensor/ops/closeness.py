@@ -75,8 +75,8 @@ def _tolerance(op: str, value: Operand, a: Tensor, b: Tensor) -> Tensor | Scalar
     number = number_like(value)
     if number is not None:
         return number
-    wide = widest([a, b]) if a.device.computes_cpu_ops else None  # a GPU has no float64
-    return value if isinstance(value, Tensor) else beside(wide, value, op, a.device)
+    own_dtype = widest([a, b]) if a.device.computes_cpu_ops else None  # a GPU has no float64
+    return value if isinstance(value, Tensor) else beside(own_dtype, value, op, a.device)
 
 
 def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor | Scalar) -> Tensor:

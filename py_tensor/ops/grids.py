@@ -141,9 +141,9 @@ def logspace(
         base = float(real_number_of("logspace", "base", base))
         if is_array_like(start) or is_array_like(stop):
             options = {"endpoint": endpoint, "base": base, "dtype": dtype, "device": device}
-            each = _of_each_pair("logspace", logspace, start, stop, num, axis, options)
-            if each is not None:
-                return each
+            numbers = _of_each_pair("logspace", logspace, start, stop, num, axis, options)
+            if numbers is not None:
+                return numbers
         powers = _powers(start, stop, num, endpoint, base, axis, device)
         if powers is not None:
             return _rounded(powers, dtype)
@@ -232,9 +232,9 @@ def geomspace(
     """
     if is_array_like(start) or is_array_like(stop):
         options = {"endpoint": endpoint, "dtype": dtype, "device": device}
-        each = _of_each_pair("geomspace", geomspace, start, stop, num, axis, options)
-        if each is not None:
-            return each
+        numbers = _of_each_pair("geomspace", geomspace, start, stop, num, axis, options)
+        if numbers is not None:
+            return numbers
         return _between(start, stop, num, endpoint, dtype, axis, device)
     normalize_axis("geomspace", axis, 1)
     first, last = (number_of("geomspace", "an end", v) for v in (start, stop))

@@ -184,8 +184,8 @@ def dstack(tup: Sequence[Operand]) -> Tensor:
 
 def column_stack(tup: Sequence[Operand]) -> Tensor:
     """Stack vectors as columns of a matrix, and join matrices side by side."""
-    given = tensors_of("column_stack", tup)
-    return concat([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in given], 1)
+    columns = tensors_of("column_stack", tup)
+    return concat([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in columns], 1)
 
 
 def block(arrays: Any) -> Tensor:

@@ -514,8 +514,8 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
         raise TypeError(f"{op}: takes a sequence of tensors, not {type(tensors).__name__}")
     known = [x for x in tensors if isinstance(x, Tensor)]
     wide = widest(known)
-    place = known[0].device if known else None
-    given = [x if isinstance(x, Tensor) else beside(wide, x, op, place) for x in tensors]
+    own_device = known[0].device if known else None
+    given = [x if isinstance(x, Tensor) else beside(wide, x, op, own_device) for x in tensors]
     if not given:
         raise ValueError(f"{op}: needs at least one tensor")
     dtype, device = given[0].dtype, given[0].device

@@ -204,19 +204,19 @@ def tensor_beside(op: str, x: Operand, *others: Operand) -> Tensor:
 
 def tensors_of(op: str, operands: Iterable[Operand]) -> list[Tensor]:
     """Convert each operand by itself, to tensors on one device: that of the tensors among them."""
-    given = [*operands]
-    device = next((x.device for x in given if isinstance(x, Tensor)), None)
+    values = [*operands]
+    device = next((x.device for x in values if isinstance(x, Tensor)), None)
 
     def converted(x: Operand) -> Tensor:
         number = None if type(x) is bool else number_like(x)
         if not isinstance(number, int) or dtypes.holds(dtypes.int32, number):
             return tensor_of(x, op, device=device)
-        wide = (dtypes.int64, dtypes.uint64)
-        dtype = next((dtype for dtype in wide if dtypes.holds(dtype, number)), None)
+        wide_dtypes = (dtypes.int64, dtypes.uint64)
+        dtype = next((dtype for dtype in wide_dtypes if dtypes.holds(dtype, number)), None)
         # A number beyond 64 bits is a float, as beside floats in NumPy.
         return tensor_of(number if dtype else float(number), op, dtype=dtype, device=device)
 
-    return on_one_device(op, [x if isinstance(x, Tensor) else converted(x) for x in given])
+    return on_one_device(op, [x if isinstance(x, Tensor) else converted(x) for x in values])
 
 
 def coerce(op: str, operands: Sequence[Operand], leading: int = 0) -> list[Tensor | Scalar]:

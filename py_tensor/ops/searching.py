@@ -310,10 +310,10 @@ def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
     keys
         Tensors of equal shape, or one tensor whose slices along the first axis are the keys.
     """
-    given = tensors_of("lexsort", members_of("lexsort", keys))
-    if not given:
+    tensors = tensors_of("lexsort", members_of("lexsort", keys))
+    if not tensors:
         raise TypeError("lexsort: needs at least one key")
-    first, *rest = given
+    first, *rest = tensors
     if not first.ndim:  # each key is one element
         return zeros((), dtypes.int32, device=first.device)
     order = argsort(first, axis)

@@ -46,8 +46,8 @@ class _Call:
         """Return what NumPy gets for an argument."""
         if isinstance(x, Tensor):
             self._tensors.append(x)
-            wide = {"f": "float64", "c": "complex128"}.get(x.dtype.kind)
-            array = x.numpy() if wide is None else x.numpy().astype(wide)
+            double = {"f": "float64", "c": "complex128"}.get(x.dtype.kind)
+            array = x.numpy() if double is None else x.numpy().astype(double)
             return array if array.ndim else array[()]  # a number, which NumPy's classes ask for
         if isinstance(x, Series):
             self._classes[type(x).numpys()] = type(x)
@@ -223,10 +223,10 @@ class Series:
     __array_ufunc__ = None  # NumPy's arrays leave operators to this class
 
     def __init_subclass__(cls) -> None:
-        own = {name: cls.__dict__[name] for name in ("domain", "window") if name in cls.__dict__}
-        for name in own:
+        ends = {name: cls.__dict__[name] for name in ("domain", "window") if name in cls.__dict__}
+        for name in ends:
             delattr(cls, name)
-        cls._own = {**cls._own, **own}
+        cls._own = {**cls._own, **ends}
 
     @classmethod
     @cache
@@ -235,8 +235,8 @@ class Series:
         np = host.load_numpy()
         basis = next(c.__name__ for c in cls.__mro__ if c.__module__ == __name__)
         kind = getattr(np.polynomial, basis)
-        own = {name: np.asarray(_Call(cls.__name__).to_numpy(v)) for name, v in cls._own.items()}
-        return type(cls.__name__, (kind,), own) if own else kind
+        ends = {name: np.asarray(_Call(cls.__name__).to_numpy(v)) for name, v in cls._own.items()}
+        return type(cls.__name__, (kind,), ends) if ends else kind
 
     def __init__(
         self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x"

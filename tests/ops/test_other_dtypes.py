@@ -35,12 +35,12 @@ def test_a_ufunc_stores_in_any_dtype(
             continue  # NumPy subtracts no bools
         x, expected = rng.integers(1, 3, 5).astype(own), np.zeros(shape, target)
         getattr(getattr(np, name), method)(x, *places, out=expected)
-        found = pt.zeros(shape, target, device=device)
+        result = pt.zeros(shape, target, device=device)
         if name == "subtract" and target[0] in "ub":  # a negative number has no common result
             continue
         function: Any = getattr(getattr(pt, name), method)
-        function(pt.tensor(x, dtype=own, device=device), *places, out=found)
-        same(found, expected, f"{own} in {target}: {x}")
+        function(pt.tensor(x, dtype=own, device=device), *places, out=result)
+        same(result, expected, f"{own} in {target}: {x}")
 
 
 @pytest.mark.parametrize("target", ["int32", "uint32", "int64", "uint64"])
@@ -51,9 +51,9 @@ def test_floats_are_added_in_double_precision_for_integers(target: str) -> None:
         a = np.diag(x) if name == "trace" else x
         out = np.zeros(4 if "cum" in name else (), target)
         expected = getattr(np, name)(a, out=out)
-        found = pt.zeros(out.shape, target, device="cpu")
-        getattr(pt, name)(pt.tensor(a, device="cpu"), out=found)
-        same(found, expected, name)
+        result = pt.zeros(out.shape, target, device="cpu")
+        getattr(pt, name)(pt.tensor(a, device="cpu"), out=result)
+        same(result, expected, name)
 
 
 def test_dot_refuses_a_target_that_would_get_wrapped_numbers(device: str) -> None:
@@ -77,17 +77,17 @@ def test_closeness_to_any_int(dtype: str, device: str, rng: numpy.random.Generat
     numbers = [*ends, 2**31, -(2**31) - 1, 2**40, 2**63 - 1, 2**64 - 1, 2**70]
     for number in rng.permutation(np.array(numbers, object))[:3]:
         # A number beside floats has their dtype.
-        wide = float(np.float32(number)) if dtype == "float32" else float(number)
-        expected = np.isclose(x.astype(float), wide)
+        rounded = float(np.float32(number)) if dtype == "float32" else float(number)
+        expected = np.isclose(x.astype(float), rounded)
         same(pt.isclose(t, number), expected, f"{x} and {number}")
-        same(pt.isclose(number, t), np.isclose(wide, x.astype(float)), f"{number} and {x}")
+        same(pt.isclose(number, t), np.isclose(rounded, x.astype(float)), f"{number} and {x}")
         assert not pt.array_equal(t, number)  # other shapes
 
 
 def test_an_array_as_the_tolerance_of_integers(device: str) -> None:
     x = pt.tensor([1, 5, 7, 9], dtype="int64", device=device)
-    found = pt.isclose(x, 7, rtol=0, atol=np.array([1.0, 2.0, 0.5, 1.0]))
-    assert found.tolist() == [False, True, True, False]
+    result = pt.isclose(x, 7, rtol=0, atol=np.array([1.0, 2.0, 0.5, 1.0]))
+    assert result.tolist() == [False, True, True, False]
 
 
 def test_choices_of_a_wide_number(device: str) -> None:
@@ -105,10 +105,10 @@ def test_a_number_beside_a_float16_end(lib_function: str, device: str) -> None:
     a = np.array([0, 1], np.float16)
     x = pt.tensor(a, dtype="float16", device=device)
     for number in (2, 2.3):
-        found = getattr(pt, lib_function)(x, number, 6)
+        result = getattr(pt, lib_function)(x, number, 6)
         expected = getattr(np, lib_function)(a, number, 6)
-        assert found.dtype is pt.float16
-        np.testing.assert_allclose(found.numpy(), expected, 3e-3)
+        assert result.dtype is pt.float16
+        np.testing.assert_allclose(result.numpy(), expected, 3e-3)
 
 
 @pytest.mark.parametrize("axis", [0, -1])
@@ -119,15 +119,15 @@ def test_lists_of_ends(axis: int, device: str) -> None:
         for name in ("logspace", "geomspace"):
             a, b = (np.log10(v).tolist() if name == "logspace" else v for v in (lows, highs))
             expected = getattr(np, name)(a, b, 7, axis=axis).astype(np.float32)
-            found = getattr(pt, name)(a, b, 7, axis=axis, device=device)
-            np.testing.assert_array_max_ulp(found.numpy(), expected, 1)
-            assert found.shape == expected.shape
+            result = getattr(pt, name)(a, b, 7, axis=axis, device=device)
+            np.testing.assert_array_max_ulp(result.numpy(), expected, 1)
+            assert result.shape == expected.shape
 
 
 def test_complex_numbers_between_real_ends(device: str) -> None:
-    found = pt.geomspace(-1, 1, 4, dtype="complex64", device=device)
+    result = pt.geomspace(-1, 1, 4, dtype="complex64", device=device)
     expected = np.geomspace(-1, 1, 4, dtype="complex64")
-    np.testing.assert_allclose(found.numpy(), expected, 1e-6, 1e-6)
+    np.testing.assert_allclose(result.numpy(), expected, 1e-6, 1e-6)
     real = pt.geomspace(1, 1j, 4, dtype="float32", device=device)
     np.testing.assert_allclose(real.numpy(), [1, 3**0.5 / 2, 0.5, 0], 1e-6, 1e-6)
 
@@ -143,9 +143,9 @@ def test_shares_of_a_wider_dtype(device: str) -> None:
     for function, share in ((pt.quantile, 0.5), (pt.nanpercentile, 50.0)):
         assert function(x, pt.tensor([share], device=device)).dtype is pt.float32
         assert function(x, share).dtype is pt.float16
-    wide = pt.tensor([0.5], dtype="float64", device="cpu")
+    double_share = pt.tensor([0.5], dtype="float64", device="cpu")
     expected = pt.float64 if device == "cpu" else pt.float32
-    assert pt.quantile(pt.ones(3, device=device), wide).dtype is expected
+    assert pt.quantile(pt.ones(3, device=device), double_share).dtype is expected
 
 
 @pytest.mark.parametrize("rule", ["auto", "doane", "fd", "rice", "scott", "sqrt", "sturges"])

@@ -50,9 +50,9 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_lists_go_to_the_device_of_the_tensor(call: Callable[[Any, Any, Any], Any]) -> None:
     x, m = np.array([3, -1.25], np.float32), np.array([[1, 2], [3, 5]], np.float32)
-    found = call(pt, pt.tensor(x, device="cpu"), pt.tensor(m, device="cpu"))
-    assert found.device is pt.zeros(1, device="cpu").device
-    np.testing.assert_allclose(found.numpy(), call(np, x, m), rtol=1e-6)
+    result = call(pt, pt.tensor(x, device="cpu"), pt.tensor(m, device="cpu"))
+    assert result.device is pt.zeros(1, device="cpu").device
+    np.testing.assert_allclose(result.numpy(), call(np, x, m), rtol=1e-6)
 
 
 @pytest.mark.parametrize("equal", [pt.array_equal, pt.array_equiv, pt.allclose])

@@ -97,9 +97,11 @@ function sizeOf(element, counts, depth) {
 function refers(element, known) {
   const before = known.get(element);
   if (before !== undefined) return before;
-  const found = [element, ...element.getElementsByTagName("*")].some((inner) => [...references(inner)].length > 0);
-  known.set(element, found);
-  return found;
+  const isReferring = [element, ...element.getElementsByTagName("*")].some(
+    (inner) => [...references(inner)].length > 0,
+  );
+  known.set(element, isReferring);
+  return isReferring;
 }
 
 /**
