@@ -60,7 +60,7 @@ MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which 
 def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
     """Return the kernels of a flush in dependency order.
 
-    Kernels with several outputs can depend on each other in a cycle. A view that is not an affine
+    Kernels with several outputs can wait for each other in a cycle. A view that is not an affine
     map needs a buffer that was not counted. Storing such a value may leave a reduction unused in
     the kernel that folds it. These kernels are planned again: first each output separately, then
     with an operand stored. This terminates, because a kernel of one output depends only on its
@@ -92,8 +92,8 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
             computes_once, stores_pieces = stores_pieces, True
             continue
         ordered = in_order(kernels)
-        placed = set(map(id, ordered))
-        stuck = [k for k in kernels if id(k) not in placed and len(k.outputs) > 1]
+        cyclic = [] if len(ordered) == len(kernels) else in_cycles(kernels)
+        stuck = [kernel for kernel in cyclic if len(kernel.outputs) > 1]
         wide = [k for k in kernels if k.buffers() > max_buffers]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
@@ -164,18 +164,13 @@ def _results_in(body: Body) -> set[int]:
 
 
 def in_order(kernels: list[Kernel]) -> list[Kernel]:
-    """Sort kernels so that each follows the writers of what it reads; drop those in cycles."""
-    writers: dict[int, list[int]] = {}
-    for number, kernel in enumerate(kernels):
-        for slot in kernel.writes():
-            writers.setdefault(slot, []).append(number)
-    waiting: list[int] = []
+    """Sort kernels so that each follows the writers of what it reads; drop those behind cycles."""
+    before = _writers(kernels)
+    waiting = list(map(len, before))
     readers: list[list[int]] = [[] for _ in kernels]
-    for number, kernel in enumerate(kernels):
-        before = {w for slot in kernel.reads() for w in writers.get(slot, ())}
-        waiting.append(len(before))
-        for w in before:
-            readers[w].append(number)
+    for number, writers in enumerate(before):
+        for writer in writers:
+            readers[writer].append(number)
     ready = [(_first_write(kernels[n]), n) for n, count in enumerate(waiting) if not count]
     heapq.heapify(ready)
     result: list[Kernel] = []
@@ -187,6 +182,48 @@ def in_order(kernels: list[Kernel]) -> list[Kernel]:
             if not waiting[reader]:
                 heapq.heappush(ready, (_first_write(kernels[reader]), reader))
     return result
+
+
+def in_cycles(kernels: list[Kernel]) -> list[Kernel]:
+    """Return the kernels that wait for each other, but not those that only wait for such kernels.
+
+    These are the strongly connected components of two or more kernels (Tarjan, Depth-first search
+    and linear graph algorithms, 1972), as no kernel reads what it writes.
+    """
+    before = _writers(kernels)
+    numbers: dict[int, int] = {}  # kernel -> its position in the search
+    lowest: dict[int, int] = {}  # kernel on `path` -> the first kernel on `path` that it waits for
+    path: list[int] = []  # kernels whose component is not complete
+    cyclic: set[int] = set()
+    stack = list(range(len(kernels)))
+    while stack:
+        kernel = stack[-1]
+        if kernel not in numbers:
+            numbers[kernel] = lowest[kernel] = len(numbers)
+            path.append(kernel)
+            stack += [writer for writer in before[kernel] if writer not in numbers]
+            continue
+        stack.pop()
+        if kernel not in lowest:  # another kernel had put it on the stack, too
+            continue
+        lowest[kernel] = min(lowest[n] for n in (kernel, *before[kernel]) if n in lowest)
+        if lowest[kernel] == numbers[kernel]:
+            component = [path.pop()]
+            while component[-1] != kernel:
+                component.append(path.pop())
+            cyclic.update(component if len(component) > 1 else ())
+            for member in component:
+                del lowest[member]
+    return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
+
+
+def _writers(kernels: list[Kernel]) -> list[set[int]]:
+    """Return for each kernel the numbers of the kernels that write what it reads."""
+    writers: dict[int, list[int]] = {}
+    for number, kernel in enumerate(kernels):
+        for slot in kernel.writes():
+            writers.setdefault(slot, []).append(number)
+    return [{w for slot in kernel.reads() for w in writers.get(slot, ())} for kernel in kernels]
 
 
 def _first_write(kernel: Kernel) -> int:

@@ -17,8 +17,10 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend import device as devices
 from py_tensor.backend.device import CPU_DEVICE, LazyDevice
-from py_tensor.graph.build import schedule
-from py_tensor.graph.kernel import Contraction, Kernel, Scattered
+from py_tensor.dtypes import float32
+from py_tensor.graph.body import Access, Body, Load
+from py_tensor.graph.build import in_cycles, in_order, schedule
+from py_tensor.graph.kernel import Contraction, Kernel, Output, Scattered
 from py_tensor.graph.order import make_request
 from py_tensor.graph.reroll import rerolled_length
 from py_tensor.graph.store import MAX_BODY
@@ -470,3 +472,44 @@ def test_a_check_takes_the_place_of_a_buffer() -> None:
     )
     assert any(k.checks() for k in found)
     assert all(k.buffers() <= 8 for k in found)
+
+
+def test_a_kernel_that_only_waits_for_a_cycle_keeps_its_outputs() -> None:
+    """The rows of the product would be one kernel with its epilogue, which waits for them."""
+    place = simulate.device(10)
+    x, w, p, m = (pt.tensor(np.eye(4, dtype="float32"), device=place) for _ in range(4))
+    pt.realize(x, w, p, m)
+    shifted = x @ w + 1
+    shifted = shifted - shifted.max(1, keepdims=True)
+    loss = shifted - pt.log(pt.exp(shifted).sum(1, keepdims=True))
+    m = m * 0.9 + x.T @ loss
+    pt.realize(loss.sum(), p - m, m)
+    found = simulate.kernels_of(place)
+    assert len(found) == 4
+    assert max(len(kernel.outputs) for kernel in found) == 2
+
+
+def kernel_of(reads: set[int], slot: int) -> Kernel:
+    at = Access((), 0)
+    row = Body.of([Load(read, float32, at) for read in sorted(reads)])
+    return Kernel((), (), (), row, (Output(slot, 0, float32, at),), str(slot))
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_kernels_in_cycles(seed: int) -> None:
+    """A kernel is in a cycle if it is reached from itself; compared with a search from each."""
+    source = random.Random(seed)
+    count = source.randint(1, 12)
+    reads = [
+        set(source.sample(range(count), source.randint(0, min(2, count)))) - {number}
+        for number in range(count)
+    ]
+    reached = [set(before) for before in reads]
+    for middle in range(count):
+        for before in reached:
+            if middle in before:
+                before |= reached[middle]
+    kernels = [kernel_of(before, number) for number, before in enumerate(reads)]
+    expected = [str(number) for number in range(count) if number in reached[number]]
+    assert [kernel.label for kernel in in_cycles(kernels)] == expected
+    assert (len(in_order(kernels)) == count) == (not expected)
