@@ -65,7 +65,7 @@ class CustomPass(Pass):
     def ops(self) -> list[str]:
         return [self.name]
 
-    def reads(self) -> set[int]:
+    def sources(self) -> set[int]:
         return {x.slot for x in self.inputs if x.slot is not None}
 
     def writes(self) -> set[int]:
@@ -75,8 +75,10 @@ class CustomPass(Pass):
         """Return the bytes of outputs and operands, because it is unknown what the body loads."""
         return sum(size_of(x.shape) * x.dtype.itemsize for x in (*self.inputs, *self.outputs))
 
-    def buffers(self, together: int, faults: int) -> int:
-        return len(self.inputs) + len(self.outputs)
+    @property
+    def work_buffers(self) -> int:
+        """Results that no node has, and operands that are given several times."""
+        return len(self.inputs) + len(self.outputs) - len(self.sources()) - len(self.writes())
 
 
 def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:

@@ -105,7 +105,7 @@ class Factorization(Pass):
     def ops(self) -> list[str]:
         return [self.kind]
 
-    def reads(self) -> set[int]:
+    def sources(self) -> set[int]:
         return {self.source}
 
     def writes(self) -> set[int]:
@@ -115,8 +115,9 @@ class Factorization(Pass):
         """Return the bytes written, and as many read."""
         return 2 * self.size * self.dtype.itemsize
 
-    def buffers(self, together: int, faults: int) -> int:
-        return 3
+    @property
+    def work_buffers(self) -> int:
+        return 1
 
     @property
     def stride(self) -> int:

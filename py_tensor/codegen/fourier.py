@@ -79,8 +79,9 @@ class Transformed(BodyPass):
     def ops(self) -> list[str]:
         return ["ifft" if self.is_inverse else "fft"]
 
-    def buffers(self, together: int, faults: int) -> int:
-        return together + 1
+    @property
+    def work_buffers(self) -> int:
+        return 1  # between passes
 
 
 @cache

@@ -85,7 +85,7 @@ class Rotated(Pass):
     def ops(self) -> list[str]:
         return ["rotations"]
 
-    def reads(self) -> set[int]:
+    def sources(self) -> set[int]:
         return {self.operand}
 
     def writes(self) -> set[int]:
@@ -93,9 +93,6 @@ class Rotated(Pass):
 
     def written(self, points: int) -> int:
         return 2 * points * self.rows * self.n * self.dtype.itemsize
-
-    def buffers(self, together: int, faults: int) -> int:
-        return 2
 
 
 def lower_jacobi(kernel: Kernel, context: Context) -> list[Dispatch]:

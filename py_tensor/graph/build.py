@@ -14,6 +14,7 @@ from typing import cast
 
 from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.body import Access, Accumulated, Apply, Body, Gather, Index, Load, copied
+from py_tensor.graph.budget import MAX_BODY, Budget, Draft
 from py_tensor.graph.evaluate import Evaluator, IndexMap, identity, is_window, strides_over_result
 from py_tensor.graph.kernel import (
     Contraction,
@@ -41,13 +42,7 @@ from py_tensor.graph.op import (
 from py_tensor.graph.order import Request, bottom
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.reroll import rerolled_length
-from py_tensor.graph.store import (
-    MAX_BODY,
-    Decisions,
-    decide,
-    is_flat,
-    space_of,
-)
+from py_tensor.graph.store import Decisions, decide, is_flat, space_of
 from py_tensor.layout import Layout, canonical_strides
 from py_tensor.shapes import Shape, row_major, size_of
 
@@ -57,7 +52,7 @@ MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each 
 MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which one pass covers both
 
 
-def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
+def schedule(request: Request, budget: Budget, notes: Notes | None = None) -> list[Kernel]:
     """Return the kernels of a flush in dependency order.
 
     Kernels with several outputs can wait for each other in a cycle. A view that is not an affine
@@ -76,7 +71,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
     while True:
         builder = Builder(
             request,
-            max_buffers,
+            budget,
             frozenset(apart),
             cut,
             computes_once=computes_once,
@@ -94,7 +89,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
         ordered = in_order(kernels)
         cyclic = [] if len(ordered) == len(kernels) else in_cycles(kernels)
         stuck = [kernel for kernel in cyclic if len(kernel.outputs) > 1]
-        wide = [k for k in kernels if k.buffers() > max_buffers]
+        wide = [kernel for kernel in kernels if not budget.fits(kernel.draft())]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
             request.equal = builder.decisions.equal
@@ -108,7 +103,7 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
                 cut |= {slot for slot in kernel.writes() if request.order[slot].op.variadic}
             apart |= kernel.writes()
         apart |= builder.idle
-        assert len(apart) + len(cut) > known, f"a kernel needs more than {max_buffers} buffers"
+        assert len(apart) + len(cut) > known, f"a kernel exceeds {budget}"
 
 
 def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
@@ -245,7 +240,7 @@ class Builder:
     def __init__(
         self,
         request: Request,
-        max_buffers: int,
+        budget: Budget,
         apart: frozenset[int],
         cut: set[int],
         *,
@@ -257,11 +252,11 @@ class Builder:
         self.slots = request.slots
         self.wanted = request.wanted
         self.overwritable = request.overwritable
-        self.max_buffers = max_buffers
+        self.budget = budget
         self.apart = apart  # slots that get their own kernels
         self.decisions: Decisions = decide(
             request,
-            max_buffers,
+            budget,
             cut,
             computes_once=computes_once,
             stores_pieces=stores_pieces,
@@ -297,7 +292,8 @@ class Builder:
     def _store_accumulated(self, slot: int) -> None:
         """Add an output for a reduction that was only used inside its kernel."""
         kernel, value = self.unstored.pop(slot)
-        if kernel.buffers() < self.max_buffers:
+        draft = kernel.draft()
+        if self.budget.fits(replace(draft, outputs=draft.outputs + 1)):
             access = Access(row_major(kernel.kept), 0)
             kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
         else:
@@ -411,8 +407,7 @@ class Builder:
                 not groups
                 or elements > MAX_CHOSEN
                 or len(groups[-1]) == MAX_JOINED
-                or len(read) >= self.max_buffers
-                or len(inlined) >= MAX_BODY
+                or not self.budget.fits(Draft(around=read, length=len(inlined) + 1))
             ):
                 groups.append([])
                 elements = operand.meta.size
@@ -540,7 +535,7 @@ class Builder:
             self.produced.add(anchor)
             accumulated = Accumulated(number, self.order[anchor].meta.dtype)
             row.given[anchor] = row.body.add(accumulated)
-        row.inside = stage.reads()
+        row.inside = stage.bound()
         value = row.value(slot)
         stored = self.decisions.stored
         self.idle.update(a for a in anchors if a not in row.used and a not in stored and a != slot)
@@ -654,8 +649,9 @@ class Builder:
                 else [x.slot for x in factors]
             )
             more = inside.union(*map(self._sources, read))
-            if self.binds(root, {*chosen, slot}, more) > self.max_buffers:
-                d.notes.setdefault(slot, Reason.BUFFERS)
+            excess = self.budget.excess(self._draft(root, {*chosen, slot}, more))
+            if excess is not None:
+                d.notes.setdefault(slot, excess)
                 continue
             if factors is not None:
                 return chosen or [slot]
@@ -663,18 +659,15 @@ class Builder:
             chosen.append(slot)
         return chosen
 
-    def binds(self, root: int, anchors: Collection[int], inside: frozenset[int]) -> int:
-        """Return the maximum number of buffers that a dispatch binds, in one pass or in two."""
-        around = self.decisions.sources[root].difference(anchors)
-        outputs = 1 + sum(a in self.decisions.stored for a in anchors if a != root)
-        parts = sum(map(self.parts, anchors))
-        return max(
-            len(inside | around) + outputs, len(inside) + parts, len(around) + parts + outputs
+    def _draft(self, root: int, anchors: Collection[int], inside: frozenset[int]) -> Draft:
+        """Return what a kernel needs that folds the anchors and computes the root from them."""
+        d = self.decisions
+        return Draft(
+            inside=inside,
+            around=d.sources[root].difference(anchors),
+            outputs=1 + sum(a in d.stored for a in anchors if a != root),
+            words=sum(d.words(self.order[a]) for a in anchors),
         )
-
-    def parts(self, slot: int) -> int:
-        """Return the number of parts of an anchor's accumulator."""
-        return self.order[slot].op.work_buffers
 
     def heaviest(self, slot: int) -> int | None:
         """Return the slot of the operand that has the most inlined nodes and is not stored yet."""

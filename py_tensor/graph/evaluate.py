@@ -29,6 +29,7 @@ from py_tensor.graph.body import (
     Select,
     Within,
 )
+from py_tensor.graph.budget import Budget, Draft
 from py_tensor.graph.node import Node, Op
 from py_tensor.graph.op import (
     Assign,
@@ -50,10 +51,11 @@ from py_tensor.graph.op import (
 )
 from py_tensor.graph.op import Gather as GatherOp
 from py_tensor.graph.reasons import Reason
-from py_tensor.graph.store import MAX_BODY, Decisions, Operand, is_flat
+from py_tensor.graph.store import Decisions, Operand, is_flat
 from py_tensor.layout import Layout, Range, canonical_strides, compose, coordinates
 from py_tensor.shapes import Shape, row_major
 
+VALUES_PER_OP = 2  # values of a body, at most: every other one is a load, a constant or moved
 MAX_VIEWS = 16  # views through which one kernel computes a node; with more, the node is stored
 
 
@@ -157,7 +159,7 @@ class Builder(Protocol):
     slots: dict[Node, int]
     decisions: Decisions
     produced: set[int]
-    max_buffers: int
+    budget: Budget
 
     def need(self, slot: int) -> None:
         """Ensure that the node in `slot` is stored in a buffer."""
@@ -165,10 +167,6 @@ class Builder(Protocol):
 
     def spans(self, slot: int, root: int) -> bool:
         """Return whether the kernel of `root` may compute the node in `slot`."""
-        ...
-
-    def parts(self, slot: int) -> int:
-        """Return the number of parts of an anchor's accumulator."""
         ...
 
 
@@ -317,11 +315,14 @@ class Evaluator:
         if d.shifts(node) and node.meta.shape != self.extents:
             return None  # its coordinates may not be affine here
         reads = (self._reads - {slot}) | b.decisions.sources[slot]
-        around = reads.difference(self.given)
-        parts = sum(map(b.parts, self.given))
-        outputs = len(self._merged) + 2 + len(self.given)
-        count = max(len(around | self.inside), len(around) + parts) + outputs
-        return None if count > b.max_buffers or self._written() > 2 * MAX_BODY else reads
+        draft = Draft(
+            inside=self.inside,
+            around=reads.difference(self.given),
+            outputs=len(self._merged) + 2 + len(self.given),
+            words=sum(d.words(b.order[anchor]) for anchor in self.given),
+            length=-(-self._written() // VALUES_PER_OP),
+        )
+        return reads if b.budget.fits(draft) else None
 
     def _written(self) -> int:
         """Return the number of values so far, counting one pass of each rerolled loop."""

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, cast
 
-from py_tensor.dtypes import DType, bool_, float32, int32, uint32, uint64
+from py_tensor.dtypes import DType
 from py_tensor.graph.body import Access, Body, Check, Load
 from py_tensor.graph.branches import operations_of
-from py_tensor.graph.op import SCATTER_BUFFERS, Reduction
+from py_tensor.graph.budget import Draft
+from py_tensor.graph.op import Reduction, Scan, Scatter, Sort
 from py_tensor.graph.reasons import Reason
 from py_tensor.shapes import size_of
 
-_OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
 FAULTS = -1  # the slot of the buffer that records out-of-range indices, if there are checks
 
 
@@ -45,8 +45,7 @@ class Fold:
     @property
     def parts(self) -> list[DType]:
         """The dtypes of the parts of the accumulator, as `Reduction.parts` names them."""
-        own = {"T": self.dtype, "key": uint64 if self.dtype.is_wide else uint32, **_OF_WGSL}
-        return [own[part] for part in self.op.parts]
+        return self.op.dtypes(self.dtype)
 
     @property
     def words(self) -> int:
@@ -109,11 +108,17 @@ class Pass:
         """Return the slot whose elements the result keeps where the pass does not write."""
         return None
 
+    def sources(self) -> set[int]:
+        """Return the slots that it reads at the points of the space."""
+        return {x.slot for x in self.loads()}.union(*(body.slots() for body in self.bodies()))
+
     def reads(self) -> set[int]:
-        loaded = {load.slot for load in self.loads()}
         base = self.base()
-        inside = loaded.union(*(body.slots() for body in self.bodies()))
-        return inside if base is None else inside | {base}
+        return self.sources() if base is None else self.sources() | {base}
+
+    def bound(self) -> set[int]:
+        """Return `sources`, with `FAULTS` if it checks indices."""
+        return self.sources().union(*(bound(body) for body in self.bodies()))
 
     def writes(self) -> set[int]:
         """Return the slots that the pass itself writes; they are not outputs of the kernel."""
@@ -123,13 +128,10 @@ class Pass:
         """Return the bytes written to those slots."""
         return 0
 
-    def buffers(self, together: int, faults: int) -> int | None:
-        """Return the maximum number of storage buffers that a dispatch of such a pass binds.
-
-        None if only accumulators are passed from one dispatch to the next. `together` is what one
-        dispatch of the whole kernel would bind; `faults` is 1 if it records indices out of range.
-        """
-        return None
+    @property
+    def work_buffers(self) -> int:
+        """Buffers that a dispatch binds besides operands, accumulators and results."""
+        return 0
 
 
 class BodyPass(Pass):
@@ -182,8 +184,9 @@ class Scanned(BodyPass):
     def ops(self) -> list[str]:
         return [f"running {self.fold.op.name}"]
 
-    def buffers(self, together: int, faults: int) -> int:
-        return together + 1
+    @property
+    def work_buffers(self) -> int:
+        return Scan.work_buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +213,9 @@ class Sorted(BodyPass):
     def ops(self) -> list[str]:
         return ["argsort" if self.indices else "sort"]
 
-    def buffers(self, together: int, faults: int) -> int:
-        """Count the buffers through which passes exchange values and their positions."""
-        return max(together + 2, 5)
+    @property
+    def work_buffers(self) -> int:
+        return Sort.work_buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +268,9 @@ class Scattered(BodyPass):
     def written(self, points: int) -> int:
         return points * self.dtype.itemsize
 
-    def buffers(self, together: int, faults: int) -> int:
-        return max(len(self.element.slots()) + faults + SCATTER_BUFFERS, 5)
+    @property
+    def work_buffers(self) -> int:
+        return Scatter.work_buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,22 +470,21 @@ class Kernel:
         written += sum(stage.written(size_of(whole)) for stage in self.stages)
         return sum(read.values()) + written
 
-    def buffers(self) -> int:
-        """Return the maximum number of storage buffers that one of its dispatches may bind.
+    def draft(self) -> Draft:
+        """Return what it needs of a device, apart from its length."""
+        over = set[int]() if self.over is None else {self.over.slot}
+        written = [stage.writes() for stage in self.stages]
+        return Draft(
+            inside=set[int]().union(*(stage.bound() for stage in self.stages)),
+            around=over | bound(self.row) | bound(self.spread),
+            outputs=(1 if self.slab else len(self.outputs))
+            + len(self.spread_outputs)
+            + sum(map(len, written)),
+            words=0 if self.revisits else self.accumulated_words,
+            work=sum(stage.work_buffers for stage in self.stages),
+        )
 
-        Between passes, each word of an accumulator has a buffer of its own, unless the stage says
-        otherwise.
-        """
-        stored = 1 if self.slab else len(self.outputs)
-        faults = 1 if self.checks() else 0
-        together = len(self.reads()) + stored + len(self.spread_outputs) + faults
-        for stage in self.stages:
-            found = stage.buffers(together, faults)
-            if found is not None:
-                return found
-        if self.revisits:
-            return together
-        words = self.accumulated_words
-        inside = {slot for body in self.bodies() for slot in body.slots()}
-        around = len(self.row.slots()) + len(self.outputs)
-        return max(together, len(inside) + words + faults, around + words + faults)
+
+def bound(body: Body) -> set[int]:
+    """Return the slots of the buffers that a body binds, with `FAULTS` if it checks indices."""
+    return body.slots() | {FAULTS} if body.checks() else body.slots()

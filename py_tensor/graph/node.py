@@ -257,7 +257,7 @@ class Op:
     operands : int or None
         The number of operands; None if it depends on the attributes or the operands.
     work_buffers : int
-        Storage buffers that a pass binds in addition to those that it reads.
+        Storage buffers that a dispatch binds besides operands, accumulators and results.
     stored_because : Reason
         Why the operands returned by `buffered` are stored.
     """
@@ -277,10 +277,7 @@ class Op:
     variadic: ClassVar[bool] = False
     previews: ClassVar[bool] = False
     stored_because: ClassVar[Reason] = Reason.GATHERED
-
-    @property
-    def work_buffers(self) -> int:
-        return 1
+    work_buffers: ClassVar[int] = 0
 
     @property
     def operands(self) -> int | None:

@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, ClassVar, cast
 
-from py_tensor.dtypes import ANY, NUMERIC, Accepts, DType, int32
+from py_tensor.dtypes import (
+    ANY,
+    NUMERIC,
+    Accepts,
+    DType,
+    bool_,
+    float32,
+    int32,
+    uint32,
+    uint64,
+)
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
@@ -32,13 +42,13 @@ from py_tensor.shapes import (
 )
 
 TERMS_PER_VISIT = 8  # terms of a matrix product that take as long as loading and storing an element
-SCATTER_BUFFERS = 4  # of a pass, besides operands: addresses, order, heads, target
 SCATTER_MODES = ("set", "add", "min", "max", "add_atomic")
 MAX_SCATTERED = 2**32 - 1  # values; their numbers are u32
 MAX_PLACES = 2**31  # positions along an axis that int32 can number
 MAX_CHOSEN = 1 << 16  # elements of a small concatenation
 MAX_JOINED = 16  # operands of a small concatenation that one kernel chooses from
 MAX_JOINED_LARGE = 4  # the same for a larger concatenation
+_OF_WGSL: dict[str, DType] = {"f32": float32, "i32": int32, "u32": uint32, "bool": bool_}
 
 # numpy(np, *arrays), spelled out for each number of arrays, so that type checkers know the
 # parameters of a lambda.
@@ -168,6 +178,10 @@ class Folding(Op):
         """Return the reduction, and the op that first combines several operands, if any."""
         raise NotImplementedError
 
+    def words(self, node: Node) -> int:
+        """Return the number of words of the accumulator."""
+        return sum(x.words for x in self.folding()[0].dtypes(node.inputs[0].meta.dtype))
+
     def work(self, node: Node) -> int:
         return node.inputs[0].meta.size if node.inputs else node.meta.size
 
@@ -225,16 +239,17 @@ class Reduction(Folding):
         return self.gives
 
     @property
-    def work_buffers(self) -> int:
-        return len(self.parts)
-
-    @property
     def pairwise(self) -> Elementwise | None:
         """The op that folds two values; None unless the accumulator is a value of their dtype."""
         return _pairwise(self)
 
     def folding(self) -> tuple[Reduction, None]:
         return self, None
+
+    def dtypes(self, dtype: DType) -> list[DType]:
+        """Return the dtypes of the parts of the accumulator, as `parts` names them."""
+        own = {"T": dtype, "key": uint64 if dtype.is_wide else uint32, **_OF_WGSL}
+        return [own[part] for part in self.parts]
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return _in_dtype(run, self.numpy(run.np, operands[0], node.attrs), node)
@@ -279,11 +294,7 @@ class Scan(Op):
     numpy: Callable[[Any, Any, int], Any]
 
     barrier: ClassVar[bool] = True
-
-    @property
-    def work_buffers(self) -> int:
-        """The buffer of results carried from slice to slice, and the result."""
-        return 2
+    work_buffers: ClassVar[int] = 1  # results carried from slice to slice
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         check_axes(self.name, attrs, len(metas[0].shape))
@@ -313,11 +324,7 @@ class Sort(Op):
     indices: bool
 
     barrier: ClassVar[bool] = True
-
-    @property
-    def work_buffers(self) -> int:
-        """The ends of runs, the elements and their positions."""
-        return 3
+    work_buffers: ClassVar[int] = 2  # the ends of runs, and positions of elements
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         shape, axis = metas[0].shape, attrs[0]
@@ -610,10 +617,7 @@ class Scatter(Op):
     barrier: ClassVar[bool] = True
     writes: ClassVar[bool] = True
     stored_because: ClassVar[Reason] = Reason.BASE
-
-    @property
-    def work_buffers(self) -> int:
-        return SCATTER_BUFFERS
+    work_buffers: ClassVar[int] = 3  # addresses, order and heads
 
     @property
     def operands(self) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 from py_tensor.graph.body import Body, Const, Gather, Load, copied
+from py_tensor.graph.budget import Budget, Draft
 from py_tensor.graph.kernel import Kernel, Output
 from py_tensor.shapes import size_of
 
@@ -38,7 +39,7 @@ class _Member:
     faults: int  # buffers for out-of-range indices: 0 or 1
 
 
-def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kernel]:
+def pack(kernels: list[Kernel], wanted: Set[int], budget: Budget) -> list[Kernel]:
     """Pack kernels so that the same work takes fewer dispatches.
 
     Parameters
@@ -53,7 +54,7 @@ def pack(kernels: list[Kernel], wanted: Set[int], max_buffers: int) -> list[Kern
     packed: dict[int, Kernel | None] = {}  # by position; None: part of an earlier kernel
     for run in _runs(kernels, wanted):
         if len(run) >= MIN_SIMILAR:
-            for members in _divided(run, max_buffers):
+            for members in _divided(run, budget):
                 packed |= {member.place: None for member in members}
                 packed[min(member.place for member in members)] = _joined(members)
     found = (packed.get(place, kernel) for place, kernel in enumerate(kernels))
@@ -112,7 +113,7 @@ def _structure(kernel: Kernel, slab: bool) -> tuple[_Structure, tuple[int, ...]]
     return (kernel.kept, tuple(code), outputs, slab), tuple(reads)
 
 
-def _divided(run: list[_Member], max_buffers: int) -> Iterator[list[_Member]]:
+def _divided(run: list[_Member], budget: Budget) -> Iterator[list[_Member]]:
     """Divide a run into packs of the largest size that fits, then of size two.
 
     An operand is either the same for the whole pack or different for each member, so there are few
@@ -122,13 +123,13 @@ def _divided(run: list[_Member], max_buffers: int) -> Iterator[list[_Member]]:
     """
     left = run
     for column in (None, *reversed(range(len(run[0].slots)))):
-        packs, left = _in_order(left, max_buffers, column)
+        packs, left = _in_order(left, budget, column)
         yield from packs
-    yield from _in_order(left, max_buffers, most=2)[0]
+    yield from _in_order(left, budget, most=2)[0]
 
 
 def _in_order(
-    members: list[_Member], max_buffers: int, column: int | None = None, most: int = MAX_PACK
+    members: list[_Member], budget: Budget, column: int | None = None, most: int = MAX_PACK
 ) -> tuple[list[list[_Member]], list[_Member]]:
     """Return packs of consecutive members, of the largest size that fits, and what is left over.
 
@@ -140,7 +141,7 @@ def _in_order(
         members = sorted(members, key=lambda member: member.slots[column])
     at = 0
     while at < len(members):
-        size = min(most, _room(members[at : at + 2], max_buffers))
+        size = min(most, _room(members[at : at + 2], budget))
         found = members[at : at + size]
         shares = column is None or found[0].slots[column] == found[-1].slots[column]
         if 1 < len(found) == size and shares and _is_alike(found):
@@ -152,17 +153,18 @@ def _in_order(
     return packs, sorted(left, key=lambda member: member.place)
 
 
-def _room(two: list[_Member], max_buffers: int) -> int:
+def _room(two: list[_Member], budget: Budget) -> int:
     """Return the number of kernels that fit in a pack, if they share operands like these two."""
     first, last = two[0], two[-1]
     shared = sum(a == b for a, b in zip(first.slots, last.slots, strict=True))
     each, outputs = len(first.slots) - shared, len(first.kernel.outputs)
-    by_code = max(1, MAX_CODE // first.kernel.row.cost)
-    free = max_buffers - shared - first.faults
-    if first.slab:
-        by_buffers = (free - 1) // each if each else MAX_PACK
-        return min(MAX_PACK // outputs, by_buffers, by_code)
-    return min(MAX_PACK, free // (each + outputs), by_code)
+    most = min(MAX_PACK // (outputs if first.slab else 1), MAX_CODE // first.kernel.row.cost)
+
+    def fits(count: int) -> bool:
+        read = frozenset(range(shared + count * each + first.faults))
+        return budget.fits(Draft(around=read, outputs=1 if first.slab else count * outputs))
+
+    return next((count for count in range(most, 1, -1) if fits(count)), 1)
 
 
 def _is_alike(members: list[_Member]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.order import Request
@@ -24,6 +25,7 @@ def kernels_of(
     notes
         The reasons for storing values are added here.
     """
-    kernels = schedule(request, max_buffers, notes)
-    kernels = fuse_rows(kernels, request.wanted, max_buffers, fits, notes)
-    return pack(kernels, request.wanted, max_buffers)
+    budget = Budget(max_buffers)
+    kernels = schedule(request, budget, notes)
+    kernels = fuse_rows(kernels, request.wanted, budget, fits, notes)
+    return pack(kernels, request.wanted, budget)

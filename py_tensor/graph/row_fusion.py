@@ -21,9 +21,9 @@ from py_tensor.graph.body import (
     Mask,
     copied,
 )
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.kernel import Kernel, Output, Stage
 from py_tensor.graph.reasons import Notes, Reason
-from py_tensor.graph.store import MAX_BODY
 from py_tensor.layout import canonical_strides
 from py_tensor.shapes import Shape, row_major
 
@@ -34,7 +34,7 @@ Fits = Callable[[Kernel], bool]
 def fuse_rows(
     kernels: list[Kernel],
     wanted: set[int],
-    max_buffers: int,
+    budget: Budget,
     fits: Fits,
     notes: Notes | None = None,
 ) -> list[Kernel]:
@@ -53,7 +53,7 @@ def fuse_rows(
     """
     if not any(kernel.stages for kernel in kernels):
         return kernels
-    return _Fuser(kernels, wanted, max_buffers, fits, notes).fused()
+    return _Fuser(kernels, wanted, budget, fits, notes).fused()
 
 
 class _Fuser:
@@ -61,13 +61,13 @@ class _Fuser:
         self,
         kernels: list[Kernel],
         wanted: set[int],
-        max_buffers: int,
+        budget: Budget,
         fits: Fits,
         notes: Notes | None,
     ) -> None:
         self.kernels = kernels
         self.wanted = wanted
-        self.max_buffers = max_buffers
+        self.budget = budget
         self.fits = fits
         self.notes = notes
         self.done: list[Kernel | None] = []  # None: fused with a later kernel
@@ -123,15 +123,17 @@ class _Fuser:
         joined = join(producer, consumer)
         if joined is None:
             return _reason_against(producer, consumer)
-        if _is_large(joined):
+        if sum(len(fold.op.parts) for fold in joined.folds()) > MAX_PARTS:
             return Reason.LONG
         if not self.fits(joined):
             return Reason.ROWS
         passed = producer.writes() & consumer.reads()
         unread = {slot for slot in passed if self.left[slot] == 1} - self.wanted
         joined = without_outputs(joined, unread)
-        if joined.buffers() > self.max_buffers:
-            return Reason.BUFFERS
+        length = sum(len(body.instructions) for body in (*joined.bodies(), joined.row))
+        excess = self.budget.excess(replace(joined.draft(), length=length))
+        if excess is not None:
+            return excess
         for kernel, change in ((producer, -1), (consumer, -1), (joined, 1)):
             for slot in kernel.reads():
                 self.left[slot] += change
@@ -149,13 +151,6 @@ def _reason_against(producer: Kernel, consumer: Kernel) -> Reason:
         if stage.unfused_because is not None:
             return stage.unfused_because
     return Reason.AXES if consumer.stages else Reason.SHAPE
-
-
-def _is_large(kernel: Kernel) -> bool:
-    """Return whether a kernel would take too long to compile, or too much workgroup memory."""
-    parts = sum(len(fold.op.parts) for fold in kernel.folds())
-    instructions = sum(len(body.instructions) for body in (*kernel.bodies(), kernel.row))
-    return parts > MAX_PARTS or instructions > MAX_BODY
 
 
 def join(producer: Kernel, consumer: Kernel) -> Kernel | None:

@@ -14,6 +14,7 @@ from itertools import accumulate, islice
 from math import prod
 from typing import Any, cast
 
+from py_tensor.graph.budget import MAX_BODY, Budget, Draft
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Concat, Folding, layout_of
@@ -23,7 +24,6 @@ from py_tensor.graph.repetition import cuts
 from py_tensor.layout import Layout, compose, coordinates
 from py_tensor.shapes import row_major
 
-MAX_BODY = 96  # ops inlined into one kernel: limits compile time and registers
 MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may each recompute
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
 MANY_COPIES = 1 << 22  # elements whose repetition may cost more than another dispatch
@@ -169,6 +169,11 @@ class Decisions:
             return self.depth[slot], node.meta.shape
         return (slot,)
 
+    def words(self, node: Node) -> int:
+        """Return the words of an anchor's accumulator that one dispatch may pass to another."""
+        folds = isinstance(node.op, Folding) and self.slots[node] not in self.contractions
+        return cast("Folding", node.op).words(node) if folds else 0
+
     def cost_of(self, node: Node) -> int:
         """Return the instructions per element of an inline node itself."""
         return repeats_of(node) if node in self.unrolled else node.op.cost
@@ -255,7 +260,7 @@ def is_flat(node: Node) -> bool:
 
 def decide(
     request: Request,
-    max_buffers: int,
+    budget: Budget,
     cut: set[int],
     *,
     computes_once: bool = False,
@@ -282,10 +287,10 @@ def decide(
     _store_reread(decisions)
     _cut_loops(decisions, request)
     _unroll(decisions)  # again: reductions may be cheaper now that states of loops are stored
-    _cut_large(decisions, max_buffers)
+    _cut_large(decisions, budget)
     _depths(decisions)
     if _store_shared(decisions):
-        _cut_large(decisions, max_buffers)
+        _cut_large(decisions, budget)
         _depths(decisions)
     return decisions
 
@@ -523,64 +528,51 @@ def _in_order(d: Decisions, node: Node, axes: tuple[int, ...]) -> Operand:
     return Operand(d.slots[node], units, 0)
 
 
-def _cut_large(d: Decisions, max_buffers: int) -> None:
+def _cut_large(d: Decisions, budget: Budget) -> None:
     """Store operands where a kernel would bind too many buffers or grow too long."""
     d.sources.clear()
     d.inlined.clear()
     for slot, node in enumerate(d.order):
-        if node.storage is not None:
-            d.sources.append(frozenset((slot,)))
-            d.inlined.append(frozenset())
-        elif node.op.generates:
-            d.sources.append(frozenset())
-            d.inlined.append(frozenset())
-        elif d.is_written_by_parts(node):
-            d.sources.append(frozenset((slot,)))
-            d.inlined.append(frozenset())
-        elif d.is_anchor(node):
-            _cut_reduced(d, node, max_buffers)
-            d.sources.append(frozenset((slot,)))
-            d.inlined.append(frozenset())
-        else:
-            sources, inlined = _needs(d, node)
-            if node.op.variadic and _is_too_large(d, sources, inlined, max_buffers):
-                d.store(slot, Reason.CONCAT)
-                d.cut.add(slot)
-                d.sources.append(frozenset((slot,)))
-                d.inlined.append(frozenset())
-                continue
-            while _is_too_large(d, sources, inlined, max_buffers):
-                reason = Reason.BUFFERS if len(sources) >= max_buffers else Reason.LONG
-                if not _cut_one(d, node, reason):
-                    break
-                sources, inlined = _needs(d, node)
-            d.sources.append(sources)
-            own = d.folded.get(slot, slot)
-            d.inlined.append(inlined | {own} if d.is_inline(node) else inlined)
-            if node.op.variadic and len(node.inputs) > 2:
-                d.choosing.add(own)
+        sources, inlined = frozenset((slot,)), frozenset[int]()
+        if node.storage is None and node.op.generates:
+            sources = inlined
+        elif node.storage is None and not d.is_written_by_parts(node):
+            needs = _fitting(d, node, budget)
+            if not d.is_anchor(node) and not d.is_written_by_parts(node):
+                sources, inlined = needs
+                own = d.folded.get(slot, slot)
+                inlined |= {own} if d.is_inline(node) else inlined
+                if node.op.variadic and len(node.inputs) > 2:
+                    d.choosing.add(own)
+        d.sources.append(sources)
+        d.inlined.append(inlined)
 
 
-def _is_too_large(
-    d: Decisions, sources: frozenset[int], inlined: frozenset[int], max_buffers: int
-) -> bool:
-    """Return whether a kernel would bind too many buffers or be too long.
+def _fitting(d: Decisions, node: Node, budget: Budget) -> tuple[frozenset[int], frozenset[int]]:
+    """Store operands until a kernel that computes a node fits; return what it then needs."""
+    needs = _needs(d, node)
+    while (excess := budget.excess(_draft(d, node, *needs))) is not None:
+        if node.op.variadic:  # its kernels write parts of it
+            d.store(d.slots[node], Reason.CONCAT)
+            d.cut.add(d.slots[node])
+            break
+        if not _cut_one(d, node, excess):
+            break
+        needs = _needs(d, node)
+    return needs
+
+
+def _draft(
+    d: Decisions, node: Node, sources: frozenset[int], inlined: frozenset[int] = frozenset()
+) -> Draft:
+    """Return what a kernel needs to compute a node from these buffers.
 
     A node that chooses among many operands counts each of its choices.
     """
+    if d.is_anchor(node):
+        return Draft(inside=sources, words=d.words(node), work=node.op.work_buffers)
     choices = sum(len(d.order[s].inputs) for s in inlined & d.choosing)
-    return len(sources) >= max_buffers or len(inlined) + choices >= MAX_BODY
-
-
-def _cut_reduced(d: Decisions, node: Node, max_buffers: int) -> None:
-    """Store operands of a pass until its buffers fit.
-
-    In addition to the buffers that it reads, a pass binds parts of accumulators, positions and the
-    result.
-    """
-    own = node.op.work_buffers
-    while len(_needs(d, node)[0]) + own > max_buffers and _cut_one(d, node, Reason.BUFFERS):
-        pass
+    return Draft(around=sources, length=len(inlined) + choices + 1)
 
 
 def _needs_through(d: Decisions, slot: int) -> tuple[frozenset[int], frozenset[int]]:

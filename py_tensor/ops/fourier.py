@@ -38,11 +38,7 @@ class FourierTransform(Op):
     """The transform along an axis; the node's attributes are (axis, is_inverse, scale)."""
 
     barrier: ClassVar[bool] = True
-
-    @property
-    def work_buffers(self) -> int:
-        """Two: a buffer between passes, and the result."""
-        return 2
+    work_buffers: ClassVar[int] = 1  # between passes
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         (meta,) = metas

@@ -39,6 +39,7 @@ from py_tensor.graph.body import (
     Select,
     Within,
 )
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
     Contraction,
@@ -133,11 +134,12 @@ class Simulator:
 
     def planned(self, request: Request) -> list[Kernel]:
         """Return the kernels of a request, by all passes over the graph."""
-        kernels = schedule(request, self.max_buffers)
+        budget = Budget(self.max_buffers)
+        kernels = schedule(request, budget)
         check(kernels, request, self.max_buffers)
-        kernels = fuse_rows(kernels, request.wanted, self.max_buffers, self.fits)
+        kernels = fuse_rows(kernels, request.wanted, budget, self.fits)
         check(kernels, request, self.max_buffers)
-        kernels = pack(kernels, request.wanted, self.max_buffers)
+        kernels = pack(kernels, request.wanted, budget)
         check(kernels, request, self.max_buffers)
         return kernels
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.build import schedule
 from py_tensor.graph.evaluate import Evaluator, IndexMap
 from py_tensor.graph.order import make_request
@@ -129,7 +130,7 @@ def test_planning_is_linear(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         x = pt.asarray(np.arange(64, dtype="f"), device=device)
         request = make_request([LOOPS[name](pt, x, times)._node])
         demanded = 0
-        schedule(request, 10)
+        schedule(request, Budget(10))
         assert demanded <= MAX_STEPS * len(request.order), times
 
 

@@ -19,11 +19,11 @@ from py_tensor.backend import device as devices
 from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.dtypes import float32
 from py_tensor.graph.body import Access, Body, Load
+from py_tensor.graph.budget import MAX_BODY, Budget
 from py_tensor.graph.build import in_cycles, in_order, schedule
 from py_tensor.graph.kernel import Contraction, Kernel, Output, Scattered
 from py_tensor.graph.order import make_request
 from py_tensor.graph.reroll import rerolled_length
-from py_tensor.graph.store import MAX_BODY
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
 from py_tensor.shapes import size_of
@@ -147,7 +147,7 @@ def test_rows_of_many_elements(max_buffers: int) -> None:
         return pt.stack([pt.stack([x[i] * y[j] for j in range(2)]) for i in range(30)])
 
     found = kernels(outer, (30,), (2,), max_buffers=max_buffers)
-    assert all(kernel.buffers() <= max_buffers for kernel in found)
+    assert all(kernel.draft().buffers <= max_buffers for kernel in found)
 
 
 def test_many_operands_of_a_reduction() -> None:
@@ -271,7 +271,7 @@ def test_planning_is_linear(grow: Callable[[LazyDevice, int], pt.Tensor], nodes:
         before = sys.gettrace()
         sys.settrace(trace)
         try:
-            schedule(wanted, 8)
+            schedule(wanted, Budget(8))
         finally:
             sys.settrace(before)
         return ran
@@ -450,7 +450,7 @@ def test_a_scatter_binds_no_more_than_it_may() -> None:
         found = kernels(
             lambda x, *ys: put(x, added(*ys)), (4, 5), *[(7, 5)] * 12, max_buffers=max_buffers
         )
-        assert all(k.buffers() <= max_buffers for k in found)
+        assert all(k.draft().buffers <= max_buffers for k in found)
         assert len(found) > 1
 
 
@@ -471,7 +471,7 @@ def test_a_check_takes_the_place_of_a_buffer() -> None:
         *[(5, 7)] * 12,
     )
     assert any(k.checks() for k in found)
-    assert all(k.buffers() <= 8 for k in found)
+    assert all(k.draft().buffers <= 8 for k in found)
 
 
 def test_a_kernel_that_only_waits_for_a_cycle_keeps_its_outputs() -> None:

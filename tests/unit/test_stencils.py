@@ -12,6 +12,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.graph import evaluate
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.build import schedule
 from py_tensor.graph.order import make_request
 from py_tensor.layout import coordinates
@@ -121,7 +122,7 @@ def test_a_loop_is_a_kernel_a_step(stencil: Callable[..., Any]) -> None:
         for _ in range(steps):
             x = stencil(pt, x, x, 1, -1)
         x.device.collect()
-        return schedule(make_request([x._node]), 8)
+        return schedule(make_request([x._node]), Budget(8))
 
     assert len(kernels(20)) <= 20 + 1
     few, many = (sum(k.operations() for k in kernels(steps)) for steps in (10, 20))
@@ -169,7 +170,7 @@ def test_many_pieces_are_planned_in_linear_time(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(evaluate, "coordinates", counted)
     x = pt.zeros((640, 3), device=simulate.device(execute=False))
     found = pt.concat([x[i] * 2 for i in range(640)])
-    assert len(schedule(make_request([found._node]), 8)) < 640 // 2
+    assert len(schedule(make_request([found._node]), Budget(8))) < 640 // 2
     assert calls < 2 * 640
 
 
@@ -188,7 +189,7 @@ def test_pieces_of_many_buffers(source: random.Random) -> None:
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
     kernels = simulate.kernels_of(place)
     assert len(kernels) < 20
-    assert max(k.buffers() for k in kernels) <= 8
+    assert max(k.draft().buffers for k in kernels) <= 8
 
 
 @pytest.mark.parametrize("count", [7, 8, 12, 16])
@@ -208,7 +209,7 @@ def test_pieces_of_as_many_buffers(
         pieces.clear()
     expected = np.concatenate([x * 2 + x.sum() for x in arrays] if computed else arrays)
     np.testing.assert_allclose(found.numpy(), expected + arrays[0][0], rtol=1e-4, atol=1e-5)
-    assert max(k.buffers() for k in simulate.kernels_of(place)) <= 8
+    assert max(k.draft().buffers for k in simulate.kernels_of(place)) <= 8
 
 
 @pytest.mark.parametrize(("pieces", "times"), [(3, 60), (15, 40)])
