@@ -8,7 +8,7 @@ kernel if none computes it yet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -39,7 +39,7 @@ from py_tensor.graph.op import (
     Scatter,
     Sort,
 )
-from py_tensor.graph.order import Request, bottom
+from py_tensor.graph.order import Request
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.reroll import rerolled_length
 from py_tensor.graph.store import Decisions, decide, is_flat, space_of
@@ -57,16 +57,16 @@ def schedule(request: Request, budget: Budget, notes: Notes | None = None) -> li
 
     Kernels with several outputs can wait for each other in a cycle. A view that is not an affine
     map needs a buffer that was not counted. Storing such a value may leave a reduction unused in
-    the kernel that folds it. These kernels are planned again: first each output separately, then
-    with an operand stored. This terminates, because a kernel of one output depends only on its
-    ancestors, and a kernel whose operands are all stored binds few buffers. The cost rules consider
-    one value at a time. If all kernels together do far more operations than the nodes themselves,
-    the rules are applied again more strictly.
+    the kernel that folds it. These flushes are planned again: with each output of such a kernel
+    separately, or with the view stored from the start. This terminates, because a kernel of one
+    output depends only on its ancestors, and a kernel whose operands are all counted fits. The cost
+    rules consider one value at a time. If all kernels together do far more operations than the
+    nodes themselves, the rules are applied again more strictly.
 
     The reasons for storing values are added to `notes`.
     """
     apart: set[int] = set()
-    cut: set[int] = set()
+    cut: dict[int, Reason] = {}
     computes_once, stores_pieces, rerolls = False, False, True
     while True:
         builder = Builder(
@@ -94,15 +94,12 @@ def schedule(request: Request, budget: Budget, notes: Notes | None = None) -> li
             assert len(ordered) == len(kernels)
             request.equal = builder.decisions.equal
             if notes is not None:
-                notes.update(builder.decisions.notes)
+                notes.update(builder.notes | builder.decisions.reasons)
             return _without_idle_outputs(ordered, request.wanted)
         known = len(apart) + len(cut)
-        for kernel in (*stuck, *wide):
-            if kernel.writes() <= apart:
-                cut |= {s for slot in kernel.writes() if (s := builder.heaviest(slot)) is not None}
-                cut |= {slot for slot in kernel.writes() if request.order[slot].op.variadic}
-            apart |= kernel.writes()
-        apart |= builder.idle
+        for kernel in wide:
+            cut |= {slot: builder.late[slot] for slot in builder.late.keys() & kernel.reads()}
+        apart |= builder.idle.union(*(kernel.writes() for kernel in stuck))
         assert len(apart) + len(cut) > known, f"a kernel exceeds {budget}"
 
 
@@ -242,7 +239,7 @@ class Builder:
         request: Request,
         budget: Budget,
         apart: frozenset[int],
-        cut: set[int],
+        cut: Mapping[int, Reason],
         *,
         computes_once: bool,
         stores_pieces: bool,
@@ -267,6 +264,11 @@ class Builder:
         self.needed: list[int] = []
         self.unstored: dict[int, tuple[Kernel, int]] = {}
         self.users: dict[int, list[int]] = {}  # inlined slot -> stored slots that use it
+        for slot in sorted(self.decisions.stored):
+            for inlined in self.decisions.inlined[slot]:
+                self.users.setdefault(inlined, []).append(slot)
+        self.late: dict[int, Reason] = {}  # stored although `decide` did not expect it
+        self.notes: Notes = {}  # for `pt.explain` alone
         self.kernels: list[Kernel] = []
 
     def build(self) -> list[Kernel]:
@@ -279,10 +281,17 @@ class Builder:
                 self._kernels_of(slot)
         return self.kernels
 
-    def need(self, slot: int) -> None:
-        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed."""
+    def need(self, slot: int, reason: Reason | None = None) -> None:
+        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed.
+
+        A reason is given for values that were to be computed inline, until a kernel that uses them
+        turned out to be unable to. Reductions need none: why they are not fused is in `notes`.
+        """
         if self.order[slot].storage is not None:
             return
+        if reason is not None and slot not in self.decisions.stored:
+            self.late[slot] = reason
+            self.decisions.store(slot, reason)
         self.decisions.stored.add(slot)
         if slot in self.unstored:
             self._store_accumulated(slot)
@@ -322,6 +331,7 @@ class Builder:
     def _map(self, slot: int, node: Node) -> None:
         row = Evaluator(self, self._space(node), root=slot)
         row.demand(slot)
+        self._forget_produced(slot)
         for other in self._siblings(slot):
             if row.takes(other):
                 row.demand(other)
@@ -333,18 +343,16 @@ class Builder:
         d = self.decisions
         if root in self.apart:
             return []
-        if not self.users:
-            for slot in sorted(d.stored):
-                for inlined in d.inlined[slot]:
-                    self.users.setdefault(inlined, []).append(slot)
         kind = d.kernel_of(root)
-        found: set[int] = set()
-        for inlined in d.inlined[root]:
+        users = {u for n in d.inlined[root] for u in self.users.get(n, ())[-MAX_SIBLINGS:]}
+        return sorted(u for u in users - self.produced if d.kernel_of(u) == kind)
+
+    def _forget_produced(self, root: int) -> None:
+        """Remove values that kernels compute already from the latest users of inlined nodes."""
+        for inlined in self.decisions.inlined[root]:
             users = self.users.get(inlined, [])
             while users and users[-1] in self.produced:
                 users.pop()
-            found.update(u for u in users[-MAX_SIBLINGS:] if d.kernel_of(u) == kind)
-        return sorted(found - self.produced)
 
     def _space(self, node: Node) -> Shape:
         """Return the shape to iterate over: that of the operand where movement of the node begins.
@@ -374,7 +382,7 @@ class Builder:
         ):
             self._map(slot, node)
             return
-        self.decisions.notes.setdefault(slot, Reason.CONCAT)
+        self.notes.setdefault(slot, Reason.CONCAT)
         axis: int = node.attrs
         shape, units = node.meta.shape, row_major(node.meta.shape)
         start = 0
@@ -390,17 +398,16 @@ class Builder:
         """Group the operands of a concatenation by the kernel that writes them.
 
         A kernel for several operands loads what all of them need at each element, so it must have
-        few elements. If such kernels turned out to bind too many buffers, operands count as stored.
+        few elements.
         """
-        d, own = self.decisions, self.slots[node]
-        is_wide = own in self.apart and own in d.cut
+        d = self.decisions
         groups: list[list[Node]] = []
         elements, read, inlined = 0, frozenset[int](), frozenset[int]()
         for operand in node.inputs:
             if not operand.meta.size:
                 continue
             slot = self.slots[operand]
-            sources = self._sources(slot) | (frozenset((slot,)) if is_wide else frozenset[int]())
+            sources = self._sources(slot)
             elements += operand.meta.size
             read, inlined = read | sources, inlined | d.inlined[slot]
             if (
@@ -432,7 +439,7 @@ class Builder:
                 and self.decisions.is_inline(value)
                 and self.decisions.is_costly(written, layout.size)
             ):  # otherwise the pass over the whole would compute it at every element
-                self.decisions.store(written, Reason.REPEATED)
+                self.need(written, Reason.REPEATED)
             self._map(slot, node)
             return
         base, written = self.slots[whole], self.slots[value]
@@ -446,7 +453,7 @@ class Builder:
             if isinstance(x, Load | Gather)
         ):
             # The kernel would read what it writes, so the value is stored first.
-            self.decisions.store(written, Reason.OVERWRITES)
+            self.need(written, Reason.OVERWRITES)
             row = Evaluator(self, layout.shape, root=None)
             number = row.value(written)
         kernel = self._add(row, (), (), [(slot, number)], access)
@@ -598,21 +605,18 @@ class Builder:
                 ):
                     members.add(slot)
                     stack.append(slot)
-        candidates = [
-            s
-            for s in sorted(found, key=lambda s: (-d.depth[s], s))
-            if s not in self.produced and s not in self.apart and self._is_used_by(s, members)
-        ]
-        if not candidates:
-            return []
-        return self._of_one_space(candidates, root)
+        candidates: list[int] = []
+        for slot in sorted(found, key=lambda slot: (-d.depth[slot], slot)):
+            if slot not in self.produced and slot not in self.apart:
+                if self._is_used_by(slot, members):
+                    candidates.append(slot)
+                else:
+                    self.notes.setdefault(slot, Reason.SEVERAL)
+        return self._of_one_space(candidates, root) if candidates else []
 
     def _is_used_by(self, slot: int, members: set[int]) -> bool:
         """Return whether no other nodes use the node in `slot`."""
-        if all(c in members for c in self.decisions.consumers[slot]):
-            return True
-        self.decisions.notes.setdefault(slot, Reason.SEVERAL)
-        return False
+        return all(c in members for c in self.decisions.consumers[slot])
 
     def spans(self, slot: int, root: int) -> bool:
         """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
@@ -640,7 +644,7 @@ class Builder:
             if d.depth[slot] != d.depth[candidates[0]]:
                 continue
             if (node.inputs[0].meta.shape, node.attrs) != space:
-                d.notes.setdefault(slot, Reason.AXES)
+                self.notes.setdefault(slot, Reason.AXES)
                 continue
             factors = d.contractions.get(slot)
             read = (
@@ -651,7 +655,7 @@ class Builder:
             more = inside.union(*map(self._sources, read))
             excess = self.budget.excess(self._draft(root, {*chosen, slot}, more))
             if excess is not None:
-                d.notes.setdefault(slot, excess)
+                self.notes.setdefault(slot, excess)
                 continue
             if factors is not None:
                 return chosen or [slot]
@@ -668,13 +672,6 @@ class Builder:
             outputs=1 + sum(a in d.stored for a in anchors if a != root),
             words=sum(d.words(self.order[a]) for a in anchors),
         )
-
-    def heaviest(self, slot: int) -> int | None:
-        """Return the slot of the operand that has the most inlined nodes and is not stored yet."""
-        d = self.decisions
-        operands = [self.slots[bottom(operand)] for operand in self.order[slot].inputs]
-        inlined = [s for s in operands if s not in d.stored and d.is_inline(self.order[s])]
-        return max(inlined, key=lambda s: (len(d.inlined[s]), s), default=None)
 
     def _sources(self, slot: int) -> frozenset[int]:
         return frozenset((slot,)) if slot in self.decisions.stored else self.decisions.sources[slot]

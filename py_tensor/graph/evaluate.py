@@ -161,7 +161,7 @@ class Builder(Protocol):
     produced: set[int]
     budget: Budget
 
-    def need(self, slot: int) -> None:
+    def need(self, slot: int, reason: Reason | None = None) -> None:
         """Ensure that the node in `slot` is stored in a buffer."""
         ...
 
@@ -252,7 +252,7 @@ class Evaluator:
             views = waiting.pop(slot)
             self._views[slot] += len(views)
             if self._views[slot] > MAX_VIEWS and self._may_store(slot):
-                self.builder.decisions.store(slot, Reason.REREAD)
+                self.builder.need(slot, Reason.REREAD)
             for view in views:
                 self._steps[slot, view] = step = self._step(slot, view)
                 wait(step[0])
@@ -277,27 +277,20 @@ class Evaluator:
         if node.op.constant and node.storage is None:
             one = self.builder.decisions.equal.get(slot, slot)
             return [], lambda values: self.body.add(Const(one, node.meta.dtype))
-        if self._is_load(slot, node, view):
+        is_loaded = slot != self.root and self.builder.decisions.is_loaded(node)
+        if node.storage is not None or (is_loaded and not self._merge(slot, view)):
             return self._load(slot, node, view)
         return _STEPS[type(node.op)](self, slot, node, view)
 
-    def _is_load(self, slot: int, node: Node, view: IndexMap) -> bool:
-        """Return whether the value is read from a buffer rather than computed here."""
-        if node.storage is not None:
-            return True
-        if slot == self.root:
-            return False
-        if self.builder.decisions.is_anchor(node):
-            return True
-        if slot not in self.builder.decisions.stored:
-            return False
+    def _merge(self, slot: int, view: IndexMap) -> bool:
+        """Make a stored node one more output of this kernel; return whether there is room."""
         reads = self._reads_with(slot) if view == self._identity else None
         if reads is None:
-            return True
+            return False
         self._reads = reads
         self._merged.add(slot)
         self.builder.produced.add(slot)
-        return False
+        return True
 
     def takes(self, slot: int) -> bool:
         """Return whether a stored node can be one more output of this kernel."""
@@ -333,7 +326,7 @@ class Evaluator:
 
     def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Load the result of movement that is not affine here; another kernel stores it."""
-        self.builder.decisions.notes.setdefault(slot, Reason.VIEW)
+        self.builder.need(slot, Reason.VIEW)
         return self._load(slot, node, view)
 
     def _load(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:

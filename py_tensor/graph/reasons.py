@@ -1,6 +1,7 @@
 """Reasons why a value is stored at the end of a kernel instead of fused into its users.
 
-A reason is recorded where the decision is made, for `pt.explain`; no decision depends on it.
+A reason is recorded where the decision is made, for `pt.explain`. No decision depends on which
+reason it is, or on the notes of the builder and of row fusion.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from math import prod
@@ -19,7 +19,7 @@ from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Concat, Folding, layout_of
 from py_tensor.graph.order import Request, bottom, is_equal
-from py_tensor.graph.reasons import Notes, Reason
+from py_tensor.graph.reasons import Reason
 from py_tensor.graph.repetition import cuts
 from py_tensor.layout import Layout, compose, coordinates
 from py_tensor.shapes import row_major
@@ -62,8 +62,7 @@ class Decisions:
     Attributes
     ----------
     stored : set of int
-        Slots that get a buffer, including `wanted`. The builder may add others later, such as
-        reductions.
+        Slots that get a buffer, including `wanted`. After `decide`, only `Builder.need` changes it.
     unrolled : set of Node
         Reductions of a few elements, computed like elementwise ops.
     pieces : dict
@@ -99,8 +98,8 @@ class Decisions:
     buffered : dict
         Slot -> the operands that it reads from buffers by indices (`Op.buffered`). These are in
         `cut`, so that no kernel both computes and reads them.
-    notes : dict
-        Slot -> why it is stored, if that was decided here.
+    reasons : dict
+        Slot -> why other kernels of the flush read it from a buffer, if `store` decided that.
     """
 
     order: list[Node]
@@ -130,16 +129,20 @@ class Decisions:
     stores_pieces: bool = False  # store small values that large kernels see through several views
     rerolls: bool = True  # a kernel may run the passes of a loop as a loop
     varies: bool = False  # see `Request.varies`
-    notes: Notes = field(default_factory=dict[int, Reason])
+    reasons: dict[int, Reason] = field(default_factory=dict[int, Reason])
 
     def store(self, slot: int, reason: Reason) -> None:
         """Give a pending node a buffer."""
         self.stored.add(slot)
-        self.notes.setdefault(slot, reason)
+        self.reasons.setdefault(slot, reason)
 
     def is_anchor(self, node: Node) -> bool:
         """Return whether the node, if pending, ends a kernel: its consumers see only its result."""
         return node.storage is None and (node.op.barrier or self.is_folded(node))
+
+    def is_loaded(self, node: Node) -> bool:
+        """Return whether the kernels that use the node read it from a buffer."""
+        return node.storage is not None or self.is_anchor(node) or self._is_stored(node)
 
     def is_written_by_parts(self, node: Node) -> bool:
         """Return whether several kernels write the node, as one would read too many buffers."""
@@ -191,7 +194,7 @@ class Decisions:
     def reads_pending(self, slot: int) -> bool:
         """Return whether a value depends on results that other kernels of the flush store."""
         nodes = islice(self.below(slot), 1, MAX_BODY)
-        return any(self.is_anchor(node) or self._is_stored(node) for node in nodes)
+        return any(map(self.is_loaded, nodes))
 
     def operands(self, node: Node) -> tuple[Node, ...]:
         """Return the nodes that a pending node is computed from, given what is stored."""
@@ -232,7 +235,7 @@ class Decisions:
             at = stack.pop()
             node = self.order[at]
             yield node
-            if at == slot or not (self.is_anchor(node) or self._is_stored(node)):
+            if at == slot or not self.is_loaded(node):
                 for operand in self.operands(node):
                     other = self.slots[operand]
                     if operand.storage is None and other not in seen:
@@ -261,7 +264,7 @@ def is_flat(node: Node) -> bool:
 def decide(
     request: Request,
     budget: Budget,
-    cut: set[int],
+    cut: Mapping[int, Reason],
     *,
     computes_once: bool = False,
     stores_pieces: bool = False,
@@ -271,7 +274,7 @@ def decide(
     decisions = Decisions(
         request.order,
         request.slots,
-        request.wanted | cut,
+        request.wanted | cut.keys(),
         set(cut),
         max_bytes=request.max_bytes,
         computes_once=computes_once,
@@ -279,7 +282,7 @@ def decide(
         rerolls=rerolls,
         varies=request.varies,
     )
-    decisions.notes.update((slot, Reason.BUFFERS) for slot in cut)
+    decisions.reasons.update(cut)
     _consumers(decisions)
     _contractions(decisions)
     _unroll(decisions)
@@ -434,7 +437,7 @@ def _is_inner(d: Decisions, slot: int) -> bool:
         if at in d.stored:
             if wide or at == slot:
                 return False
-            if at not in d.notes:
+            if at not in d.reasons:
                 continue
             inner = True  # other kernels of the flush use it
         if wide and not d.consumers[at]:
@@ -731,7 +734,7 @@ def _cut_loops(d: Decisions, request: Request) -> None:
     """Cut loops between passes, and store the values that later parts need from earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
     # A kernel that folds costly elements in several passes would be too long.
-    ends = d.notes.keys() | {
+    ends = d.reasons.keys() | {
         slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)
     }
     found, d.rerolled = cuts(
