@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.body import Access, Accumulated, Apply, Body, Gather, Index, Load, copied
+from py_tensor.graph.body import Access, Accumulated, Apply, Body, Gather, Index, Load
 from py_tensor.graph.budget import MAX_BODY, Budget, Draft
 from py_tensor.graph.evaluate import Evaluator, IndexMap, identity, is_window, strides_over_result
 from py_tensor.graph.kernel import (
@@ -42,6 +42,7 @@ from py_tensor.graph.op import (
 from py_tensor.graph.order import Request
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.reroll import rerolled_length
+from py_tensor.graph.row_fusion import without_outputs
 from py_tensor.graph.store import Decisions, decide, is_flat, space_of
 from py_tensor.layout import Layout, canonical_strides
 from py_tensor.shapes import Shape, row_major, size_of
@@ -138,16 +139,16 @@ def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
 def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kernel]:
     """Remove outputs that are neither wanted nor read by a later kernel; `kernels` are in order."""
     needed = set(wanted)
+    without: list[Kernel] = []
     for kernel in reversed(kernels):
-        outputs = tuple(output for output in kernel.outputs if output.slot in needed)
-        if 0 < len(outputs) < len(kernel.outputs):
-            row = Body()
-            values = copied(kernel.row, [output.value for output in outputs], row.add)
-            if _results_in(row) == _results_in(kernel.row):  # every fold is still used
-                kernel.row = row
-                kernel.outputs = tuple(replace(o, value=values[o.value]) for o in outputs)
+        idle = {output.slot for output in kernel.outputs} - needed
+        if 0 < len(idle) < len(kernel.outputs):
+            shorter = without_outputs(kernel, idle)
+            if _results_in(shorter.row) == _results_in(kernel.row):  # every fold is still used
+                kernel = shorter
         needed |= kernel.reads()
-    return kernels
+        without.append(kernel)
+    return without[::-1]
 
 
 def _results_in(body: Body) -> set[int]:

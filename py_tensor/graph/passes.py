@@ -1,6 +1,12 @@
-"""All passes over the graph in order, from a request to kernels."""
+"""All passes over the graph in order, from a request to kernels.
+
+The first makes the kernels of a request. Each other one is a function from kernels to kernels, and
+`tests/unit/kernel_spec.py` checks what it returns.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from py_tensor.graph.budget import Budget
 from py_tensor.graph.build import schedule
@@ -25,7 +31,16 @@ def kernels_of(
     notes
         The reasons for storing values are added here.
     """
-    budget = Budget(max_buffers)
+    *_, kernels = after_each_pass(request, Budget(max_buffers), fits, notes)
+    return kernels
+
+
+def after_each_pass(
+    request: Request, budget: Budget, fits: Fits, notes: Notes | None = None
+) -> Iterator[list[Kernel]]:
+    """Yield the kernels after each pass; a pass leaves the kernels that it is given unchanged."""
     kernels = schedule(request, budget, notes)
+    yield kernels
     kernels = fuse_rows(kernels, request.wanted, budget, fits, notes)
-    return pack(kernels, request.wanted, budget)
+    yield kernels
+    yield pack(kernels, request.wanted, budget)

@@ -40,7 +40,6 @@ from py_tensor.graph.body import (
     Within,
 )
 from py_tensor.graph.budget import Budget
-from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import (
     Contraction,
     Fold,
@@ -52,12 +51,11 @@ from py_tensor.graph.kernel import (
     Stage,
 )
 from py_tensor.graph.node import Meta, Node, key_of
-from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
-from py_tensor.graph.pack import MAX_PACK, pack
-from py_tensor.graph.primitives import CONCAT
-from py_tensor.graph.row_fusion import fuse_rows
+from py_tensor.graph.order import Request
+from py_tensor.graph.passes import after_each_pass
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
+from tests.unit import kernel_spec
 
 Array = np.ndarray[Any, Any]
 LARGEST = 1 << 20  # points of the space that are executed
@@ -135,13 +133,8 @@ class Simulator:
     def planned(self, request: Request) -> list[Kernel]:
         """Return the kernels of a request, by all passes over the graph."""
         budget = Budget(self.max_buffers)
-        kernels = schedule(request, budget)
-        check(kernels, request, self.max_buffers)
-        kernels = fuse_rows(kernels, request.wanted, budget, self.fits)
-        check(kernels, request, self.max_buffers)
-        kernels = pack(kernels, request.wanted, budget)
-        check(kernels, request, self.max_buffers)
-        return kernels
+        passes = after_each_pass(request, budget, self.fits)
+        return kernel_spec.checked(passes, request, budget)
 
     def is_lost(self, node: Node) -> bool:
         return False
@@ -179,83 +172,6 @@ def kernels_of(place: LazyDevice) -> list[Kernel]:
     backend = place.backend
     assert isinstance(backend, Simulator)
     return backend.kernels
-
-
-# -- Properties of every schedule ---------------------------------------------------------------
-
-
-def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
-    """Assert a GPU's requirements for kernels, and that none does unnecessary work."""
-    writers: dict[int, int] = {}
-    ready = {slot for slot, node in enumerate(request.order) if node.storage is not None}
-    for number, kernel in enumerate(kernels):
-        reads, writes = kernel.reads(), kernel.writes()
-        assert not reads & writes, f"{kernel.label}: reads what it writes"
-        outputs = len(kernel.outputs) + len(kernel.spread_outputs)
-        stored = 1 if kernel.slab else outputs
-        stored += bool(kernel.checks())
-        if not any(isinstance(stage, Scattered) for stage in kernel.stages):
-            assert len(reads) + stored <= max_buffers, f"{kernel.label}: too many buffers"
-        _check_slab(kernel, request)
-        _check_passes(kernel, max_buffers)
-        by_stages = [slot for stage in kernel.stages for slot in stage.writes()]
-        assert len(writes) == outputs + len(by_stages)
-        for slot in reads:
-            written = slot in ready or writers.get(slot) is not None
-            assert written, f"{kernel.label}: reads slot {slot}, which is not computed yet"
-        for output in (*kernel.outputs, *kernel.spread_outputs):
-            again = output.slot in writers and request.order[output.slot].op is not CONCAT
-            assert not again, f"slot {output.slot} is computed twice"
-            assert output.slot not in ready
-            assert output.dtype is request.order[output.slot].meta.dtype
-            writers[output.slot] = number
-        for slot in by_stages:
-            assert slot not in writers, f"slot {slot} is computed twice"
-            writers[slot] = number
-        _check_alive(kernel)
-    needed = request.wanted.union(*(k.reads() for k in kernels))
-    assert set(writers) <= needed, f"computed for nobody: {set(writers) - needed}"
-
-
-def _check_passes(kernel: Kernel, max_buffers: int) -> None:
-    """A reduction may take two passes; the first passes on every part of every accumulator."""
-    if kernel.revisits:
-        return
-    for stage in kernel.stages:
-        if isinstance(stage, Stage):
-            parts = sum(len(fold.op.parts) for fold in stage.folds())
-            assert len(stage.element.slots()) + parts <= max_buffers
-            assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= max_buffers
-
-
-def _check_slab(kernel: Kernel, request: Request) -> None:
-    """Assert that slabs contain only small results, which are never overwritten."""
-    if kernel.slab:
-        metas = [request.order[output.slot].meta for output in kernel.outputs]
-        assert not kernel.stages
-        assert kernel.writes() <= request.wanted
-        assert len({(meta.nbytes, meta.dtype.storage) for meta in metas}) == 1
-        assert metas[0].nbytes < OVERWRITTEN_BYTES
-        assert 2 <= len(metas) <= MAX_PACK
-
-
-def _check_alive(kernel: Kernel) -> None:
-    """Assert that every instruction is used, and uses only earlier ones."""
-    roots: list[tuple[Body, set[int]]] = [
-        (kernel.row, {o.value for o in kernel.outputs}),
-        (kernel.spread, {o.value for o in kernel.spread_outputs}),
-    ]
-    for stage in kernel.stages:
-        if isinstance(stage, Stage):
-            folds = {v for f in stage.folds() for v in (f.value, f.index) if v is not None}
-            roots.append((stage.element, folds))
-        elif isinstance(stage, Scattered):
-            roots.append((stage.element, {stage.at, stage.value}))
-    for body, used in roots:
-        for n in range(len(body.instructions) - 1, -1, -1):
-            assert n in used, f"{kernel.label}: {body.instructions[n]} is computed for nobody"
-            assert all(a < n for a in body.instructions[n].operands)
-            used.update(body.instructions[n].operands)
 
 
 def check_dispatches(lowered: Lowered, max_buffers: int) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend.device import CPU_DEVICE, LazyDevice
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.order import Request
 from py_tensor.graph.shortened import KEPT, moved_kernel, repeated, shorten
-from tests.unit import simulate
+from tests.unit import kernel_spec, simulate
 
 Step = Callable[[Random, list[pt.Tensor]], pt.Tensor]
 SIZE = 4
@@ -81,7 +82,7 @@ class Shortening(simulate.Simulator):
             return super().planned(request)
         self.shortened += 1
         kernels = found.applied(kernels, moved_kernel)
-        simulate.check(kernels, request, self.max_buffers)
+        kernel_spec.check(kernels, request, Budget(self.max_buffers))
         return kernels
 
 
