@@ -8,7 +8,7 @@ kernel if none computes it yet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -38,8 +38,9 @@ from py_tensor.graph.op import (
     Scatter,
     Sort,
 )
-from py_tensor.graph.order import Request, bottom
-from py_tensor.graph.reasons import Notes, Reason
+from py_tensor.graph.order import bottom
+from py_tensor.graph.program import Program
+from py_tensor.graph.reasons import Reason
 from py_tensor.graph.reroll import rerolled_length
 from py_tensor.graph.store import (
     MAX_BODY,
@@ -57,8 +58,10 @@ MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each 
 MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which one pass covers both
 
 
-def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> list[Kernel]:
-    """Return the kernels of a flush in dependency order.
+def schedule(
+    program: Program, max_buffers: int, max_bytes: int = 2**62, *, varies: bool = False
+) -> tuple[list[Kernel], Decisions]:
+    """Return the kernels of a program in dependency order, and the decisions they rest on.
 
     Kernels with several outputs can depend on each other in a cycle. A view that is not an affine
     map needs a buffer that was not counted. Storing such a value may leave a reduction unused in
@@ -68,27 +71,29 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
     one value at a time. If all kernels together do far more operations than the nodes themselves,
     the rules are applied again more strictly.
 
-    The reasons for storing values are added to `notes`.
+    With `varies`, constants that are equal in all iterations of a loop may differ next time.
     """
     apart: set[int] = set()
     cut: set[int] = set()
     computes_once, stores_pieces, rerolls = False, False, True
     while True:
         builder = Builder(
-            request,
+            program,
             max_buffers,
+            max_bytes,
             frozenset(apart),
             cut,
             computes_once=computes_once,
             stores_pieces=stores_pieces,
             rerolls=rerolls,
+            varies=varies,
         )
         kernels = builder.build()
         loops = builder.decisions.rerolled
         if loops and any(_is_long(k) or _ends_within(k, loops) for k in kernels):
             rerolls = False
             continue
-        if not computes_once and _repeats_much(request.order, kernels):
+        if not computes_once and _repeats_much(program.nodes, kernels):
             computes_once, stores_pieces = stores_pieces, True
             continue
         ordered = in_order(kernels)
@@ -97,15 +102,12 @@ def schedule(request: Request, max_buffers: int, notes: Notes | None = None) -> 
         wide = [k for k in kernels if k.buffers() > max_buffers]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
-            request.equal = builder.decisions.equal
-            if notes is not None:
-                notes.update(builder.decisions.notes)
-            return _without_idle_outputs(ordered, request.wanted)
+            return _without_idle_outputs(ordered, program.outputs), builder.decisions
         known = len(apart) + len(cut)
         for kernel in (*stuck, *wide):
             if kernel.writes() <= apart:
                 cut |= {s for slot in kernel.writes() if (s := builder.heaviest(slot)) is not None}
-                cut |= {slot for slot in kernel.writes() if request.order[slot].op.variadic}
+                cut |= {slot for slot in kernel.writes() if program.nodes[slot].op.variadic}
             apart |= kernel.writes()
         apart |= builder.idle
         assert len(apart) + len(cut) > known, f"a kernel needs more than {max_buffers} buffers"
@@ -143,7 +145,7 @@ def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
     return any(x.start <= slot < x.stop - x.step for x in loops for slot in kernel.writes())
 
 
-def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kernel]:
+def _without_idle_outputs(kernels: list[Kernel], wanted: Set[int]) -> list[Kernel]:
     """Remove outputs that are neither wanted nor read by a later kernel; `kernels` are in order."""
     needed = set(wanted)
     for kernel in reversed(kernels):
@@ -194,12 +196,12 @@ def _first_write(kernel: Kernel) -> int:
 
 
 class Builder:
-    """Builds the kernels of a request, through a family for each node.
+    """Builds the kernels of a program, through a family for each node.
 
     Attributes
     ----------
     order, slots, wanted, overwritable
-        See `Request`.
+        See `Program`.
     decisions : Decisions
     kernels : list of Kernel
         The kernels made so far, in no particular order.
@@ -207,25 +209,29 @@ class Builder:
 
     def __init__(
         self,
-        request: Request,
+        program: Program,
         max_buffers: int,
+        max_bytes: int,
         apart: frozenset[int],
         cut: set[int],
         *,
         computes_once: bool,
         stores_pieces: bool,
         rerolls: bool,
+        varies: bool,
     ) -> None:
-        self.order = request.order
-        self.slots = request.slots
-        self.wanted = request.wanted
-        self.overwritable = request.overwritable
+        self.order = program.nodes
+        self.slots = program.slots
+        self.wanted = program.outputs
+        self.overwritable = program.overwritable
         self.max_buffers = max_buffers
         self.apart = apart  # slots that get their own kernels
         self.decisions: Decisions = decide(
-            request,
+            program,
             max_buffers,
             cut,
+            max_bytes=max_bytes,
+            varies=varies,
             computes_once=computes_once,
             stores_pieces=stores_pieces,
             rerolls=rerolls,

@@ -1,29 +1,85 @@
-"""All passes over the graph in order, from a request to kernels."""
+"""All passes over the graph in order, from a program to kernels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.order import Request
 from py_tensor.graph.pack import pack
+from py_tensor.graph.program import Program
 from py_tensor.graph.reasons import Notes
 from py_tensor.graph.row_fusion import Fits, fuse_rows
+from py_tensor.graph.shortened import Repeated, moved_kernel, repeated, shorten
 
 
-def kernels_of(
-    request: Request, max_buffers: int, fits: Fits, notes: Notes | None = None
-) -> list[Kernel]:
-    """Return the kernels that compute a request, in dependency order.
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The kernels of a program, in dependency order.
+
+    Attributes
+    ----------
+    planned : Program
+        The program that the kernels compute: the given one, or one with fewer iterations.
+    equal : dict
+        Slot of a constant -> slot of the constant that replaces it. The kernels are only valid
+        while the two are equal.
+    notes : dict
+        Slot -> why it is stored.
+    repeated : Repeated, optional
+        The kernels to be copied for the iterations that `planned` lacks.
+    """
+
+    planned: Program
+    kernels: list[Kernel]
+    equal: Mapping[int, int]
+    notes: Notes
+    repeated: Repeated | None = None
+
+    def all_kernels(self) -> list[Kernel]:
+        """Return the kernels of all iterations."""
+        if self.repeated is None:
+            return self.kernels
+        return self.repeated.applied(self.kernels, moved_kernel)
+
+    def all_notes(self) -> Notes:
+        """Return the reasons for the given program."""
+        return self.notes if self.repeated is None else self.repeated.noted(self.notes)
+
+
+def schedules(
+    program: Program, max_buffers: int, max_bytes: int, fits: Fits, *, varies: bool = False
+) -> Iterator[Schedule]:
+    """Yield schedules of a program, to be tried in turn: last the one with kernels for all nodes.
+
+    The first may have kernels for a few iterations of a loop, if these look alike. It is unusable
+    if lowering makes a difference between them.
 
     Parameters
     ----------
-    max_buffers
-        The number of storage buffers that a kernel may bind.
+    max_buffers, max_bytes
+        The number of storage buffers that a kernel may bind, and the size limit of a buffer.
     fits
         Whether a kernel may pass over its rows several times.
-    notes
-        The reasons for storing values are added here.
+    varies
+        Constants that are equal in all iterations of a loop may differ next time.
     """
-    kernels = schedule(request, max_buffers, notes)
-    kernels = fuse_rows(kernels, request.wanted, max_buffers, fits, notes)
-    return pack(kernels, request.wanted, max_buffers)
+    short = shorten(program)
+    if short is not None:
+        found = kernels_of(short.program, max_buffers, max_bytes, fits, varies=varies)
+        repeats = repeated(short, found.kernels)
+        equal = None if repeats is None else repeats.outside(found.equal)
+        if equal is not None:
+            yield Schedule(short.program, found.kernels, equal, found.notes, repeats)
+    yield kernels_of(program, max_buffers, max_bytes, fits, varies=varies)
+
+
+def kernels_of(
+    program: Program, max_buffers: int, max_bytes: int, fits: Fits, *, varies: bool = False
+) -> Schedule:
+    """Return the schedule of all nodes of a program; see `schedules`."""
+    kernels, decisions = schedule(program, max_buffers, max_bytes, varies=varies)
+    kernels = fuse_rows(kernels, program.outputs, max_buffers, fits, decisions.notes)
+    kernels = pack(kernels, program.outputs, max_buffers)
+    return Schedule(program, kernels, decisions.equal, decisions.notes)

@@ -1,6 +1,6 @@
 """Planning a loop of many passes from a plan of five.
 
-A request with a loop is planned without most of its passes. If the kernels of a pass are then those
+A program with a loop is planned without most of its passes. If the kernels of a pass are then those
 of the pass before, with each slot one pass later, the omitted passes have the same kernels too, and
 copies of these with other slots are inserted. The planning time then depends on the length of a
 pass, not on the number of passes, and loops of any length have the same programs.
@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.order import Request
 from py_tensor.graph.pack import is_packed
+from py_tensor.graph.program import Program
 from py_tensor.graph.reasons import Notes, Reason
-from py_tensor.graph.repetition import loops_of
 from py_tensor.graph.store import rerolls
 
 KEPT = 5  # passes: the first, two until kernels repeat, the repeating one, and the last
@@ -32,12 +31,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A request with passes of a loop left out.
+    """A program with passes of a loop left out.
 
     Attributes
     ----------
-    request, whole : Request
-        The shortened request, and the original one.
+    program, whole : Program
+        The shortened program, and the original one.
     first, period : int
         The slot where the first pass begins, and the number of nodes of a pass.
     kept, left_out : int
@@ -47,8 +46,8 @@ class Shortened:
         period.
     """
 
-    request: Request
-    whole: Request
+    program: Program
+    whole: Program
     first: int
     period: int
     kept: int
@@ -68,7 +67,7 @@ class Shortened:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """The kernels of a shortened request that the omitted passes repeat.
+    """The kernels of a shortened program that the omitted passes repeat.
 
     Attributes
     ----------
@@ -81,7 +80,7 @@ class Repeated:
     end: int
 
     def applied(self, items: Sequence[T], move: Callable[[T, Callable[[int], int]], T]) -> list[T]:
-        """Extend a list with one item per kernel to the kernels of the whole request."""
+        """Extend a list with one item per kernel to the kernels of the whole program."""
         found = list(items[: self.end])
         once = items[self.begin : self.end]
         for n in range(1, self.short.left_out + 1):
@@ -98,7 +97,7 @@ class Repeated:
         return all(move(a, mover) == b for a, b in zip(before, after, strict=True))
 
     def outside(self, equal: Mapping[int, int]) -> dict[int, int] | None:
-        """Translate slots outside the loop to the whole request; None if any is inside."""
+        """Translate slots outside the loop to the whole program; None if any is inside."""
         short = self.short
         end = short.first + short.kept * short.period
         if any(short.first <= slot < end for pair in equal.items() for slot in pair):
@@ -107,7 +106,7 @@ class Repeated:
         return {mover(slot): mover(other) for slot, other in equal.items()}
 
     def noted(self, notes: Mapping[int, Reason]) -> Notes:
-        """Return the reasons for the whole request; those of a pass hold for omitted passes too."""
+        """Return the reasons for the whole program; those of a pass hold for omitted passes too."""
         short, found = self.short, Notes()
         for slot, reason in notes.items():
             found[short.mover(short.left_out)(slot)] = reason
@@ -129,8 +128,8 @@ class Repeated:
             for kernel, over in zip(kernels, lost, strict=True)
         ]
         whole = self.short.whole
-        there = {slot for slot, node in enumerate(whole.order) if node.storage is not None}
-        needed, written = set(whole.wanted), set[int]()
+        there = {slot for slot, node in enumerate(whole.nodes) if node.storage is not None}
+        needed, written = set(whole.outputs), set[int]()
         for reads, writes, over in self.applied(uses, _moved_sets):
             if not reads <= there:
                 return False
@@ -138,7 +137,7 @@ class Repeated:
             there -= over
             needed |= reads
             written |= writes
-        return whole.wanted <= there and written <= needed
+        return whole.outputs <= there and written <= needed
 
 
 _Uses = tuple[set[int], ...]
@@ -148,21 +147,21 @@ def _moved_sets(uses: _Uses, move: Callable[[int], int]) -> _Uses:
     return tuple(set(map(move, slots)) for slots in uses)
 
 
-def shorten(request: Request) -> Shortened | None:
-    """Shorten the longest loop of a request that allows it; None if there is none."""
-    for first, end, period in sorted(loops_of(request), key=lambda x: x[0] - x[1]):
+def shorten(program: Program) -> Shortened | None:
+    """Shorten the longest loop of a program that allows it; None if there is none."""
+    for first, end, period in sorted(program.loops, key=lambda x: x[0] - x[1]):
         passes = (end - first) // period
         # If all nodes can be rerolled, a kernel runs the passes as a loop instead.
-        if passes > KEPT and not all(map(rerolls, request.order[end - period : end])):
-            found = _shortened(request, first, period, passes)
+        if passes > KEPT and not all(map(rerolls, program.nodes[end - period : end])):
+            found = _shortened(program, first, period, passes)
             if found is not None:
                 return found
     return None
 
 
-def _shortened(request: Request, first: int, period: int, passes: int) -> Shortened | None:
-    order, slots = request.order, request.slots
-    steps = _steps_of(request, first, period, passes)
+def _shortened(program: Program, first: int, period: int, passes: int) -> Shortened | None:
+    order, slots = program.nodes, program.slots
+    steps = _steps_of(program, first, period, passes)
     if steps is None:
         return None
     second, end = first + period, first + passes * period
@@ -170,13 +169,13 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
     # the last two passes, more may be needed.
     asked = {slots[x] for node in order[end:] for x in node.inputs}
     beyond = {slot for slot in asked if second <= slot < end}
-    middle = [slot for slot in request.wanted if second <= slot < end - 2 * period]
+    middle = [slot for slot in program.outputs if second <= slot < end - 2 * period]
     places = {(slot - first) % period for slot in middle}
-    late = {(s - first) % period for s in request.wanted if end - 2 * period <= s < end - period}
+    late = {(s - first) % period for s in program.outputs if end - 2 * period <= s < end - period}
     if len(middle) != len(places) * (passes - 3) or any(x < end - 2 * period for x in beyond):
         return None
     kept = KEPT + (late != places or any(slot < end - period for slot in beyond))
-    if passes <= kept or any(second <= slot < end for slot in request.overwritable):
+    if passes <= kept or any(second <= slot < end for slot in program.overwritable):
         return None
     by = (passes - kept) * period
     nodes = order[: end - by]
@@ -186,35 +185,24 @@ def _shortened(request: Request, first: int, period: int, passes: int) -> Shorte
             node = node.over(tuple(nodes[s if s < second else s - by] for s in operands))
         nodes.append(node)
     early = end - by - 2 * period  # the passes from here on correspond to the last ones
-    wanted = {slot for slot in request.wanted if slot < early}
-    wanted |= {slot - by for slot in request.wanted if slot >= end - 2 * period}
-    overwritable = frozenset(slot if slot < second else slot - by for slot in request.overwritable)
-    short = Request(
-        nodes,
-        {node: slot for slot, node in enumerate(nodes)},
-        wanted,
-        request.max_bytes,
-        overwritable=overwritable,
-        varies=request.varies,
-        loops=[
-            (start if start <= first else start - by, stop if stop <= first else stop - by, length)
-            for start, stop, length in loops_of(request)
-        ],
-    )
-    return Shortened(short, request, first, period, kept, passes - kept, steps)
+    wanted = {slot for slot in program.outputs if slot < early}
+    wanted |= {slot - by for slot in program.outputs if slot >= end - 2 * period}
+    overwritable = frozenset(slot if slot < second else slot - by for slot in program.overwritable)
+    slots = {node: slot for slot, node in enumerate(nodes)}
+    short = Program(nodes, slots, wanted, overwritable)
+    return Shortened(short, program, first, period, kept, passes - kept, steps)
 
 
-def _steps_of(request: Request, first: int, period: int, passes: int) -> list[int] | None:
+def _steps_of(program: Program, first: int, period: int, passes: int) -> list[int] | None:
     """Return the step of each operand's slot from pass to pass.
 
     None if it is not the same between all passes, or if an operand that stays is not older than the
     second pass.
     """
-    slots = request.slots
 
     def operands(number: int) -> list[int]:
         start = first + number * period
-        return [slots[x] for node in request.order[start : start + period] for x in node.inputs]
+        return [x for row in program.operands[start : start + period] for x in row]
 
     before, now = operands(1), operands(2)
     steps = [b - a for a, b in zip(before, now, strict=True)]
@@ -269,7 +257,7 @@ def _is_moved(one: Kernel, other: Kernel, move: Callable[[int], int]) -> bool:
 
 def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bool:
     """Return whether kernels from `begin` on use an operand of the first pass that should move."""
-    order, slots = short.request.order, short.request.slots
+    order, slots = short.program.nodes, short.program.slots
     second, end = short.second, short.first + short.kept * short.period
     stored = set[int]().union(*(kernel.writes() for kernel in kernels))
     counts = [0]

@@ -54,6 +54,7 @@ from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
 from py_tensor.graph.pack import MAX_PACK, pack
 from py_tensor.graph.primitives import CONCAT
+from py_tensor.graph.program import Program
 from py_tensor.graph.row_fusion import fuse_rows
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
@@ -119,26 +120,26 @@ class Simulator:
 
     def compute(self, request: Request) -> None:
         self.requests.append(request)
-        self.kernels = self.planned(request)
+        self.kernels = self.planned(request.program)
         if self.programs is not None:
             profile = AdapterProfile(self.max_buffers, software=len(self.requests) % 2 == 0)
             check_dispatches(lower(self.kernels, profile, self.programs), self.max_buffers)
-        buffers = run(self.kernels, request) if self.execute else {}
-        for slot in request.wanted:
-            node = request.order[slot]
+        buffers = run(self.kernels, request.program) if self.execute else {}
+        for slot in request.program.outputs:
+            node = request.program.nodes[slot]
             node.storage = buffers.get(slot, ())
             node.key, node.inputs = key_of(LEAF, None, node.meta), ()
             if self.execute:
                 assert node.storage.written.all(), f"{node}: elements that nothing wrote"
 
-    def planned(self, request: Request) -> list[Kernel]:
-        """Return the kernels of a request, by all passes over the graph."""
-        kernels = schedule(request, self.max_buffers)
-        check(kernels, request, self.max_buffers)
-        kernels = fuse_rows(kernels, request.wanted, self.max_buffers, self.fits)
-        check(kernels, request, self.max_buffers)
-        kernels = pack(kernels, request.wanted, self.max_buffers)
-        check(kernels, request, self.max_buffers)
+    def planned(self, program: Program) -> list[Kernel]:
+        """Return the kernels of a program, by all passes over the graph."""
+        kernels, decisions = schedule(program, self.max_buffers, self.max_bytes)
+        check(kernels, program, self.max_buffers)
+        kernels = fuse_rows(kernels, program.outputs, self.max_buffers, self.fits, decisions.notes)
+        check(kernels, program, self.max_buffers)
+        kernels = pack(kernels, program.outputs, self.max_buffers)
+        check(kernels, program, self.max_buffers)
         return kernels
 
     def is_lost(self, node: Node) -> bool:
@@ -182,10 +183,10 @@ def kernels_of(place: LazyDevice) -> list[Kernel]:
 # -- Properties of every schedule ---------------------------------------------------------------
 
 
-def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
+def check(kernels: list[Kernel], program: Program, max_buffers: int) -> None:
     """Assert a GPU's requirements for kernels, and that none does unnecessary work."""
     writers: dict[int, int] = {}
-    ready = {slot for slot, node in enumerate(request.order) if node.storage is not None}
+    ready = {slot for slot, node in enumerate(program.nodes) if node.storage is not None}
     for number, kernel in enumerate(kernels):
         reads, writes = kernel.reads(), kernel.writes()
         assert not reads & writes, f"{kernel.label}: reads what it writes"
@@ -194,7 +195,7 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
         stored += bool(kernel.checks())
         if not any(isinstance(stage, Scattered) for stage in kernel.stages):
             assert len(reads) + stored <= max_buffers, f"{kernel.label}: too many buffers"
-        _check_slab(kernel, request)
+        _check_slab(kernel, program)
         _check_passes(kernel, max_buffers)
         by_stages = [slot for stage in kernel.stages for slot in stage.writes()]
         assert len(writes) == outputs + len(by_stages)
@@ -202,16 +203,16 @@ def check(kernels: list[Kernel], request: Request, max_buffers: int) -> None:
             written = slot in ready or writers.get(slot) is not None
             assert written, f"{kernel.label}: reads slot {slot}, which is not computed yet"
         for output in (*kernel.outputs, *kernel.spread_outputs):
-            again = output.slot in writers and request.order[output.slot].op is not CONCAT
+            again = output.slot in writers and program.nodes[output.slot].op is not CONCAT
             assert not again, f"slot {output.slot} is computed twice"
             assert output.slot not in ready
-            assert output.dtype is request.order[output.slot].meta.dtype
+            assert output.dtype is program.nodes[output.slot].meta.dtype
             writers[output.slot] = number
         for slot in by_stages:
             assert slot not in writers, f"slot {slot} is computed twice"
             writers[slot] = number
         _check_alive(kernel)
-    needed = request.wanted.union(*(k.reads() for k in kernels))
+    needed = set(program.outputs).union(*(k.reads() for k in kernels))
     assert set(writers) <= needed, f"computed for nobody: {set(writers) - needed}"
 
 
@@ -226,12 +227,12 @@ def _check_passes(kernel: Kernel, max_buffers: int) -> None:
             assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= max_buffers
 
 
-def _check_slab(kernel: Kernel, request: Request) -> None:
+def _check_slab(kernel: Kernel, program: Program) -> None:
     """Assert that slabs contain only small results, which are never overwritten."""
     if kernel.slab:
-        metas = [request.order[output.slot].meta for output in kernel.outputs]
+        metas = [program.nodes[output.slot].meta for output in kernel.outputs]
         assert not kernel.stages
-        assert kernel.writes() <= request.wanted
+        assert kernel.writes() <= program.outputs
         assert len({(meta.nbytes, meta.dtype.storage) for meta in metas}) == 1
         assert metas[0].nbytes < OVERWRITTEN_BYTES
         assert 2 <= len(metas) <= MAX_PACK
@@ -272,15 +273,15 @@ def check_dispatches(lowered: Lowered, max_buffers: int) -> None:
 # -- The interpreter ----------------------------------------------------------------------------
 
 
-def run(kernels: list[Kernel], request: Request) -> dict[int, Buffer]:
+def run(kernels: list[Kernel], program: Program) -> dict[int, Buffer]:
     """Execute kernels in order; the buffers by slot."""
     buffers = {
-        slot: node.storage for slot, node in enumerate(request.order) if node.storage is not None
+        slot: node.storage for slot, node in enumerate(program.nodes) if node.storage is not None
     }
     with np.errstate(all="ignore"):
         for kernel in kernels:
             for output in (*kernel.outputs, *kernel.spread_outputs):
-                meta = request.order[output.slot].meta
+                meta = program.nodes[output.slot].meta
                 empty = Buffer(np.zeros(meta.size, meta.dtype.name), np.zeros(meta.size, bool))
                 buffers.setdefault(output.slot, empty)
             if kernel.over is not None:
@@ -291,32 +292,32 @@ def run(kernels: list[Kernel], request: Request) -> dict[int, Buffer]:
                 written = np.ones(whole.data.size, bool)
                 written[at] = False
                 buffers[output.slot] = Buffer(whole.data.copy(), written)
-            _run(kernel, request, buffers)
+            _run(kernel, program, buffers)
     return buffers
 
 
-def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
+def _run(kernel: Kernel, program: Program, buffers: dict[int, Buffer]) -> None:
     whole = kernel.kept + kernel.reduced
     assert size_of(whole) <= LARGEST, f"{kernel.label}: a space of {size_of(whole)} points"
     accumulated: list[Value] = []
     for stage in kernel.stages:
         if isinstance(stage, Scattered):
-            values = _evaluate(stage.element, whole, request, buffers, accumulated)
-            _scatter(stage, values, request, buffers)
+            values = _evaluate(stage.element, whole, program, buffers, accumulated)
+            _scatter(stage, values, program, buffers)
         elif isinstance(stage, Contraction):
             accumulated.append(_contract(stage, kernel, buffers))
         elif isinstance(stage, Scanned | Sorted):
-            values = _evaluate(stage.element, whole, request, buffers, accumulated)
+            values = _evaluate(stage.element, whole, program, buffers, accumulated)
             accumulated.append(_along(stage, values))
         elif isinstance(stage, Stage):
-            values = _evaluate(stage.element, whole, request, buffers, accumulated)
+            values = _evaluate(stage.element, whole, program, buffers, accumulated)
             accumulated += [_fold(fold, values, kernel) for fold in stage.folds()]
         else:
             raise TypeError(f"{kernel.label}: no simulation of {type(stage).__name__}")
-    row = _evaluate(kernel.row, kernel.kept, request, buffers, accumulated)
+    row = _evaluate(kernel.row, kernel.kept, program, buffers, accumulated)
     for output in kernel.outputs:
         _store(output, row[output.value], kernel, kernel.kept, buffers[output.slot])
-    spread = _evaluate(kernel.spread, whole, request, buffers, accumulated)
+    spread = _evaluate(kernel.spread, whole, program, buffers, accumulated)
     for output in kernel.spread_outputs:
         _store(output, spread[output.value], kernel, whole, buffers[output.slot])
 
@@ -367,7 +368,7 @@ def _guard(i: Place, values: list[Value], extents: Shape) -> Array:
 def _evaluate(
     body: Body,
     extents: Shape,
-    request: Request,
+    program: Program,
     buffers: dict[int, Buffer],
     accumulated: list[Value],
 ) -> list[Value]:
@@ -388,7 +389,7 @@ def _evaluate(
             case Mask():
                 value = Value(_mask(i, extents), everywhere)
             case Const():
-                constant = np.array(request.order[i.slot].attrs, i.dtype.name)
+                constant = np.array(program.nodes[i.slot].attrs, i.dtype.name)
                 value = Value(np.broadcast_to(constant, extents), everywhere)
             case Apply():
                 args = [values[a] for a in i.args]
@@ -464,7 +465,7 @@ def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
 
 
 def _scatter(
-    stage: Scattered, values: list[Value], request: Request, buffers: dict[int, Buffer]
+    stage: Scattered, values: list[Value], program: Program, buffers: dict[int, Buffer]
 ) -> None:
     base, at, value = buffers[stage.into], values[stage.at], values[stage.value]
     assert base.written.all()
@@ -476,7 +477,7 @@ def _scatter(
         _, first, which = np.unique(places, return_index=True, return_inverse=True)
         given = value.data[inside]
         np.testing.assert_array_equal(given, given[first][which])
-    meta = request.order[stage.target].meta
+    meta = program.nodes[stage.target].meta
     assert stage.size == meta.size == base.data.size
     data = base.data.copy()
     if stage.mode == "set":

@@ -33,7 +33,8 @@ def stored(shape: Shape) -> pt.Tensor:
 
 def kernels(result: pt.Tensor) -> list[Kernel]:
     result.device.collect()
-    return kernels_of(make_request([result._to_read()]), PROFILE.max_buffers, fits(PROFILE))
+    program = make_request([result._to_read()]).program
+    return kernels_of(program, PROFILE.max_buffers, 2**62, fits(PROFILE)).kernels
 
 
 def dispatches(a: Shape, b: Shape) -> tuple[Dispatch, ...]:

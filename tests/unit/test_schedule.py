@@ -258,7 +258,7 @@ def test_planning_is_linear(grow: Callable[[LazyDevice, int], pt.Tensor], nodes:
     """Twice as many nodes execute about twice as many lines of Python."""
 
     def lines(length: int) -> int:
-        wanted = make_request([grow(simulate.device(execute=False), length)._node])
+        program = make_request([grow(simulate.device(execute=False), length)._node]).program
         ran = 0
 
         def trace(_frame: FrameType, event: str, _argument: object) -> Callable[..., Any]:
@@ -269,7 +269,7 @@ def test_planning_is_linear(grow: Callable[[LazyDevice, int], pt.Tensor], nodes:
         before = sys.gettrace()
         sys.settrace(trace)
         try:
-            schedule(wanted, 8)
+            schedule(program, 8)
         finally:
             sys.settrace(before)
         return ran
