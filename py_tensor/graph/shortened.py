@@ -151,8 +151,10 @@ def shorten(program: Program) -> Shortened | None:
     """Shorten the longest loop of a program that allows it; None if there is none."""
     for first, end, period in sorted(program.loops, key=lambda x: x[0] - x[1]):
         passes = (end - first) // period
-        # If all nodes can be rerolled, a kernel runs the passes as a loop instead.
-        if passes > KEPT and not all(map(rerolls, program.nodes[end - period : end])):
+        pending = [x for x in program.nodes[end - period : end] if x.storage is None]
+        # If all nodes can be rerolled, one kernel runs many passes. Leaves are no part of a loop:
+        # a sum of many tensors is a chain of equal additions, each with its own leaf.
+        if passes > KEPT and not all(map(rerolls, pending)):
             found = _shortened(program, first, period, passes)
             if found is not None:
                 return found

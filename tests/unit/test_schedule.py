@@ -20,12 +20,14 @@ from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.graph.build import schedule
 from py_tensor.graph.kernel import Contraction, Kernel, Scattered
 from py_tensor.graph.order import make_request
+from py_tensor.graph.program import Program
 from py_tensor.graph.reroll import rerolled_length
 from py_tensor.graph.store import MAX_BODY
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
 from py_tensor.shapes import size_of
 from tests.unit import simulate
+from tests.unit.fake_bridge import GPU
 
 Expression = Callable[..., pt.Tensor]
 
@@ -250,6 +252,22 @@ def rows(place: LazyDevice, length: int) -> pt.Tensor:
     for _ in range(length // 8):
         x = softmax(x)
     return x
+
+
+def test_a_sum_of_many_tensors_is_planned_once(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of one op over different operands is not a loop to be planned from a part of it."""
+    planned: list[int] = []
+
+    def counted(program: Program, *arguments: Any, **named: Any) -> Any:
+        planned.append(len(program.nodes))
+        return schedule(program, *arguments, **named)
+
+    monkeypatch.setattr("py_tensor.graph.passes.schedule", counted)
+    for count in (7, 12, 40):
+        xs = [gpu.tensor(*range(9)) for _ in range(count)]
+        planned.clear()
+        pt.realize(added(*xs))
+        assert planned == [2 * count - 1]
 
 
 @pytest.mark.usefixtures("unflushed")
