@@ -741,10 +741,11 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
 def _cut_loops(d: Decisions, program: Program) -> None:
     """Cut loops between passes, and store the values that later parts need from earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
+    # Results alone do not end an iteration: one kernel can store those of several.
+    factors = {operand.slot for pair in d.contractions.values() for operand in pair}
+    ends = (d.stored - program.outputs) | d.cut | (factors & d.stored)
     # A kernel that folds costly elements in several passes would be too long.
-    ends = d.notes.keys() | {
-        slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)
-    }
+    ends |= {slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)}
     found, d.rerolled = cuts(
         program, last_use, d.stored, ends, MAX_BODY, rerolls if d.rerolls else _never
     )
