@@ -54,7 +54,7 @@ def cuts(
         inlined = max(1, _inlined(order[first : first + period]))
         if not ends.isdisjoint(range(first + period, first + 2 * period)):
             passes = 1
-        elif inlined * (end - first) > most * period:
+        elif inlined * (end - first) > most * period and not _reads_along(program, end, period):
             passes = max(1, most // inlined)
         else:
             continue
@@ -91,6 +91,16 @@ def cuts(
         start += max(0, passes - -(-before // inlined)) * period
         found += range(start, end, passes * period)
     return found, rerolled
+
+
+def _reads_along(program: Program, end: int, period: int) -> bool:
+    """Return whether each iteration of a loop reads other values from before the loop."""
+    rows = (program.operands[end - n * period : end - (n - 1) * period] for n in (1, 2))
+    return any(
+        x - y not in (0, period)
+        for row, before in zip(*rows, strict=True)
+        for x, y in zip(row, before, strict=True)
+    )
 
 
 def _inlined(nodes: Iterable[Node]) -> int:

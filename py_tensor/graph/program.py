@@ -12,6 +12,7 @@ from py_tensor.graph.bind import ARGUMENT, EMPTY, Maker, leaf, maker_of
 from py_tensor.graph.node import Node
 from py_tensor.graph.repetition import Loop, repetitions
 
+MIN_ITERATIONS = 3  # fewest equal iterations that count as a loop
 _number = attrgetter("number")
 _key = attrgetter("key")
 _inputs = attrgetter("inputs")
@@ -66,7 +67,8 @@ class Program:
     @cached_property
     def loops(self) -> list[Loop]:
         """The consecutive parts that repeat."""
-        return repetitions(self.nodes, self.operands)
+        keys = [node.key for node in self.nodes]
+        return repetitions(keys, self.operands, MIN_ITERATIONS, frozenset(self.inputs))
 
     @property
     def inputs(self) -> list[int]:

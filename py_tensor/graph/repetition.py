@@ -2,56 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Hashable, Sequence
 
-from py_tensor.graph.node import Node
+FAR = 64  # larger distances are not distinguished when a period is guessed
 
-MIN_PASSES = 3  # fewest equal passes that count as a loop
-
-
-Loop = tuple[int, int, int]  # the first slot, the end, and the period
+Loop = tuple[int, int, int]  # the first position, the end, and the period
 
 
-def repetitions(order: list[Node], operands: Sequence[Sequence[int]]) -> list[Loop]:
-    """Return the consecutive repeated parts of `order`.
+def repetitions(
+    keys: Sequence[Hashable],
+    operands: Sequence[Sequence[int]],
+    least: int,
+    leaves: Container[int] = (),
+    constants: Container[int] = (),
+) -> list[Loop]:
+    """Return the consecutive parts of a sequence that repeat at least `least` times.
 
-    Two nodes match if their keys are equal and each operand is at the same distance, or is the same
-    node. The period is guessed from the last position of a node with such operands, which takes
-    linear time.
+    Two operations match if their keys are equal and each operand is the same, is one period later,
+    or comes from before the loop and moves by a constant step in each iteration, as the backward
+    pass of a loop reads the values of the forward pass. The period is guessed from the last
+    position of an operation with such a key and such distances, which takes linear time.
+
+    Parameters
+    ----------
+    keys
+        Equal for operations that do the same; None for those that never repeat.
+    operands
+        The positions of the operands; negative for what is not in the sequence.
+    leaves
+        The positions of operands that one loop is likely to use in every iteration.
+    constants
+        Operands, outside the sequence, of which another may take the place in each iteration.
     """
-    keys = [node.key for node in order]
     found: list[Loop] = []
-    last: dict[tuple[int, ...], int] = {}  # key and operands -> last position of such a node
+    last: dict[tuple[Hashable, ...], int] = {}  # key and distances -> last such position
 
-    def signature(n: int) -> tuple[int, ...]:
-        """Return a node's key and operands: leaves by slot, others by distance."""
-        seen = (n - x if order[x].storage is None else ~x for x in operands[n])
-        return keys[n], *seen
+    def signatures(n: int) -> tuple[tuple[Hashable, ...], ...]:
+        """Return what to look for: first with the same constants, then with any."""
+        seen = [x if x < 0 else ~x if x in leaves else min(n - x, FAR) for x in operands[n]]
+        return (keys[n], *seen), (keys[n], *[0 if x in constants else x for x in seen])
 
-    def matches(n: int, before: int) -> bool:
-        if keys[n] != keys[before]:
+    def matches(n: int, period: int, first: int) -> bool:
+        """Return whether the operation at `n` repeats that of the iteration before."""
+        before = n - period
+        if keys[n] is None or keys[n] != keys[before]:
             return False
-        for x, y in zip(operands[n], operands[before], strict=True):
-            if x != y and x - y != n - before:
+        # A step must be the same in two iterations in a row; the first one looks ahead for that.
+        other = before - period if before - period >= first else n + period
+        for number, (x, y) in enumerate(zip(operands[n], operands[before], strict=True)):
+            if x == y or (x - y == period and y >= 0) or (x in constants and y in constants):
+                continue
+            if not (0 <= x < first and 0 <= y < first and other < len(keys)):
+                return False
+            if keys[other] != keys[n]:
+                return False
+            z = operands[other][number]
+            if x - y != (y - z if other < n else z - x):
                 return False
         return True
 
     first = period = 0  # the start and the period of the current repetition
-    for n in range(len(order)):
-        if period and matches(n, n - period):
+    for n in range(len(keys)):
+        if period and matches(n, period, first):
             continue
-        _note(found, first, n, period)
-        last.update((signature(m), m) for m in range(n - period, n))
-        now = signature(n)
-        before = last.get(now)
-        period = n - before if before is not None and matches(n, before) else 0
+        _note(found, first, n, period, least)
+        last.update((x, m) for m in range(n - period, n) for x in signatures(m))
+        now = signatures(n)
+        before = next((last[x] for x in now if x in last), n)
+        is_guess = before < n and matches(n, n - before, before)
+        period = n - before if is_guess else 0
         first = n - period
-        last[now] = n
-    _note(found, first, len(order), period)
+        last.update(dict.fromkeys(now, n))
+    _note(found, first, len(keys), period, least)
     return found
 
 
-def _note(found: list[Loop], first: int, end: int, period: int) -> None:
+def _note(found: list[Loop], first: int, end: int, period: int, least: int) -> None:
     first = max(first, found[-1][1]) if found else first
-    if period and end - first >= MIN_PASSES * period:
+    if period and end - first >= least * period:
         found.append((first, end, period))

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from py_tensor.graph.body import Apply, Body, Const, Convert, Select, Source
+from py_tensor.graph.repetition import repetitions
 from py_tensor.graph.store import MAX_BODY
 
 MIN_REROLLED = MAX_BODY  # instructions of all passes; shorter code is not rerolled
 MIN_PASSES = 4
 MAX_BACK = 2  # a value may come from up to this many passes earlier
-_FAR = 64  # only `_matches` distinguishes larger distances
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,35 +122,19 @@ class _Reroller:
     def loops(self) -> list[Loop]:
         found: list[Loop] = []
         free = 0  # the first place after the loops found so far
-        for first, end, period in self._repetitions():
-            if first >= free and (made := self._loop(free, first, end, period)) is not None:
+        operands = [
+            [self.place.get(x, ~x) for x in self._operands(p)] for p in range(len(self.code))
+        ]
+        # Any constant may take the place of another: a loop can look up a value in each pass.
+        constants = {~n for n, i in enumerate(self.body.instructions) if isinstance(i, Const)}
+        runs = repetitions(self.kinds, operands, MIN_PASSES, constants=constants)
+        for first, end, period in runs:
+            if end - first < MIN_REROLLED or first < free:
+                continue
+            if (made := self._loop(free, first, end, period)) is not None:
                 found.append(made)
                 free = self.place[made.passes[-1][-1]] + 1
         return found
-
-    def _repetitions(self) -> Iterable[tuple[int, int, int]]:
-        """Yield repeating runs of places as (first, end, period), found as in `repetition.py`."""
-        last: dict[tuple[object, ...], int] = {}
-        first = period = 0
-        for p in range(len(self.code)):
-            if not period or not self._matches(p, p - period):
-                if p - first >= max(MIN_REROLLED, MIN_PASSES * period) and period:
-                    yield first, p, period
-                signature = self._signature(p)
-                before = last.get(signature)
-                matches = before is not None and self._matches(p, before)
-                period = p - before if before is not None and matches else 0
-                first = p - period
-                last[signature] = p
-            elif p - first < 2 * period:
-                last[self._signature(p)] = p
-        if period and len(self.code) - first >= max(MIN_REROLLED, MIN_PASSES * period):
-            yield first, len(self.code), period
-
-    def _signature(self, p: int) -> tuple[object, ...]:
-        i = self.body.instructions[self.code[p]]
-        op = i.op if isinstance(i, Apply) else type(i)
-        return op, i.dtype, *[min(p - self.place.get(a, -1), _FAR) for a in i.operands]
 
     def _kind(self, n: int) -> tuple[object, ...] | None:
         """Return a key that is equal for the same operation; None if not rerollable."""
@@ -163,15 +147,6 @@ class _Reroller:
     def _same_op(self, p: int, q: int) -> bool:
         kind = self.kinds[p]
         return kind is not None and kind == self.kinds[q]
-
-    def _matches(self, p: int, q: int) -> bool:
-        """Return whether two places apply one operation to equal or equally distant operands."""
-        if not self._same_op(p, q):
-            return False
-        for a, b in zip(self._operands(p), self._operands(q), strict=True):
-            if a != b and not self._shifted(a, b, p - q) and not self._are_constants(a, b):
-                return False
-        return True
 
     def _operands(self, p: int) -> tuple[int, ...]:
         return self.body.instructions[self.code[p]].operands
@@ -200,8 +175,10 @@ class _Reroller:
         for p in range(first, first + period):
             if not self._same_op(p, p - period):
                 return None
-            for a, b in zip(self._operands(p), self._operands(p - period), strict=True):
-                if a == b or self._are_constants(a, b):
+            rows = (self._operands(x) for x in (p, p - period, p + period))
+            for a, b, after in zip(*rows, strict=True):
+                # Constants that differ only from those of the first pass would need a table.
+                if a == b or (a != after and self._are_constants(a, b)):
                     continue
                 came, start = self.place.get(a, -1), self.place.get(b, -1)
                 if came - start == period and start >= first - period:
