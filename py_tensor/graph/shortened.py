@@ -198,8 +198,8 @@ def _shortened(program: Program, first: int, period: int, passes: int) -> Shorte
 def _steps_of(program: Program, first: int, period: int, passes: int) -> list[int] | None:
     """Return the step of each operand's slot from pass to pass.
 
-    None if it is not the same between all passes, or if an operand that stays is not older than the
-    second pass.
+    None if it is not the same between all passes, if an operand moves by another step than the
+    loop, or if an operand that stays is not older than the second pass.
     """
 
     def operands(number: int) -> list[int]:
@@ -208,6 +208,8 @@ def _steps_of(program: Program, first: int, period: int, passes: int) -> list[in
 
     before, now = operands(1), operands(2)
     steps = [b - a for a, b in zip(before, now, strict=True)]
+    if not {0, period}.issuperset(steps):
+        return None
     for number in range(3, passes):
         before, now = now, operands(number)
         if [b - a for a, b in zip(before, now, strict=True)] != steps:
