@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import bottom
 from py_tensor.graph.program import Program
+from py_tensor.graph.repetition import steps
 
 
 def last_iteration(program: Program) -> tuple[int, int] | None:
@@ -52,9 +53,10 @@ def cuts(
     rerolled: list[range] = []
     for first, end, period in program.loops:
         inlined = max(1, _inlined(order[first : first + period]))
+        reads_along = not {0, period}.issuperset(steps(program.operands, end, period))
         if not ends.isdisjoint(range(first + period, first + 2 * period)):
             passes = 1
-        elif inlined * (end - first) > most * period and not _reads_along(program, end, period):
+        elif inlined * (end - first) > most * period and not reads_along:
             passes = max(1, most // inlined)
         else:
             continue
@@ -91,16 +93,6 @@ def cuts(
         start += max(0, passes - -(-before // inlined)) * period
         found += range(start, end, passes * period)
     return found, rerolled
-
-
-def _reads_along(program: Program, end: int, period: int) -> bool:
-    """Return whether each iteration of a loop reads other values from before the loop."""
-    rows = (program.operands[end - n * period : end - (n - 1) * period] for n in (1, 2))
-    return any(
-        x - y not in (0, period)
-        for row, before in zip(*rows, strict=True)
-        for x, y in zip(row, before, strict=True)
-    )
 
 
 def _inlined(nodes: Iterable[Node]) -> int:

@@ -47,18 +47,21 @@ def repetitions(
         before = n - period
         if keys[n] is None or keys[n] != keys[before]:
             return False
-        # A step must be the same in two iterations in a row; the first one looks ahead for that.
-        other = before - period if before - period >= first else n + period
+        oldest, after = before - period, n + period
         for number, (x, y) in enumerate(zip(operands[n], operands[before], strict=True)):
-            if x == y or (x - y == period and y >= 0) or (x in constants and y in constants):
+            if x in constants and y in constants:
                 continue
-            if not (0 <= x < first and 0 <= y < first and other < len(keys)):
+            moves = x - y == period and y >= 0
+            if x != y and not moves and not (0 <= x < first and 0 <= y < first):
                 return False
-            if keys[other] != keys[n]:
-                return False
-            z = operands[other][number]
-            if x - y != (y - z if other < n else z - x):
-                return False
+            if oldest >= first:  # each operand moves by one step in all iterations
+                if x - y != y - operands[oldest][number]:
+                    return False
+            elif x != y and not moves:  # the first step is unusual: look ahead for the second
+                if after >= len(keys) or keys[after] != keys[n]:
+                    return False
+                if x - y != operands[after][number] - x:
+                    return False
         return True
 
     first = period = 0  # the start and the period of the current repetition
@@ -81,3 +84,12 @@ def _note(found: list[Loop], first: int, end: int, period: int, least: int) -> N
     first = max(first, found[-1][1]) if found else first
     if period and end - first >= least * period:
         found.append((first, end, period))
+
+
+def steps(operands: Sequence[Sequence[int]], end: int, period: int) -> list[int]:
+    """Return how far each operand of a loop moves in an iteration, in order."""
+    return [
+        x - y
+        for n in range(end - period, end)
+        for x, y in zip(operands[n], operands[n - period], strict=True)
+    ]

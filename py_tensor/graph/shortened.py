@@ -6,22 +6,24 @@ copies of these with other slots are inserted. The planning time then depends on
 pass, not on the number of passes, and loops of any length have the same programs.
 
 Why the copies are correct: the passes are equal node by node. An operand of a node is either the
-same node in all passes (it stays), or the node one pass later (it moves); `_steps_of` checks that
-each operand does the same in all passes. Operands that stay are older than the second pass. No
+same node in all passes (it stays), or the node one pass later (it moves); `repetitions` ensures
+that each does the same in all passes. Operands that stay are older than the second pass. No
 copied kernel uses a moving operand from the first pass (`_reaches_back`). Therefore one rule
 renames all slots: those of the second pass and later move, all older ones stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.pack import is_packed
 from py_tensor.graph.program import Program
 from py_tensor.graph.reasons import Notes, Reason
+from py_tensor.graph.repetition import steps
 from py_tensor.graph.store import rerolls
 
 KEPT = 5  # passes: the first, two until kernels repeat, the repeating one, and the last
@@ -120,8 +122,8 @@ class Repeated:
     def is_sound(self, kernels: Sequence[Kernel], lost: Sequence[Iterable[int]]) -> bool:
         """Return whether all that is read was computed before, and all that is computed is needed.
 
-        This only checks the order of reads and writes. `_steps_of` and `_reaches_back` ensure that
-        the values are correct. `lost` has the slots that each kernel overwrites.
+        This only checks the order of reads and writes. `repetitions` and `_reaches_back` ensure
+        that the values are correct. `lost` has the slots that each kernel overwrites.
         """
         uses = [
             (kernel.reads(), kernel.writes(), set(over))
@@ -163,10 +165,13 @@ def shorten(program: Program) -> Shortened | None:
 
 def _shortened(program: Program, first: int, period: int, passes: int) -> Shortened | None:
     order, slots = program.nodes, program.slots
-    steps = _steps_of(program, first, period, passes)
-    if steps is None:
-        return None
     second, end = first + period, first + passes * period
+    moves = steps(program.operands, end, period)
+    last = chain.from_iterable(program.operands[end - period : end])
+    if not all(
+        step == period or (not step and x < second) for x, step in zip(last, moves, strict=True)
+    ):
+        return None
     # Apart from operands of the next pass, the same nodes of every middle pass must be needed. Of
     # the last two passes, more may be needed.
     asked = {slots[x] for node in order[end:] for x in node.inputs}
@@ -192,30 +197,7 @@ def _shortened(program: Program, first: int, period: int, passes: int) -> Shorte
     overwritable = frozenset(slot if slot < second else slot - by for slot in program.overwritable)
     slots = {node: slot for slot, node in enumerate(nodes)}
     short = Program(nodes, slots, wanted, overwritable)
-    return Shortened(short, program, first, period, kept, passes - kept, steps)
-
-
-def _steps_of(program: Program, first: int, period: int, passes: int) -> list[int] | None:
-    """Return the step of each operand's slot from pass to pass.
-
-    None if it is not the same between all passes, if an operand moves by another step than the
-    loop, or if an operand that stays is not older than the second pass.
-    """
-
-    def operands(number: int) -> list[int]:
-        start = first + number * period
-        return [x for row in program.operands[start : start + period] for x in row]
-
-    before, now = operands(1), operands(2)
-    steps = [b - a for a, b in zip(before, now, strict=True)]
-    if not {0, period}.issuperset(steps):
-        return None
-    for number in range(3, passes):
-        before, now = now, operands(number)
-        if [b - a for a, b in zip(before, now, strict=True)] != steps:
-            return None
-    stays = (slot for slot, step in zip(now, steps, strict=True) if not step)
-    return None if any(slot >= first + period for slot in stays) else steps
+    return Shortened(short, program, first, period, kept, passes - kept, moves)
 
 
 def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
@@ -231,20 +213,10 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
         if n < begin and end <= len(kernels):
             pairs = zip(kernels[n:begin], kernels[begin:end], strict=True)
             if all(_is_moved(one, other, move) for one, other in pairs):
-                usable = (
-                    _is_in_all(firsts[n:begin], places, short)
-                    and not _reaches_back(short, kernels, begin)
-                    and not _packs(kernels, n, begin, end)
-                )
-                return Repeated(short, begin, end) if usable else None
+                if _reaches_back(short, kernels, begin) or _packs(kernels, n, begin, end):
+                    return None
+                return Repeated(short, begin, end)
     return None
-
-
-def _is_in_all(written: Sequence[int], known: Collection[int], short: Shortened) -> bool:
-    """Return whether all passes but the first write what this one does."""
-    return all(
-        slot in known for last in written for slot in range(last, short.second - 1, -short.period)
-    )
 
 
 def moved_kernel(kernel: Kernel, move: Callable[[int], int]) -> Kernel:
