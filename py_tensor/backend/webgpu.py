@@ -388,7 +388,7 @@ class WebGPU(Connection):
         if found.repeated is not None:
             lost = [[over for _, over in kernel.replaced] for kernel in kernels]
             repeats = found.repeated.repeats(kernels, LoweredKernel.with_slots)
-            if not repeats or not found.repeated.is_sound(found.kernels, lost):
+            if not repeats or not found.repeated.check_dependencies(found.kernels, lost):
                 return None
             kernels = found.repeated.applied(kernels, LoweredKernel.with_slots)
         return assembled(kernels, checks)

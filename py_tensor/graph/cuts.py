@@ -32,19 +32,19 @@ def cuts(
 ) -> tuple[list[int], list[range]]:
     """Return the slots before which loops are cut, so that no part inlines more than `most` nodes.
 
-    If values are stored within a pass anyway, each part is one pass. If a kernel can run the passes
-    as a loop, the part is all passes; these parts are also returned, as ranges whose step is the
-    period.
+    If values are stored within an iteration anyway, each part is one iteration. If a kernel can run
+    the iterations as a loop, the part is all iterations; these parts are also returned, as ranges
+    whose step is the period.
 
     Parameters
     ----------
     last_use : sequence of int
         For each slot, the last slot that has it as an operand.
     stored : collection of int
-        The slots that have a buffer in any case. A loop is cut at the position in a pass after
-        which the fewest bytes of other values are needed.
+        The slots that have a buffer in any case. A loop is cut at the position in an iteration
+        after which the fewest bytes of other values are needed.
     ends : set of int
-        The slots that are stored for their consumers within a pass.
+        The slots that are stored for their consumers within an iteration.
     rerolls : callable
         Whether a loop in a kernel may contain such a node.
     """
@@ -55,12 +55,12 @@ def cuts(
         inlined = max(1, _inlined(order[first : first + period]))
         reads_along = not {0, period}.issuperset(steps(program.operands, end, period))
         if not ends.isdisjoint(range(first + period, first + 2 * period)):
-            passes = 1
+            iterations = 1
         elif inlined * (end - first) > most * period and not reads_along:
-            passes = max(1, most // inlined)
+            iterations = max(1, most // inlined)
         else:
             continue
-        nbytes = [0] * (period + 1)  # by position in the second pass; differences at first
+        nbytes = [0] * (period + 1)  # by position in the second iteration; differences at first
         for slot in range(first, first + 2 * period):
             needed = bottom(order[slot])
             if needed.storage is None and not needed.op.generates and slots[needed] not in stored:
@@ -76,8 +76,8 @@ def cuts(
         starts = ahead >= (found[-1] if found else 0) and all(
             one.key == other.key
             for one, other in zip(order[ahead:start], order[start:], strict=False)
-        )  # one more pass precedes the loop, with other start values
-        if passes > 1 and all(map(rerolls, order[start : start + period])):
+        )  # one more iteration precedes the loop, with other start values
+        if iterations > 1 and all(map(rerolls, order[start : start + period])):
             if starts and all(map(rerolls, order[ahead:start])):
                 start = ahead
             stop = end - (end - start) % period
@@ -87,11 +87,11 @@ def cuts(
                 found += [start, stop]
                 rerolled.append(range(start, stop, period))
                 continue
-        if passes == 1 and starts:
+        if iterations == 1 and starts:
             found.append(ahead)
         before = _inlined(order[found[-1] if found else 0 : start])  # counts towards the first part
-        start += max(0, passes - -(-before // inlined)) * period
-        found += range(start, end, passes * period)
+        start += max(0, iterations - -(-before // inlined)) * period
+        found += range(start, end, iterations * period)
     return found, rerolled
 
 

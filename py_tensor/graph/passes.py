@@ -45,7 +45,7 @@ class Schedule:
 
     def all_notes(self) -> Notes:
         """Return the reasons for the given program."""
-        return self.notes if self.repeated is None else self.repeated.noted(self.notes)
+        return self.notes if self.repeated is None else self.repeated.translate_notes(self.notes)
 
 
 def schedules(

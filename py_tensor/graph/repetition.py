@@ -20,8 +20,8 @@ def repetitions(
 
     Two operations match if their keys are equal and each operand is the same, is one period later,
     or comes from before the loop and moves by a constant step in each iteration, as the backward
-    pass of a loop reads the values of the forward pass. The period is guessed from the last
-    position of an operation with such a key and such distances, which takes linear time.
+    iteration of a loop reads the values of the forward iteration. The period is guessed from the
+    last position of an operation with such a key and such distances, which takes linear time.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ class Shortening(simulate.Simulator):
         found = repeated(short, kernels)
         if found is None:
             return super().planned(program)
-        if not found.is_sound(kernels, [[] for _ in kernels]):
+        if not found.check_dependencies(kernels, [[] for _ in kernels]):
             return super().planned(program)
         self.shortened += 1
         kernels = found.applied(kernels, moved_kernel)
