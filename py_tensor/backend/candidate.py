@@ -45,10 +45,10 @@ class Candidate:
 
     def compute(self, request: Request) -> None:
         with self._backend.lock:
-            signature = request.signature()
-            plan = self._plans.get(signature)
-            if plan is None or not plan.holds(request.order):
-                plan = self._plans[signature] = self._backend.plan_for(self._profile, request)
+            program = request.program
+            plan = self._plans.get(program.key)
+            if plan is None or not plan.holds(program.nodes):
+                plan = self._plans[program.key] = self._backend.plan_for(self._profile, program)
             self._backend.carry_out(plan.repeated(self.times), request, poison=self.poison)
 
     def info(self) -> dict[str, Any]:

@@ -45,16 +45,16 @@ class _Flush:
     """
 
     def __init__(self, request: Request) -> None:
-        order = request.order
+        order = request.program.nodes
         pending = [x for x in order if x.storage is None and not x.op.constant]
         samples = request.previews and all(map(can_sample, pending))
         self.max_bytes = PREVIEWED_BYTES if samples else MAX_ARRAY_BYTES
         self.arrays: dict[Node, Array] = {}
-        self.wanted = {order[slot] for slot in request.wanted}
+        self.wanted = {order[slot] for slot in request.program.outputs}
         self._uses = Counter([x for node in order if node.storage is None for x in node.inputs])
         self._left = self._uses.copy()
         # Nodes in the array of a leaf that nothing can read after the flush.
-        self._lent = {order[slot] for slot in request.overwritable}
+        self._lent = {order[slot] for slot in request.program.overwritable}
 
     def may_overwrite_operand(self, node: Node) -> bool:
         """Return whether a node may overwrite the array of its first operand.
@@ -141,7 +141,7 @@ class CPU:
     def compute(self, request: Request) -> None:
         flush = _Flush(request)
         with self.np.errstate(all="ignore"):
-            for node in request.order:
+            for node in request.program.nodes:
                 if node.storage is None:
                     self._compute_or_sample(node, flush)
                 else:

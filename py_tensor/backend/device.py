@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import islice
 from threading import RLock
 from typing import Any, Protocol, cast
@@ -490,8 +491,8 @@ class LazyDevice(Device):
             later = () if recorded is None else self._larger_operands(recorded)
             nodes = [node for node in list(self._pending) if node not in later]
             request = self._compute_live(nodes, recorded, checks=True)
-            if recorded is not None and request is not None and request.last_pass is not None:
-                self._flush_between_passes(request, recorded.number)
+            if recorded is not None and request is not None and request.last_iteration is not None:
+                self._flush_between_iterations(request, recorded.number)
 
     def _larger_operands(self, recorded: Node) -> set[Node]:
         """Return the pending operands, also through views, that are larger than a node.
@@ -522,20 +523,21 @@ class LazyDevice(Device):
                     stack.append(x)
         return len(needed) <= MAX_LEFT_NODES
 
-    def _flush_between_passes(self, request: Request, start: int) -> None:
-        """Let the next flush cover whole passes of a loop, counted from node `start`.
+    def _flush_between_iterations(self, request: Request, start: int) -> None:
+        """Let the next flush cover whole iterations of a loop, counted from node `start`.
 
         The flushes after it then have the same plan and the same kernels.
         """
-        assert request.last_pass is not None
-        first, end = request.last_pass
+        assert request.last_iteration is not None
+        first, second = request.last_iteration
+        nodes = request.program.nodes
         load = sum(
             self._per_node + self._per_element * node.meta.size
-            for node in request.order[first:end]
+            for node in nodes[first:second]
             if not node.op.constant
         )
-        passes = max(1, int(1 / load)) if load else 1
-        self._stop = start + passes * (request.order[end].number - request.order[first].number)
+        iterations = max(1, int(1 / load)) if load else 1
+        self._stop = start + iterations * (nodes[second].number - nodes[first].number)
         self._most = MAX_LATE_LOAD
         if self._look == 1.0:
             self._look = self._most
@@ -601,13 +603,14 @@ class LazyDevice(Device):
         left = MAX_TRIES
         while True:
             wanted = self.request(nodes, alone=alone, recorded=recorded, checks=checks)
-            if not wanted.wanted:
+            if not wanted.program.outputs:
                 return None
-            wanted.read = None if read is None else wanted.slots[read]
+            wanted.read = None if read is None else wanted.program.slots[read]
             try:
                 self._carry_out(wanted)
             except MemoryError:
-                if len(make_request(nodes, self.backend.max_bytes).order) == len(wanted.order):
+                least = make_request(nodes, self.backend.max_bytes)
+                if len(least.program.nodes) == len(wanted.program.nodes):
                     raise
                 return self.compute(nodes, read, alone=True, recorded=recorded)
             except StaleRequestError as error:
@@ -625,7 +628,7 @@ class LazyDevice(Device):
     def _carry_out(self, request: Request) -> None:
         """Compute a request; tasks that run while the backend waits must not overwrite operands."""
         uses = self._uses
-        counted = uses.counted(request.order)
+        counted = uses.counted(request.program.nodes)
         self._under_way.add(request)
         try:
             self.backend.compute(request)
@@ -666,13 +669,15 @@ class LazyDevice(Device):
             wanted = self._with_checks([*nodes, *others], wanted, checks)
         wanted.recorded = recorded
         if may_overwrite():
-            wanted.overwritable = overwritable_leaves(
+            leaves = overwritable_leaves(
                 wanted,
                 self._pending,
                 self._uses,
                 lambda: [*nodes, *self._used_by_others(wanted)],
                 backend.may_overwrite,
             )
+            if leaves:
+                wanted.program = replace(wanted.program, overwritable=leaves)
         return wanted
 
     def _with_checks(self, nodes: list[Node], wanted: Request, all_of_them: bool) -> Request:
@@ -698,7 +703,7 @@ class LazyDevice(Device):
         yield from self._checks.keys() - request.checks
         for other in [request, *self._under_way]:
             if other is not request:
-                yield from other.order
+                yield from other.program.nodes
             if other.recorded is not None:
                 yield other.recorded
 
@@ -714,7 +719,7 @@ class LazyDevice(Device):
                 pending.pop(node, None)
             elif node in pending:
                 self._forget_stored(node)
-        if pending and len(pending) <= max(MAX_LOOKED_THROUGH, len(request.order)):
+        if pending and len(pending) <= max(MAX_LOOKED_THROUGH, len(request.program.nodes)):
             self._forget_all_stored(list(pending))
         if not pending:
             self._reset_load()

@@ -7,7 +7,7 @@ memory if their uses do not overlap.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -16,10 +16,10 @@ from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, Program, groups_for
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.dtypes import DType, float32
+from py_tensor.graph import program as graph
 from py_tensor.graph.body import Check
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
-from py_tensor.graph.order import Request
 
 # The commands of the stream; `web/bridge` reads them.
 CREATE, DESTROY, UPLOAD, DISPATCH, FILL, SUBMIT, START, FETCH, CLEAR, CHECK = range(1, 11)
@@ -74,8 +74,8 @@ class Plan:
         What the flush computes, for messages.
     work : int
         Estimated number of instructions.
-    last_pass : (int, int), optional
-        See `Request.last_pass`.
+    last_iteration : (int, int), optional
+        See `Request.last_iteration`.
     equal : dict
         Slot of a constant -> slot of the constant with the same value that replaces it. The plan is
         only valid if they are equal.
@@ -98,8 +98,8 @@ class Plan:
     has_floats_only: bool = False
     label: str = ""
     work: int = 0
-    last_pass: tuple[int, int] | None = None
-    equal: dict[int, int] = field(default_factory=dict[int, int])
+    last_iteration: tuple[int, int] | None = None
+    equal: Mapping[int, int] = field(default_factory=dict[int, int])
     checks: tuple[Check, ...] = ()
 
     def holds(self, order: Sequence[Node]) -> bool:
@@ -166,7 +166,7 @@ class Plan:
 
 
 def make_plan(
-    request: Request,
+    program: graph.Program,
     lowered: Lowered,
     submit_work: int,
     most_work: int,
@@ -184,7 +184,7 @@ def make_plan(
     """
     pieces = [p for d in lowered.dispatches for p in d.pieces(most_work)]
     plan = Plan(array("I"), array("I"))
-    number = _assign_buffers(plan, request, lowered, pieces)
+    number = _assign_buffers(plan, program, lowered, pieces)
     blocks: dict[tuple[int, ...], int] = {}
     checked = () if not lowered.checks else (number[FAULTS], 4 * len(lowered.checks))
     if checked:
@@ -209,7 +209,6 @@ def make_plan(
     plan.label = ", ".join(dict.fromkeys(p.label for p in plan.programs[:MAX_NAMED]))
     plan.has_floats_only = all(dtype is float32 for _, _, dtype in plan.consts)
     plan.work = sum(dispatch_work + p.work for p in pieces)
-    plan.equal = request.equal
     return plan
 
 
@@ -221,19 +220,19 @@ def _bits(numbers: Sequence[complex]) -> bytes:
         return array("d", [part for x in numbers for part in (x.real, x.imag)]).tobytes()
 
 
-def largest_temporary(request: Request, lowered: Lowered) -> tuple[int, str]:
+def largest_temporary(program: graph.Program, lowered: Lowered) -> tuple[int, str]:
     """Return the bytes of the largest temporary buffer, and the name of its op."""
     sizes = [
-        (_nbytes(request, lowered, slot), _name(request, dispatch, slot))
+        (_nbytes(program, lowered, slot), _name(program, dispatch, slot))
         for dispatch in lowered.dispatches
         for slot in dispatch.slots
-        if _is_temporary(request, slot) and slot not in lowered.slabs
+        if _is_temporary(program, slot) and slot not in lowered.slabs
     ]
     return max(sizes, default=(0, ""))
 
 
-def _name(request: Request, dispatch: Dispatch, slot: int) -> str:
-    return dispatch.program.label if slot < 0 else request.order[slot].op.name
+def _name(program: graph.Program, dispatch: Dispatch, slot: int) -> str:
+    return dispatch.program.label if slot < 0 else program.nodes[slot].op.name
 
 
 def _append(plan: Plan, dispatch: Dispatch, offset: int, number: dict[int, int]) -> None:
@@ -258,7 +257,7 @@ def _place_params(plan: Plan, dispatch: Dispatch, blocks: dict[tuple[int, ...], 
 
 
 def _assign_buffers(
-    plan: Plan, request: Request, lowered: Lowered, pieces: Sequence[Dispatch]
+    plan: Plan, program: graph.Program, lowered: Lowered, pieces: Sequence[Dispatch]
 ) -> dict[int, int]:
     """Number the buffers of the flush, with as few temporaries as the order of uses allows.
 
@@ -268,7 +267,7 @@ def _assign_buffers(
     origin: dict[int, int] = {}  # overwriting slot -> the slot that first had the buffer
     for slot, over in lowered.replaced.items():
         origin[slot] = origin.get(over, over)
-    result = {first: slot for slot, first in origin.items() if slot in request.wanted}
+    result = {first: slot for slot, first in origin.items() if slot in program.outputs}
     first_use: dict[int, int] = {}
     last_use: dict[int, int] = {}
     buffers: list[list[int]] = []  # the buffers of each dispatch, by the slot that first has them
@@ -285,25 +284,25 @@ def _assign_buffers(
     for slot in last_use:
         if slot in sliced:
             continue
-        if not _is_temporary(request, slot) and slot not in request.wanted:
+        if not _is_temporary(program, slot) and slot not in program.outputs:
             plan.leaves.append(slot)
             if slot in result:
                 plan.replaced.append((result[slot], slot))
-        elif slot in request.wanted or slot in result:
+        elif slot in program.outputs or slot in result:
             outputs.append(slot)
             plan.outputs.append(result.get(slot, slot))
-    plan.sizes = [size_class(_nbytes(request, lowered, slot)) for slot in plan.outputs]
+    plan.sizes = [size_class(_nbytes(program, lowered, slot)) for slot in plan.outputs]
     numbered = [*plan.leaves, *lowered.slabs, *plan.slices, *outputs]
     if lowered.checks:  # in use from the first command to the last
         numbered.append(FAULTS)
-        plan.sizes.append(size_class(_nbytes(request, lowered, FAULTS)))
+        plan.sizes.append(size_class(_nbytes(program, lowered, FAULTS)))
     number = {slot: n for n, slot in enumerate(numbered)}
     sized = plan.first_sized
     free: dict[int, list[int]] = {}
     for n in range(len(pieces) - 1, -1, -1):
         for slot in buffers[n]:
             if slot not in number:
-                size = size_class(_nbytes(request, lowered, slot))
+                size = size_class(_nbytes(program, lowered, slot))
                 if reusable := free.get(size):
                     number[slot] = reusable.pop()
                 else:
@@ -318,12 +317,12 @@ def _assign_buffers(
     return number | {slot: number[first] for slot, first in origin.items()}
 
 
-def _is_temporary(request: Request, slot: int) -> bool:
-    return slot < 0 or (request.order[slot].storage is None and slot not in request.wanted)
+def _is_temporary(program: graph.Program, slot: int) -> bool:
+    return slot < 0 or (program.nodes[slot].storage is None and slot not in program.outputs)
 
 
-def _nbytes(request: Request, lowered: Lowered, slot: int) -> int:
+def _nbytes(program: graph.Program, lowered: Lowered, slot: int) -> int:
     if slot < 0:
         return lowered.temporaries[-1 - slot]
-    meta = request.order[slot].meta
+    meta = program.nodes[slot].meta
     return meta.size * meta.dtype.itemsize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from time import perf_counter_ns
@@ -34,14 +34,15 @@ from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
+from py_tensor.graph import program as graph
+from py_tensor.graph.budget import Budget
+from py_tensor.graph.cuts import last_iteration
 from py_tensor.graph.kernel import Kernel
 from py_tensor.graph.node import Meta, Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
-from py_tensor.graph.passes import kernels_of
+from py_tensor.graph.passes import Schedule, schedules
 from py_tensor.graph.reasons import Notes
 from py_tensor.graph.recording import settle
-from py_tensor.graph.repetition import last_pass
-from py_tensor.graph.shortened import Repeated, moved_kernel, repeated, shorten
 
 if TYPE_CHECKING:
     from py_tensor.backend.bridge import Bridge
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 MAX_PLANS = 512  # the least recently used ones are dropped
 FETCHED_BYTES = 1 << 16  # results up to this size are copied for reading by their own flush
 MAX_PIPELINES = 1024
+VARIES = -2  # ends the keys of plans whose constants may differ between iterations of a loop
 NAN_PATTERN = 0x7FC0DEAD  # the content of poisoned buffers: a NaN, or an unlikely integer
 
 
@@ -187,8 +189,8 @@ class WebGPU(Connection):
     def compute(self, request: Request) -> None:
         before = self.phases.enter("submitting")
         try:
-            plan = self._plan(request)
-            request.last_pass = plan.last_pass
+            plan = self._plan(request.program)
+            request.last_iteration = plan.last_iteration
             self.carry_out(plan, request, poison=self.poison)
         finally:
             self.phases.enter(before)
@@ -200,8 +202,9 @@ class WebGPU(Connection):
         """
         if self.wgsl:
             self._show_new(plan.programs)
-        storages: list[Stored] = [request.order[slot].storage for slot in plan.leaves]
-        pending = [node for node in request.order if node.storage is None]
+        nodes = request.program.nodes
+        storages: list[Stored] = [nodes[slot].storage for slot in plan.leaves]
+        pending = [node for node in nodes if node.storage is None]
         generation = self.generation
         waited = self._compile_ahead(plan.programs)
         waited |= self._ensure_large(plan.sizes, plan.slabs)
@@ -221,12 +224,12 @@ class WebGPU(Connection):
         self._slow_down()
         if self.sync_each_op:
             self.synchronize()
-            for slot in request.wanted:
-                self.ledger.check(request.order[slot].storage.submission)
+            for slot in request.program.outputs:
+                self.ledger.check(nodes[slot].storage.submission)
 
     def _run(self, plan: Plan, request: Request, leaves: list[Stored], poison: bool) -> bool:
         """Run one flush; return False if the device is lost. Nodes change only after it is sent."""
-        order = request.order
+        nodes = request.program.nodes
         made = self._allocate([*plan.slabs, *plan.sizes])
         slabs, buffers = made[: len(plan.slabs)], made[len(plan.slabs) :]
         slices = [
@@ -241,23 +244,23 @@ class WebGPU(Connection):
         self._define(plan.programs)
         new = made if poison else [storage for storage in made if not storage.exists]
         created = array("I", (word for storage in new for word in self._created(storage, poison)))
-        params = plan.patched(order)
+        params = plan.patched(nodes)
         read = self._read_ahead(plan, request)
         sources = {s.submission for s in leaves}
         number = self.ledger.last + 1
         for _, leaf in plan.replaced:
-            order[leaf].storage.copy = None
+            nodes[leaf].storage.copy = None
         try:
             if not self._send_in_parts(plan, created, read, table, params, sources, made):
                 return False
             if self._timed is not None:
                 self._timed.dispatches.extend(plan.dispatches)
-            self._note_results(plan, order, results)
+            self._note_results(plan, nodes, results)
         except BaseException:
             # Interrupted. Overwritten leaves cannot be computed again, so keep the results.
             if plan.replaced and self.bridge.lastFlush() >= number:
                 self._note_sent(made, self.ledger.newest)
-                self._note_results(plan, order, results)
+                self._note_results(plan, nodes, results)
             raise
         return True
 
@@ -265,21 +268,21 @@ class WebGPU(Connection):
         """Return the command that copies the result that is read next, if it is small."""
         slot = request.read
         if slot is not None and (position := plan.position(slot)) is not None:
-            nbytes = request.order[slot].meta.nbytes
+            nbytes = request.program.nodes[slot].meta.nbytes
             if nbytes <= FETCHED_BYTES:
                 return array("I", (FETCH, position, nbytes))
         return array("I")
 
     def _note_results(
-        self, plan: Plan, order: list[Node], results: list[tuple[int, Stored]]
+        self, plan: Plan, nodes: Sequence[Node], results: list[tuple[int, Stored]]
     ) -> None:
         """Set the storage of the nodes that a flush computes; repeating this has no effect."""
         for slot, leaf in plan.replaced:
-            storage = order[leaf].storage
+            storage = nodes[leaf].storage
             storage.submission = self.ledger.newest
-            settle(order[slot], storage)
+            settle(nodes[slot], storage)
         for slot, storage in results:
-            settle(order[slot], storage)
+            settle(nodes[slot], storage)
 
     def _send_in_parts(
         self,
@@ -313,120 +316,88 @@ class WebGPU(Connection):
                 self._slow_down()
         return True
 
-    def _plan(self, request: Request) -> Plan:
-        signature = request.signature()
-        plan = self._plans.get(signature)
-        if plan is not None and not plan.holds(request.order):
-            request.varies = True
-            signature = request.signature()
-            plan = self._plans.get(signature)
+    def _plan(self, program: graph.Program) -> Plan:
+        key = program.key
+        plan = self._plans.get(key)
+        varies = plan is not None and not plan.holds(program.nodes)
+        if varies:
+            key = (*key, VARIES)
+            plan = self._plans.get(key)
         if plan is None:
-            for slot in request.wanted:
-                self.check(request.order[slot].op.name, request.order[slot].meta)
+            for slot in program.outputs:
+                self.check(program.nodes[slot].op.name, program.nodes[slot].meta)
             self.planned += 1
             before = self.phases.enter("planning")
             try:
-                plan = self._plans[signature] = self.plan_for(self.profile, request)
-                plan.last_pass = last_pass(request)
+                plan = self._plans[key] = self.plan_for(self.profile, program, varies=varies)
+                plan.last_iteration = last_iteration(program)
             finally:
                 self.phases.enter(before)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
         else:
             self.recalled += 1
-            self._plans.move_to_end(signature)
+            self._plans.move_to_end(key)
         return plan
 
-    def plan_for(self, profile: AdapterProfile, request: Request) -> Plan:
-        """Make a plan for a request with the choices of `profile`."""
-        found = self._repeated(request)
-        plan = None if found is None else self._plan_kernels(profile, request, *found)
-        if plan is None:
-            plan = self._plan_kernels(profile, request, self._scheduled(request))
-            assert plan is not None
-        return plan
+    def plan_for(
+        self, profile: AdapterProfile, program: graph.Program, *, varies: bool = False
+    ) -> Plan:
+        """Make a plan for a program with the choices of `profile`; see `schedules`."""
+        for found in self._schedules(program, varies=varies):
+            plan = self._plan_of(profile, program, found)
+            if plan is not None:
+                return plan
+        raise AssertionError("the last schedule has kernels for all nodes")
 
-    def kernels_of(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
-        """Return the kernels that compute a request, in order; reasons are added to `notes`."""
-        inside: Notes = {}
-        found = self._repeated(request, inside)
-        if found is None:
-            return self._scheduled(request, notes)
-        kernels, repeated = found
-        if notes is not None:
-            notes.update(repeated.noted(inside))
-        return repeated.applied(kernels, moved_kernel)
+    def kernels_of(self, program: graph.Program) -> tuple[list[Kernel], Notes]:
+        """Return the kernels that compute a program, in order, and why values are stored."""
+        found = next(self._schedules(program))
+        return found.all_kernels(), found.all_notes()
 
-    def _repeated(
-        self, request: Request, notes: Notes | None = None
-    ) -> tuple[list[Kernel], Repeated] | None:
-        """Return the kernels of a request with a shortened loop, and those that repeat."""
-        short = shorten(request)
-        if short is None:
-            return None
-        kernels = self._scheduled(short.request, notes)
-        found = repeated(short, kernels)
-        return None if found is None else (kernels, found)
+    def _schedules(self, program: graph.Program, *, varies: bool = False) -> Iterator[Schedule]:
+        profile = self.profile
+        budget = Budget(profile.max_buffers)
+        return schedules(program, budget, self.max_bytes, fits(profile), varies=varies)
 
-    def _scheduled(self, request: Request, notes: Notes | None = None) -> list[Kernel]:
-        return kernels_of(request, self.profile.max_buffers, fits(self.profile), notes)
+    def has_planned(self, program: graph.Program) -> bool:
+        """Return whether the plan of a program is known."""
+        return program.key in self._plans
 
-    def has_planned(self, request: Request) -> bool:
-        """Return whether the plan of a request is known."""
-        return request.signature() in self._plans
-
-    def _plan_kernels(
-        self,
-        profile: AdapterProfile,
-        request: Request,
-        kernels: list[Kernel],
-        repeated: Repeated | None = None,
+    def _plan_of(
+        self, profile: AdapterProfile, program: graph.Program, found: Schedule
     ) -> Plan | None:
-        """Return the plan of kernels; None if `repeated` does not hold for their lowerings."""
-        if repeated is not None:
-            equal = repeated.outside(repeated.short.request.equal)
-            if equal is None:
-                return None
-            request.equal = equal
-        lowered = self._lowered(profile, request, kernels, repeated, overwrites=True)
-        if lowered is None:
-            return None
+        """Return the plan of a schedule; None if lowering makes a difference between iterations."""
         work = profile.submit_work
-        plan = make_plan(request, lowered, work, work, profile.dispatch_work)
-        if plan.replaced and not plan.is_submitted_at_once:
-            # If a later part failed, the next attempt would need leaves already overwritten.
-            lowered = self._lowered(profile, request, kernels, repeated, overwrites=False)
+        # If a later part failed, the next attempt would need leaves already overwritten.
+        for overwrites in (True, False):
+            lowered = self._lowered(profile, found, overwrites=overwrites)
             if lowered is None:
                 return None
-            plan = make_plan(request, lowered, work, work, profile.dispatch_work)
-        return plan
+            self._check_temporaries(program, lowered)
+            plan = make_plan(program, lowered, work, work, profile.dispatch_work)
+            plan.equal = found.equal
+            if not plan.replaced or plan.is_submitted_at_once:
+                return plan
+        raise AssertionError("a plan overwrites leaves although it must not")
 
     def _lowered(
-        self,
-        profile: AdapterProfile,
-        request: Request,
-        kernels: list[Kernel],
-        repeated: Repeated | None,
-        *,
-        overwrites: bool,
+        self, profile: AdapterProfile, found: Schedule, *, overwrites: bool
     ) -> Lowered | None:
         """Lower kernels, which may overwrite temporaries, and with `overwrites` also leaves."""
-        planned = request if repeated is None else repeated.short.request
-        overwritable = overwritable_slots(planned, kernels, leaves=overwrites)
-        found, checks = lower_each(kernels, profile, self.programs, overwritable)
-        if repeated is not None:
-            lost = [[over for _, over in x.replaced] for x in found]
-            repeats = repeated.repeats(found, LoweredKernel.with_slots)
-            if not repeats or not repeated.is_sound(kernels, lost):
+        overwritable = overwritable_slots(found.planned, found.kernels, leaves=overwrites)
+        kernels, checks = lower_each(found.kernels, profile, self.programs, overwritable)
+        if found.repeated is not None:
+            lost = [[over for _, over in kernel.replaced] for kernel in kernels]
+            repeats = found.repeated.repeats(kernels, LoweredKernel.with_slots)
+            if not repeats or not found.repeated.check_dependencies(found.kernels, lost):
                 return None
-            found = repeated.applied(found, LoweredKernel.with_slots)
-        lowered = assembled(found, checks)
-        self._check_temporaries(request, lowered)
-        return lowered
+            kernels = found.repeated.applied(kernels, LoweredKernel.with_slots)
+        return assembled(kernels, checks)
 
-    def _check_temporaries(self, request: Request, lowered: Lowered) -> None:
+    def _check_temporaries(self, program: graph.Program, lowered: Lowered) -> None:
         """Raise if an intermediate result of a flush does not fit in a buffer."""
-        nbytes, label = largest_temporary(request, lowered)
+        nbytes, label = largest_temporary(program, lowered)
         if nbytes > self.max_bytes:
             raise self._too_large(f"{label}: an intermediate result", nbytes)
 
@@ -610,7 +581,7 @@ class WebGPU(Connection):
 
 
 def overwritable_slots(
-    request: Request, kernels: Iterable[Kernel], *, leaves: bool
+    program: graph.Program, kernels: Iterable[Kernel], *, leaves: bool
 ) -> dict[int, int]:
     """Return the bytes of the slots that kernels may overwrite: temporaries, and leaves on request.
 
@@ -620,10 +591,10 @@ def overwritable_slots(
     bases = set[int]().union(*(kernel.bases() for kernel in kernels))
     return {
         slot: node.meta.nbytes
-        for slot, node in enumerate(request.order)
+        for slot, node in enumerate(program.nodes)
         if (node.meta.nbytes >= OVERWRITTEN_BYTES or slot in bases)
         and (
-            (leaves and slot in request.overwritable)
-            or (node.storage is None and slot not in request.wanted)
+            (leaves and slot in program.overwritable)
+            or (node.storage is None and slot not in program.outputs)
         )
     }

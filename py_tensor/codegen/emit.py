@@ -208,7 +208,7 @@ class BodyCode:
             elif isinstance(i, Place):
                 arguments.append(f"from{n}: u32")
         lines: list[str] = []
-        loops = {loop.passes[0][0]: loop for loop in loops_in(self.body, results)}
+        loops = {loop.iterations[0][0]: loop for loop in loops_in(self.body, results)}
         written = self._ahead_of_loops(loops.values(), results, params, lines)
         arms = () if loops else arms_of(self.body, results)
         blocks: Blocks = {}
@@ -252,7 +252,7 @@ class BodyCode:
         if not loops:
             return set()
         instructions = self.body.instructions
-        computed = {n for loop in loops for row in loop.passes for n in row}
+        computed = {n for loop in loops for row in loop.iterations for n in row}
         asked = {*results, *(v for loop in loops for v in loop.given())}
         for n, i in enumerate(instructions):
             if n not in computed:
@@ -264,7 +264,7 @@ class BodyCode:
 
     def _loop(self, loop: Loop, params: Params) -> list[str]:
         """Return a loop, with variables for values carried between passes or used afterwards."""
-        first = loop.passes[0]
+        first = loop.iterations[0]
 
         def name(operand: Operand) -> str:
             match operand:
@@ -283,7 +283,7 @@ class BodyCode:
         for x in kept:
             initial = f" = v{loop.initial[x]}" if x in loop.initial else ""
             lines.append(f"var {name(x)}: {self.body.dtype(first[x.place]).wgsl}{initial};")
-        lines.append(f"let turns_{first[0]} = {params.add(len(loop.passes))};")
+        lines.append(f"let turns_{first[0]} = {params.add(len(loop.iterations))};")
         lines.append(f"for (var turn = 0u; turn < turns_{first[0]}; turn++) {{")
         constants = [self.body.instructions[n] for row in loop.constants for n in row]
         row = params.row([x for x in constants if isinstance(x, Const)]) if constants else ""
@@ -301,7 +301,10 @@ class BodyCode:
             newer = Before(x.place, x.back - 1) if x.back > 1 else Own(x.place)
             lines.append(f"  {name(x)} = {name(newer)};")
         lines.append("}")
-        return [*lines, *(f"let v{loop.passes[-x.back][x.place]} = {name(x)};" for x in loop.used)]
+        return [
+            *lines,
+            *(f"let v{loop.iterations[-x.back][x.place]} = {name(x)};" for x in loop.used),
+        ]
 
     def _place(self, place: Place, n: int, params: Params) -> list[str]:
         """Return statements that find an address: a negative index counts from the end."""

@@ -8,7 +8,7 @@ kernel if none computes it yet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -39,7 +39,7 @@ from py_tensor.graph.op import (
     Scatter,
     Sort,
 )
-from py_tensor.graph.order import Request
+from py_tensor.graph.program import Program
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.graph.reroll import rerolled_length
 from py_tensor.graph.row_fusion import without_outputs
@@ -53,8 +53,10 @@ MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each 
 MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which one pass covers both
 
 
-def schedule(request: Request, budget: Budget, notes: Notes | None = None) -> list[Kernel]:
-    """Return the kernels of a flush in dependency order.
+def schedule(
+    program: Program, budget: Budget, max_bytes: int = 2**62, *, varies: bool = False
+) -> tuple[list[Kernel], Decisions, Notes]:
+    """Return the kernels of a program in dependency order, the decisions, and the reasons.
 
     Kernels with several outputs can wait for each other in a cycle. A view that is not an affine
     map needs a buffer that was not counted. Storing such a value may leave a reduction unused in
@@ -64,27 +66,29 @@ def schedule(request: Request, budget: Budget, notes: Notes | None = None) -> li
     rules consider one value at a time. If all kernels together do far more operations than the
     nodes themselves, the rules are applied again more strictly.
 
-    The reasons for storing values are added to `notes`.
+    With `varies`, constants that are equal in all iterations of a loop may differ next time.
     """
     apart: set[int] = set()
     cut: dict[int, Reason] = {}
     computes_once, stores_pieces, rerolls = False, False, True
     while True:
         builder = Builder(
-            request,
+            program,
             budget,
+            max_bytes,
             frozenset(apart),
             cut,
             computes_once=computes_once,
             stores_pieces=stores_pieces,
             rerolls=rerolls,
+            varies=varies,
         )
         kernels = builder.build()
         loops = builder.decisions.rerolled
         if loops and any(_is_long(k) or _ends_within(k, loops) for k in kernels):
             rerolls = False
             continue
-        if not computes_once and _repeats_much(request.order, kernels):
+        if not computes_once and _repeats_much(program.nodes, kernels):
             computes_once, stores_pieces = stores_pieces, True
             continue
         ordered = in_order(kernels)
@@ -93,10 +97,9 @@ def schedule(request: Request, budget: Budget, notes: Notes | None = None) -> li
         wide = [kernel for kernel in kernels if not budget.fits(kernel.draft())]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
-            request.equal = builder.decisions.equal
-            if notes is not None:
-                notes.update(builder.notes | builder.decisions.reasons)
-            return _without_idle_outputs(ordered, request.wanted)
+            decisions = builder.decisions
+            kernels = _without_idle_outputs(ordered, program.outputs)
+            return kernels, decisions, builder.notes | decisions.reasons
         known = len(apart) + len(cut)
         for kernel in wide:
             cut |= {slot: builder.late[slot] for slot in builder.late.keys() & kernel.reads()}
@@ -136,7 +139,7 @@ def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
     return any(x.start <= slot < x.stop - x.step for x in loops for slot in kernel.writes())
 
 
-def _without_idle_outputs(kernels: list[Kernel], wanted: set[int]) -> list[Kernel]:
+def _without_idle_outputs(kernels: list[Kernel], wanted: Set[int]) -> list[Kernel]:
     """Remove outputs that are neither wanted nor read by a later kernel; `kernels` are in order."""
     needed = set(wanted)
     without: list[Kernel] = []
@@ -224,12 +227,12 @@ def _first_write(kernel: Kernel) -> int:
 
 
 class Builder:
-    """Builds the kernels of a request, through a family for each node.
+    """Builds the kernels of a program, through a family for each node.
 
     Attributes
     ----------
     order, slots, wanted, overwritable
-        See `Request`.
+        See `Program`.
     decisions : Decisions
     kernels : list of Kernel
         The kernels made so far, in no particular order.
@@ -237,25 +240,29 @@ class Builder:
 
     def __init__(
         self,
-        request: Request,
+        program: Program,
         budget: Budget,
+        max_bytes: int,
         apart: frozenset[int],
         cut: Mapping[int, Reason],
         *,
         computes_once: bool,
         stores_pieces: bool,
         rerolls: bool,
+        varies: bool,
     ) -> None:
-        self.order = request.order
-        self.slots = request.slots
-        self.wanted = request.wanted
-        self.overwritable = request.overwritable
+        self.order = program.nodes
+        self.slots = program.slots
+        self.wanted = program.outputs
+        self.overwritable = program.overwritable
         self.budget = budget
         self.apart = apart  # slots that get their own kernels
         self.decisions: Decisions = decide(
-            request,
+            program,
             budget,
             cut,
+            max_bytes=max_bytes,
+            varies=varies,
             computes_once=computes_once,
             stores_pieces=stores_pieces,
             rerolls=rerolls,

@@ -1,84 +1,53 @@
-"""The nodes of a flush, their order, and the signature under which its plan is cached."""
+"""Which nodes a flush computes, and their order."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, field
-from itertools import chain, count
+from dataclasses import dataclass
+from itertools import count
 from math import copysign
 from operator import attrgetter
 
 from py_tensor.graph.node import Node
+from py_tensor.graph.program import Program
 
 PREVIEWED_BYTES = 1 << 26  # tensors up to this size are stored even if only their edges are shown
 PREVIEWED_NODES = 32  # ops of an expression that is computed again to show its edges
 _number = attrgetter("number")
-_key = attrgetter("key")
-_inputs = attrgetter("inputs")
 OVERWRITTEN_BYTES = 1 << 20  # leaves from this size on may be overwritten once they are unused
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Request:
-    """The nodes of a flush, operands first, and the slots whose elements are to be stored.
+    """The program of a flush, and what the device knows beside it.
 
     Attributes
     ----------
-    slots : dict
-        The position of each node in `order`. It is kept here, not in the nodes, so that several
-        requests may exist at a time.
+    max_bytes : int
+        The size limit of a buffer.
     live : sequence of Node
         The nodes that tensors hold and that are not computed yet.
-    overwritable : frozenset of int
-        Large leaves that no tensor and no pending node can read after the flush.
+    previews : bool
+        Only the edges of large tensors are shown, so these need not be stored.
     recorded : Node, optional
         A node that is not part of the flush but is about to become pending.
     read : int, optional
         The slot that is read as soon as it is computed.
     checks : set of Node
         The nodes that check indices and are computed whole.
-    previews : bool
-        Only the edges of large tensors are shown, so these need not be stored.
-    last_pass : (int, int), optional
-        Two slots that are one pass apart, if the flush ends within a loop.
-    loops : list, optional
-        The loops that `repetition.py` found; None before it has searched.
-    varies : bool
-        Constants that are equal in all passes of a loop may differ in the next flush.
-    equal : dict
-        Set by planning, unless `varies`: slot of a constant -> slot of the equal constant that
-        replaces it.
+    last_iteration : (int, int), optional
+        Set by the backend: two slots that are one iteration apart, if the flush ends in a loop.
     """
 
-    order: list[Node]
-    slots: dict[Node, int]
-    wanted: set[int]
-    max_bytes: int = 2**62  # the size limit of a buffer
+    program: Program
+    max_bytes: int = 2**62
     live: Sequence[Node] = ()
-    overwritable: frozenset[int] = frozenset()
+    previews: bool = False
     recorded: Node | None = None
     read: int | None = None
     checks: Set[Node] = frozenset()
-    previews: bool = False
-    last_pass: tuple[int, int] | None = None
-    varies: bool = False
-    loops: list[tuple[int, int, int]] | None = None
-    equal: dict[int, int] = field(default_factory=dict[int, int])
-
-    def signature(self) -> tuple[int, ...]:
-        """Return the key of a request's plan: structure, sharing, stored and overwritable nodes.
-
-        The operands of all nodes are concatenated; a node's key implies their number.
-        """
-        parts = list(map(_key, self.order))
-        for slot in self.wanted:
-            parts[slot] = -parts[slot]
-        parts += map(self.slots.__getitem__, chain.from_iterable(map(_inputs, self.order)))
-        parts.append(len(self.order))
-        parts += [-1, *sorted(self.overwritable)] if self.overwritable else ()
-        parts += [-2] if self.varies else ()
-        return tuple(parts)
+    last_iteration: tuple[int, int] | None = None
 
 
 def is_equal(one: Node, other: Node) -> bool:
@@ -155,13 +124,14 @@ def make_request(roots: Iterable[Node], max_bytes: int = 2**62) -> Request:
     for root in roots:
         if slots[root] not in wanted:
             _want(slots, root, wanted, root=True)
-    return Request(order, slots, wanted, max_bytes, live, previews=previews)
+    return Request(Program(order, slots, wanted), max_bytes, live, previews)
 
 
 def computed_whole(request: Request) -> set[Node]:
     """Return the nodes of a flush that are computed whole."""
-    whole = {request.order[slot] for slot in request.wanted}
-    for node in reversed(request.order):
+    nodes = request.program.nodes
+    whole = {nodes[slot] for slot in request.program.outputs}
+    for node in reversed(nodes):
         if node.storage is None and node in whole:
             whole.update(node.op.reads_whole(node))
     return whole

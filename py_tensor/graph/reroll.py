@@ -1,8 +1,8 @@
 """Loop rerolling: turning repeated straight-line code from a user's loop into a loop in the body.
 
-A body of many passes is long and slow to compile. As a loop, it has the length of one pass,
-and one program serves any number of passes. Compilers know this transformation as loop rerolling
-(the LoopReroll pass of LLVM). Here the code has no branches and no stores.
+A body of many iterations is long and slow to compile. As a loop, it has the length of one
+iteration, and one program serves any number of iterations. Compilers know this transformation as
+loop rerolling (the LoopReroll pass of LLVM). Here the code has no branches and no stores.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from py_tensor.graph.body import Apply, Body, Const, Convert, Select, Source
+from py_tensor.graph.repetition import repetitions
 from py_tensor.graph.store import MAX_BODY
 
-MIN_REROLLED = MAX_BODY  # instructions of all passes; shorter code is not rerolled
-MIN_PASSES = 4
-MAX_BACK = 2  # a value may come from up to this many passes earlier
-_FAR = 64  # only `_matches` distinguishes larger distances
+MIN_REROLLED = MAX_BODY  # instructions of all iterations; shorter code is not rerolled
+MIN_ITERATIONS = 4
+MAX_BACK = 2  # a value may come from up to this many iterations earlier
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An operand that is the same in each pass: a value from outside the loop."""
+    """An operand that is the same in each iteration: a value from outside the loop."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The value at a position in the same pass."""
+    """The value at a position in the same iteration."""
 
     place: int
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The value at a position in the pass `back` passes earlier."""
+    """The value at a position in the iteration `back` iterations earlier."""
 
     place: int
     back: int
@@ -44,7 +44,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A constant that differs between passes: number `number` in `Loop.constants`."""
+    """A constant that differs between iterations: number `number` in `Loop.constants`."""
 
     number: int
 
@@ -54,23 +54,23 @@ Operand = Given | Own | Before | Varying
 
 @dataclass(slots=True)
 class Loop:
-    """A part of a body that consists of equal consecutive passes.
+    """A part of a body that consists of equal consecutive iterations.
 
     Attributes
     ----------
-    passes : list of list of int
-        The values of each pass, in order.
+    iterations : list of list of int
+        The values of each iteration, in order.
     operands : list of tuple
-        The operands at each position of a pass.
+        The operands at each position of an iteration.
     initial : dict
-        `Before` -> the value that it has before the first pass.
+        `Before` -> the value that it has before the first iteration.
     constants : list of list of int
-        For each pass, the constants that vary.
+        For each iteration, the constants that vary.
     used : list of Before
-        The values that are used after the loop, as a following pass would refer to them.
+        The values that are used after the loop, as a following iteration would refer to them.
     """
 
-    passes: list[list[int]]
+    iterations: list[list[int]]
     operands: list[tuple[Operand, ...]] = field(default_factory=list[tuple[Operand, ...]])
     initial: dict[Before, int] = field(default_factory=dict[Before, int])
     constants: list[list[int]] = field(default_factory=list[list[int]])
@@ -95,8 +95,8 @@ def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
 
 
 def rerolled_length(body: Body, results: Iterable[int]) -> int:
-    """Return the number of instructions when loops are rerolled, counting one pass of each."""
-    repeated = sum((len(x.passes) - 1) * len(x.passes[0]) for x in loops_in(body, results))
+    """Return the number of instructions when loops are rerolled, counting one iteration of each."""
+    repeated = sum((len(x.iterations) - 1) * len(x.iterations[0]) for x in loops_in(body, results))
     return sum(not isinstance(i, Source) for i in body.instructions) - repeated
 
 
@@ -122,35 +122,19 @@ class _Reroller:
     def loops(self) -> list[Loop]:
         found: list[Loop] = []
         free = 0  # the first place after the loops found so far
-        for first, end, period in self._repetitions():
-            if first >= free and (made := self._loop(free, first, end, period)) is not None:
+        operands = [
+            [self.place.get(x, ~x) for x in self._operands(p)] for p in range(len(self.code))
+        ]
+        # Any constant may take the place of another: a loop can look up a value in each iteration.
+        constants = {~n for n, i in enumerate(self.body.instructions) if isinstance(i, Const)}
+        runs = repetitions(self.kinds, operands, MIN_ITERATIONS, constants=constants)
+        for first, end, period in runs:
+            if end - first < MIN_REROLLED or first < free:
+                continue
+            if (made := self._loop(free, first, end, period)) is not None:
                 found.append(made)
-                free = self.place[made.passes[-1][-1]] + 1
+                free = self.place[made.iterations[-1][-1]] + 1
         return found
-
-    def _repetitions(self) -> Iterable[tuple[int, int, int]]:
-        """Yield repeating runs of places as (first, end, period), found as in `repetition.py`."""
-        last: dict[tuple[object, ...], int] = {}
-        first = period = 0
-        for p in range(len(self.code)):
-            if not period or not self._matches(p, p - period):
-                if p - first >= max(MIN_REROLLED, MIN_PASSES * period) and period:
-                    yield first, p, period
-                signature = self._signature(p)
-                before = last.get(signature)
-                matches = before is not None and self._matches(p, before)
-                period = p - before if before is not None and matches else 0
-                first = p - period
-                last[signature] = p
-            elif p - first < 2 * period:
-                last[self._signature(p)] = p
-        if period and len(self.code) - first >= max(MIN_REROLLED, MIN_PASSES * period):
-            yield first, len(self.code), period
-
-    def _signature(self, p: int) -> tuple[object, ...]:
-        i = self.body.instructions[self.code[p]]
-        op = i.op if isinstance(i, Apply) else type(i)
-        return op, i.dtype, *[min(p - self.place.get(a, -1), _FAR) for a in i.operands]
 
     def _kind(self, n: int) -> tuple[object, ...] | None:
         """Return a key that is equal for the same operation; None if not rerollable."""
@@ -164,15 +148,6 @@ class _Reroller:
         kind = self.kinds[p]
         return kind is not None and kind == self.kinds[q]
 
-    def _matches(self, p: int, q: int) -> bool:
-        """Return whether two places apply one operation to equal or equally distant operands."""
-        if not self._same_op(p, q):
-            return False
-        for a, b in zip(self._operands(p), self._operands(q), strict=True):
-            if a != b and not self._shifted(a, b, p - q) and not self._are_constants(a, b):
-                return False
-        return True
-
     def _operands(self, p: int) -> tuple[int, ...]:
         return self.body.instructions[self.code[p]].operands
 
@@ -183,25 +158,27 @@ class _Reroller:
         return all(isinstance(self.body.instructions[v], Const) for v in values)
 
     def _loop(self, free: int, first: int, end: int, period: int) -> Loop | None:
-        """Return the loop of a run, extended by a preceding pass with other start values."""
-        initial = self._pass_ahead(first, period) if first - period >= free else None
+        """Return the loop of a run, extended by a preceding iteration with other start values."""
+        initial = self._iteration_ahead(first, period) if first - period >= free else None
         if initial is not None:
             first -= period
         count = (end - first) // period
-        for passes in range(count, max(count - MAX_BACK, MIN_PASSES) - 1, -1):
-            stop = first + passes * period
+        for iterations in range(count, max(count - MAX_BACK, MIN_ITERATIONS) - 1, -1):
+            stop = first + iterations * period
             if all(self.last_use[p] < stop for p in range(first, stop - MAX_BACK * period)):
-                return self._built(first, passes, period, initial or {})
+                return self._built(first, iterations, period, initial or {})
         return None
 
-    def _pass_ahead(self, first: int, period: int) -> dict[int, int] | None:
-        """Return the start values of the pass before a run, by position; None if it differs."""
+    def _iteration_ahead(self, first: int, period: int) -> dict[int, int] | None:
+        """Return the start values of the iteration before a run; None if it differs."""
         initial: dict[int, int] = {}
         for p in range(first, first + period):
             if not self._same_op(p, p - period):
                 return None
-            for a, b in zip(self._operands(p), self._operands(p - period), strict=True):
-                if a == b or self._are_constants(a, b):
+            rows = (self._operands(x) for x in (p, p - period, p + period))
+            for a, b, after in zip(*rows, strict=True):
+                # Constants that differ only from those of the first iteration would need a table.
+                if a == b or (a != after and self._are_constants(a, b)):
                     continue
                 came, start = self.place.get(a, -1), self.place.get(b, -1)
                 if came - start == period and start >= first - period:
@@ -212,9 +189,11 @@ class _Reroller:
                     return None
         return initial
 
-    def _built(self, first: int, passes: int, period: int, ahead: dict[int, int]) -> Loop | None:
-        """Return the loop, if each operand follows one pattern through all passes."""
-        starts = range(first, first + passes * period, period)
+    def _built(
+        self, first: int, iterations: int, period: int, ahead: dict[int, int]
+    ) -> Loop | None:
+        """Return the loop, if each operand follows one pattern through all iterations."""
+        starts = range(first, first + iterations * period, period)
         loop = Loop([self.code[s : s + period] for s in starts], constants=[[] for _ in starts])
         stop = starts.stop
         loop.used = [
@@ -241,7 +220,7 @@ class _Reroller:
     def _operand(
         self, loop: Loop, column: Sequence[int], first: int, period: int, ahead: dict[int, int]
     ) -> Operand | None:
-        """Return the operand with these values in the passes; None if they have no pattern."""
+        """Return the operand with these values in the iterations; None if they have no pattern."""
         value = column[1]
         if all(x == value for x in column):
             return Given(value) if self.place.get(value, -1) < first else None
@@ -262,7 +241,7 @@ class _Reroller:
     def _starts(
         self, loop: Loop, before: Before, first: int, period: int, ahead: dict[int, int]
     ) -> bool:
-        """Record the value before the loop of an operand from earlier passes; False if unknown."""
+        """Record the start value of an operand from earlier iterations; False if unknown."""
         if before.back == 1 and before.place in ahead:
             loop.initial[before] = ahead[before.place]
             return True

@@ -7,7 +7,7 @@ afterwards. This pass works on finished kernels; kernels that cannot be fused ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 
 from py_tensor.graph.body import (
@@ -33,10 +33,10 @@ Fits = Callable[[Kernel], bool]
 
 def fuse_rows(
     kernels: list[Kernel],
-    wanted: set[int],
+    wanted: Set[int],
     budget: Budget,
     fits: Fits,
-    notes: Notes | None = None,
+    notes: Notes,
 ) -> list[Kernel]:
     """Fuse kernels so that they do the same work in fewer passes over memory.
 
@@ -60,10 +60,10 @@ class _Fuser:
     def __init__(
         self,
         kernels: list[Kernel],
-        wanted: set[int],
+        wanted: Set[int],
         budget: Budget,
         fits: Fits,
-        notes: Notes | None,
+        notes: Notes,
     ) -> None:
         self.kernels = kernels
         self.wanted = wanted
@@ -100,17 +100,16 @@ class _Fuser:
                     self.done[number] = None
                     kernel = joined
                     break
-                if self.notes is not None:
-                    self._note(number, kernel, joined, self.notes)
+                self._note(number, kernel, joined)
             else:
                 return kernel
 
-    def _note(self, number: int, consumer: Kernel, reason: Reason, notes: Notes) -> None:
+    def _note(self, number: int, consumer: Kernel, reason: Reason) -> None:
         """Record why a kernel is not fused."""
         producer = self.done[number]
         assert producer is not None
         for slot in producer.writes() & consumer.reads() if producer.stages else ():
-            notes.setdefault(slot, reason)
+            self.notes.setdefault(slot, reason)
 
     def _joined(self, number: int, consumer: Kernel) -> Kernel | Reason:
         """Fuse two kernels, or return the reason why not."""

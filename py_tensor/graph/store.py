@@ -15,12 +15,13 @@ from math import prod
 from typing import Any, cast
 
 from py_tensor.graph.budget import MAX_BODY, Budget, Draft
+from py_tensor.graph.cuts import cuts
 from py_tensor.graph.kernel import FAULTS
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Concat, Folding, layout_of
-from py_tensor.graph.order import Request, bottom, is_equal
+from py_tensor.graph.order import bottom, is_equal
+from py_tensor.graph.program import Program
 from py_tensor.graph.reasons import Reason
-from py_tensor.graph.repetition import cuts
 from py_tensor.layout import Layout, compose, coordinates
 from py_tensor.shapes import row_major
 
@@ -128,7 +129,7 @@ class Decisions:
     computes_once: bool = False  # store shared values even if recomputing them is cheap
     stores_pieces: bool = False  # store small values that large kernels see through several views
     rerolls: bool = True  # a kernel may run the passes of a loop as a loop
-    varies: bool = False  # see `Request.varies`
+    varies: bool = False  # see `schedule`
     reasons: dict[int, Reason] = field(default_factory=dict[int, Reason])
 
     def store(self, slot: int, reason: Reason) -> None:
@@ -262,25 +263,27 @@ def is_flat(node: Node) -> bool:
 
 
 def decide(
-    request: Request,
+    program: Program,
     budget: Budget,
     cut: Mapping[int, Reason],
     *,
+    max_bytes: int,
+    varies: bool,
     computes_once: bool = False,
     stores_pieces: bool = False,
     rerolls: bool = True,
 ) -> Decisions:
     """Apply the rules to the nodes of a flush, in linear time; the slots in `cut` are stored."""
     decisions = Decisions(
-        request.order,
-        request.slots,
-        request.wanted | cut.keys(),
+        program.nodes,
+        program.slots,
+        {*program.outputs, *cut},
         set(cut),
-        max_bytes=request.max_bytes,
+        max_bytes=max_bytes,
         computes_once=computes_once,
         stores_pieces=stores_pieces,
         rerolls=rerolls,
-        varies=request.varies,
+        varies=varies,
     )
     decisions.reasons.update(cut)
     _consumers(decisions)
@@ -288,7 +291,7 @@ def decide(
     _unroll(decisions)
     _buffered(decisions)
     _store_reread(decisions)
-    _cut_loops(decisions, request)
+    _cut_loops(decisions, program)
     _unroll(decisions)  # again: reductions may be cheaper now that states of loops are stored
     _cut_large(decisions, budget)
     _depths(decisions)
@@ -730,15 +733,16 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
     return operand.meta.size if d.is_anchor(root) else root.meta.size
 
 
-def _cut_loops(d: Decisions, request: Request) -> None:
+def _cut_loops(d: Decisions, program: Program) -> None:
     """Cut loops between passes, and store the values that later parts need from earlier ones."""
     last_use = [max(found, default=-1) for found in d.consumers]
+    # Results alone do not end an iteration: one kernel can store those of several.
+    factors = {operand.slot for pair in d.contractions.values() for operand in pair}
+    ends = (d.stored - program.outputs) | d.cut | (factors & d.stored)
     # A kernel that folds costly elements in several passes would be too long.
-    ends = d.reasons.keys() | {
-        slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)
-    }
+    ends |= {slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)}
     found, d.rerolled = cuts(
-        request, last_use, d.stored, ends, MAX_BODY, rerolls if d.rerolls else _never
+        program, last_use, d.stored, ends, MAX_BODY, rerolls if d.rerolls else _never
     )
     for loop in d.rerolled:
         for slot in range(loop.start, loop.stop):

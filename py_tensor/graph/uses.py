@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 
 from py_tensor.graph.node import Node
 from py_tensor.graph.order import OVERWRITTEN_BYTES, Request, bottom
+from py_tensor.graph.program import Program
 
 FEW = 16  # pending nodes outside a flush that are searched even for the smallest flush
 
@@ -106,7 +107,8 @@ def overwritable_leaves(
     may_overwrite : callable
         Whether the backend can overwrite the elements of a stored node.
     """
-    order, slots, wanted = request.order, request.slots, request.wanted
+    program = request.program
+    order, slots, wanted = program.nodes, program.slots, program.outputs
     leaves = [
         slot
         for slot, node in enumerate(order)
@@ -140,13 +142,14 @@ def dependents(request: Request, pending: Mapping[Node, int], uses: Uses) -> lis
     Also, in a loop that reads one of several interdependent states, the expressions of the other
     states would grow in every pass.
     """
-    order, slots = request.order, request.slots
+    program = request.program
+    order, slots = program.nodes, program.slots
     if not _outside(request, pending):
         return []
     passing = [
         node
         for node in order
-        if node.inputs and not node.live and not _will_be_stored(request, node)
+        if node.inputs and not node.live and not _will_be_stored(program, node)
     ]
     if not passing or request.previews:
         return []
@@ -167,14 +170,15 @@ def _outside(request: Request, pending: Mapping[Node, int]) -> int:
     """Count the pending nodes outside a flush; if they are few, only those with operands."""
     count = len(pending) - sum(map(pending.__contains__, request.live))
     if 0 < count <= FEW:
+        slots = request.program.slots
         # list(): another thread may record nodes while this runs.
-        return sum(bool(node.inputs) and node not in request.slots for node in list(pending))
+        return sum(bool(node.inputs) and node not in slots for node in list(pending))
     return count
 
 
-def _will_be_stored(request: Request, node: Node) -> bool:
+def _will_be_stored(program: Program, node: Node) -> bool:
     below = bottom(node)
-    return below.storage is not None or request.slots[below] in request.wanted
+    return below.storage is not None or program.slots[below] in program.outputs
 
 
 def _shared(request: Request, pending: Mapping[Node, int], uses: Uses) -> set[int]:
@@ -182,11 +186,11 @@ def _shared(request: Request, pending: Mapping[Node, int], uses: Uses) -> set[in
     count = _outside(request, pending)
     if count <= 0:
         return set()
-    if count <= max(FEW, len(request.order)):
-        slots = request.slots
+    if count <= max(FEW, len(request.program.nodes)):
+        slots = request.program.slots
         return _reached(slots, [node for node in list(pending) if node not in slots])
-    uses.count(pending, request.slots)
-    return uses.outside(request.order)
+    uses.count(pending, request.program.slots)
+    return uses.outside(request.program.nodes)
 
 
 def _reached(slots: dict[Node, int], outside: Iterable[Node]) -> set[int]:

@@ -15,10 +15,11 @@ from py_tensor.codegen.lower import lower_each
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.convert.printing import label_lines
 from py_tensor.errors import TracedValueError
-from py_tensor.graph import kernel as graph
 from py_tensor.graph.body import Apply, Body, Convert, Gather, Select
+from py_tensor.graph.kernel import Kernel as GraphKernel
 from py_tensor.graph.node import Device, Meta, Node
-from py_tensor.graph.order import Request, topological
+from py_tensor.graph.order import topological
+from py_tensor.graph.program import Program
 from py_tensor.graph.reasons import Notes, Reason
 from py_tensor.ops.hosted import computed_by
 from py_tensor.shapes import Shape
@@ -239,34 +240,33 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
     lazy = with_backend(device)
     backend = lazy.backend
     assert isinstance(backend, WebGPU)
-    wanted = lazy.request([node for node, _ in nodes])
-    for slot in wanted.wanted:
-        backend.check(wanted.order[slot].op.name, wanted.order[slot].meta)
-    asked = {wanted.slots[node]: shape for node, shape in nodes}
-    notes: Notes = {}
-    planned = backend.kernels_of(wanted, notes)
-    described = _Description(wanted, asked, notes, backend)
+    program = lazy.request([node for node, _ in nodes]).program
+    for slot in program.outputs:
+        backend.check(program.nodes[slot].op.name, program.nodes[slot].meta)
+    asked = {program.slots[node]: shape for node, shape in nodes}
+    planned, notes = backend.kernels_of(program)
+    described = _Description(program, asked, notes, backend)
     profile = backend.profile
     profile = profile.trying(profile.chosen)
     programs = Programs()
     programs.take(profile.implementations)
-    overwritable = overwritable_slots(wanted, planned, leaves=True)
+    overwritable = overwritable_slots(program, planned, leaves=True)
     lowered, _ = lower_each(planned, profile, programs, overwritable)
     found = [
         described.kernel(n, kernel, each.dispatches)
         for n, (kernel, each) in enumerate(zip(planned, lowered, strict=True), 1)
     ]
-    alone = sum(node.op.operations(node) for node in wanted.order if node.storage is None)
-    return found, backend.has_planned(wanted), alone
+    alone = sum(node.op.operations(node) for node in program.nodes if node.storage is None)
+    return found, backend.has_planned(program), alone
 
 
 class _Description:
-    """Describes the kernels of one request in order, and names the tensors."""
+    """Describes the kernels of one program in order, and names the tensors."""
 
     def __init__(
-        self, wanted: Request, asked: dict[int, Shape], notes: Notes, backend: WebGPU
+        self, program: Program, asked: dict[int, Shape], notes: Notes, backend: WebGPU
     ) -> None:
-        self.request = wanted
+        self.program = program
         self.asked = asked
         self.notes = notes
         self.backend = backend
@@ -274,7 +274,7 @@ class _Description:
         self.stored = map("x{}".format, count())
         self.made = map("t{}".format, count())
 
-    def kernel(self, number: int, kernel: graph.Kernel, lowered: Sequence[Dispatch]) -> Kernel:
+    def kernel(self, number: int, kernel: GraphKernel, lowered: Sequence[Dispatch]) -> Kernel:
         submit_work = self.backend.profile.submit_work
         pieces = [piece for d in lowered for piece in d.pieces(submit_work)]
         used = list(dict.fromkeys(d.program for d in lowered))
@@ -293,12 +293,12 @@ class _Description:
         )
 
     def _meta(self, slot: int) -> Meta:
-        return self.request.order[slot].meta
+        return self.program.nodes[slot].meta
 
     def _input(self, slot: int) -> Value:
         if slot not in self.values:
             meta = self._meta(slot)
-            function = computed_by(self.request.order[slot])
+            function = computed_by(self.program.nodes[slot])
             name = next(self.stored)
             self.values[slot] = Value(name, meta.shape, str(meta.dtype), on_host=function)
         return self.values[slot]
@@ -315,19 +315,19 @@ class _Description:
     def _reasons(self, slot: int) -> Iterator[Reason]:
         if slot in self.asked:
             yield Reason.ASKED
-        elif slot in self.request.wanted:
+        elif slot in self.program.outputs:
             yield Reason.LIVE
         if slot in self.notes:
             yield self.notes[slot]
 
 
-def _family(kernel: graph.Kernel, first: str) -> str:
+def _family(kernel: GraphKernel, first: str) -> str:
     """Return the family of a kernel as a whole; `first` is that of its first program."""
     own = next((stage.family for stage in kernel.stages if stage.family), "")
     return own or FAMILIES[first]
 
 
-def _ops(kernel: graph.Kernel) -> Iterator[str]:
+def _ops(kernel: GraphKernel) -> Iterator[str]:
     """Yield the names of a kernel's ops, in execution order."""
     for stage in kernel.stages:
         for body in stage.bodies():

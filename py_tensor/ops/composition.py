@@ -8,29 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from py_tensor.backend.device import deferring
-from py_tensor.graph.bind import ARGUMENT, Maker, Recipes, maker_of
+from py_tensor.graph.bind import Recipes
 from py_tensor.graph.node import Device, Node
+from py_tensor.graph.program import Program, Step, program_of
 from py_tensor.ops.operands import node_of, on_one_device
 from py_tensor.tensor import Tensor
 
 R = TypeVar("R", bound=Tensor | tuple[Tensor, ...])
-# The maker of a node, and the positions of its operands among earlier nodes.
-_Made = tuple[Maker, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """The nodes between operands and results.
+    """The program between operands and results, and how to record it again.
 
-    `results` are the positions of the results, among the operands and then the nodes. `tensors` and
-    `elements` are what a device counts for the other nodes.
+    `results` are the positions of the results. `tensors` and `elements` are what a device counts
+    for the other nodes.
     """
 
-    made: tuple[_Made, ...]
+    program: Program
+    steps: tuple[Step, ...]
     results: tuple[int, ...]
     is_tuple: bool
     tensors: int
@@ -62,12 +61,12 @@ class Composition(Generic[R]):
             if not device.sync_each_op:
                 device.count(recipe.tensors, recipe.elements)
                 if not recipe.is_tuple:
-                    _follow(recipe.made, nodes)
+                    _follow(recipe.steps, nodes)
                     return cast("R", Tensor(nodes[-1]))
                 # Other results need the operands while one is computed: nothing may write to them.
                 _held = [*map(Tensor, nodes)]
-                _follow(recipe.made, nodes)
-                return cast("R", tuple([Tensor(nodes[place]) for place in recipe.results]))
+                _follow(recipe.steps, nodes)
+                return cast("R", tuple([Tensor(nodes[slot]) for slot in recipe.results]))
         if any(node.meta.device is not nodes[0].meta.device for node in nodes):
             return self(tuple(on_one_device(self._compose.__name__, operands)), *arguments)
         with deferring():
@@ -86,44 +85,37 @@ class Composition(Generic[R]):
         return cast("R", owned if is_tuple else owned[0])
 
 
-def _follow(made: tuple[_Made, ...], nodes: list[Node]) -> None:
-    """Create the nodes of a recipe and append them to those of its operands."""
-    for make, places in made:
-        if len(places) == 1:
-            inputs = (nodes[places[0]],)
+def _follow(steps: tuple[Step, ...], nodes: list[Node]) -> None:
+    """Record the nodes of a program and append them to those of its inputs."""
+    for make, operands in steps:
+        if len(operands) == 1:
+            inputs = (nodes[operands[0]],)
         else:
-            inputs = tuple([nodes[place] for place in places])
+            inputs = tuple([nodes[slot] for slot in operands])
         nodes.append(make(inputs))
 
 
 def _recipe_between(results: list[Node], operands: list[Node], is_tuple: bool) -> _Recipe | None:
     """Return the recipe between operands and results.
 
-    None if it does not follow from the operands' metas: if it contains stored elements, for example
-    after an intermediate flush, or those of another device, or if one node is passed as two
-    operands.
+    None if it does not follow from the operands' metas; see `program_of`.
     """
-    places = {node: place for place, node in enumerate(operands)}
-    if len(places) < len(operands) or any(result in places for result in results):
+    program = program_of(results, operands)
+    if program is None:
         return None
-    found = {*results}
-    stack = [*found]
-    while stack:
-        node = stack.pop()
-        if node.storage is not None or node.op is ARGUMENT:
-            return None
-        for operand in node.inputs:
-            if operand not in found and operand not in places:
-                found.add(operand)
-                stack.append(operand)
-    made: list[_Made] = []
-    tensors = elements = 0
-    for node in sorted(found, key=attrgetter("number")):
-        inputs = tuple([places[operand] for operand in node.inputs])
-        made.append((maker_of(node), inputs))
-        places[node] = len(places)
-        if not (node in results or node.op.reads_by_map or node.op.constant):
-            tensors += 1
-            elements += node.op.work(node)
-    at = tuple([places[x] for x in results])
-    return _Recipe(tuple(made), at, is_tuple, tensors, elements, results[0].meta.device)
+    unheld = [
+        node
+        for slot, node in enumerate(program.nodes)
+        if node.storage is None
+        and slot not in program.outputs
+        and not (node.op.reads_by_map or node.op.constant)
+    ]
+    return _Recipe(
+        program,
+        program.steps(),
+        tuple(program.outputs),
+        is_tuple,
+        len(unheld),
+        sum(node.op.work(node) for node in unheld),
+        results[0].meta.device,
+    )

@@ -8,60 +8,61 @@ from collections.abc import Iterable
 from py_tensor.graph.body import Accumulated, Addressed, Body, Const, Gather, Load, Mask
 from py_tensor.graph.budget import Budget
 from py_tensor.graph.kernel import Kernel, Output, Pass, Scattered, Stage
-from py_tensor.graph.order import OVERWRITTEN_BYTES, Request
+from py_tensor.graph.order import OVERWRITTEN_BYTES
 from py_tensor.graph.pack import MAX_PACK
 from py_tensor.graph.primitives import CONCAT
+from py_tensor.graph.program import Program
 from py_tensor.shapes import Shape, size_of
 
 
-def checked(after_passes: Iterable[list[Kernel]], request: Request, budget: Budget) -> list[Kernel]:
+def checked(after_passes: Iterable[list[Kernel]], program: Program, budget: Budget) -> list[Kernel]:
     """Return the kernels after the last pass; check them after each, and that it changed none."""
     given: list[Kernel] = []
     structures: list[object] = []
     for kernels in after_passes:
         assert [kernel.structure() for kernel in given] == structures, "a pass changed a kernel"
-        check(kernels, request, budget)
+        check(kernels, program, budget)
         given, structures = kernels, [kernel.structure() for kernel in kernels]
     return given
 
 
-def check(kernels: list[Kernel], request: Request, budget: Budget) -> None:
-    """Assert that kernels compute a request on a device, in this order, without unnecessary work.
+def check(kernels: list[Kernel], program: Program, budget: Budget) -> None:
+    """Assert that kernels compute a program on a device, in this order, without unnecessary work.
 
     Every read slot is a leaf or written earlier, and every wanted slot is written once and whole.
     So there is no cycle, and nothing is computed for nobody.
     """
-    ready = {slot for slot, node in enumerate(request.order) if node.storage is not None}
+    ready = {slot for slot, node in enumerate(program.nodes) if node.storage is not None}
     written: Counter[int] = Counter()  # slot -> elements written
     for kernel in kernels:
         for slot in kernel.reads():
-            whole = slot in ready or written[slot] >= request.order[slot].meta.size
+            whole = slot in ready or written[slot] >= program.nodes[slot].meta.size
             assert whole, f"{kernel.label}: reads slot {slot}, which is not computed yet"
         assert not kernel.reads() & kernel.writes(), f"{kernel.label}: reads what it writes"
         _check_budget(kernel, budget)
-        _check_slab(kernel, request)
-        _check_bodies(kernel, request)
-        for slot, elements in _written(kernel, request).items():
-            again = slot in written and request.order[slot].op is not CONCAT
+        _check_slab(kernel, program)
+        _check_bodies(kernel, program)
+        for slot, elements in _written(kernel, program).items():
+            again = slot in written and program.nodes[slot].op is not CONCAT
             assert not again, f"slot {slot} is computed twice"
             assert slot not in ready, f"slot {slot} was computed before"
             written[slot] += elements
     for slot, elements in written.items():
-        size = request.order[slot].meta.size
+        size = program.nodes[slot].meta.size
         assert elements == size, f"slot {slot}: {elements} of {size} elements are written"
-    missing = request.wanted - ready - written.keys()
+    missing = program.outputs - ready - written.keys()
     assert not missing, f"wanted but not computed: {missing}"
-    needed = request.wanted.union(*(kernel.reads() for kernel in kernels))
+    needed = set[int](program.outputs).union(*(kernel.reads() for kernel in kernels))
     assert written.keys() <= needed, f"computed for nobody: {written.keys() - needed}"
 
 
-def _written(kernel: Kernel, request: Request) -> dict[int, int]:
+def _written(kernel: Kernel, program: Program) -> dict[int, int]:
     """Return the slots that a kernel writes, and the number of elements of each."""
-    written = {s: request.order[s].meta.size for x in kernel.stages for s in x.writes()}
+    written = {s: program.nodes[s].meta.size for x in kernel.stages for s in x.writes()}
     outputs = [(output, kernel.kept) for output in kernel.outputs]
     outputs += [(output, kernel.kept + kernel.reduced) for output in kernel.spread_outputs]
     for output, extents in outputs:
-        meta = request.order[output.slot].meta
+        meta = program.nodes[output.slot].meta
         assert output.slot not in written, f"{kernel.label}: two outputs for slot {output.slot}"
         assert output.dtype is meta.dtype
         _check_stored(kernel, output, extents, meta.size)
@@ -100,33 +101,33 @@ def _check_budget(kernel: Kernel, budget: Budget) -> None:
             assert len(kernel.row.slots()) + parts + len(kernel.outputs) <= most
 
 
-def _check_slab(kernel: Kernel, request: Request) -> None:
+def _check_slab(kernel: Kernel, program: Program) -> None:
     """Assert that slabs contain only small results, which are never overwritten."""
     if kernel.slab:
-        metas = [request.order[output.slot].meta for output in kernel.outputs]
+        metas = [program.nodes[output.slot].meta for output in kernel.outputs]
         assert not kernel.stages, f"{kernel.label}: a slab for results of stages"
-        assert kernel.writes() <= request.wanted
+        assert kernel.writes() <= program.outputs
         assert len({(meta.nbytes, meta.dtype.storage) for meta in metas}) == 1
         assert metas[0].nbytes < OVERWRITTEN_BYTES
         assert 2 <= len(metas) <= MAX_PACK
 
 
-def _check_bodies(kernel: Kernel, request: Request) -> None:
+def _check_bodies(kernel: Kernel, program: Program) -> None:
     whole, folded = kernel.kept + kernel.reduced, 0
     for stage in kernel.stages:
         for body in stage.bodies():
-            _check_body(kernel, body, whole, folded, request)
+            _check_body(kernel, body, whole, folded, program)
         _check_alive(kernel, stage)
         folded += len(stage.folds()) or 1  # a stage of another kind leaves one result
     for body, extents, outputs in (
         (kernel.row, kernel.kept, kernel.outputs),
         (kernel.spread, whole, kernel.spread_outputs),
     ):
-        _check_body(kernel, body, extents, folded, request)
+        _check_body(kernel, body, extents, folded, program)
         _check_used(kernel, body, {output.value for output in outputs})
 
 
-def _check_body(kernel: Kernel, body: Body, extents: Shape, folded: int, request: Request) -> None:
+def _check_body(kernel: Kernel, body: Body, extents: Shape, folded: int, program: Program) -> None:
     """Assert that instructions use earlier ones, the space's dimensions and known accumulators."""
     for number, x in enumerate(body.instructions):
         label = f"{kernel.label}: {x}"
@@ -137,9 +138,9 @@ def _check_body(kernel: Kernel, body: Body, extents: Shape, folded: int, request
             inside = all(0 <= low < high <= extents[d] for d, low, high in x.ranges)
             assert inside, f"{label} is beyond the space"
         if isinstance(x, Load | Gather | Const):
-            assert x.dtype is request.order[x.slot].meta.dtype, f"{label} has another dtype"
+            assert x.dtype is program.nodes[x.slot].meta.dtype, f"{label} has another dtype"
         if isinstance(x, Const):
-            assert request.order[x.slot].op.constant, f"{label} is no constant"
+            assert program.nodes[x.slot].op.constant, f"{label} is no constant"
         if isinstance(x, Accumulated):
             assert x.number < folded, f"{label} is not folded yet"
 

@@ -53,6 +53,7 @@ from py_tensor.graph.kernel import (
 from py_tensor.graph.node import Meta, Node, key_of
 from py_tensor.graph.order import Request
 from py_tensor.graph.passes import after_each_pass
+from py_tensor.graph.program import Program
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, size_of
 from tests.unit import kernel_spec
@@ -118,23 +119,23 @@ class Simulator:
 
     def compute(self, request: Request) -> None:
         self.requests.append(request)
-        self.kernels = self.planned(request)
+        self.kernels = self.planned(request.program)
         if self.programs is not None:
             profile = AdapterProfile(self.max_buffers, software=len(self.requests) % 2 == 0)
             check_dispatches(lower(self.kernels, profile, self.programs), self.max_buffers)
-        buffers = run(self.kernels, request) if self.execute else {}
-        for slot in request.wanted:
-            node = request.order[slot]
+        buffers = run(self.kernels, request.program) if self.execute else {}
+        for slot in request.program.outputs:
+            node = request.program.nodes[slot]
             node.storage = buffers.get(slot, ())
             node.key, node.inputs = key_of(LEAF, None, node.meta), ()
             if self.execute:
                 assert node.storage.written.all(), f"{node}: elements that nothing wrote"
 
-    def planned(self, request: Request) -> list[Kernel]:
-        """Return the kernels of a request, by all passes over the graph."""
+    def planned(self, program: Program) -> list[Kernel]:
+        """Return the kernels of a program, by all passes over the graph."""
         budget = Budget(self.max_buffers)
-        passes = after_each_pass(request, budget, self.fits)
-        return kernel_spec.checked(passes, request, budget)
+        passes = after_each_pass(program, budget, self.max_bytes, self.fits)
+        return kernel_spec.checked((x.kernels for x in passes), program, budget)
 
     def is_lost(self, node: Node) -> bool:
         return False
@@ -190,15 +191,15 @@ def check_dispatches(lowered: Lowered, max_buffers: int) -> None:
 # -- The interpreter ----------------------------------------------------------------------------
 
 
-def run(kernels: list[Kernel], request: Request) -> dict[int, Buffer]:
+def run(kernels: list[Kernel], program: Program) -> dict[int, Buffer]:
     """Execute kernels in order; the buffers by slot."""
     buffers = {
-        slot: node.storage for slot, node in enumerate(request.order) if node.storage is not None
+        slot: node.storage for slot, node in enumerate(program.nodes) if node.storage is not None
     }
     with np.errstate(all="ignore"):
         for kernel in kernels:
             for output in (*kernel.outputs, *kernel.spread_outputs):
-                meta = request.order[output.slot].meta
+                meta = program.nodes[output.slot].meta
                 empty = Buffer(np.zeros(meta.size, meta.dtype.name), np.zeros(meta.size, bool))
                 buffers.setdefault(output.slot, empty)
             if kernel.over is not None:
@@ -209,32 +210,32 @@ def run(kernels: list[Kernel], request: Request) -> dict[int, Buffer]:
                 written = np.ones(whole.data.size, bool)
                 written[at] = False
                 buffers[output.slot] = Buffer(whole.data.copy(), written)
-            _run(kernel, request, buffers)
+            _run(kernel, program, buffers)
     return buffers
 
 
-def _run(kernel: Kernel, request: Request, buffers: dict[int, Buffer]) -> None:
+def _run(kernel: Kernel, program: Program, buffers: dict[int, Buffer]) -> None:
     whole = kernel.kept + kernel.reduced
     assert size_of(whole) <= LARGEST, f"{kernel.label}: a space of {size_of(whole)} points"
     accumulated: list[Value] = []
     for stage in kernel.stages:
         if isinstance(stage, Scattered):
-            values = _evaluate(stage.element, whole, request, buffers, accumulated)
-            _scatter(stage, values, request, buffers)
+            values = _evaluate(stage.element, whole, program, buffers, accumulated)
+            _scatter(stage, values, program, buffers)
         elif isinstance(stage, Contraction):
             accumulated.append(_contract(stage, kernel, buffers))
         elif isinstance(stage, Scanned | Sorted):
-            values = _evaluate(stage.element, whole, request, buffers, accumulated)
+            values = _evaluate(stage.element, whole, program, buffers, accumulated)
             accumulated.append(_along(stage, values))
         elif isinstance(stage, Stage):
-            values = _evaluate(stage.element, whole, request, buffers, accumulated)
+            values = _evaluate(stage.element, whole, program, buffers, accumulated)
             accumulated += [_fold(fold, values, kernel) for fold in stage.folds()]
         else:
             raise TypeError(f"{kernel.label}: no simulation of {type(stage).__name__}")
-    row = _evaluate(kernel.row, kernel.kept, request, buffers, accumulated)
+    row = _evaluate(kernel.row, kernel.kept, program, buffers, accumulated)
     for output in kernel.outputs:
         _store(output, row[output.value], kernel, kernel.kept, buffers[output.slot])
-    spread = _evaluate(kernel.spread, whole, request, buffers, accumulated)
+    spread = _evaluate(kernel.spread, whole, program, buffers, accumulated)
     for output in kernel.spread_outputs:
         _store(output, spread[output.value], kernel, whole, buffers[output.slot])
 
@@ -285,7 +286,7 @@ def _guard(i: Place, values: list[Value], extents: Shape) -> Array:
 def _evaluate(
     body: Body,
     extents: Shape,
-    request: Request,
+    program: Program,
     buffers: dict[int, Buffer],
     accumulated: list[Value],
 ) -> list[Value]:
@@ -306,7 +307,7 @@ def _evaluate(
             case Mask():
                 value = Value(_mask(i, extents), everywhere)
             case Const():
-                constant = np.array(request.order[i.slot].attrs, i.dtype.name)
+                constant = np.array(program.nodes[i.slot].attrs, i.dtype.name)
                 value = Value(np.broadcast_to(constant, extents), everywhere)
             case Apply():
                 args = [values[a] for a in i.args]
@@ -382,7 +383,7 @@ def _along(stage: Scanned | Sorted, values: list[Value]) -> Value:
 
 
 def _scatter(
-    stage: Scattered, values: list[Value], request: Request, buffers: dict[int, Buffer]
+    stage: Scattered, values: list[Value], program: Program, buffers: dict[int, Buffer]
 ) -> None:
     base, at, value = buffers[stage.into], values[stage.at], values[stage.value]
     assert base.written.all()
@@ -394,7 +395,7 @@ def _scatter(
         _, first, which = np.unique(places, return_index=True, return_inverse=True)
         given = value.data[inside]
         np.testing.assert_array_equal(given, given[first][which])
-    meta = request.order[stage.target].meta
+    meta = program.nodes[stage.target].meta
     assert stage.size == meta.size == base.data.size
     data = base.data.copy()
     if stage.mode == "set":

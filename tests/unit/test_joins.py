@@ -128,10 +128,10 @@ def test_planning_is_linear(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         device = simulate.device(10, execute=False)
         monkeypatch.setattr(device, "_per_node", 0.0)  # one flush, however long
         x = pt.asarray(np.arange(64, dtype="f"), device=device)
-        request = make_request([LOOPS[name](pt, x, times)._node])
+        made = make_request([LOOPS[name](pt, x, times)._node]).program
         demanded = 0
-        schedule(request, Budget(10))
-        assert demanded <= MAX_STEPS * len(request.order), times
+        schedule(made, Budget(10))
+        assert demanded <= MAX_STEPS * len(made.nodes), times
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -140,7 +140,7 @@ def test_values_and_operations(name: str, source: random.Random) -> None:
     times = source.randint(20, 40)
     device = simulate.device(source.choice((8, 10)))
     result = LOOPS[name](pt, pt.asarray(x, device=device), times)
-    order = make_request([result._node]).order
+    order = make_request([result._node]).program.nodes
     alone = sum(node.op.operations(node) for node in order if node.storage is None)
     np.testing.assert_allclose(result.numpy(), LOOPS[name](np, x, times), rtol=1e-4, atol=1e-5)
     assert sum(k.operations() for k in simulate.kernels_of(device)) <= max(2 * alone, 64)
@@ -154,7 +154,7 @@ def test_random_joins(source: random.Random) -> None:
         x = rng.standard_normal((6, 5)).astype("f")
         device = simulate.device(source.choice((8, 10)))
         result = joined(pt, pt.asarray(x, device=device), steps)
-        order = make_request([result._node]).order
+        order = make_request([result._node]).program.nodes
         alone = sum(node.op.operations(node) for node in order if node.storage is None)
         np.testing.assert_allclose(result.numpy(), joined(np, x, steps), rtol=1e-4, atol=1e-4)
         done = sum(k.operations() for k in simulate.kernels_of(device))

@@ -13,25 +13,26 @@ import py_tensor as pt
 from py_tensor.graph.body import Access, Accumulated, Body, Load, Mask
 from py_tensor.graph.budget import Budget
 from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.order import Request, make_request
+from py_tensor.graph.order import make_request
 from py_tensor.graph.passes import kernels_of
+from py_tensor.graph.program import Program
 from tests.unit import kernel_spec, simulate
 
 
-def planned() -> tuple[list[Kernel], Request]:
+def planned() -> tuple[list[Kernel], Program]:
     """Kernels: a product with an epilogue; its sums along rows; an elementwise one."""
     place = simulate.device(8)
     x, y = (pt.tensor(np.ones((4, 4), "float32"), device=place).realize() for _ in range(2))
     product = x @ y + 1
     results = product, product.sum(1) * 2, pt.exp(product.T) - x
-    request = make_request([result._node for result in results])
-    kernels = kernels_of(request, 8, lambda kernel: False)
+    program = make_request([result._node for result in results]).program
+    kernels = kernels_of(program, Budget(8), 2**62, lambda kernel: False).kernels
     assert [kernel.label for kernel in kernels] == [
         "matmul_add",
         "sum_multiply",
         "exp_subtract",
     ]
-    return kernels, request
+    return kernels, program
 
 
 def with_output(kernel: Kernel, **changes: Any) -> Kernel:
@@ -105,26 +106,26 @@ BROKEN: dict[str, tuple[Callable[[Kernel, Kernel, Kernel], list[Kernel]], str]] 
 
 
 def test_kernels_of_the_scheduler() -> None:
-    kernels, request = planned()
-    kernel_spec.check(kernels, request, Budget(8))
+    kernels, program = planned()
+    kernel_spec.check(kernels, program, Budget(8))
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_kernels_of_a_broken_pass(name: str) -> None:
-    kernels, request = planned()
+    kernels, program = planned()
     change, message = BROKEN[name]
     with pytest.raises(AssertionError, match=message):
-        kernel_spec.check(change(*kernels), request, Budget(8))
+        kernel_spec.check(change(*kernels), program, Budget(8))
 
 
 def test_too_many_buffers() -> None:
-    kernels, request = planned()
+    kernels, program = planned()
     with pytest.raises(AssertionError, match="too many buffers"):
-        kernel_spec.check(kernels, request, Budget(2))
+        kernel_spec.check(kernels, program, Budget(2))
 
 
 def test_a_pass_that_changes_kernels_in_place() -> None:
-    kernels, request = planned()
+    kernels, program = planned()
 
     def passes() -> Any:
         yield kernels
@@ -132,4 +133,4 @@ def test_a_pass_that_changes_kernels_in_place() -> None:
         yield list(kernels)
 
     with pytest.raises(AssertionError, match="changed a kernel"):
-        kernel_spec.checked(passes(), request, Budget(8))
+        kernel_spec.checked(passes(), program, Budget(8))

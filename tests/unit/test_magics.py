@@ -140,7 +140,7 @@ def computed(made: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     compute = backend.compute
 
     def count(wanted: Any) -> Any:
-        found.append(len(wanted.wanted))
+        found.append(len(wanted.program.outputs))
         return compute(wanted)
 
     monkeypatch.setattr(backend, "compute", count)

@@ -396,9 +396,9 @@ def test_a_request_without_dependents_stays_as_it_was(gpu: GPU) -> None:
     result = shared + y
     _other = (y - 1, x - y)
     del shared
-    wanted = gpu.device.request([result._node])
-    assert [wanted.slots[node] for node in wanted.order] == list(range(len(wanted.order)))
-    assert live in wanted.order
+    wanted = gpu.device.request([result._node]).program
+    assert [wanted.slots[node] for node in wanted.nodes] == list(range(len(wanted.nodes)))
+    assert live in wanted.nodes
 
 
 def test_without_memory_for_them_others_are_left(gpu: GPU) -> None:

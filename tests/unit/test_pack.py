@@ -125,7 +125,7 @@ def test_only_similar_results_share_a_slab() -> None:
     slabs = [k for k in kernels if k.slab]
     backend = place.backend
     assert isinstance(backend, simulate.Simulator)
-    wanted = backend.requests[-1].wanted
+    wanted = backend.requests[-1].program.outputs
     for kernel in kernels:
         assert kernel.slab == (kernel.writes() <= wanted and len(kernel.outputs) > 1)
     assert sum(len(k.outputs) for k in slabs) == len(live) + len(mixed)

@@ -14,12 +14,13 @@ import py_tensor as pt
 from py_tensor.backend.plan import DISPATCH, START, SUBMIT, Plan, make_plan
 from py_tensor.codegen.codec import from_words, to_words
 from py_tensor.codegen.lower import Lowered
-from py_tensor.codegen.program import Dispatch, Program, groups_for
+from py_tensor.codegen.program import Dispatch, groups_for
+from py_tensor.codegen.program import Program as Shader
 from py_tensor.dtypes import float32, int32
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Node, meta_of
-from py_tensor.graph.order import Request
 from py_tensor.graph.primitives import const
+from py_tensor.graph.program import Program
 from tests.unit import simulate
 
 PLACE = simulate.device(execute=False)
@@ -50,7 +51,7 @@ def dispatches(plan: Plan) -> Iterator[Command]:
         at += 8 + count
 
 
-def random_flush(source: Random) -> tuple[Request, Lowered]:
+def random_flush(source: Random) -> tuple[Program, Lowered]:
     """Dispatches that each write one new buffer and read some existing ones."""
     order: list[Node] = []
     wanted: set[int] = set()
@@ -72,22 +73,22 @@ def random_flush(source: Random) -> tuple[Request, Lowered]:
                 wanted.add(target)
         reads = source.sample(readable, min(len(readable), source.randint(1, 3)))
         slots = (*reads, target)
-        program = Program(number + 1, "p", "", len(slots), 1 << len(reads))
+        program = Shader(number + 1, "p", "", len(slots), 1 << len(reads))
         params = tuple(source.randint(0, 3) for _ in range(source.choice((3, 70))))
         consts = ((2, constant, float32),) if source.random() < 0.2 else ()
         count = source.randint(1, 200_000)
         work = source.randint(1, 1000)
         found.append(Dispatch(program, slots, params, consts, count, 1, work, 2 * work, 3 * work))
         readable.append(target)
-    return Request(order, {}, wanted), Lowered(tuple(found), tuple(sizes))
+    return Program(order, {}, wanted), Lowered(tuple(found), tuple(sizes))
 
 
 def test_buffers_share_memory_only_after_their_last_use(source: Random) -> None:
     """Running the plan on shared buffers reads the same values as on separate ones."""
     reused = 0
     for _ in range(150):
-        request, lowered = random_flush(source)
-        plan = make_plan(request, lowered, 10**9, 10**9)
+        program, lowered = random_flush(source)
+        plan = make_plan(program, lowered, 10**9, 10**9)
         holds: dict[int, int] = dict(enumerate(plan.leaves))
         for dispatch, command in zip(lowered.dispatches, dispatches(plan), strict=True):
             assert len(set(command.buffers)) == len(set(dispatch.slots))
@@ -106,13 +107,13 @@ def test_buffers_share_memory_only_after_their_last_use(source: Random) -> None:
 
 def test_buffers_are_large_enough(source: Random) -> None:
     for _ in range(100):
-        request, lowered = random_flush(source)
-        plan = make_plan(request, lowered, 10**9, 10**9)
+        program, lowered = random_flush(source)
+        plan = make_plan(program, lowered, 10**9, 10**9)
         size = dict(enumerate(plan.sizes, len(plan.leaves)))
         for dispatch, command in zip(lowered.dispatches, dispatches(plan), strict=True):
             for slot, buffer in zip(dispatch.slots, command.buffers, strict=True):
                 if buffer in size:
-                    assert size[buffer] >= nbytes(request, lowered, slot)
+                    assert size[buffer] >= nbytes(program, lowered, slot)
 
 
 def test_a_chain_needs_one_buffer_besides_input_and_output() -> None:
@@ -120,24 +121,24 @@ def test_a_chain_needs_one_buffer_besides_input_and_output() -> None:
     order += [pt.zeros(100, device=PLACE)._node for _ in range(20)]
     found: list[Dispatch] = []
     for n in range(20):
-        program = Program(n + 1, "p", "", 2, 2)
+        program = Shader(n + 1, "p", "", 2, 2)
         found.append(Dispatch(program, (n, n + 1), (1,), (), 1, 0, 1, 1, 1))
-    plan = make_plan(Request(order, {}, {20}), Lowered(tuple(found), ()), 10**9, 10**9)
+    plan = make_plan(Program(order, {}, {20}), Lowered(tuple(found), ()), 10**9, 10**9)
     assert len(plan.sizes) == 2
     buffers = [command.buffers for command in dispatches(plan)]
     assert all(a[1] == b[0] != b[1] for a, b in pairwise(buffers))
     assert buffers[-1][1] == 1  # the output, after the one leaf
 
 
-def nbytes(request: Request, lowered: Lowered, slot: int) -> int:
-    return lowered.temporaries[-1 - slot] if slot < 0 else request.order[slot].meta.nbytes
+def nbytes(program: Program, lowered: Lowered, slot: int) -> int:
+    return lowered.temporaries[-1 - slot] if slot < 0 else program.nodes[slot].meta.nbytes
 
 
 def test_parameters(source: Random) -> None:
     for _ in range(100):
-        request, lowered = random_flush(source)
-        plan = make_plan(request, lowered, 10**9, 10**9)
-        params = plan.patched(request.order)
+        program, lowered = random_flush(source)
+        plan = make_plan(program, lowered, 10**9, 10**9)
+        params = plan.patched(program.nodes)
         for dispatch, command in zip(lowered.dispatches, dispatches(plan), strict=True):
             assert command.offset % 256 == 0
             assert command.size == 4 * len(dispatch.params)
@@ -150,10 +151,10 @@ def test_parameters(source: Random) -> None:
 
 
 def test_equal_parameters_are_stored_once() -> None:
-    program = Program(1, "p", "", 1, 1)
+    program = Shader(1, "p", "", 1, 1)
     order = [pt.zeros(4, device=PLACE)._node for _ in range(6)]
     same = tuple(Dispatch(program, (n,), (7, 8), (), 1, 1, 1, 1, 1) for n in range(6))
-    plan = make_plan(Request(order, {}, set(range(6))), Lowered(same, ()), 10, 10)
+    plan = make_plan(Program(order, {}, set(range(6))), Lowered(same, ()), 10, 10)
     assert len(plan.params) == 64
     assert plan.programs == [program]
 
@@ -162,8 +163,8 @@ def test_equal_parameters_are_stored_once() -> None:
 def test_work_is_bounded(source: Random, submit_work: int, dispatch_work: int) -> None:
     """No submit or dispatch exceeds its limit of work, unless it is a single workgroup."""
     for _ in range(50):
-        request, lowered = random_flush(source)
-        plan = make_plan(request, lowered, submit_work, dispatch_work)
+        program, lowered = random_flush(source)
+        plan = make_plan(program, lowered, submit_work, dispatch_work)
         pieces = [p for d in lowered.dispatches for p in d.pieces(dispatch_work)]
         work: dict[int, list[int]] = {}
         for piece, command in zip(pieces, dispatches(plan), strict=True):
@@ -190,17 +191,17 @@ def starts(plan: Plan) -> list[int]:
 def test_a_long_flush_may_start_early_unless_it_writes_over_operands() -> None:
     order = [leaf(meta_of((100,), float32, PLACE), ())]
     order += [pt.zeros(100, device=PLACE)._node for _ in range(120)]
-    program = Program(1, "p", "", 2, 2)
+    program = Shader(1, "p", "", 2, 2)
     chain = tuple(Dispatch(program, (n, n + 1), (1,), (), 1, 0, 1, 1, 1) for n in range(120))
     for count, expected in ((16, []), (17, [16]), (49, [16, 48]), (120, [16, 48, 112])):
-        flush = Request(order, {}, {count})
+        flush = Program(order, {}, {count})
         assert starts(make_plan(flush, Lowered(chain[:count], ()), 10**9, 10**9)) == expected
         over = Lowered(chain[:count], (), {count: 0})
         assert starts(make_plan(flush, over, 10**9, 10**9)) == []
 
 
 def test_pieces_cover_every_workgroup_once(source: Random) -> None:
-    program = Program(1, "p", "", 1, 1)
+    program = Shader(1, "p", "", 1, 1)
     for _ in range(60):
         count, work = source.randint(1, 5000), source.randint(1, 10**6)
         limit = source.choice((1, 100, 10**4, 10**7))

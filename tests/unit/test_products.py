@@ -15,6 +15,7 @@ from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.graph.bind import leaf
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.kernel import Contraction, Kernel
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.order import make_request
@@ -33,7 +34,8 @@ def stored(shape: Shape) -> pt.Tensor:
 
 def kernels(result: pt.Tensor) -> list[Kernel]:
     result.device.collect()
-    return kernels_of(make_request([result._to_read()]), PROFILE.max_buffers, fits(PROFILE))
+    program = make_request([result._to_read()]).program
+    return kernels_of(program, Budget(PROFILE.max_buffers), 2**62, fits(PROFILE)).kernels
 
 
 def dispatches(a: Shape, b: Shape) -> tuple[Dispatch, ...]:

@@ -20,8 +20,8 @@ MODULUS = 1_000_003  # numbers stay small, and products of different values stay
 def computed(body: Body, values: dict[int, int], loops: list[Loop]) -> dict[int, int]:
     """Return the values of a body for these sources, with its loops executed as loops."""
     found = dict(values)
-    starts = {loop.passes[0][0]: loop for loop in loops}
-    inside = {n for loop in loops for row in loop.passes for n in row}
+    starts = {loop.iterations[0][0]: loop for loop in loops}
+    inside = {n for loop in loops for row in loop.iterations for n in row}
     for n, i in enumerate(body.instructions):
         if n in starts:
             found |= run(body, starts[n], found)
@@ -53,7 +53,7 @@ def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
                 case Varying():
                     return outside[row[operand.number]]
 
-        for n, operands in zip(loop.passes[0], loop.operands, strict=True):
+        for n, operands in zip(loop.iterations[0], loop.operands, strict=True):
             i = body.instructions[n]
             assert isinstance(i, Apply)
             own.append(applied(i, [value(x) for x in operands]))
@@ -63,7 +63,7 @@ def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
             earlier[before] = own[before.place] if before.back == 1 else earlier[nearer]
     found: dict[int, int] = {}
     for x in loop.used:
-        found[loop.passes[-x.back][x.place]] = passed[-x.back][x.place]
+        found[loop.iterations[-x.back][x.place]] = passed[-x.back][x.place]
     return found
 
 
@@ -135,7 +135,7 @@ def test_a_value_kept_of_an_earlier_pass_ends_a_loop() -> None:
         x = body.add(Apply(ADD, float32, (x, x)))
         values.append(x)
     (loop,) = loops_in(body, [x])
-    assert 199 <= len(loop.passes) <= 200
+    assert 199 <= len(loop.iterations) <= 200
     assert not loops_in(body, [x, values[100]])
 
 

@@ -24,12 +24,14 @@ from py_tensor.graph.budget import MAX_BODY, Budget
 from py_tensor.graph.build import in_cycles, in_order, schedule
 from py_tensor.graph.kernel import Contraction, Kernel, Output, Scattered
 from py_tensor.graph.order import make_request
+from py_tensor.graph.program import Program
 from py_tensor.graph.reroll import rerolled_length
 from py_tensor.graph.store import Decisions, decide
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
 from py_tensor.shapes import size_of
 from tests.unit import simulate
+from tests.unit.fake_bridge import GPU
 
 Expression = Callable[..., pt.Tensor]
 
@@ -270,13 +272,29 @@ def rows(place: LazyDevice, length: int) -> pt.Tensor:
     return x
 
 
+def test_a_sum_of_many_tensors_is_planned_once(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of one op over different operands is not a loop to be planned from a part of it."""
+    planned: list[int] = []
+
+    def counted(program: Program, *arguments: Any, **named: Any) -> Any:
+        planned.append(len(program.nodes))
+        return schedule(program, *arguments, **named)
+
+    monkeypatch.setattr("py_tensor.graph.passes.schedule", counted)
+    for count in (7, 12, 40):
+        xs = [gpu.tensor(*range(9)) for _ in range(count)]
+        planned.clear()
+        pt.realize(added(*xs))
+        assert planned == [2 * count - 1]
+
+
 @pytest.mark.usefixtures("unflushed")
 @pytest.mark.parametrize(("grow", "nodes"), [(chain, 4_000), (diamonds, 2_000), (rows, 2_000)])
 def test_planning_is_linear(grow: Callable[[LazyDevice, int], pt.Tensor], nodes: int) -> None:
     """Twice as many nodes execute about twice as many lines of Python."""
 
     def lines(length: int) -> int:
-        wanted = make_request([grow(simulate.device(execute=False), length)._node])
+        program = make_request([grow(simulate.device(execute=False), length)._node]).program
         ran = 0
 
         def trace(_frame: FrameType, event: str, _argument: object) -> Callable[..., Any]:
@@ -287,7 +305,7 @@ def test_planning_is_linear(grow: Callable[[LazyDevice, int], pt.Tensor], nodes:
         before = sys.gettrace()
         sys.settrace(trace)
         try:
-            schedule(wanted, Budget(8))
+            schedule(program, Budget(8))
         finally:
             sys.settrace(before)
         return ran

@@ -12,7 +12,7 @@ import py_tensor as pt
 from py_tensor.backend.device import CPU_DEVICE, LazyDevice
 from py_tensor.graph.budget import Budget
 from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.order import Request
+from py_tensor.graph.program import Program
 from py_tensor.graph.shortened import KEPT, moved_kernel, repeated, shorten
 from tests.unit import kernel_spec, simulate
 
@@ -70,19 +70,19 @@ class Shortening(simulate.Simulator):
 
     shortened = 0
 
-    def planned(self, request: Request) -> list[Kernel]:
-        short = shorten(request)
+    def planned(self, program: Program) -> list[Kernel]:
+        short = shorten(program)
         if short is None:
-            return super().planned(request)
-        kernels = super().planned(short.request)
+            return super().planned(program)
+        kernels = super().planned(short.program)
         found = repeated(short, kernels)
         if found is None:
-            return super().planned(request)
-        if not found.is_sound(kernels, [[] for _ in kernels]):
-            return super().planned(request)
+            return super().planned(program)
+        if not found.check_dependencies(kernels, [[] for _ in kernels]):
+            return super().planned(program)
         self.shortened += 1
         kernels = found.applied(kernels, moved_kernel)
-        kernel_spec.check(kernels, request, Budget(self.max_buffers))
+        kernel_spec.check(kernels, program, Budget(self.max_buffers))
         return kernels
 
 

@@ -101,7 +101,7 @@ def test_values_and_operations(source: random.Random, part: int) -> None:
         place = simulate.device(source.choice((8, 10)))
         fields = [pt.asarray(a.astype("f"), device=place) for a in arrays]
         found = run(pt, steps, fields)
-        order = make_request([found._node]).order
+        order = make_request([found._node]).program.nodes
         alone = sum(node.op.operations(node) for node in order if node.storage is None)
         with np.errstate(all="ignore"):
             expected = run(np, steps, arrays)
@@ -122,7 +122,7 @@ def test_a_loop_is_a_kernel_a_step(stencil: Callable[..., Any]) -> None:
         for _ in range(steps):
             x = stencil(pt, x, x, 1, -1)
         x.device.collect()
-        return schedule(make_request([x._node]), Budget(8))
+        return schedule(make_request([x._node]).program, Budget(8))[0]
 
     assert len(kernels(20)) <= 20 + 1
     few, many = (sum(k.operations() for k in kernels(steps)) for steps in (10, 20))
@@ -139,7 +139,9 @@ def test_pieces_of_a_concatenation_are_computed_once(count: int) -> None:
         return xp.concat([xp.sin(a) * (i + 1) for i in range(count)]) * 0.5
 
     found = joined_pieces(pt, pt.asarray(x, device=place))
-    alone = sum(n.op.operations(n) for n in make_request([found._node]).order if not n.storage)
+    alone = sum(
+        n.op.operations(n) for n in make_request([found._node]).program.nodes if not n.storage
+    )
     np.testing.assert_allclose(found.numpy(), joined_pieces(np, x), rtol=1e-5, atol=1e-6)
     assert sum(k.operations() for k in simulate.kernels_of(place)) <= 2 * alone
 
@@ -170,7 +172,7 @@ def test_many_pieces_are_planned_in_linear_time(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(evaluate, "coordinates", counted)
     x = pt.zeros((640, 3), device=simulate.device(execute=False))
     found = pt.concat([x[i] * 2 for i in range(640)])
-    assert len(schedule(make_request([found._node]), Budget(8))) < 640 // 2
+    assert len(schedule(make_request([found._node]).program, Budget(8))[0]) < 640 // 2
     assert calls < 2 * 640
 
 
@@ -238,7 +240,9 @@ def test_lists_that_differ_are_places_that_differ() -> None:
         return sum(a[rows] for rows in lists)
 
     found = picked_often(pt, pt.asarray(x, device=place))
-    alone = sum(n.op.operations(n) for n in make_request([found._node]).order if not n.storage)
+    alone = sum(
+        n.op.operations(n) for n in make_request([found._node]).program.nodes if not n.storage
+    )
     np.testing.assert_allclose(found.numpy(), picked_often(np, x), rtol=1e-4)
     assert sum(k.operations() for k in simulate.kernels_of(place)) <= 2 * alone
 

@@ -236,8 +236,8 @@ def programs_of(
             operands.append(stored(source.choice([(3,), (100,), (4, 50)]), place, pt.int32))
         result = row.f(*operands)
         result.device.collect()
-        wanted = make_request([result._to_read()])
-        kernels = kernels_of(wanted, profile.max_buffers, fits(profile))
+        wanted = make_request([result._to_read()]).program
+        kernels = kernels_of(wanted, profile.max_buffers, 2**62, fits(profile)).kernels
         found |= {d.program for d in lower(kernels, profile, known).dispatches}
     return found
 

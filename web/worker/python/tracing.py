@@ -53,9 +53,9 @@ def trace(expression: str, columns: int) -> None:
     device = with_backend(result.device)
     backend = device.backend
     if isinstance(backend, WebGPU) and found["kernels"]:
-        wanted = device.request([result._node])
+        program = device.request([result._node]).program
         start = perf_counter()
-        plan = backend.plan_for(backend.profile, wanted)
+        plan = backend.plan_for(backend.profile, program)
         found["microseconds"]["plan"] = 1e6 * (perf_counter() - start)
         found["stream"] = stream(plan)
     start = perf_counter()

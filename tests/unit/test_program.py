@@ -1,0 +1,80 @@
+"""Programs as values: made of traced outputs, planned, and recorded again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import py_tensor as pt
+from py_tensor.backend.trace import trace_on
+from py_tensor.dtypes import float32
+from py_tensor.graph.order import make_request
+from py_tensor.graph.passes import schedules
+from py_tensor.graph.program import Program, program_of
+from tests.unit import simulate
+from tests.unit.fake_bridge import GPU
+
+
+def body(x: pt.Tensor, y: pt.Tensor) -> tuple[pt.Tensor, pt.Tensor]:
+    for _ in range(12):  # constants are equal in all iterations, and most of these are left out
+        x = pt.roll(x + y, 1, 0) * 0.5
+    return x, x.sum(0) - y
+
+
+def traced(gpu: GPU) -> Program:
+    trace = trace_on(gpu.device)
+    inputs = [trace.argument((8, 8), float32) for _ in range(2)]
+    results = body(*map(pt.Tensor, inputs))
+    program = program_of([x._node for x in results], inputs)
+    assert program is not None
+    return program
+
+
+def test_a_traced_program_has_the_plan_of_a_flush(gpu: GPU) -> None:
+    program = traced(gpu)
+    x, y = (pt.zeros((8, 8), device=gpu.device) + n for n in range(2))
+    pt.realize(x, y)
+    results = body(x, y)
+    gpu.device.collect()
+    flush = make_request([x._node for x in results]).program
+    assert program.inputs == [0, 1]
+    assert sorted(program.nodes[slot].meta.shape for slot in program.outputs) == [(8, 8), (8, 8)]
+    plans = [gpu.backend.plan_for(gpu.backend.profile, x) for x in (program, flush)]
+    made = [[(x.program.label, x.operations, x.traffic) for x in p.dispatches] for p in plans]
+    assert made[0] == made[1]
+    assert len(made[0]) >= 12
+
+
+def test_planning_does_not_change_a_program(gpu: GPU) -> None:
+    program = traced(gpu)
+    before = list(program.nodes), dict(program.slots), list(program.outputs), program.key
+    states = [(node.op, node.attrs, node.inputs, node.storage, node.key) for node in program.nodes]
+    for varies in (False, True):
+        for _ in schedules(program, 8, 2**30, lambda _: True, varies=varies):
+            pass
+    assert before == (program.nodes, program.slots, list(program.outputs), program.key)
+    after = [(node.op, node.attrs, node.inputs, node.storage, node.key) for node in program.nodes]
+    assert states == after
+
+
+def test_only_closed_lists_are_programs() -> None:
+    place = simulate.device()
+    x, y = (pt.tensor([n], device=place) for n in (0.0, 1.0))
+    z = pt.exp(x) + y
+    nodes = [t._node for t in (x, y, z)]
+    assert program_of([nodes[2]], nodes[:2]) is not None
+    assert program_of([nodes[2]], nodes[:1]) is None, "y is stored and not an input"
+    assert program_of([nodes[0]], nodes[:2]) is None, "an output is an input"
+    assert program_of([nodes[2]], [nodes[0], nodes[0], nodes[1]]) is None
+
+
+def test_recording_a_program_again() -> None:
+    place = simulate.device()
+    x, y, u, v = (pt.tensor([n], device=place) for n in (0.0, 1.0, 2.0, 3.0))
+    z = (pt.exp(x) + y) * 2
+    program = program_of([z._node], [x._node, y._node])
+    assert program is not None
+    nodes = [u._node, v._node]
+    for make, operands in program.steps():
+        nodes.append(make(tuple(nodes[slot] for slot in operands)))
+    (slot,) = program.outputs
+    np.testing.assert_allclose(pt.Tensor(nodes[slot]).numpy(), [2 * np.exp(2.0) + 6], rtol=1e-6)
