@@ -15,6 +15,8 @@ from py_tensor.numeric import isdtype
 from py_tensor.shapes import MAX_RANK
 from py_tensor.tensor import Tensor
 
+__all__ = ["__array_namespace_info__", "from_dlpack"]
+
 _HOST_MEMORY = (1, 3, 11, 13)  # DLPack's device types of host memory
 
 

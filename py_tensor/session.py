@@ -24,6 +24,11 @@ from py_tensor.graph import bind
 from py_tensor.inspect.device_info import DeviceInfo
 from py_tensor.ops.elementwise import ceil, sqrt
 
+__all__ = [
+    "debug", "device_info", "empty_cache", "get_default_dtype", "init", "memory_info",
+    "set_default_dtype", "synchronize", "synchronize_async",
+]  # fmt: skip
+
 
 async def init() -> DeviceInfo:
     """Request the device; afterwards ops need not wait for it.

@@ -40,10 +40,11 @@ from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
 
 if TYPE_CHECKING:
-    from py_tensor.methods import Methods  # a stub, written by `npm run methods`
+    from py_tensor.methods import Methods  # a stub, written by `npm run names`
 else:
     Methods = object
 
+__all__ = ["Tensor", "realize"]
 
 _OF_SCALARS = {
     "as_integer_ratio": "f", "bit_count": "iu", "denominator": "iu", "hex": "f",
@@ -1351,17 +1352,3 @@ def _scalar_of(value: Any, dtype: DType) -> Tensor:
 
 
 make_scalars_by(_scalar_of)
-
-
-__all__ = [
-    "INSTALLED",
-    "Selected",
-    "Tensor",
-    "View",
-    "convert_by",
-    "install",
-    "public",
-    "publish",
-    "realize",
-    "tensor_of",
-]

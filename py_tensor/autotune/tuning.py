@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from py_tensor.autotune.contest import Attempt
     from py_tensor.backend.webgpu import WebGPU
 
+__all__ = ["Tuning", "tune", "tuning"]
+
 SECONDS = 10.0
 
 

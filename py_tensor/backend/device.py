@@ -21,6 +21,8 @@ from py_tensor.graph.recording import is_recording, may_overwrite
 from py_tensor.graph.uses import Uses, dependents, overwritable_leaves
 from py_tensor.layout import Layout
 
+__all__ = ["default_device", "set_default_device"]
+
 MAX_PENDING_NODES = 1024
 MAX_LATE_LOAD = 2.0  # the load at which a flush no longer waits for the end of a pass; normally 1
 NEVER = 1 << 62

@@ -29,6 +29,8 @@ from py_tensor.ops.record import empty_node
 from py_tensor.shapes import Shape, check_rank
 from py_tensor.tensor import Tensor, convert_by, install, public
 
+__all__ = ["array", "asanyarray", "asarray", "ascontiguousarray", "tensor"]
+
 _NESTED = {list, tuple, range}
 _KINDS = {
     "?": "b",

@@ -24,6 +24,8 @@ from py_tensor.ops.operands import node_of
 from py_tensor.shapes import MAX_RANK, size_of
 from py_tensor.tensor import Tensor, install
 
+__all__ = ["set_printoptions"]
+
 _print_options = DEFAULT_OPTIONS
 
 

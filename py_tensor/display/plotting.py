@@ -33,6 +33,8 @@ from py_tensor.display.options import (
 from py_tensor.display.screen import ChartContent, Display, Options
 from py_tensor.errors import ShapeError
 
+__all__ = ["bar", "contour", "hist", "plot", "scatter"]
+
 _Draw = Callable[..., Chart]
 
 _OPS: dict[str, tuple[type[ChartOptions], _Draw]] = {

@@ -37,6 +37,8 @@ from py_tensor.tensor import Tensor, install
 if TYPE_CHECKING:
     import asyncio
 
+__all__ = ["Display", "display", "imshow"]
+
 T = TypeVar("T")
 Bundle = dict[str, Any]
 """The content of a display as JSON values: its "kind" and the fields of that kind."""

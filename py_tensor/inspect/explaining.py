@@ -27,6 +27,8 @@ from py_tensor.tensor import Tensor
 if TYPE_CHECKING:
     from py_tensor.backend.webgpu import WebGPU
 
+__all__ = ["Explanation", "explain"]
+
 FAMILIES = {
     "map": "map",
     "reduce": "reduce",

@@ -19,6 +19,8 @@ from py_tensor.errors import DeviceError
 if TYPE_CHECKING:
     from py_tensor.backend.webgpu import Timed
 
+__all__ = ["Profile", "profile"]
+
 COARSE = 1000  # ns; browsers that round times use much larger steps
 
 

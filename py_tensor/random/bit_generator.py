@@ -19,6 +19,8 @@ from py_tensor.random.threefry import BITS, MASK, OFFSET
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor
 
+__all__ = ["BitGenerator", "Threefry"]
+
 BLOCK = 2**32  # the number of counters that share a key
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: the distance between keys
 
