@@ -12,8 +12,7 @@ from types import ModuleType as _ModuleType
 
 from py_tensor import first_use as _first_use
 from py_tensor import random as random
-from py_tensor.backend import backends as _backends  # pyright: ignore  # noqa: F401
-from py_tensor.backend.device import *
+from py_tensor.backend.choice import *
 from py_tensor.convert import host_arrays as _host_arrays  # pyright: ignore  # noqa: F401
 from py_tensor.convert.conversion import *
 from py_tensor.convert.formatting import *

@@ -1,7 +1,7 @@
 """The public names; written by `npm run names`."""
 
 from py_tensor import random as random
-from py_tensor.backend.device import *
+from py_tensor.backend.choice import *
 from py_tensor.convert.conversion import *
 from py_tensor.convert.formatting import *
 from py_tensor.display.screen import *

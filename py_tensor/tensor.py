@@ -14,8 +14,10 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 from weakref import ref
 
-from py_tensor.backend.device import MAX_DROPPED, WRITING, default_device
+from py_tensor.backend.choice import default_device
+from py_tensor.backend.device import MAX_DROPPED
 from py_tensor.backend.host import host
+from py_tensor.backend.registry import WRITING
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, make_scalars_by, parse, real_of, values_of, warn_of_loss
 from py_tensor.errors import DeviceError, check_order

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import default_device
+from py_tensor.backend.choice import default_device
 from py_tensor.convert.printing import (
     DEFAULT_OPTIONS,
     PrintOptions,

@@ -7,7 +7,8 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import WRITING, default_device
+from py_tensor.backend.choice import default_device
+from py_tensor.backend.registry import WRITING
 from py_tensor.graph.bind import bind
 from py_tensor.graph.node import Device, Node
 from py_tensor.graph.primitives import const, index
