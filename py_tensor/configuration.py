@@ -10,6 +10,8 @@ from py_tensor.backend.host import host
 from py_tensor.session import device_info
 from py_tensor.tensor import public
 
+__all__ = ["show_config"]
+
 
 def show_config(mode: str = "stdout") -> dict[str, Any] | None:
     """Show the versions of py_tensor, Python and NumPy, and the default device.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.backend.device import default_device
+from py_tensor.backend.choice import default_device
 from py_tensor.session import debug
 
 

@@ -22,6 +22,11 @@ from warnings import warn
 from py_tensor.described import Described
 from py_tensor.errors import ComplexWarning, DTypeError, check_option
 
+__all__ = [
+    "DType", "bool_", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16",
+    "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip
+
 Kind = Literal["b", "i", "u", "f", "c"]
 
 

@@ -5,29 +5,17 @@ They check the elements, so they read one bool, which waits for pending ops.
 
 from __future__ import annotations
 
-from py_tensor import dtypes, numeric
+from py_tensor import dtypes
 from py_tensor.ops import elementwise
 from py_tensor.ops import transcendental as functions
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import abs, less
 from py_tensor.ops.movement import as_floating, converted
-from py_tensor.ops.operands import Operand, Real
-from py_tensor.ops.reduction import all, any
-from py_tensor.ops.sorting import sort
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.reduction import any
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
-    "arccos",
-    "arcsin",
-    "arctanh",
-    "log",
-    "log2",
-    "log10",
-    "logn",
-    "power",
-    "real_if_close",
-    "sort_complex",
-    "sqrt",
+    "arccos", "arcsin", "arctanh", "log", "log2", "log10", "logn", "power", "sqrt",
 ]  # fmt: skip
 
 
@@ -102,28 +90,3 @@ def arcsin(x: Operand) -> Tensor:
 def arctanh(x: Operand) -> Tensor:
     """Return the inverse hyperbolic tangent; complex if an element is outside [-1, 1]."""
     return functions.atanh(_complex_beyond_1("arctanh", x))
-
-
-def real_if_close(a: Operand, tol: Real = 100) -> Tensor:
-    """Return the real parts if all imaginary parts are below `tol`, else the input.
-
-    Parameters
-    ----------
-    tol
-        A value above 1 is multiplied by the precision of the dtype.
-    """
-    x = tensor_of(a, "real_if_close")
-    if x.dtype.kind != "c":
-        return x
-    bound = numeric.finfo(x.dtype).eps * tol if tol > 1 else tol
-    return x.real if bool(all(abs(x.imag) < bound)) else x
-
-
-def sort_complex(a: Operand) -> Tensor:
-    """Sort along the last axis as complex numbers: by real, then by imaginary part."""
-    x = sort(tensor_of(a, "sort_complex"))
-    return converted(x, dtypes.complex_of(x.dtype))
-
-
-for _function in (real_if_close, sort_complex):
-    register(_function, method=False)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+__all__ = [
+    "AxisError", "ComplexWarning", "DTypeError", "DeviceError", "DeviceLostError", "GPUError",
+    "HostCopyWarning", "RankWarning", "ShapeError", "WaitError",
+]  # fmt: skip
+
 
 class ShapeError(ValueError):
     """Shapes that are invalid for the op: broadcasting, reshape, an axis or index out of range."""

@@ -1,4 +1,4 @@
-"""The methods that ops install on Tensor; written by `npm run methods`."""
+"""The methods that ops install on Tensor; written by `npm run names`."""
 
 from collections.abc import Callable, Collection, Sequence
 from py_tensor.graph.node import Device

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE, default_device, parse
+from py_tensor.backend.choice import default_device, parse
+from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.host import host
+from py_tensor.backend.registry import all_devices
 from py_tensor.convert.conversion import asarray
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError
@@ -14,6 +17,8 @@ from py_tensor.graph.node import Device
 from py_tensor.numeric import isdtype
 from py_tensor.shapes import MAX_RANK
 from py_tensor.tensor import Tensor
+
+__all__ = ["__array_namespace_info__", "from_dlpack"]
 
 _HOST_MEMORY = (1, 3, 11, 13)  # DLPack's device types of host memory
 
@@ -35,11 +40,7 @@ class Info:
 
     def devices(self) -> tuple[Device, ...]:
         """Return the available devices; requests the GPU."""
-        try:
-            GPU_DEVICE.backend.info()
-        except DeviceError:
-            return (CPU_DEVICE,)
-        return GPU_DEVICE, CPU_DEVICE
+        return tuple(device for device in all_devices() if _is_available(device))
 
     def default_dtypes(self, *, device: str | Device | None = None) -> dict[str, DType]:
         """Return the default dtypes of Python numbers and of indices."""
@@ -52,7 +53,7 @@ class Info:
 
     def dtypes(self, *, device: str | Device | None = None, kind: Any = None) -> dict[str, DType]:
         """Return the dtypes of the standard that a device supports, optionally of some kinds."""
-        has_all = parse(device).name == "cpu"
+        has_all = parse(device).computes_cpu_ops
         return {
             dtype.name: dtype
             for dtype in dtypes.ALL
@@ -60,6 +61,13 @@ class Info:
             and (has_all or dtype.on_gpu)
             and (kind is None or isdtype(dtype, kind))
         }
+
+
+def _is_available(device: LazyDevice) -> bool:
+    if device.waits:
+        with suppress(DeviceError):
+            return bool(device.backend.info())
+    return not device.waits
 
 
 def __array_namespace_info__() -> Info:  # noqa: N807 - the standard's name

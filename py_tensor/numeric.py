@@ -12,6 +12,11 @@ from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
 from py_tensor.ops.operands import Scalar
 
+__all__ = [
+    "can_cast", "dtype", "errstate", "finfo", "getbufsize", "geterr", "geterrcall", "iinfo",
+    "isdtype", "promote_types", "result_type", "setbufsize", "seterr", "seterrcall",
+]  # fmt: skip
+
 
 def _dtype_of(given: Any) -> DType:
     """Return the dtype of a dtype, tensor or number; for a host array, that of its tensor."""

@@ -30,10 +30,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _synchronize() -> None:
-    devices: Any = sys.modules.get("py_tensor.backend.device")
+    registry: Any = sys.modules.get("py_tensor.backend.registry")
     session: Any = sys.modules.get("py_tensor.session")
-    if devices is not None and session is not None:
-        for device in (devices.CPU_DEVICE, devices.GPU_DEVICE):
+    if registry is not None and session is not None:
+        for device in registry.devices():
             if device.is_ready:
                 session.synchronize(device)
 

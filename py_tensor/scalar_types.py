@@ -19,6 +19,14 @@ from py_tensor.errors import DTypeError
 from py_tensor.ops.operands import Scalar
 from py_tensor.tensor import Tensor
 
+__all__ = [
+    "False_", "ScalarType", "True_", "bytes_", "character", "clongdouble", "common_type",
+    "complexfloating", "datetime64", "flexible", "floating", "generic", "inexact", "integer",
+    "issubdtype", "little_endian", "longdouble", "min_scalar_type", "mintypecode", "number",
+    "object_", "sctypeDict", "signedinteger", "str_", "timedelta64", "typecodes", "typename",
+    "unsignedinteger", "void",
+]  # fmt: skip
+
 
 class _Abstract(type):
     """The metaclass of these types; `kinds` are those of the dtypes that count as subclasses."""

@@ -5,24 +5,22 @@ from __future__ import annotations
 from contextlib import suppress
 
 from py_tensor import dtypes
-from py_tensor.backend.device import (
-    CPU_DEVICE,
-    GPU_DEVICE,
-    Backend,
-    LazyDevice,
-    check_default,
-    default_device,
-    parse,
-    set_default_device,
-    with_backend,
-)
+from py_tensor.backend.backends import CPU_DEVICE, GPU_DEVICE
+from py_tensor.backend.choice import check_default, default_device, parse, set_default_device
+from py_tensor.backend.device import Backend, LazyDevice, with_backend
 from py_tensor.backend.host import host
+from py_tensor.backend.registry import devices
 from py_tensor.convert.conversion import tensor
 from py_tensor.convert.host_arrays import release_copies
 from py_tensor.errors import DeviceError, DTypeError
 from py_tensor.graph import bind
 from py_tensor.inspect.device_info import DeviceInfo
 from py_tensor.ops.elementwise import ceil, sqrt
+
+__all__ = [
+    "debug", "device_info", "empty_cache", "get_default_dtype", "init", "memory_info",
+    "set_default_dtype", "synchronize", "synchronize_async",
+]  # fmt: skip
 
 
 async def init() -> DeviceInfo:
@@ -46,7 +44,7 @@ async def _init_gpu() -> None:
 
     if not GPU_DEVICE.is_ready:
         GPU_DEVICE.check_fork()
-        made = await acquire_async()
+        made = await acquire_async(GPU_DEVICE.index)
         if not GPU_DEVICE.is_ready:  # another task may have requested it meanwhile
             GPU_DEVICE.use(made)
     elif isinstance(GPU_DEVICE.backend, WebGPU):
@@ -73,9 +71,9 @@ def device_info(device: str | LazyDevice | None = None) -> DeviceInfo:
     is the reason, and the entries that describe a device are missing.
     """
     place = with_backend(parse(device))
-    can_test = place is CPU_DEVICE or host.can_wait()
-    if place is GPU_DEVICE and can_test:
-        can_test = _revived()
+    can_test = not place.waits or host.can_wait()
+    if place.waits and can_test:
+        can_test = _revived(place)
     info = _info(place)
     if can_test:
         info["self_test"] = self_test(place)
@@ -83,11 +81,11 @@ def device_info(device: str | LazyDevice | None = None) -> DeviceInfo:
     return info
 
 
-def _revived() -> bool:
-    """Return whether there is a GPU device; request a new one if it was lost."""
+def _revived(device: LazyDevice) -> bool:
+    """Return whether a GPU device exists; request a new one if it was lost."""
     from py_tensor.backend.webgpu import WebGPU
 
-    backend = GPU_DEVICE.backend
+    backend = device.backend
     if isinstance(backend, WebGPU):
         with suppress(DeviceError):
             backend.revive()
@@ -197,7 +195,7 @@ def memory_info(device: str | LazyDevice | None = None) -> dict[str, int]:
 def empty_cache() -> None:
     """Release the memory of cached buffers, and of host copies for NumPy, that nothing uses."""
     release_copies()
-    for device in (CPU_DEVICE, GPU_DEVICE):
+    for device in devices():
         if device.is_ready:
             device.collect()
             device.backend.empty_cache()
@@ -248,5 +246,5 @@ def debug(
         Print the WGSL of each kernel when it is first used. `pt.explain` returns the WGSL of any
         kernel.
     """
-    for device in (CPU_DEVICE, GPU_DEVICE):
+    for device in devices():
         device.debug(sync, poison, wgsl)

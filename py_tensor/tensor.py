@@ -14,8 +14,10 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 from weakref import ref
 
-from py_tensor.backend.device import MAX_DROPPED, WRITING, default_device
+from py_tensor.backend.choice import default_device
+from py_tensor.backend.device import MAX_DROPPED
 from py_tensor.backend.host import host
+from py_tensor.backend.registry import WRITING
 from py_tensor.backend.storage import COPIED_BYTES
 from py_tensor.dtypes import DType, make_scalars_by, parse, real_of, values_of, warn_of_loss
 from py_tensor.errors import DeviceError, check_order
@@ -40,10 +42,11 @@ from py_tensor.layout import Layout
 from py_tensor.shapes import Shape, parse_shape, parse_sizes, resolve_reshape, size_of
 
 if TYPE_CHECKING:
-    from py_tensor.methods import Methods  # a stub, written by `npm run methods`
+    from py_tensor.methods import Methods  # a stub, written by `npm run names`
 else:
     Methods = object
 
+__all__ = ["Tensor", "realize"]
 
 _OF_SCALARS = {
     "as_integer_ratio": "f", "bit_count": "iu", "denominator": "iu", "hex": "f",
@@ -1351,17 +1354,3 @@ def _scalar_of(value: Any, dtype: DType) -> Tensor:
 
 
 make_scalars_by(_scalar_of)
-
-
-__all__ = [
-    "INSTALLED",
-    "Selected",
-    "Tensor",
-    "View",
-    "convert_by",
-    "install",
-    "public",
-    "publish",
-    "realize",
-    "tensor_of",
-]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import parse
+from py_tensor.backend.choice import parse
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError

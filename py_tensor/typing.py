@@ -6,5 +6,12 @@ from typing import Any
 
 from py_tensor.tensor import Tensor
 
+__all__ = ["ArrayLike", "DTypeLike", "NDArray"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 NDArray = Tensor
 ArrayLike = DTypeLike = Any

@@ -21,7 +21,8 @@ from collections.abc import Callable
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.backend.device import _LOCKS, GPU_DEVICE
+from py_tensor.backend.backends import GPU_DEVICE
+from py_tensor.backend.registry import WRITING, devices
 
 LATEST = 0.004  # seconds from the start of a loop to the interrupt
 LOST = 10.0  # seconds after which an interrupt counts as lost, and another is sent
@@ -90,7 +91,7 @@ def lost(body: Callable[[], None], count: int) -> int:
                 os.kill(os.getpid(), signal.SIGINT)
                 if done.wait(LOST):
                     break
-            for lock in _LOCKS:
+            for lock in (WRITING, *(device.lock for device in devices())):
                 if lock.acquire(blocking=False):
                     lock.release()
                 else:

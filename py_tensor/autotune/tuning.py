@@ -13,7 +13,7 @@ from textwrap import wrap
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from py_tensor.backend.device import CPU_DEVICE, default_device
+from py_tensor.backend.choice import default_device
 from py_tensor.backend.host import host
 from py_tensor.codegen.choices import Choices, defaults, kept_choices, tuning_parameters, value_of
 from py_tensor.errors import DeviceError, DeviceLostError
@@ -22,6 +22,8 @@ from py_tensor.inspect.profiling import duration
 if TYPE_CHECKING:
     from py_tensor.autotune.contest import Attempt
     from py_tensor.backend.webgpu import WebGPU
+
+__all__ = ["Tuning", "tune", "tuning"]
 
 SECONDS = 10.0
 
@@ -311,7 +313,7 @@ def _with(choices: Choices, named: Mapping[str, str], backend: WebGPU) -> Choice
 def _backend(op: str) -> WebGPU:
     """Return the webgpu device."""
     device = default_device()
-    if device is CPU_DEVICE:
-        raise DeviceError(f"{op}: the cpu device has no kernels to tune")
+    if device.kind != "webgpu":
+        raise DeviceError(f"{op}: the {device} device has no kernels to tune")
     backend: Any = device.backend
     return backend

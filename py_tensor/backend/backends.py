@@ -1,26 +1,30 @@
-"""The backend of each device, and the bridge of a process: imported when they are first used."""
+"""The devices of the package, and the bridges of a process.
+
+Their modules are imported when they are first used.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE, Backend
+from py_tensor.backend.device import Backend
 from py_tensor.backend.host import CPython, host
+from py_tensor.backend.registry import Kind, register
 
 if TYPE_CHECKING:
     from py_tensor.backend.bridge import Bridge
 
 
-def _make_cpu() -> Backend:
+def _make_webgpu(index: int) -> Backend:
+    from py_tensor.backend.webgpu import acquire
+
+    return acquire(index)
+
+
+def _make_cpu(_index: int) -> Backend:
     from py_tensor.backend.cpu import CPU
 
     return CPU(host.load_numpy())
-
-
-def _make_webgpu() -> Backend:
-    from py_tensor.backend.webgpu import acquire
-
-    return acquire()
 
 
 def _make_native_bridge() -> Bridge:
@@ -29,7 +33,7 @@ def _make_native_bridge() -> Bridge:
     return NativeBridge()
 
 
-CPU_DEVICE.make_backend = _make_cpu
-GPU_DEVICE.make_backend = _make_webgpu
+GPU_DEVICE = register(Kind("webgpu", _make_webgpu, lambda: host.adapters))
+CPU_DEVICE = register(Kind("cpu", _make_cpu, computes_cpu_ops=True))
 if isinstance(host, CPython):
     host.make_native_bridge = _make_native_bridge

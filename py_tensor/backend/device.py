@@ -1,8 +1,7 @@
-"""Devices: the interface of backends, pending nodes, and the default device."""
+"""Devices: the interface of backends, and pending nodes."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -13,8 +12,7 @@ from typing import Any, Protocol, cast
 from weakref import WeakSet
 
 from py_tensor.backend.host import host
-from py_tensor.dtypes import DEFAULT, DType
-from py_tensor.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
+from py_tensor.errors import DeviceError, DeviceLostError, StaleRequestError
 from py_tensor.graph.node import DROPPED, Device, Meta, Node
 from py_tensor.graph.order import Request, bottom, computed_whole, make_request, topological
 from py_tensor.graph.primitives import folded
@@ -126,9 +124,17 @@ class LazyDevice(Device):
         Why the device is unavailable, if it was looked for without success.
     """
 
-    def __init__(self, name: str, *, computes_cpu_ops: bool = False) -> None:
-        super().__init__(name, computes_cpu_ops=computes_cpu_ops)
-        self.make_backend: Callable[[], Backend] | None = None  # set in `backends.py`
+    def __init__(
+        self,
+        kind: str,
+        index: int = 0,
+        *,
+        make_backend: Callable[[int], Backend] | None = None,
+        computes_cpu_ops: bool = False,
+    ) -> None:
+        super().__init__(kind, index, computes_cpu_ops=computes_cpu_ops)
+        self.waits = not computes_cpu_ops
+        self._make_backend = make_backend  # given the index
         self.sync_each_op = False
         self.poison = False
         self.wgsl = False
@@ -166,8 +172,8 @@ class LazyDevice(Device):
         if self._backend is None:
             self.check_fork()
             with self.lock:
-                assert self.make_backend is not None
-                made = self._backend or self.make_backend()
+                assert self._make_backend is not None
+                made = self._backend or self._make_backend(self.index)
                 if self._backend is None:  # another task may get here while this one waits
                     self.use(made)
         assert self._backend is not None
@@ -771,96 +777,8 @@ def _needs_nodes() -> bool:
     return is_deferring() or is_recording()
 
 
-CPU_DEVICE = LazyDevice("cpu", computes_cpu_ops=True)
-GPU_DEVICE = LazyDevice("webgpu")
-WRITING = RLock()
-"""Held while a cell or a view changes its node, or a generator its counter. It is the last lock
-that a thread acquires: no code that holds it waits, or uses a device."""
-_LOCKS = CPU_DEVICE.lock, GPU_DEVICE.lock, WRITING  # in the order of acquiring
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=GPU_DEVICE.note_fork)
-    for _lock in reversed(_LOCKS):  # the last is acquired first
-        os.register_at_fork(
-            # Methods in C: an interrupt cannot come between them.
-            before=_lock.acquire,
-            after_in_parent=_lock.release,
-            after_in_child=_lock.release,
-        )
-_BY_NAME = {"cpu": CPU_DEVICE, "webgpu": GPU_DEVICE}
-_default: LazyDevice | None = None
-
-
-def default_device() -> LazyDevice:
-    """Return the device of new tensors: webgpu if available, else cpu; chosen at first use.
-
-    On CPython a software adapter does not count: NumPy is faster, and Mesa's adapter silently stops
-    loops after 65,535 iterations.
-    """
-    global _default
-    if _default is None:
-        _default = GPU_DEVICE if _found_gpu() else CPU_DEVICE
-    return _default
-
-
-def _found_gpu() -> bool:
-    try:
-        adapter = GPU_DEVICE.backend.info()["adapter"]  # makes the backend
-    except DeviceError as error:
-        GPU_DEVICE.absence = str(error)
-        return False
-    if adapter["isFallbackAdapter"] and not host.computes_in_software:
-        GPU_DEVICE.absence = (
-            "only a software adapter, slower than NumPy; device='webgpu' selects it"
-        )
-        return False
-    return True
-
-
-def set_default_device(device: str | LazyDevice) -> None:
-    """Set the device of new tensors: "webgpu" or "cpu".
-
-    Raises
-    ------
-    DTypeError
-        If `set_default_dtype` has set a dtype that the device does not have.
-    """
-    global _default
-    place = with_backend(parse(device))
-    check_default(place, DEFAULT.floating)
-    _default = place
-
-
-def check_default(device: Device, dtype: DType) -> None:
-    """Raise DTypeError unless a device supports the new default dtype."""
-    if device is not CPU_DEVICE and not dtype.on_gpu:
-        raise DTypeError(
-            f"{dtype} cannot be the default dtype on the device {device.name!r}, only on 'cpu';"
-            " call set_default_dtype('float32'), or set_default_device('cpu'), first"
-        )
-
-
 def with_backend(device: Device) -> LazyDevice:
     """Return the device that computes: the given one, or the one below a trace."""
     lazy = device.storing
     assert isinstance(lazy, LazyDevice)
     return lazy
-
-
-def parse(device: object) -> Device:
-    """Return a device by name; None means the default device.
-
-    Raises
-    ------
-    DeviceError
-        If the name is unknown.
-    """
-    if device is None:
-        return default_device()
-    if isinstance(device, Device):
-        return device
-    if not isinstance(device, str) or device not in _BY_NAME:
-        words = f"unknown device {device!r}; the devices are 'webgpu' and 'cpu'"
-        if isinstance(device, DType):
-            words += f", and x.astype(pt.{device.name}) for dtypes"
-        raise DeviceError(words)
-    return _BY_NAME[device]

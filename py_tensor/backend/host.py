@@ -28,21 +28,25 @@ NO_NUMPY = "the cpu device and NumPy's arrays need NumPy, which is not installed
 class Host(ABC):
     """The differences between the environments that Python runs in."""
 
-    _bridge: Bridge | None = None
+    adapters = 1
+    """The number of GPU devices, whether or not they are available."""
     computes_in_software = False
     """Whether a software adapter may be the default device if there is no GPU."""
 
-    def load_bridge(self) -> Bridge:
-        """Return the bridge to the GPU, the same one each time.
+    def __init__(self) -> None:
+        self._bridges: dict[int, Bridge] = {}  # by the index of the device
+
+    def load_bridge(self, index: int) -> Bridge:
+        """Return the bridge to a GPU device, the same one each time.
 
         Raises
         ------
         DeviceError
             If there is none; the message says what is missing.
         """
-        if self._bridge is None:
-            self._bridge = self._make_bridge()
-        return self._bridge
+        if index not in self._bridges:
+            self._bridges[index] = self._make_bridge()
+        return self._bridges[index]
 
     @abstractmethod
     def _make_bridge(self) -> Bridge: ...
@@ -117,6 +121,7 @@ class Pyodide(Host):
     computes_in_software = True
 
     def __init__(self) -> None:
+        super().__init__()
         self._ffi: Any = import_module("pyodide.ffi")
         # The original function. A page may later replace it with one that interrupts waits. The
         # bridge's promises do not need that, because the bridge itself ends them on an interrupt.

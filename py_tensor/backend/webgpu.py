@@ -54,15 +54,15 @@ VARIES = -2  # ends the keys of plans whose constants may differ between iterati
 NAN_PATTERN = 0x7FC0DEAD  # the content of poisoned buffers: a NaN, or an unlikely integer
 
 
-def acquire() -> WebGPU:
-    """Wait for the adapter, and return the backend of the GPU."""
-    bridge = host.load_bridge()
+def acquire(index: int) -> WebGPU:
+    """Wait for an adapter, and return the backend of the GPU."""
+    bridge = host.load_bridge(index)
     return WebGPU(bridge, host.wait(request_device(bridge), "finding the GPU"))
 
 
-async def acquire_async() -> WebGPU:
+async def acquire_async(index: int) -> WebGPU:
     """Like `acquire`, but await the adapter."""
-    bridge = host.load_bridge()
+    bridge = host.load_bridge(index)
     return WebGPU(bridge, await request_device(bridge))
 
 

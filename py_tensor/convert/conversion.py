@@ -14,7 +14,9 @@ from struct import pack, unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, parse, with_backend
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.choice import parse
+from py_tensor.backend.device import MAX_AT_ONCE, with_backend
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
@@ -28,6 +30,8 @@ from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
 from py_tensor.ops.record import empty_node
 from py_tensor.shapes import Shape, check_rank
 from py_tensor.tensor import Tensor, convert_by, install, public
+
+__all__ = ["array", "asanyarray", "asarray", "ascontiguousarray", "tensor"]
 
 _NESTED = {list, tuple, range}
 _KINDS = {

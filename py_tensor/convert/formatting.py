@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import default_device
+from py_tensor.backend.choice import default_device
 from py_tensor.convert.printing import (
     DEFAULT_OPTIONS,
     PrintOptions,
@@ -23,6 +23,8 @@ from py_tensor.ops.movement import concat
 from py_tensor.ops.operands import node_of
 from py_tensor.shapes import MAX_RANK, size_of
 from py_tensor.tensor import Tensor, install
+
+__all__ = ["set_printoptions"]
 
 _print_options = DEFAULT_OPTIONS
 

@@ -17,8 +17,9 @@ from typing import Any
 from warnings import warn
 from weakref import ref
 
-from py_tensor.backend.device import CPU_DEVICE, WRITING
+from py_tensor.backend.backends import CPU_DEVICE
 from py_tensor.backend.host import host
+from py_tensor.backend.registry import WRITING
 from py_tensor.errors import HostCopyWarning
 from py_tensor.graph.primitives import IMAG_PART
 from py_tensor.tensor import Owner, Tensor, View, install

@@ -13,18 +13,6 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-__all__ = [
-    "DEFAULT_OPTIONS",
-    "PrintOptions",
-    "edge_indices",
-    "format_rows",
-    "format_str",
-    "format_tensor",
-    "label_lines",
-    "positional",
-    "scientific",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class PrintOptions:

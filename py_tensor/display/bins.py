@@ -163,7 +163,7 @@ def _in_float32(edges: Sequence[float]) -> list[float]:
 
 def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
     """Return whether the range of the edges is too small for the arithmetic of a GPU."""
-    on_cpu = all(str(x.device) == "cpu" for x in series)
+    on_cpu = all(x.device.computes_cpu_ops for x in series)
     return not on_cpu and edges[-1] * 0.5 - edges[0] * 0.5 <= MIN_SPAN
 
 
@@ -183,7 +183,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
         known = [max(start, low) for start in first if start <= high]
         starts = tensor(known, dtype=x.dtype, device=x.device).reshape(len(known), 1)
         end = None
-    limit = COUNTED_AT_ONCE_ON_CPU if str(x.device) == "cpu" else COUNTED_AT_ONCE
+    limit = COUNTED_AT_ONCE_ON_CPU if x.device.computes_cpu_ops else COUNTED_AT_ONCE
     at_once = max(1, limit * MAX_DEFAULT_BINS // max(len(edges), MAX_DEFAULT_BINS))
     from_there_on = [0] * len(edges)  # elements in each bin and above it, and above the last bin
     for begin in range(0, x.size, at_once):

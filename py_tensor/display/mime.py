@@ -15,7 +15,6 @@ from struct import pack
 from typing import Any
 from uuid import uuid4
 
-from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.convert.formatting import is_abbreviated
 from py_tensor.display.pictures import Picture, is_colour, is_picturable, picture, thumbnail
@@ -64,7 +63,7 @@ def of_object(value: Any) -> Mimes:
 
 def can_read(x: Tensor) -> bool:
     """Return whether the elements can be read here without suspending."""
-    return x.device is not GPU_DEVICE or host.can_wait()
+    return not x.device.waits or host.can_wait()
 
 
 def chosen(mimes: Mimes, include: Collection[str] | None, exclude: Collection[str] | None) -> Mimes:

@@ -10,7 +10,7 @@ from math import isfinite as is_finite
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import GPU_DEVICE, with_backend
+from py_tensor.backend.device import with_backend
 from py_tensor.convert.conversion import tensor
 from py_tensor.display.colormaps import COLOURS, STOPS, table
 from py_tensor.display.options import ImageOptions
@@ -188,7 +188,7 @@ def thumbnail(x: Tensor, height: int, width: int) -> Tensor:
 def can_paint(x: Tensor) -> bool:
     """Return whether pixels on this tensor's device can be drawn to a canvas without being read."""
     backend: Any = with_backend(x.device).backend
-    return x.device is GPU_DEVICE and backend.can_paint()
+    return x.device.waits and x.device.kind == "webgpu" and backend.can_paint()
 
 
 async def taken(picture: Picture, blocking: bool) -> Any:
@@ -206,7 +206,7 @@ async def taken(picture: Picture, blocking: bool) -> Any:
     if can_paint(x):
         node = x._to_read()  # pyright: ignore[reportPrivateUsage]
         x.device.compute([node])
-        backend: Any = GPU_DEVICE.backend
+        backend: Any = with_backend(x.device).backend
         if blocking:
             return backend.paint(node, picture.width, picture.height)
         return await backend.paint_async(node, picture.width, picture.height)

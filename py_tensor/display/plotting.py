@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
-from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.display.charts import (
     Chart,
     bar_chart,
@@ -32,6 +31,8 @@ from py_tensor.display.options import (
 )
 from py_tensor.display.screen import ChartContent, Display, Options
 from py_tensor.errors import ShapeError
+
+__all__ = ["bar", "contour", "hist", "plot", "scatter"]
 
 _Draw = Callable[..., Chart]
 
@@ -58,7 +59,7 @@ def _content(op: str, value: Any, kept: Options, given: Options) -> ChartContent
         told = {1: "x", 2: "y or a pair (x, y)", 3: "z or (x, y, z)"}[most]
         raise ShapeError(f"{op}: takes {told}, not a tuple of {len(values)}")
     chart = draw(*values, *[None] * (most - len(values)), options)
-    on_gpu = any(x.device is GPU_DEVICE for x in chart.tensors())
+    on_gpu = any(x.device.waits for x in chart.tensors())
     return ChartContent(chart.bundle, lambda: on_gpu)
 
 

@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.backend.host import host
 from py_tensor.convert.conversion import drawable
 from py_tensor.display.options import ImageOptions, image_options
@@ -36,6 +35,8 @@ from py_tensor.tensor import Tensor, install
 
 if TYPE_CHECKING:
     import asyncio
+
+__all__ = ["Display", "display", "imshow"]
 
 T = TypeVar("T")
 Bundle = dict[str, Any]
@@ -389,7 +390,7 @@ class _Content:
 
     def must_wait(self) -> bool:
         """Return whether showing the value waits for a GPU."""
-        return isinstance(self.value, Tensor) and self.value.device is GPU_DEVICE
+        return isinstance(self.value, Tensor) and self.value.device.waits
 
     async def text(self, blocking: bool) -> str:
         if self.must_wait() and not blocking:

@@ -26,16 +26,24 @@ _TABLE_LIMIT = 1 << 16  # entries; a full table is cleared, which only costs tim
 
 
 class Device(ABC):
-    """Where tensors are recorded, computed and stored; `str(device)` is its name.
+    """Where tensors are recorded, computed and stored.
 
     Attributes
     ----------
+    kind : str
+        The kind of the device, such as "webgpu".
+    index : int
+        Its number among the devices of its kind.
+    name : str
+        `str(device)`: the kind for index 0, else the kind and the index, such as "webgpu:1".
     lock : RLock
         Held by the thread that computes or reads, and released while it waits.
     computes_cpu_ops : bool
         Whether it computes ops of the class `CpuOp`, and has all dtypes.
     sync_each_op : bool
         Compute and wait for each op when it is recorded, so that its error is raised on its line.
+    waits : bool
+        Whether a read may have to wait for a GPU.
     is_ready : bool
         Whether its limits are known.
     computes_at_once : bool
@@ -52,9 +60,12 @@ class Device(ABC):
 
     lock: RLock
     sync_each_op: bool
+    waits = False
 
-    def __init__(self, name: str, *, computes_cpu_ops: bool = False) -> None:
-        self.name = name
+    def __init__(self, kind: str, index: int = 0, *, computes_cpu_ops: bool = False) -> None:
+        self.kind = kind
+        self.index = index
+        self.name = f"{kind}:{index}" if index else kind
         self.computes_cpu_ops = computes_cpu_ops
         self.unheld = deque[Node]()
         self.depth = 0

@@ -10,7 +10,7 @@ from itertools import count
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from py_tensor.backend.device import CPU_DEVICE, with_backend
+from py_tensor.backend.device import with_backend
 from py_tensor.codegen.lower import lower_each
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.convert.printing import label_lines
@@ -27,6 +27,8 @@ from py_tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from py_tensor.backend.webgpu import WebGPU
+
+__all__ = ["Explanation", "explain"]
 
 FAMILIES = {
     "map": "map",
@@ -207,8 +209,8 @@ def explain(*tensors: Tensor) -> Explanation:
         pending = [(n, shape) for n, shape in nodes if n.storage is None and n.meta.size]
         if not pending:
             remarks.append(_why_nothing_runs([n for n, _ in nodes]))
-        elif device is CPU_DEVICE:
-            remarks.append(_on_cpu(n for n, _ in pending))
+        elif device.kind != "webgpu":
+            remarks.append(_without_kernels(device, (n for n, _ in pending)))
         else:
             with device.lock:
                 found, known, alone = _on_gpu(device, pending)
@@ -225,12 +227,13 @@ def _why_nothing_runs(nodes: Sequence[Node]) -> str:
     return f"Nothing to run: the elements are stored.{told}"
 
 
-def _on_cpu(nodes: Iterable[Node]) -> str:
+def _without_kernels(device: Device, nodes: Iterable[Node]) -> str:
     order = topological(nodes)
     pending = [n for n in order if n.storage is None and not n.op.reads_by_map]
     *first, last = sorted({n.op.name for n in pending if not n.op.constant})
     listed = f"{', '.join(first)} and {last}" if first else last
-    return f"The cpu device runs no kernels: NumPy computes {listed}, op by op."
+    computed = f"NumPy computes {listed}" if device.computes_cpu_ops else f"it computes {listed}"
+    return f"The {device} device runs no kernels: {computed}, op by op."
 
 
 def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[Kernel], bool, int]:

@@ -11,13 +11,15 @@ from textwrap import wrap
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from py_tensor.backend.device import GPU_DEVICE, default_device
+from py_tensor.backend.choice import default_device
 from py_tensor.backend.phases import PHASES, Phase
 from py_tensor.convert.printing import label_lines
 from py_tensor.errors import DeviceError
 
 if TYPE_CHECKING:
     from py_tensor.backend.webgpu import Timed
+
+__all__ = ["Profile", "profile"]
 
 COARSE = 1000  # ns; browsers that round times use much larger steps
 
@@ -118,10 +120,11 @@ class Profile:
         self.host: dict[Phase, int] = dict.fromkeys(PHASES, 0)
 
     def __enter__(self) -> Profile:
-        if default_device() is not GPU_DEVICE:
+        self._device = default_device()
+        if self._device.kind != "webgpu":
             raise DeviceError("profile: only the webgpu device can be profiled")
-        self._backend: Any = GPU_DEVICE.backend
-        GPU_DEVICE.flush()
+        self._backend: Any = self._device.backend
+        self._device.flush()
         self._backend.synchronize()
         self._before: dict[str, int] = self._backend.stats()
         self._backend.start_timing()
@@ -136,7 +139,7 @@ class Profile:
     ) -> None:
         try:
             if error is None:
-                GPU_DEVICE.flush()
+                self._device.flush()
         finally:
             ended: dict[Phase, int] = self._backend.phases.times()
             self.host = {phase: ended[phase] - self._began[phase] for phase in PHASES}

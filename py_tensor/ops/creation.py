@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, ParamSpec, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import parse
+from py_tensor.backend.choice import parse
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError, check_order

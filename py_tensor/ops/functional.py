@@ -11,7 +11,7 @@ from re import findall, fullmatch
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.backend.backends import CPU_DEVICE
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register

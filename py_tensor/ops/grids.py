@@ -8,7 +8,7 @@ from math import nan
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import parse
+from py_tensor.backend.choice import parse
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.ops.arithmetic import rint

@@ -8,7 +8,8 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE, default_device
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.choice import default_device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from py_tensor import dtypes
-from py_tensor.backend.device import default_device
+from py_tensor.backend.choice import default_device
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError
 from py_tensor.graph.bind import (

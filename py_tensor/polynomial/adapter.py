@@ -14,7 +14,7 @@ from typing import Any, cast
 from warnings import warn
 
 from py_tensor import dtypes
-from py_tensor.backend.device import default_device
+from py_tensor.backend.choice import default_device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import RankWarning

@@ -7,7 +7,8 @@ from operator import index as as_index
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import WRITING, default_device
+from py_tensor.backend.choice import default_device
+from py_tensor.backend.registry import WRITING
 from py_tensor.graph.bind import bind
 from py_tensor.graph.node import Device, Node
 from py_tensor.graph.primitives import const, index
@@ -18,6 +19,8 @@ from py_tensor.random.seed_sequence import SeedSequence, key_of
 from py_tensor.random.threefry import BITS, MASK, OFFSET
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor
+
+__all__ = ["BitGenerator", "Threefry"]
 
 BLOCK = 2**32  # the number of counters that share a key
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: the distance between keys

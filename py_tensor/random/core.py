@@ -6,7 +6,7 @@ from operator import index as as_index
 from typing import Any
 
 from py_tensor import dtypes
-from py_tensor.backend.device import parse
+from py_tensor.backend.choice import parse
 from py_tensor.dtypes import DType
 from py_tensor.graph.bind import bind
 from py_tensor.graph.node import Device, meta_of

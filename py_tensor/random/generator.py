@@ -5,8 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from py_tensor import first_use
 from py_tensor.random.bit_generator import BitGenerator, Seed
 from py_tensor.random.core import Core
+
+__all__ = ["Generator"]
 
 if TYPE_CHECKING:
     from py_tensor.random.multivariate import Multivariate
@@ -24,33 +27,17 @@ else:
             self.module, self.name = module, name
 
         def __get__(self, generator: Any, owner: type) -> Any:
-            module = import_module(f"py_tensor.random.{self.module}")
-            for name, method in vars(getattr(module, self.module.capitalize())).items():
+            owned = self.module.rpartition(".")[2].capitalize()
+            for name, method in vars(getattr(import_module(self.module), owned)).items():
                 if not name.startswith("__"):
                     setattr(Methods, name, method)
             return getattr(owner if generator is None else generator, self.name)
 
-    ON_FIRST_USE = {
-        "continuous": (
-            "beta chisquare f gamma gumbel laplace logistic noncentral_chisquare noncentral_f "
-            "pareto power rayleigh standard_cauchy standard_gamma standard_t triangular vonmises "
-            "wald weibull _gammas _gammas_and_powers"
-        ),
-        "discrete": (
-            "binomial geometric hypergeometric logseries negative_binomial poisson zipf _binomials "
-            "_hypergeometrics"
-        ),
-        "multivariate": ("dirichlet multinomial multivariate_hypergeometric multivariate_normal"),
-        "orders": "bytes choice permutation permuted shuffle spawn",
-    }
-    """The methods of each module, including private methods that other modules call."""
-
     class Methods(Core):
         """All methods."""
 
-    for _module, _names in ON_FIRST_USE.items():
-        for _name in _names.split():
-            setattr(Methods, _name, _Later(_module, _name))
+    for _name, _module in first_use.METHODS.items():
+        setattr(Methods, _name, _Later(_module, _name))
 
 
 class Generator(Methods):

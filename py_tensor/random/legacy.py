@@ -6,10 +6,13 @@ from typing import Any
 
 from py_tensor.ops.operands import Operand, number_like
 from py_tensor.random.bit_generator import BitGenerator, Seed
+from py_tensor.random.default_generator import function_of
 from py_tensor.random.generator import Generator, Methods
 from py_tensor.random.parameters import Size
 from py_tensor.random.threefry import MASK
 from py_tensor.tensor import Tensor
+
+__all__ = ["RandomState", "get_state", "random_integers", "ranf", "sample", "set_state", "uniform"]
 
 
 class RandomState(Methods):
@@ -72,3 +75,11 @@ class RandomState(Methods):
         return self.randint(0, 2**31, size)
 
     ranf = sample = Generator.random_sample
+
+
+get_state = function_of(RandomState.get_state)
+random_integers = function_of(RandomState.random_integers)
+ranf = function_of(RandomState.ranf)
+sample = function_of(RandomState.sample)
+set_state = function_of(RandomState.set_state)
+uniform = function_of(RandomState.uniform)

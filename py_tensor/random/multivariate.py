@@ -248,7 +248,7 @@ def _check_sums(pvals: Operand) -> None:
 
 
 def _cpu() -> Any:
-    from py_tensor.backend.device import parse
+    from py_tensor.backend.choice import parse
 
     return parse("cpu")
 

@@ -6,6 +6,8 @@ from py_tensor.ops.operands import whole_number
 from py_tensor.random.bit_generator import BitGenerator, Seed
 from py_tensor.random.parameters import count_of
 
+__all__ = ["MT19937", "PCG64", "PCG64DXSM", "SFC64", "Philox"]
+
 
 class MT19937(BitGenerator):
     """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""

@@ -6,7 +6,7 @@ import math
 from typing import Any, Self
 
 from py_tensor import dtypes
-from py_tensor.backend.device import default_device, parse
+from py_tensor.backend.choice import default_device, parse
 from py_tensor.errors import ShapeError
 from py_tensor.graph.node import Device
 from py_tensor.ops.creation import zeros

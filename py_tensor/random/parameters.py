@@ -9,7 +9,7 @@ from inspect import cleandoc
 from typing import Any, NamedTuple, TypeVar
 
 from py_tensor import dtypes
-from py_tensor.backend.device import default_device
+from py_tensor.backend.choice import default_device
 from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.node import Device

@@ -17,6 +17,8 @@ from py_tensor.random.parameters import count_of
 from py_tensor.random.threefry import MASK
 from py_tensor.tensor import Tensor, tensor_of
 
+__all__ = ["SeedSequence"]
+
 _POOL = 4
 
 

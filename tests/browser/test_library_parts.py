@@ -69,7 +69,7 @@ def test_nothing_of_the_library_is_lost() -> None:
     elsewhere = (
         "backend/native",
         "backend/bridge.py",
-        "methods.pyi",
+        ".pyi",
         "backend/interrupts.py",
         "bridge.js",
         "RECORD",

@@ -18,8 +18,8 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend import native_device
+from py_tensor.backend.backends import GPU_DEVICE
 from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import GPU_DEVICE
 from py_tensor.backend.native_device import Device
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.counting import stats

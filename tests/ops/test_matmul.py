@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import GPU_DEVICE
+from py_tensor.backend.backends import GPU_DEVICE
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT, FURTHER, LARGE, MEDIUM, SMALL, Tile
 from tests.ops.compare import element, same

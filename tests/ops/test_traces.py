@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import MAX_DROPPED, parse
+from py_tensor.backend.choice import parse
+from py_tensor.backend.device import MAX_DROPPED
 from py_tensor.backend.trace import Trace, trace_on
 from py_tensor.errors import DeviceError, TracedValueError
 from py_tensor.graph.bind import ARGUMENT, bind, generate

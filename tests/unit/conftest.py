@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import _LOCKS
+from py_tensor.backend.registry import WRITING, devices
 from tests.unit.fake_bridge import GPU, new_gpu
 
 pt.set_default_device("cpu")  # ignore any GPU of this machine
@@ -44,7 +44,7 @@ def _no_lock_is_held() -> Iterator[None]:
     """A lock that a test leaves acquired would stop the threads of a later one."""
     yield
     with ThreadPoolExecutor(1) as other:
-        for lock in _LOCKS:
+        for lock in (WRITING, *(device.lock for device in devices())):
             is_free = other.submit(lock.acquire, blocking=False).result()
             assert is_free, lock
             other.submit(lock.release).result()

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import py_tensor
-from py_tensor.backend.device import CPU_DEVICE, LazyDevice
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.device import LazyDevice
 from py_tensor.codegen.program import Programs
 from tests.unit import simulate
 

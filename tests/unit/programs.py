@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, LazyDevice
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.device import LazyDevice
 from py_tensor.errors import DTypeError
 from py_tensor.shapes import Shape, size_of
 

@@ -22,7 +22,8 @@ import pytest
 import py_tensor as pt
 from py_tensor import dtypes
 from py_tensor.absent import FUNCTIONS, KEYWORDS, METHODS, PARTLY, clarify_arguments
-from py_tensor.backend.device import CPU_DEVICE, default_device, set_default_device
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.choice import default_device, set_default_device
 from py_tensor.ops.define import REGISTRY
 from py_tensor.tensor import Tensor
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, deferring
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.device import MAX_AT_ONCE, deferring
 from py_tensor.ops.composition import Composition
 
 RNG = np.random.default_rng(5)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE, deferring
+from py_tensor.backend.backends import CPU_DEVICE, GPU_DEVICE
+from py_tensor.backend.device import deferring
 from py_tensor.dtypes import DType
 from py_tensor.errors import AxisError, DeviceError, DTypeError, ShapeError
 from py_tensor.graph import primitives

@@ -12,8 +12,6 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend.host import host
-from py_tensor.display import plotting
-from py_tensor.display import screen as displays
 from py_tensor.display.bins import bins_for, counted
 from py_tensor.display.charts import marker_path
 from py_tensor.display.options import COLOUR_NAMES, MARKERS
@@ -460,8 +458,7 @@ def test_what_cannot_be_added(screen: Recorder) -> None:
 
 
 def test_a_sum_where_python_cannot_block(screen: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(displays, "GPU_DEVICE", pt.ones(1).device)
-    monkeypatch.setattr(plotting, "GPU_DEVICE", pt.ones(1).device)
+    monkeypatch.setattr(pt.ones(1).device, "waits", True)
     monkeypatch.setattr(host, "can_wait", lambda: False)
 
     async def program() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.backend.backends import CPU_DEVICE
 from py_tensor.graph.order import OVERWRITTEN_BYTES
 from tests.unit.test_faults import Interrupter
 

@@ -19,11 +19,12 @@ import pytest
 import py_tensor
 import py_tensor as pt
 from py_tensor import session
+from py_tensor.backend.backends import CPU_DEVICE
 from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import GPU_DEVICE, LazyDevice
+from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.failures import UNCAPTURED
 from py_tensor.backend.host import host
-from py_tensor.backend.webgpu import WebGPU
+from py_tensor.backend.webgpu import WebGPU, acquire
 from py_tensor.codegen.adapter_profile import MAX_IN_FLIGHT
 from py_tensor.errors import DeviceError, DeviceLostError, GPUError
 from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
@@ -176,9 +177,8 @@ def test_sync_debugging_waits_for_uploads(gpu: GPU) -> None:
 def test_debugging_applies_to_every_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
     """It applies whatever the default device is, and to devices created later."""
     later = LazyDevice("webgpu")
-    for device in (gpu.device, later):
-        monkeypatch.setattr(session, "GPU_DEVICE", device)
-        pt.debug(sync=True, poison=True)
+    monkeypatch.setattr(session, "devices", lambda: (gpu.device, later, CPU_DEVICE))
+    pt.debug(sync=True, poison=True)
     later.use(new_gpu().backend)
     for device in (gpu.device, later):
         backend = device.backend
@@ -297,7 +297,6 @@ def test_a_lost_device(gpu: GPU) -> None:
 
 def test_a_loss_after_which_there_is_no_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each tensor and device_info report it, until there is a device again."""
-    monkeypatch.setattr(session, "GPU_DEVICE", gpu.device)
     monkeypatch.setattr(session, "self_test", lambda device: {"nan": True})
     monkeypatch.setattr(session, "_keeps_subnormals", lambda device: True)
     assert session.device_info(gpu.device)["adapter"] == {
@@ -501,7 +500,7 @@ def test_a_lost_device_is_replaced_by_init_where_nothing_can_wait(
 def test_two_inits_at_once_are_one_device(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
     place, bridge = LazyDevice("webgpu"), FakeBridge()
     monkeypatch.setattr(session, "GPU_DEVICE", place)
-    monkeypatch.setattr(host, "load_bridge", lambda: bridge)
+    monkeypatch.setattr(host, "load_bridge", lambda index: bridge)
     backends: list[object] = []
 
     async def init() -> None:
@@ -800,10 +799,8 @@ def test_interrupts_at_every_line_of_the_first_use(
 ) -> None:
     def prepare() -> tuple[LazyDevice, FakeBridge]:
         bridge = FakeBridge()
-        monkeypatch.setattr(host, "load_bridge", lambda: bridge)
-        device = LazyDevice("webgpu")
-        device.make_backend = GPU_DEVICE.make_backend
-        return device, bridge
+        monkeypatch.setattr(host, "load_bridge", lambda index: bridge)
+        return LazyDevice("webgpu", make_backend=acquire), bridge
 
     def check(state: tuple[LazyDevice, FakeBridge]) -> None:
         place, bridge = state

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
 import json
 import pickle
 import pkgutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import py_tensor as pt
+from py_tensor.first_use import METHODS, PACKAGE, RANDOM
 from tests.environment import ROOT
 
-TABLE: dict[str, str] = vars(pt)["_ON_FIRST_USE"]
+MODULES = {*PACKAGE.values(), *RANDOM.values(), *METHODS.values()}
 
 
 def fresh(code: str) -> Any:
@@ -28,36 +26,16 @@ def fresh(code: str) -> Any:
     return json.loads(done.stdout)
 
 
-def read_by_type_checkers() -> dict[str, set[str]]:
-    """Return the public names of each module that the package imports only for type checkers."""
-    found: dict[str, set[str]] = {}
-    tree = ast.parse(Path(str(pt.__file__)).read_text("utf-8"))
-    (branch,) = (node for node in tree.body if isinstance(node, ast.If))
-    for statement in branch.body:
-        assert isinstance(statement, ast.ImportFrom)
-        module = str(statement.module)
-        for alias in statement.names:
-            name = alias.name if module == "py_tensor" else module.removeprefix("py_tensor.")
-            is_all = alias.name == "*"
-            names = importlib.import_module(module).__all__ if is_all else [alias.name]
-            found.setdefault(name, set()).update(names)
-    return found
-
-
-def test_the_table_has_the_names_for_type_checkers() -> None:
-    assert {module: {*names.split()} for module, names in TABLE.items()} == read_by_type_checkers()
-
-
 def test_no_name_is_that_of_another_module() -> None:
     """Importing that module would replace the object of that name."""
     modules = {info.name for info in pkgutil.iter_modules(pt.__path__)}
-    names = {name for module, names in TABLE.items() for name in names.split() if name != module}
-    assert not names & modules
+    assert not {name for name, module in PACKAGE.items() if module != f"py_tensor.{name}"} & modules
 
 
 def test_importing_the_package_imports_none_of_them() -> None:
     imported = fresh("print(json.dumps([*sys.modules]))")
-    assert [name for name in TABLE if f"py_tensor.{name}" in imported] == []
+    assert MODULES.isdisjoint(imported)
+    assert not {"numpy", "wgpu"} & {*imported}
 
 
 def test_the_listing_does_not_change() -> None:
@@ -116,7 +94,7 @@ def test_the_prompt_offers_it_and_imports_none() -> None:
     kinds, there, titles = fresh(code)
     assert {kinds[name] for name in ("diff", "median", "softmax")} == {"function"}
     assert {kinds[name] for name in ("lib", "linalg", "random")} == {"module"}
-    assert [name for name in TABLE if f"py_tensor.{name}" in there] == []
+    assert MODULES.isdisjoint(there)
     assert titles == [
         "diff(a, n=1, axis=-1, prepend=None, append=None)",
         "iinfo(dtype)",

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, deferring
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.device import deferring
 from py_tensor.graph.bind import LEAF
 from py_tensor.graph.node import NOT_DIFFERENTIABLE, Node, Op
 from py_tensor.graph.order import topological

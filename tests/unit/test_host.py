@@ -16,7 +16,7 @@ from tests.environment import ROOT
 def test_without_wgpu_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "find_spec", lambda name: None)
     with pytest.raises(pt.DeviceError, match=r'needs the package wgpu .*"py-tensor\[gpu\]"`$'):
-        CPython().load_bridge()
+        CPython().load_bridge(0)
 
 
 def test_importing_the_library_imports_no_wgpu() -> None:

@@ -1,7 +1,7 @@
 """The package's imports go to lower layers, and never form a cycle.
 
-Imports within functions and those for type checkers count too. `methods.pyi`, which type checkers
-read, is written by a program; it is the only file above the module that it describes.
+Imports within functions and those for type checkers count too, except those in the stubs (`.pyi`),
+which a program writes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "py_tensor"
 
 LAYERS = (
-    {"described", "errors", "dtypes", "shapes", "layout"},
+    {"described", "errors", "dtypes", "first_use", "shapes", "layout"},
     {"graph"},
     {"codegen"},
     {"backend"},
@@ -28,6 +28,7 @@ LAYERS = (
     {"inspect"},
     {"autotune", "decompositions", "display", "emath", "fft", "files", "fitting", "lib", "linalg"}
     | {
+        "complex_results",
         "configuration",
         "namespace",
         "numeric",

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
+from py_tensor.backend.backends import CPU_DEVICE
 from tests.page_python import load
 
 magics = load("magics")
@@ -136,7 +137,7 @@ def test_timeit_runs_the_code_in_every_loop(made: Any, capsys: pytest.CaptureFix
 def computed(made: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of requested tensors in each flush."""
     found: list[int] = []
-    backend = magics.CPU_DEVICE.backend
+    backend = CPU_DEVICE.backend
     compute = backend.compute
 
     def count(wanted: Any) -> Any:

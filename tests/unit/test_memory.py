@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
+from py_tensor.backend.backends import CPU_DEVICE
 from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import CPU_DEVICE, LazyDevice
+from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.host import host
 from py_tensor.backend.interrupts import released
 from py_tensor.errors import GPUError

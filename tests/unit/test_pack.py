@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, LazyDevice
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.device import LazyDevice
 from py_tensor.codegen.program import Programs
 from py_tensor.graph.pack import MAX_CODE, MIN_SIMILAR, SMALL
 from tests.unit import simulate

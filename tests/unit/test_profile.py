@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import device as devices
+from py_tensor.backend import choice
 from py_tensor.inspect import profiling
 from py_tensor.inspect.profiling import Compile, Dispatch, Profile
 from tests.unit.fake_bridge import GPU
@@ -17,8 +17,7 @@ from tests.unit.fake_bridge import GPU
 @pytest.fixture
 def place(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> GPU:
     """The fake GPU as the default device."""
-    monkeypatch.setattr(devices, "_default", gpu.device)
-    monkeypatch.setattr(profiling, "GPU_DEVICE", gpu.device)
+    monkeypatch.setattr(choice, "_default", gpu.device)
     return gpu
 
 

@@ -16,7 +16,8 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend import device as devices
-from py_tensor.backend.device import CPU_DEVICE, LazyDevice
+from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backend.device import LazyDevice
 from py_tensor.dtypes import float32
 from py_tensor.graph import build
 from py_tensor.graph.body import Access, Body, Load

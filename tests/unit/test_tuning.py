@@ -15,7 +15,8 @@ import pytest
 import py_tensor as pt
 from py_tensor.autotune import contest, tuning, workloads
 from py_tensor.autotune.workloads import ROWS, Workload, Workloads
-from py_tensor.backend import device as devices
+from py_tensor.backend import choice
+from py_tensor.backend.backends import CPU_DEVICE
 from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.webgpu import WebGPU
 from py_tensor.codegen.choices import (
@@ -127,7 +128,7 @@ def session(bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch) -> GPU:
     backend = WebGPU(bridge, bridge.acquire("", 0).wait())
     device = LazyDevice("webgpu")
     device.use(backend)
-    monkeypatch.setattr(devices, "_default", device)
+    monkeypatch.setattr(choice, "_default", device)
     return GPU(bridge, backend, device)
 
 
@@ -283,7 +284,7 @@ class TestChoosing:
             ValueError, match="unknown tuning parameter 'tiles'; known parameters: large_tile, "
         ):
             pt.tune("tiles")
-        monkeypatch.setattr(devices, "_default", devices.CPU_DEVICE)
+        monkeypatch.setattr(choice, "_default", CPU_DEVICE)
         with pytest.raises(DeviceError, match=r"^tune: the cpu device"):
             pt.tune()
         with pytest.raises(DeviceError, match=r"^tuning: the cpu device"):

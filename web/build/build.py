@@ -97,8 +97,8 @@ KERNELS_OF_FIRST_USE = tuple(
 # Files of the library's wheel that only other hosts read: CPython, and pages without our bridge.
 ELSEWHERE = (
     *(
-        "py_tensor/backend/bridge.py",  # for type checkers, as is the next
-        "py_tensor/methods.pyi",
+        "py_tensor/backend/bridge.py",  # for type checkers, as are the next
+        "py_tensor/*.pyi",
         "py_tensor/backend/native*.py",
         "py_tensor/backend/interrupts.py",
     ),

@@ -97,7 +97,7 @@ def use_noted_gpu(kind: Kind) -> NotingBridge:
         The bridge, which records what it is sent.
     """
     import py_tensor as pt
-    from py_tensor.backend.device import GPU_DEVICE
+    from py_tensor.backend.backends import GPU_DEVICE
     from py_tensor.backend.host import host
     from py_tensor.backend.webgpu import WebGPU
     from py_tensor.codegen import trial

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE
+from py_tensor.backend.registry import devices
 from py_tensor.graph.node import Node
 
 MIN_SECONDS = 0.2
@@ -394,14 +394,14 @@ class Leftovers:
         self._nbytes = 0
 
     @property
-    def pending(self) -> tuple[Mapping[Node, int], Mapping[Node, int]]:
-        """The pending nodes of the GPU and of the CPU."""
-        return GPU_DEVICE.pending, CPU_DEVICE.pending
+    def pending(self) -> tuple[Mapping[Node, int], ...]:
+        """The pending nodes of each device."""
+        return tuple(device.pending for device in devices())
 
     def keep(self) -> None:
         """Keep a loop's pending tensors; compute all that are kept once there are many."""
         self.found = True
-        for device in (GPU_DEVICE, CPU_DEVICE):
+        for device in devices():
             device.collect()
             for node in reversed(list(device.pending)):  # a copy, because `Tensor` records nodes
                 if node in self._kept:
@@ -428,8 +428,8 @@ def next_count(count: int, seconds: float) -> int:
 
 
 def _flush() -> None:
-    """Compute all pending tensors, on both devices."""
-    for device in (GPU_DEVICE, CPU_DEVICE):
+    """Compute all pending tensors, on all devices."""
+    for device in devices():
         if device.pending:
             device.flush()
 
@@ -437,7 +437,7 @@ def _flush() -> None:
 async def _finish(runner: Runner) -> None:
     """Compute all pending tensors, and wait until the GPU is done."""
     _flush()
-    for device in (GPU_DEVICE, CPU_DEVICE):
+    for device in devices():
         if not device.is_ready:
             continue
         if runner.can_block():

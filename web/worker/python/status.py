@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.backend.device import CPU_DEVICE, GPU_DEVICE
+from py_tensor.backend.backends import CPU_DEVICE, GPU_DEVICE
 
 
 def figures() -> dict[str, Any]:
@@ -21,7 +21,7 @@ def figures() -> dict[str, Any]:
         "generation": device["generation"],
         "isLost": device["isLost"],
         "unavailable": getattr(GPU_DEVICE.backend, "unavailable", "") if device["isLost"] else "",
-        "isOnCpu": pt.default_device().name == "cpu",
+        "isOnCpu": pt.default_device() is CPU_DEVICE,
     }
 
 
