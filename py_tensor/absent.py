@@ -325,7 +325,8 @@ PARTLY: dict[str, str] = {
     **dict.fromkeys(
         ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; always complex, as in the standard"
     ),
-    **dict.fromkeys(("poly1d", "polydiv", "roots"), _ON_HOST),
+    **dict.fromkeys(("poly", "poly1d", "polyadd", "polyder", "polydiv"), _ON_HOST),
+    **dict.fromkeys(("polyint", "polymul", "polysub", "roots"), _ON_HOST),
     **dict.fromkeys(
         ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
         _STREAM,
