@@ -321,7 +321,7 @@ PARTLY: dict[str, str] = {
     "genfromtxt": "no names and no masks; read on the host by NumPy",
     "savetxt": "written on the host by NumPy",
     "loadtxt": "read on the host by NumPy",
-    "nditer": "no ranges and no reductions; each write to an element is one op",
+    "nditer": "on the host by NumPy; each write to an element is one op",
     **dict.fromkeys(
         ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; always complex, as in the standard"
     ),
