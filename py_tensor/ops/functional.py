@@ -11,7 +11,7 @@ from re import findall, fullmatch
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.device import CPU_DEVICE
+from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
@@ -32,7 +32,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape
+from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -76,7 +76,7 @@ def fromiter(
 
 
 class vectorize:  # noqa: N801 - NumPy's name
-    """Turn a function of Python scalars into one of tensors, called for each element on the host.
+    """Turn a function of Python scalars into one of tensors, called for each element by NumPy.
 
     Operands broadcast and are read.
 
@@ -86,9 +86,10 @@ class vectorize:  # noqa: N801 - NumPy's name
         A function of one or more scalars that returns a scalar or a tuple of scalars. Without it,
         the first call takes it, so that ``@vectorize(otypes=[float])`` is a decorator.
     otypes : optional
-        The dtypes of the results, as a list. By default those of the returned scalars. If operands
-        are bools or have dtypes other than those of Python numbers, the dtypes are found by one
-        more call, on the first elements in their dtypes.
+        The dtypes of the results, as a list. By default they are found by one more call, on the
+        first elements as NumPy's scalars.
+    cache : bool
+        Whether to keep the result of that call instead of calling again.
     excluded : set, optional
         Positions and names of the operands that are passed unchanged.
     signature : str, optional
@@ -105,7 +106,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         cache: bool = False,
         signature: str | None = None,
     ) -> None:
-        self.signature = signature
+        self.signature, self.cache = signature, cache
         self._cores = None if signature is None else _cores_of(signature)
         self.otypes = otypes
         self.excluded = frozenset(excluded or ())
@@ -131,26 +132,27 @@ class vectorize:  # noqa: N801 - NumPy's name
         if self._cores is not None:
             return self._over_axes(*self._cores, operands, options)
         named: dict[Any, Any] = {**dict(enumerate(operands)), **options}
-        varied = [key for key in named if key not in self.excluded]
-        spread = broadcast_arrays(*(named[key] for key in varied))
-        shape = spread[0].shape if spread else ()
-        rows = zip(*(reshape(x, -1).tolist() for x in spread), strict=True)
-        found: list[Any] = []
-        for row in rows if spread else [()]:
-            given: dict[Any, Any] = named | dict(zip(varied, row, strict=True))
-            places = [given.pop(i) for i in range(len(operands))]
-            found.append(self.pyfunc(*places, **given))
-        if not found and self.otypes is None:
+        tensors = [tensor_of(x, "vectorize") for k, x in named.items() if k not in self.excluded]
+        shape = broadcast("vectorize", *(x.shape for x in tensors))
+        if not (size_of(shape) or self.otypes):
             raise ValueError("vectorize: empty input needs otypes")
-        many = bool(found) and isinstance(found[0], tuple)
-        columns = [list(column) for column in zip(*found, strict=True)] if many else [found]
-        types = self.otypes or self._types_of(named, len(operands), varied, spread, len(columns))
-        place = spread[0].device if spread else None
+        types = None if self.otypes is None else [_parsed(dtype) for dtype in self.otypes]
+        read = {
+            key: x.numpy() if isinstance(x, Tensor) and key not in self.excluded else x
+            for key, x in named.items()
+        }
+        results = host.load_numpy().vectorize(
+            self.pyfunc, types and [dtype.name for dtype in types], None, self.excluded, self.cache
+        )(*(read[i] for i in range(len(operands))), **{name: read[name] for name in options})
+        arrays: tuple[Any, ...] = results if isinstance(results, tuple) else (results,)
+        own = {x.dtype.name: x.dtype for x in tensors}  # other 64-bit results are narrowed
         made = [
-            reshape(tensor_of(column, "vectorize", dtype=_parsed(dtype), device=place), shape)
-            for column, dtype in zip(columns, types, strict=True)
+            tensor_of(
+                y, "vectorize", dtype=dtype or own.get(y.dtype.name), device=device_of(tensors)
+            )
+            for y, dtype in zip(arrays, types or [None] * len(arrays), strict=True)
         ]
-        return tuple(made) if many else made[0] if shape else copy_or_scalar(made[0])
+        return tuple(made) if len(made) > 1 else made[0] if shape else copy_or_scalar(made[0])
 
     def _over_axes(
         self,
@@ -200,27 +202,6 @@ class vectorize:  # noqa: N801 - NumPy's name
             made.append(reshape(converted(whole, _parsed(dtype) or whole.dtype), shape))
         return tuple(made) if len(made) > 1 else made[0]
 
-    def _types_of(
-        self, named: dict[Any, Any], n: int, varied: list[Any], spread: Sequence[Tensor], many: int
-    ) -> Sequence[Any]:
-        """Return the dtypes of the results for the first elements, in the operands' dtypes.
-
-        None for each if Python numbers already have the operands' dtypes, or if the function
-        accepts only Python numbers.
-        """
-        alone = (dtypes.DEFAULT_INT, dtypes.DEFAULT.floating, dtypes.DEFAULT.complex)
-        if all(x.dtype in alone for x in spread):
-            return [None] * many
-        own = {key: _first(x) for key, x in zip(varied, spread, strict=True)}
-        given = named | own
-        places = [given.pop(i) for i in range(n)]
-        try:
-            found: Any = self.pyfunc(*places, **given)
-        except TypeError:
-            return [None] * many
-        results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
-        return [getattr(y, "dtype", None) for y in results]
-
 
 Core = tuple[str, ...]
 
@@ -250,12 +231,6 @@ def _fit(
     for name, n in zip(core, own, strict=True):
         if sizes.setdefault(name, n) != n:
             raise ShapeError(f"vectorize: {name} of {signature} is both {sizes[name]} and {n}")
-
-
-def _first(x: Tensor) -> Tensor:
-    """Return the first element, on the host."""
-    element = reshape(x, -1)[0].item()
-    return copy_or_scalar(tensor_of(element, "vectorize", dtype=x.dtype, device=CPU_DEVICE))
 
 
 class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
