@@ -7,7 +7,7 @@ from functools import reduce
 from itertools import takewhile
 from operator import index as as_index
 from operator import mul
-from typing import Any
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.host import host
@@ -95,12 +95,9 @@ def _by_numpy(op: str, *tensors: Tensor, **options: Any) -> Any:
         results = getattr(host.load_numpy(), op)(
             *(x.numpy().astype(wide) for x in tensors), **options
         )
-    many = isinstance(results, tuple)
-    made = [
-        from_host(op, y, _dtype_of(y, dtype), device) if y.shape else y.item()
-        for y in (results if many else (results,))
-    ]
-    return tuple(made) if many else made[0]
+    arrays = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
+    made = [from_host(op, y, _dtype_of(y, dtype), device) if y.shape else y.item() for y in arrays]
+    return tuple(made) if len(made) > 1 else made[0]
 
 
 def _dtype_of(array: Any, dtype: DType) -> DType:

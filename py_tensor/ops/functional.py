@@ -144,7 +144,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         results = host.load_numpy().vectorize(
             self.pyfunc, types and [dtype.name for dtype in types], None, self.excluded, self.cache
         )(*(read[i] for i in range(len(operands))), **{name: read[name] for name in options})
-        arrays: tuple[Any, ...] = results if isinstance(results, tuple) else (results,)
+        arrays = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
         own = {x.dtype.name: x.dtype for x in tensors}  # other 64-bit results are narrowed
         made = [
             tensor_of(
