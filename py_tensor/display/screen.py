@@ -14,7 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from py_tensor.backend.device import GPU_DEVICE
-from py_tensor.backend.host import host
+from py_tensor.backend.host import finish, host
 from py_tensor.convert.conversion import drawable
 from py_tensor.display.options import ImageOptions, image_options
 from py_tensor.display.pictures import (
@@ -29,7 +29,6 @@ from py_tensor.display.pictures import (
     taken,
     value_range,
 )
-from py_tensor.errors import WaitError
 from py_tensor.ops.movement import stack
 from py_tensor.ops.operands import node_of
 from py_tensor.tensor import Tensor, install
@@ -154,7 +153,7 @@ class _Slot:
     def start(self, content: _Content) -> None:
         """Show a content: now, or in a task if it waits for a GPU and Python cannot block."""
         if _screen is None or not content.must_wait() or host.can_wait():
-            _finish(self.show(content, blocking=True))
+            finish(self.show(content, blocking=True))
         else:
             import asyncio
 
@@ -370,16 +369,6 @@ def _repr_mimebundle(
 install("_repr_mimebundle_", _repr_mimebundle)
 
 
-def _finish(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that blocks where it waits, so that it never suspends."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        return cast("T", end.value)
-    work.close()
-    raise WaitError("display: the host's screen suspended instead of blocking")
-
-
 class _Content:
     """The content of a display: a value, and its conversion to a bundle or to text."""
 
@@ -462,7 +451,7 @@ class _Image(_Content):
         from py_tensor.display import mime
 
         made = picture(self.value, self._options)
-        figure = _finish(self._figure(blocking=True))
+        figure = finish(self._figure(blocking=True))
         mimes = {
             "text/plain": repr(self.value),
             "image/png": mime.png_of(made, self._options.scale),
@@ -557,7 +546,7 @@ class ChartContent(_Content):
         from py_tensor.display.charts import summary
         from py_tensor.display.drawing import svg_of
 
-        bundle = _finish(self.drawn(blocking=True))
+        bundle = finish(self.drawn(blocking=True))
         return {"text/plain": summary(bundle), "image/svg+xml": svg_of(bundle)}
 
     def __add__(self, other: ChartContent) -> ChartContent:
