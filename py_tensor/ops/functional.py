@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
-from re import findall, fullmatch
 from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.host import host
-from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
+from py_tensor.ops.hosted import naming
 from py_tensor.ops.indexing import as_given
 from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
@@ -32,7 +31,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape, size_of
+from py_tensor.shapes import broadcast, normalize_axis, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -107,7 +106,9 @@ class vectorize:  # noqa: N801 - NumPy's name
         signature: str | None = None,
     ) -> None:
         self.signature, self.cache = signature, cache
-        self._cores = None if signature is None else _cores_of(signature)
+        if signature is not None:
+            with naming("vectorize"):  # raises for an invalid one
+                host.load_numpy().vectorize(abs, signature=signature)
         self.otypes = otypes
         self.excluded = frozenset(excluded or ())
         self.pyfunc: Any = None
@@ -129,8 +130,8 @@ class vectorize:  # noqa: N801 - NumPy's name
         if self.pyfunc is None:
             self._take(*operands, **options)
             return self
-        if self._cores is not None:
-            return self._over_axes(*self._cores, operands, options)
+        if self.signature is not None:
+            return self._over_axes(operands, options)
         named: dict[Any, Any] = {**dict(enumerate(operands)), **options}
         tensors = [tensor_of(x, "vectorize") for k, x in named.items() if k not in self.excluded]
         shape = broadcast("vectorize", *(x.shape for x in tensors))
@@ -154,83 +155,47 @@ class vectorize:  # noqa: N801 - NumPy's name
         ]
         return tuple(made) if len(made) > 1 else made[0] if shape else copy_or_scalar(made[0])
 
-    def _over_axes(
-        self,
-        taken: Sequence[Core],
-        given: Sequence[Core],
-        operands: tuple[Any, ...],
-        options: dict[str, Any],
-    ) -> Any:
-        """Call a function with core axes on tensors, and assemble its results."""
+    def _over_axes(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Call a function with core axes on tensors, and assemble its results.
+
+        NumPy splits the axes of arrays of flat indices, and checks the shapes of the results.
+        """
+        np = host.load_numpy()
         places = [i for i in range(len(operands)) if i not in self.excluded]
-        if len(places) != len(taken):
-            raise TypeError(
-                f"vectorize: {self.signature} takes {len(taken)} operands, not {len(places)}"
-            )
         tensors = [tensor_of(operands[i], "vectorize") for i in places]
-        sizes: dict[str, int] = {}
-        for x, core in zip(tensors, taken, strict=True):
-            _fit(sizes, core, x.shape, self.signature)
-        loops = [x.shape[: x.ndim - len(core)] for x, core in zip(tensors, taken, strict=True)]
-        loop = broadcast("vectorize", *loops)
-        spread = [
-            broadcast_to(x, (*loop, *x.shape[x.ndim - len(core) :]))
-            for x, core in zip(tensors, taken, strict=True)
-        ]
-        columns: list[list[Tensor]] = [[] for _ in given]
-        for index in product(*map(range, loop)):
+        calls: list[list[Tensor]] = []
+
+        def call(*indices: Any) -> Any:
             row = [*operands]
-            for place, x in zip(places, spread, strict=True):
-                row[place] = x[index]
-            found: Any = self.pyfunc(*row, **options)
-            parts = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
-            if len(parts) != len(given):
-                raise ValueError(
-                    f"vectorize: {self.signature} needs {len(given)} results, not {len(parts)}"
-                )
-            for column, part, core in zip(columns, parts, given, strict=True):
-                value = tensor_of(part, "vectorize", device=spread[0].device if spread else None)
-                _fit(sizes, core, value.shape, self.signature, whole=True)
-                column.append(value)
-        types = self.otypes or [None] * len(given)
+            for place, x, index in zip(places, tensors, indices, strict=True):
+                start = int(index.flat[0]) if index.size else 0
+                row[place] = reshape(reshape(x, -1)[start : start + index.size], index.shape)
+            try:
+                found: Any = self.pyfunc(*row, **options)
+            except Exception as error:
+                raise _FunctionError from error
+            results = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
+            calls.append([tensor_of(y, "vectorize", device=device_of(tensors)) for y in results])
+            shaped = tuple(np.empty(y.shape, "?") for y in calls[-1])
+            return shaped if len(shaped) > 1 else shaped[0]
+
+        types = None if self.otypes is None else [_parsed(dtype) for dtype in self.otypes]
+        split = np.vectorize(call, types and "?" * len(types), signature=self.signature)
+        try:
+            with naming("vectorize"):
+                found = split(*(np.arange(x.size).reshape(x.shape) for x in tensors))
+        except _FunctionError as error:
+            raise cast("Exception", error.__cause__) from None
+        shaped = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
         made: list[Tensor] = []
-        for column, core, dtype in zip(columns, given, types, strict=True):
-            if not column and (dtype is None or not sizes.keys() >= {*core}):
-                raise ValueError("vectorize: empty input needs otypes and known result sizes")
-            shape = (*loop, *(sizes[name] for name in core))
-            whole = stack(column) if column else zeros(shape, dtypes.DEFAULT.floating)
-            made.append(reshape(converted(whole, _parsed(dtype) or whole.dtype), shape))
+        for n, (array, dtype) in enumerate(zip(shaped, types or [None] * len(shaped), strict=True)):
+            whole = stack([results[n] for results in calls]) if calls else zeros(0, dtype)
+            made.append(reshape(converted(whole, dtype or whole.dtype), array.shape))
         return tuple(made) if len(made) > 1 else made[0]
 
 
-Core = tuple[str, ...]
-
-
-def _cores_of(signature: str) -> tuple[list[Core], list[Core]]:
-    """Return the core axes in a signature, for each operand and each result."""
-    core = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*)?\)"
-    several = rf"\s*{core}\s*(?:,\s*{core}\s*)*"
-    if not fullmatch(rf"{several}->{several}", signature):
-        raise ValueError(
-            f"vectorize: invalid signature {signature!r}; an example is '(m,n),(n)->(m)'"
-        )
-    taken, given = (
-        [tuple(findall(r"\w+", part)) for part in findall(core, side)]
-        for side in signature.split("->")
-    )
-    return taken, given
-
-
-def _fit(
-    sizes: dict[str, int], core: Core, shape: Shape, signature: Any, *, whole: bool = False
-) -> None:
-    """Record the sizes of named axes, the last of a shape. Raises ShapeError if they differ."""
-    own = shape[len(shape) - len(core) :]
-    if len(shape) < len(core) or (whole and len(shape) > len(core)):
-        raise ShapeError(f"vectorize: shape {shape} does not have the axes {core} of {signature}")
-    for name, n in zip(core, own, strict=True):
-        if sizes.setdefault(name, n) != n:
-            raise ShapeError(f"vectorize: {name} of {signature} is both {sizes[name]} and {n}")
+class _FunctionError(Exception):
+    """An error of a function that is vectorized, which NumPy must not be blamed for."""
 
 
 class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
