@@ -194,8 +194,8 @@ def test_windows(device: str, rng: np.random.Generator) -> None:
 def test_invalid_calls(device: str) -> None:
     x = pt.arange(6, device=device).reshape(2, 3)
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
-        (lambda: pt.geomspace(0, 1), ValueError, "^geomspace: .*must not be 0"),
-        (lambda: pt.geomspace(1, 2, -3), ValueError, "^geomspace: num must be .* 0, not -3"),
+        (lambda: pt.geomspace(0, 1), ValueError, "^geomspace: .*include zero"),
+        (lambda: pt.geomspace(1, 2, -3), ValueError, "^geomspace: .*, -3, must be non-neg"),
         (lambda: pt.fromiter([1], int, 2), ValueError, "^fromiter: .*1 elements"),
         (lambda: pt.vectorize(cast("Any", [float])), TypeError, "^vectorize: takes one function"),
         (lambda: pt.vectorize(otypes=[float])(abs, 3), TypeError, "^vectorize: takes one function"),
