@@ -176,8 +176,8 @@ class vectorize:  # noqa: N801 - NumPy's name
                 raise _FunctionError from error
             results = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
             calls.append([tensor_of(y, "vectorize", device=device_of(tensors)) for y in results])
-            shaped = tuple(np.empty(y.shape, "?") for y in calls[-1])
-            return shaped if len(shaped) > 1 else shaped[0]
+            shaped = [np.empty(y.shape, "?") for y in calls[-1]]
+            return tuple(shaped) if len(shaped) > 1 else shaped[0]
 
         types = None if self.otypes is None else [_parsed(dtype) for dtype in self.otypes]
         split = np.vectorize(call, types and "?" * len(types), signature=self.signature)

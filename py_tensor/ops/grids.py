@@ -227,7 +227,7 @@ def geomspace(
     numbers = numbers if target.kind == "c" else numbers.real
     if target.kind in "iu":  # to 12 digits, so that 9.999999999999998 is 10
         np = host.load_numpy()
-        numbers = np.trunc(np.vectorize(lambda v: float(f"{v:.12g}"), "d")(numbers))
+        numbers = np.trunc(np.vectorize("{:.12g}".format, "O")(numbers).astype("d"))
     return from_host("geomspace", numbers, target, parse(device))
 
 

@@ -31,6 +31,7 @@ MADE: dict[str, list[Call]] = {
         lambda np: np.geomspace(1, 1000, 4),
         lambda np: np.geomspace(-2, -32, 5, endpoint=False),
         lambda np: np.geomspace(1, 8, 1),
+        lambda np: np.geomspace(1, 8, 0, dtype=np.int32),
         lambda np: np.geomspace(8, 1, num=4, dtype=np.float32),
     ],
     "identity": [lambda np: np.identity(3), lambda np: np.identity(2, dtype=int)],
