@@ -321,11 +321,12 @@ PARTLY: dict[str, str] = {
     "genfromtxt": "no names and no masks; read on the host by NumPy",
     "savetxt": "written on the host by NumPy",
     "loadtxt": "read on the host by NumPy",
-    "nditer": "no ranges and no reductions; each write to an element is one op",
+    "nditer": "on the host by NumPy; each write to an element is one op",
     **dict.fromkeys(
         ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; always complex, as in the standard"
     ),
-    **dict.fromkeys(("poly1d", "polydiv", "roots"), _ON_HOST),
+    **dict.fromkeys(("poly", "poly1d", "polyadd", "polyder", "polydiv"), _ON_HOST),
+    **dict.fromkeys(("polyint", "polymul", "polysub", "roots"), _ON_HOST),
     **dict.fromkeys(
         ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
         _STREAM,

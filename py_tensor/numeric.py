@@ -7,7 +7,7 @@ from contextlib import ContextDecorator
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.convert.printing import scientific
+from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
 from py_tensor.ops.operands import Scalar
@@ -64,11 +64,7 @@ class finfo:  # noqa: N801 - NumPy's name
         self.nmant = digits - 1
 
     def __repr__(self) -> str:
-        limits = (f"{name}={self._text(name)}" for name in ("resolution", "min", "max"))
-        return f"finfo({', '.join(limits)}, dtype={self.dtype})"
-
-    def _text(self, name: str) -> str:
-        return scientific(self.dtype.name, getattr(self, name), trim="-")
+        return repr(host.load_numpy().finfo(self.dtype.name))
 
 
 class iinfo:  # noqa: N801 - NumPy's name

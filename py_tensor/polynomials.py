@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import takewhile
 from operator import index as as_index
-from typing import Any
+from operator import mul
+from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.host import host
-from py_tensor.decompositions import eigvals
+from py_tensor.dtypes import DType
 from py_tensor.errors import ShapeError
-from py_tensor.ops.creation import arange, ones, zeros, zeros_like
+from py_tensor.ops.creation import zeros, zeros_like
 from py_tensor.ops.define import register
-from py_tensor.ops.hosted import from_host
+from py_tensor.ops.hosted import from_host, naming
 from py_tensor.ops.movement import (
-    concat,
     converted,
     in_common_dtype,
     members_of,
+    pad_constant,
     ravel,
     widened,
 )
 from py_tensor.ops.operands import Operand, Scalar, number_like, numbers_of, tensor_beside
-from py_tensor.ops.products import convolve
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -84,70 +84,60 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
     return found
 
 
-# -- Arithmetic ---------------------------------------------------------------------------------
+# -- Computed by NumPy --------------------------------------------------------------------------
 
 
-def _of_length(x: Tensor, n: int) -> Tensor:
-    """Return coefficients padded with leading zeros to length n."""
-    return concat([zeros(n - x.size, x.dtype, device=x.device), x]) if x.size < n else x
+def _by_numpy(op: str, *tensors: Tensor, **options: Any) -> Any:
+    """Return what NumPy's function `op` computes on the host, in double precision."""
+    device, dtype = tensors[0].device, tensors[0].dtype
+    wide = {"f": "float64", "c": "complex128"}.get(dtype.kind, dtype.name)
+    with naming(op):
+        results = getattr(host.load_numpy(), op)(
+            *(x.numpy().astype(wide) for x in tensors), **options
+        )
+    arrays = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
+    made = [from_host(op, y, _dtype_of(y, dtype), device) if y.shape else y.item() for y in arrays]
+    return tuple(made) if len(made) > 1 else made[0]
 
 
-def _aligned(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
-    a, b = _pair(op, p, q)
-    n = max(a.size, b.size)
-    return _of_length(a, n), _of_length(b, n)
+def _dtype_of(array: Any, dtype: DType) -> DType:
+    """Return the dtype for NumPy's result of coefficients of `dtype`."""
+    if array.dtype.kind == "c":
+        return dtypes.complex_of(dtype)
+    if array.dtype.kind == "f":
+        return dtypes.floating(dtypes.real_of(dtype))
+    own = dtypes.parse(array.dtype.name)
+    return dtypes.promote(dtype, dtypes.DEFAULT_INT) if own is dtypes.int64 else own
 
 
 def polyadd(a1: Operand, a2: Operand) -> Any:
-    """Return the sum of two polynomials."""
-    a, b = _aligned("polyadd", a1, a2)
-    return _like(a + b, a1, a2)
+    """Return the sum of two polynomials, computed on the host."""
+    return _like(_by_numpy("polyadd", *_pair("polyadd", a1, a2)), a1, a2)
 
 
 def polysub(a1: Operand, a2: Operand) -> Any:
-    """Return the difference of two polynomials."""
-    a, b = _aligned("polysub", a1, a2)
-    return _like(a - b, a1, a2)
+    """Return the difference of two polynomials, computed on the host."""
+    return _like(_by_numpy("polysub", *_pair("polysub", a1, a2)), a1, a2)
 
 
 def polymul(a1: Operand, a2: Operand) -> Any:
-    """Return the product of two polynomials; tensors are read to remove leading zeros."""
-    a, b = (without_zeros("polymul", p) for p in (a1, a2))
-    return _like(convolve(*in_common_dtype("polymul", a, b)), a1, a2)
+    """Return the product of two polynomials without leading zeros, computed on the host."""
+    return _like(_by_numpy("polymul", *_pair("polymul", a1, a2)), a1, a2)
 
 
 def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
-    """Return the quotient and the remainder of two polynomials, without leading zeros.
-
-    The length of the remainder depends on the coefficients, so they are read and divided on the
-    host by NumPy.
-    """
-    a, b = _pair("polydiv", u, v)
-    target = dtypes.floating(a.dtype)
-    quotient, rest = (
-        from_host("polydiv", found, target, a.device)
-        for found in host.load_numpy().polydiv(a.tolist(), b.tolist())
-    )
+    """Return the quotient and the remainder of two polynomials, computed on the host."""
+    quotient, rest = _by_numpy("polydiv", *_pair("polydiv", u, v))
     return _like(quotient, u, v), _like(rest, u, v)
 
 
-def _times(op: str, m: Any) -> int:
-    count = as_index(m)
-    if count < 0:
-        raise ValueError(f"{op}: m must be at least 0, not {m}")
-    return count
-
-
 def polyder(p: Operand, m: int = 1) -> Any:
-    """Return the `m`-th derivative of a polynomial."""
-    x = _coefficients("polyder", p)
-    for _ in range(_times("polyder", m)):
-        x = x[:-1] * arange(x.size - 1, 0, -1, device=x.device)
-    return _like(x, p)
+    """Return the `m`-th derivative of a polynomial, computed on the host."""
+    return _like(_by_numpy("polyder", _coefficients("polyder", p), m=m), p)
 
 
 def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
-    """Return the `m`-th antiderivative of a polynomial.
+    """Return the `m`-th antiderivative of a polynomial, computed on the host.
 
     Parameters
     ----------
@@ -159,38 +149,21 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
     ValueError
         If there are fewer than `m` constants, or `m` is negative.
     """
-    x = _coefficients("polyint", p)
-    count = _times("polyint", m)
-    given = zeros(count, device=x.device) if k is None else _coefficients("polyint", k, x.device)
-    if given.size == 1:
-        given = given * ones(count, device=x.device)
-    if given.size < count:
-        raise ValueError(f"polyint: {given.size} constants do not match {count} integrations")
-    for i in range(count):
-        x = concat([x / arange(x.size, 0, -1, device=x.device), given[i : i + 1]])
-    return _like(x, p)
-
-
-# -- Zeros --------------------------------------------------------------------------------------
+    constants = None if k is None else tensor_of(k, "polyint").numpy()
+    return _like(_by_numpy("polyint", _coefficients("polyint", p), m=m, k=constants), p)
 
 
 def roots(p: Operand) -> Tensor:
-    """Return the roots of a polynomial, computed on the host by NumPy; waits for the GPU.
-
-    The result is complex if any root is complex.
-    """
+    """Return the roots of a polynomial, computed on the host; complex if any root is."""
     x = _coefficients("roots", p)
-    found = host.load_numpy().roots(x.tolist())
-    target = dtypes.at_least_single(dtypes.real_of(x.dtype))
-    target = dtypes.complex_of(target) if found.dtype.kind == "c" else target
-    return from_host("roots", found, target, x.device)
+    return _by_numpy("roots", converted(x, dtypes.at_least_single(x.dtype)))
 
 
 def poly(seq_of_zeros: Operand) -> Any:
     """Return the monic polynomial with the given roots, or a matrix's characteristic polynomial.
 
-    Without roots, the result is the number 1.0. Complex roots are read; if they are in conjugate
-    pairs, the coefficients are real.
+    It is computed on the host. Without roots, the result is the number 1.0. If complex roots are in
+    conjugate pairs, the coefficients are real.
 
     Raises
     ------
@@ -198,27 +171,10 @@ def poly(seq_of_zeros: Operand) -> Any:
         If the argument is neither a vector nor a square matrix.
     """
     x = tensor_of(seq_of_zeros, "poly")
-    if x.ndim == 2 and x.shape[0] == x.shape[1]:
-        x = eigvals(x)
-    elif x.ndim > 1:
+    if x.ndim > 1 and (x.ndim > 2 or x.shape[0] != x.shape[1]):
         raise ShapeError(f"poly: takes a vector of roots or a square matrix, not shape {x.shape}")
-    if not x.size:
-        return 1.0
-    x = converted(ravel(x), dtypes.at_least_single(x.dtype))
-    one = ones(1, x.dtype, device=x.device)
-    found = one
-    for i in range(x.size):
-        found = convolve(found, concat([one, -x[i : i + 1]]))
-    if x.dtype.kind == "c" and _are_paired(x.tolist()):
-        return found.real.copy()
-    return found
-
-
-def _are_paired(numbers: list[complex]) -> bool:
-    def in_order(values: list[complex]) -> list[complex]:
-        return sorted(values, key=lambda v: (v.real, v.imag))
-
-    return in_order(numbers) == in_order([v.conjugate() for v in numbers])
+    x = x if x.ndim else ravel(x)
+    return _by_numpy("poly", converted(x, dtypes.at_least_single(x.dtype))) if x.size else 1.0
 
 
 # -- A polynomial as an object ------------------------------------------------------------------
@@ -302,7 +258,8 @@ class poly1d:  # noqa: N801 - NumPy's name
     def __setitem__(self, power: int, value: Scalar) -> None:
         if power < 0:
             raise ValueError(f"poly1d: a power must be at least 0, not {power}")
-        self.coeffs = _of_length(self.coeffs, power + 1)
+        if power > self.o:
+            self.coeffs = pad_constant(self.coeffs, (power - self.o, 0))
         self.coeffs[self.o - power] = value
 
     def __neg__(self) -> poly1d:
@@ -324,10 +281,9 @@ class poly1d:  # noqa: N801 - NumPy's name
         return poly1d(polymul(self, other))
 
     def __pow__(self, power: int) -> poly1d:
-        found = poly1d([1])
-        for _ in range(_times("poly1d", power)):
-            found = found * self
-        return found
+        if power < 0:
+            raise ValueError(f"poly1d: a power must be at least 0, not {power}")
+        return reduce(mul, [self] * as_index(power), poly1d([1]))
 
     def __truediv__(self, other: Any) -> Any:
         is_number = getattr(other, "ndim", 0) == 0 and not isinstance(other, poly1d | list | tuple)
@@ -355,46 +311,7 @@ class poly1d:  # noqa: N801 - NumPy's name
         return f"poly1d({repr(self.coeffs).removeprefix('tensor(')}"
 
     def __str__(self) -> str:
-        return _in_two_lines(self._terms())
-
-    def _terms(self) -> str:
-        """Return the terms in one line, with powers as ``**``."""
-        found = ""
-        for power, value in zip(range(self.o, -1, -1), self.coeffs.tolist(), strict=True):
-            number = _shown(value)
-            if number == "0" and (power or found):
-                continue
-            name = {0: "", 1: f" {self.variable}"}.get(power, f" {self.variable}**{power}")
-            sign = "" if not found else " - " if number.startswith("-") else " + "
-            found += sign + (number.removeprefix("-") if found else number) + name
-        return found
-
-
-def _shown(value: complex) -> str:
-    """Format a coefficient with four significant digits."""
-    if not isinstance(value, complex):
-        return f"{value:.4g}"
-    if not value.imag:
-        return f"{value.real:.4g}"
-    return f"({value.real:.4g} + {value.imag:.4g}j)" if value.real else f"{value.imag:.4g}j"
-
-
-MAX_COLUMNS = 70
-
-
-def _in_two_lines(terms: str) -> str:
-    """Move the exponents to a line above the terms, and break lines at `MAX_COLUMNS`."""
-    parts = re.split(r"\*\*(\d+)", terms)
-    lines: list[tuple[str, str]] = []
-    above = below = ""
-    for text, power in zip(parts[::2], parts[1::2], strict=False):
-        raised, plain = " " * (len(text) - 1) + power, text + " " * (len(power) - 1)
-        if len(below) + len(plain) > MAX_COLUMNS or len(above) + len(raised) > MAX_COLUMNS:
-            lines.append((above, below))
-            above = below = ""
-        above, below = above + raised, below + plain
-    lines.append((above, below))
-    return " " + "\n ".join(f"{above}\n{below}" for above, below in lines) + parts[-1]
+        return str(host.load_numpy().poly1d(self.coeffs.numpy(), variable=self.variable))
 
 
 for _function in (

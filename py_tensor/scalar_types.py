@@ -6,12 +6,12 @@ hold exist for such checks too.
 
 from __future__ import annotations
 
-import math
 import sys
 from types import GenericAlias
 from typing import Any, NoReturn, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.host import host
 from py_tensor.convert.conversion import asarray
 from py_tensor.described import is_numpy_scalar
 from py_tensor.dtypes import DType
@@ -174,16 +174,6 @@ sctypeDict = {  # noqa: N816
 ScalarType = (int, float, complex, bool, bytes, str, memoryview, *dtypes.ALL)
 """Types of scalars: Python's, and the dtypes."""
 
-_TITLES = {
-    **{"S1": "character", "S": "string", "U": "unicode", "V": "void", "O": "object"},
-    **{"g": "long precision", "G": "complex long double precision"},
-    **{"?": "bool", "b": "signed char", "B": "unsigned char", "h": "short"},
-    **{"H": "unsigned short", "i": "integer", "I": "unsigned integer", "l": "long integer"},
-    **{"L": "unsigned long integer", "q": "long long integer", "Q": "unsigned long long integer"},
-    **{"e": "half precision", "f": "single precision", "d": "double precision"},
-    **{"F": "complex single precision", "D": "complex double precision"},
-}
-
 
 def _type_of(given: Any) -> Any:
     """Convert an argument to a dtype or an abstract type."""
@@ -237,24 +227,10 @@ def min_scalar_type(a: Any, /) -> DType:
         if x.ndim:
             return x.dtype
         a = x.item()
-    return _smallest(a)
-
-
-def _smallest(value: complex) -> DType:
-    if isinstance(value, bool):
-        return dtypes.bool_
-    if isinstance(value, complex):
-        parts = _smallest(value.real), _smallest(value.imag)
-        return dtypes.complex_of(dtypes.promote(*parts))
-    if isinstance(value, int):
-        kind = "u" if value >= 0 else "i"
-        fitting = [d for d in dtypes.ALL if d.kind == kind and dtypes.holds(d, value)]
-        if not fitting:
-            raise OverflowError(f"min_scalar_type: {value} does not fit an integer dtype")
-        return fitting[0]
-    if not math.isfinite(value) or abs(value) < 65000:
-        return dtypes.float16
-    return dtypes.float32 if abs(value) <= dtypes.largest(dtypes.float32) else dtypes.float64
+    found = host.load_numpy().min_scalar_type(a)
+    if found.kind == "O":
+        raise OverflowError(f"min_scalar_type: {a} does not fit an integer dtype")
+    return dtypes.parse(found.name)
 
 
 def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> str:
@@ -269,13 +245,10 @@ def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> 
     default : str
         The result if none is in the set.
     """
-    given = [
+    letters = [
         t if isinstance(t, str) else asarray(t, op="mintypecode").dtype.char for t in typechars
     ]
-    found = [t for t in given if t in typeset]
-    if "F" in found and "d" in found:
-        return "D"
-    return min(found, key="GDFgdfQqLlIiHhBb?".index) if found else default
+    return host.load_numpy().mintypecode(letters, typeset, default)
 
 
 def typename(char: str) -> str:
@@ -286,4 +259,4 @@ def typename(char: str) -> str:
     KeyError
         If no dtype has this character.
     """
-    return _TITLES[char]
+    return "half precision" if char == "e" else host.load_numpy().typename(char)

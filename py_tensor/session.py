@@ -8,7 +8,7 @@ from py_tensor import dtypes
 from py_tensor.backend.backends import CPU_DEVICE, GPU_DEVICE
 from py_tensor.backend.choice import check_default, default_device, parse, set_default_device
 from py_tensor.backend.device import Backend, LazyDevice, with_backend
-from py_tensor.backend.host import host
+from py_tensor.backend.host import finish, host
 from py_tensor.backend.registry import devices
 from py_tensor.convert.conversion import tensor
 from py_tensor.convert.host_arrays import release_copies
@@ -40,15 +40,17 @@ async def init() -> DeviceInfo:
 
 
 async def _init_gpu() -> None:
-    from py_tensor.backend.webgpu import WebGPU, acquire_async
+    from py_tensor.backend.connection import request_device
+    from py_tensor.backend.webgpu import WebGPU
 
     if not GPU_DEVICE.is_ready:
         GPU_DEVICE.check_fork()
-        made = await acquire_async(GPU_DEVICE.index)
+        bridge = host.load_bridge(GPU_DEVICE.index)
+        made = WebGPU(bridge, await request_device(bridge))
         if not GPU_DEVICE.is_ready:  # another task may have requested it meanwhile
             GPU_DEVICE.use(made)
     elif isinstance(GPU_DEVICE.backend, WebGPU):
-        await GPU_DEVICE.backend.revive_async()
+        await GPU_DEVICE.backend.revive(blocking=False)
 
 
 async def _init_cpu() -> None:
@@ -88,7 +90,7 @@ def _revived(device: LazyDevice) -> bool:
     backend = device.backend
     if isinstance(backend, WebGPU):
         with suppress(DeviceError):
-            backend.revive()
+            finish(backend.revive(blocking=True))
         return not backend.unavailable
     return True
 

@@ -95,52 +95,21 @@ assert_string_equal = _numpys(
 )
 
 
-def assert_(val: Any, msg: Any = "") -> None:
-    """Raise AssertionError unless `val` is true, also with `python -O`.
-
-    Parameters
-    ----------
-    msg : str or callable
-        The message, or a function that returns it.
-    """
-    __tracebackhide__ = True
-    if not val:
-        raise AssertionError(msg() if callable(msg) else msg)
-
-
-def assert_raises(
-    exception_class: Any, callable: Assertion | None = None, *args: Any, **kwargs: Any
-) -> Any:
-    """Raise AssertionError unless a function or a `with` block raises an exception."""
-    from unittest import TestCase
-
-    __tracebackhide__ = True
-    return _raises(TestCase().assertRaises, (exception_class,), callable, args, kwargs)
+assert_ = _numpys("assert_", "Raise AssertionError unless `val` is true, also with `python -O`.")
+assert_raises = _numpys(
+    "assert_raises",
+    "Raise AssertionError if a function or a `with` block does not raise an exception.",
+)
+assert_raises_regex = _numpys(
+    "assert_raises_regex", "Like `assert_raises`, and match the message with a regular expression."
+)
+assert_no_warnings = _numpys(
+    "assert_no_warnings",
+    "Raise AssertionError if a function or a `with` block warns; return its result.",
+)
 
 
-def assert_raises_regex(
-    exception_class: Any,
-    expected_regexp: Any,
-    callable: Assertion | None = None,
-    *args: Any,
-    **kwargs: Any,
-) -> Any:
-    """Like `assert_raises`, and match the message with a regular expression."""
-    from unittest import TestCase
-
-    __tracebackhide__ = True
-    given = exception_class, expected_regexp
-    return _raises(TestCase().assertRaisesRegex, given, callable, args, kwargs)
-
-
-def _raises(
-    check: Any,
-    given: tuple[Any, ...],
-    function: Assertion | None,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:
-    return check(*given) if function is None else check(*given, function, *args, **kwargs)
+# NumPy 2.4 deprecates its own functions of these two names.
 
 
 def assert_warns(
@@ -161,24 +130,6 @@ def _warning(category: Any) -> Any:
         yield
     if not any(issubclass(one.category, category) for one in found):
         raise AssertionError(f"No warning of {category} was raised")
-
-
-def assert_no_warnings(func: Assertion | None = None, *args: Any, **kwargs: Any) -> Any:
-    """Raise AssertionError if a function or a `with` block warns; return its result."""
-    context = _no_warning()
-    if func is None:
-        return context
-    with context:
-        return func(*args, **kwargs)
-
-
-@contextmanager
-def _no_warning() -> Any:
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        yield
-    if found:
-        raise AssertionError(f"Got warnings: {[str(one.message) for one in found]}")
 
 
 class suppress_warnings(AbstractContextManager["suppress_warnings"]):  # noqa: N801 - NumPy's name

@@ -170,24 +170,19 @@ class Connection:
         """The identity of the adapter; also available after a loss."""
         return self._info["adapter"]
 
-    def revive(self) -> None:
+    async def revive(self, *, blocking: bool) -> None:
         """Replace the device if it is lost. Raises DeviceError if no device is available."""
         with self.lock:
-            if not self._send_nothing():
-                self._revive()
+            is_lost = not self._send_nothing()
+        if is_lost:
+            promise = request_device(self.bridge)
+            acquired = await self._outcome(promise, "finding the GPU again", blocking)
+            with self.lock:
+                self._adopt(acquired)
 
     def _revive(self) -> None:
         """Switch to a new device after a loss."""
         self._adopt(self._wait(request_device(self.bridge), "finding the GPU again"))
-
-    async def revive_async(self) -> None:
-        """Like `revive`, but await the device."""
-        with self.lock:
-            is_lost = not self._send_nothing()
-        if is_lost:
-            acquired = await request_device(self.bridge)
-            with self.lock:
-                self._adopt(acquired)
 
     def is_lost(self, node: Node) -> bool:
         """Return whether the elements of a stored node were on a lost device."""
@@ -290,6 +285,10 @@ class Connection:
             return host.wait(promise, what, self.lock)
         finally:
             self.phases.enter(before)
+
+    async def _outcome(self, promise: Awaitable[T], what: str, blocking: bool) -> T:
+        """Return the value of a promise of the bridge; wait by blocking or by suspending."""
+        return self._wait(promise, what) if blocking else await promise
 
     def synchronize(self) -> None:
         with self.lock:
@@ -412,38 +411,22 @@ class Connection:
         """Return whether a buffer of pixels can become an image without a copy to the host."""
         return self.bridge.canPaint()
 
-    def paint(self, node: Node, width: int, height: int) -> Any:
+    async def paint(self, node: Node, width: int, height: int, *, blocking: bool) -> Any:
         """Return a JavaScript ImageBitmap of a node's uint32 pixels, in rows padded to 64.
 
-        Waits until the GPU is done, so that errors are raised here.
-        """
-        with self.lock:
-            host.check_can_wait("drawing a tensor")
-            source, last, promise = self._start_painting(node, width, height)
-            return self._end_painting(source, self._wait(promise, "drawing a tensor"), last)
-
-    async def paint_async(self, node: Node, width: int, height: int) -> Any:
-        with self.lock:
-            source, last, promise = self._start_painting(node, width, height)
-        painted = await promise
-        with self.lock:
-            return self._end_painting(source, painted, last)
-
-    def _start_painting(
-        self, node: Node, width: int, height: int
-    ) -> tuple[Submission, int, Awaitable[Any]]:
-        """Return the flush that computes the pixels, the last flush, and a promise of the image.
-
         The bridge copies the pixels immediately, because they may be overwritten before the image
-        is ready.
+        is ready. Waits until the GPU is done, so that errors are raised here.
         """
-        storage: Stored = node.storage
-        self._check_alive(storage)
-        self.ledger.check(storage.submission)
-        promise = self.bridge.paint(storage.number, node.meta.shape[1], width, height)
-        return storage.submission, self.ledger.last, promise
-
-    def _end_painting(self, source: Submission, painted: Any, last: int) -> Any:
-        self._settle(painted.outcome, last, source)
-        self.ledger.raise_out_of_range()
-        return painted.bitmap
+        with self.lock:
+            if blocking:
+                host.check_can_wait("drawing a tensor")
+            storage: Stored = node.storage
+            self._check_alive(storage)
+            source, last = storage.submission, self.ledger.last
+            self.ledger.check(source)
+            promise = self.bridge.paint(storage.number, node.meta.shape[1], width, height)
+        painted = await self._outcome(promise, "drawing a tensor", blocking)
+        with self.lock:
+            self._settle(painted.outcome, last, source)
+            self.ledger.raise_out_of_range()
+            return painted.bitmap

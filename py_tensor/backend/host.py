@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
@@ -247,6 +247,22 @@ class CPython(Host):
         except OSError:  # UnidentifiedImageError among them
             raise ValueError("imread: Pillow cannot decode this as an image") from None
         return found.height, found.width, found.tobytes()
+
+
+def finish(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that blocks where it waits, so that it never suspends.
+
+    Raises
+    ------
+    WaitError
+        If it suspends.
+    """
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+    work.close()
+    raise WaitError(f"{work.__qualname__} suspended instead of blocking")
 
 
 def _is_in_coroutine() -> bool:

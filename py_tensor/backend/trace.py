@@ -122,9 +122,6 @@ class Trace(Device):
             raise _no_elements(node)
         return memoryview(b"")
 
-    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
-        return self.read(node, layout)
-
     def knows(self, node: Node) -> bool:
         return False
 

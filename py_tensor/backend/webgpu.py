@@ -60,12 +60,6 @@ def acquire(index: int) -> WebGPU:
     return WebGPU(bridge, host.wait(request_device(bridge), "finding the GPU"))
 
 
-async def acquire_async(index: int) -> WebGPU:
-    """Like `acquire`, but await the adapter."""
-    bridge = host.load_bridge(index)
-    return WebGPU(bridge, await request_device(bridge))
-
-
 def _lost() -> DeviceLostError:
     return DeviceLostError("the GPU device was lost; its tensors are gone, but new tensors work")
 

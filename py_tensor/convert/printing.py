@@ -324,15 +324,13 @@ def _needs_exponent(kind: str, finite: list[float], suppress: bool) -> bool:
     return not suppress and (least < limits.smallest or most / least > limits.ratio)
 
 
-def _positional(
-    kind: str, x: float, most: int | None, unique: bool = True, least: int = 0
-) -> tuple[str, str]:
+def _positional(kind: str, x: float, most: int | None, unique: bool = True) -> tuple[str, str]:
     """Return the digits before and after the decimal point.
 
     Parameters
     ----------
-    most, least
-        The maximum and minimum number of digits after the point.
+    most
+        The maximum number of digits after the point.
     unique
         Whether to print the shortest digits that identify `x`; else `most` digits are printed.
     """
@@ -340,32 +338,19 @@ def _positional(
         head, _, tail = f"{x:.{most}f}".partition(".")
         return head, tail
     digits, exponent = _shortest(kind, abs(x))
-    places = own = max(len(digits) - 1 - exponent, 0)
-    if most is not None:
-        places = min(places, most)
-    places = max(places, least)
-    if places != own:
-        head, _, tail = f"{x:.{places}f}".partition(".")
+    if most is not None and most < len(digits) - 1 - exponent:
+        head, _, tail = f"{x:.{most}f}".partition(".")
         return head, _without_carried(x, head, tail)
-    head, tail = _placed(digits, exponent)
-    return _sign(x) + head, tail
-
-
-def _placed(digits: str, exponent: int) -> tuple[str, str]:
-    """Return the digits before and after the decimal point of d0.d1... * 10**exponent."""
     if exponent < 0:
         digits, exponent = "0" * -exponent + digits, 0
     digits = digits.ljust(exponent + 1, "0")
-    return digits[: exponent + 1], digits[exponent + 1 :]
+    return _sign(x) + digits[: exponent + 1], digits[exponent + 1 :]
 
 
-def _without_carried(
-    x: float, head: str, tail: str, power: int = 0, *, exact_too: bool = False
-) -> str:
+def _without_carried(x: float, head: str, tail: str, power: int = 0) -> str:
     """Remove trailing zeros of `tail` that result from rounding up nines, as in NumPy.
 
-    Zeros result from it if ``head.tail * 10**power`` is greater than `x`. With `exact_too`, zeros
-    after the last digit of the exact value are removed as well.
+    Zeros result from it if ``head.tail * 10**power`` is greater than `x`.
     """
     if not tail.endswith("0"):
         return tail
@@ -373,7 +358,7 @@ def _without_carried(
     scale = power - len(tail)
     shown = int(head.lstrip("-") + tail) * 10 ** max(scale, 0) * denominator
     exact = numerator * 10 ** max(-scale, 0)
-    return tail.rstrip("0") if shown > exact or (exact_too and shown == exact) else tail
+    return tail.rstrip("0") if shown > exact else tail
 
 
 class _Scientific(NamedTuple):
@@ -382,15 +367,13 @@ class _Scientific(NamedTuple):
     exponent: str  # signed, two digits or more
 
 
-def _scientific(
-    kind: str, x: float, most: int | None, unique: bool = True, least: int = 0
-) -> _Scientific:
+def _scientific(kind: str, x: float, most: int | None, unique: bool = True) -> _Scientific:
     """Return the parts of a number with an exponent; parameters as in `_positional`."""
     places, digits, exponent = most or 0, "", 0
     if unique:
         digits, exponent = _shortest(kind, abs(x))
         own = len(digits) - 1
-        places = max(own if most is None else min(own, most), least)
+        places = own if most is None else min(own, most)
         if places == own:
             return _Scientific(_sign(x) + digits[0], digits[1:], f"{exponent:+03d}")
     mantissa, _, power = f"{x:.{places}e}".partition("e")
@@ -414,82 +397,6 @@ def _all_scientific(
         ]
     size = max(len(number.exponent) for number in numbers)
     return [(n.head, f"{n.fraction}e{n.exponent.zfill(size)}") for n in numbers]
-
-
-def positional(
-    kind: str,
-    x: float,
-    *,
-    precision: int | None = None,
-    unique: bool = True,
-    fractional: bool = True,
-    trim: str = "k",
-    sign: bool = False,
-    pad_left: int = 0,
-    pad_right: int | None = None,
-    min_digits: int = 0,
-) -> str:
-    """Format a number without an exponent, like ``numpy.format_float_positional``.
-
-    Parameters
-    ----------
-    kind
-        The name of the floating dtype of `x`. The other parameters are NumPy's.
-    """
-    if not math.isfinite(x):
-        return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
-    least = min_digits if unique else precision or 0
-    if precision == 0:
-        min_digits = 0  # digits beyond `precision` are zeros
-    if fractional:
-        head, tail = _positional(kind, x, precision, unique, min_digits)
-    else:
-        most = None if precision is None else precision - 1
-        number = _scientific(kind, x, most, unique, max(min_digits - 1, 0))
-        digits = number.head.lstrip("-") + number.fraction
-        if not unique:
-            power = int(number.exponent)
-            digits = digits[0] + _without_carried(x, digits[0], digits[1:], power, exact_too=True)
-        head, tail = _placed(digits, int(number.exponent))
-        least -= len(head)
-        head = _sign(x) + head
-    head = f"+{head}" if sign and head[0] != "-" else head
-    text = _trimmed(tail, trim, least)
-    if pad_right is not None:  # a space replaces a point that is omitted
-        text = f"{text[:1]:1}{text[1:]:<{pad_right}}"
-    return f"{head:>{pad_left}}{text}"
-
-
-def scientific(
-    kind: str,
-    x: float,
-    *,
-    precision: int | None = None,
-    unique: bool = True,
-    trim: str = "k",
-    sign: bool = False,
-    pad_left: int = 0,
-    exp_digits: int = 2,
-    min_digits: int = 0,
-) -> str:
-    """Format a number with an exponent: ``numpy.format_float_scientific``; see `positional`."""
-    if not math.isfinite(x):
-        return _special(x, DEFAULT_OPTIONS, "+" * (sign and not math.isnan(x)))
-    own = min_digits if precision != 0 else 0  # digits beyond `precision` are zeros
-    head, fraction, exponent = _scientific(kind, x, precision, unique, own)
-    head = f"+{head}" if sign and head[0] != "-" else head
-    tail = _trimmed(fraction, trim, min_digits if unique else precision or 0)
-    return f"{head:>{pad_left}}{tail}e{int(exponent):+0{exp_digits + 1}d}"
-
-
-def _trimmed(tail: str, trim: str, least: int) -> str:
-    """Return the decimal point and the fraction, with trailing zeros according to `trim`."""
-    if trim == "k":
-        return f".{tail:0<{max(least, 0)}}"
-    tail = tail.rstrip("0")
-    if trim == "-" and not tail:
-        return ""
-    return f".{tail or ('0' if trim == '0' else '')}"
 
 
 def _scalar_text(kind: str, x: complex) -> str:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from operator import index
 from typing import Any
 
+from py_tensor.backend.host import host
 from py_tensor.convert import formatting
-from py_tensor.convert.printing import positional, scientific
+from py_tensor.ops.hosted import naming
 from py_tensor.ops.operands import Operand
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -169,14 +170,11 @@ def format_float_positional(
     >>> pt.format_float_positional(pt.pi, precision=3), pt.format_float_positional(2.0, trim="-")
     ('3.142', '2')
     """
-    op = "format_float_positional"
-    _check(op, precision, unique, trim, min_digits, (pad_left, pad_right))
-    if precision == 0 and not fractional:
-        raise ValueError(f"{op}: precision must be at least 1 unless fractional=True")
-    return positional(
-        *_number(x, op), precision=precision, unique=unique, fractional=fractional, trim=trim,
-        sign=sign, pad_left=pad_left or 0, pad_right=pad_right, min_digits=min_digits or 0,
-    )  # fmt: skip
+    np = host.load_numpy()
+    with naming("format_float_positional"):
+        return np.format_float_positional(
+            _number(x), precision, unique, fractional, trim, sign, pad_left, pad_right, min_digits
+        )
 
 
 def format_float_scientific(
@@ -198,39 +196,16 @@ def format_float_scientific(
     exp_digits : int, optional
         The minimum number of digits of the exponent, by default two.
     """
-    op = "format_float_scientific"
-    _check(op, precision, unique, trim, min_digits, (pad_left, exp_digits))
-    return scientific(
-        *_number(x, op), precision=precision, unique=unique, trim=trim, sign=sign,
-        pad_left=pad_left or 0, exp_digits=2 if exp_digits is None else exp_digits,
-        min_digits=min_digits or 0,
-    )  # fmt: skip
+    np = host.load_numpy()
+    with naming("format_float_scientific"):
+        return np.format_float_scientific(
+            _number(x), precision, unique, trim, sign, pad_left, exp_digits, min_digits
+        )
 
 
-def _number(x: Any, op: str) -> tuple[str, float]:
-    """Return the dtype and the value of a number; integers count as float64."""
-    name = str(getattr(x, "dtype", "float64"))
-    if name.startswith("complex"):
-        raise TypeError(f"{op}: takes real numbers, not {name}")
-    return name if name in ("float16", "float32") else "float64", float(x)
-
-
-def _check(
-    op: str,
-    precision: int | None,
-    unique: bool,
-    trim: str,
-    min_digits: int | None,
-    pads: tuple[int | None, ...],
-) -> None:
-    if any(n is not None and n < 0 for n in (precision, min_digits, *pads)):
-        raise ValueError(f"{op}: numbers of digits must be at least 0")
-    if trim not in ("k", ".", "0", "-"):
-        raise TypeError(f"{op}: trim must be 'k', '.', '0' or '-', not {trim!r}")
-    if not unique and precision is None:
-        raise TypeError(f"{op}: needs a precision with unique=False")
-    if precision and min_digits and min_digits > precision:
-        raise ValueError(f"{op}: min_digits {min_digits} is greater than precision {precision}")
+def _number(x: Any) -> Any:
+    """Return a number for NumPy, with the dtype of a tensor's element."""
+    return x.numpy()[()] if isinstance(x, Tensor) else x
 
 
 def base_repr(number: Any, base: int = 2, padding: int = 0) -> str:
@@ -242,14 +217,8 @@ def base_repr(number: Any, base: int = 2, padding: int = 0) -> str:
     >>> pt.base_repr(-255, 16)
     '-FF'
     """
-    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    if not 2 <= base <= len(digits):
-        raise ValueError(f"base_repr: base must be from 2 to 36, not {base}")
-    left, text = abs(int(number)), ""
-    while left:
-        left, digit = divmod(left, base)
-        text = digits[digit] + text
-    return ("-" if number < 0 else "") + "0" * padding + text or "0"
+    with naming("base_repr"):
+        return host.load_numpy().base_repr(int(number), base, padding)
 
 
 def binary_repr(num: Any, width: int | None = None) -> str:
@@ -272,10 +241,5 @@ def binary_repr(num: Any, width: int | None = None) -> str:
     >>> pt.binary_repr(5, 4), pt.binary_repr(-5), pt.binary_repr(-5, 4)
     ('0101', '-101', '1011')
     """
-    number = index(num)
-    if width is None:
-        return f"{number:b}"
-    needed = number.bit_length() if number >= 0 else (-number - 1).bit_length() + 1
-    if width < needed and number:
-        raise ValueError(f"binary_repr: {number} has {needed} digits, more than the width {width}")
-    return f"{number if number >= 0 else number + 2**width:0{max(width, 1)}b}"
+    with naming("binary_repr"):
+        return host.load_numpy().binary_repr(index(num), width)

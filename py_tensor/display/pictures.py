@@ -207,9 +207,7 @@ async def taken(picture: Picture, blocking: bool) -> Any:
         node = x._to_read()  # pyright: ignore[reportPrivateUsage]
         x.device.compute([node])
         backend: Any = with_backend(x.device).backend
-        if blocking:
-            return backend.paint(node, picture.width, picture.height)
-        return await backend.paint_async(node, picture.width, picture.height)
+        return await backend.paint(node, picture.width, picture.height, blocking=blocking)
     rows = x[:, : picture.width]
     return rows._read() if blocking else await rows._read_async()  # pyright: ignore[reportPrivateUsage]
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from py_tensor.backend.host import host
+from py_tensor.backend.host import finish, host
 from py_tensor.convert.conversion import drawable
 from py_tensor.display.options import ImageOptions, image_options
 from py_tensor.display.pictures import (
@@ -28,7 +28,6 @@ from py_tensor.display.pictures import (
     taken,
     value_range,
 )
-from py_tensor.errors import WaitError
 from py_tensor.ops.movement import stack
 from py_tensor.ops.operands import node_of
 from py_tensor.tensor import Tensor, install
@@ -155,7 +154,7 @@ class _Slot:
     def start(self, content: _Content) -> None:
         """Show a content: now, or in a task if it waits for a GPU and Python cannot block."""
         if _screen is None or not content.must_wait() or host.can_wait():
-            _finish(self.show(content, blocking=True))
+            finish(self.show(content, blocking=True))
         else:
             import asyncio
 
@@ -371,16 +370,6 @@ def _repr_mimebundle(
 install("_repr_mimebundle_", _repr_mimebundle)
 
 
-def _finish(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that blocks where it waits, so that it never suspends."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        return cast("T", end.value)
-    work.close()
-    raise WaitError("display: the host's screen suspended instead of blocking")
-
-
 class _Content:
     """The content of a display: a value, and its conversion to a bundle or to text."""
 
@@ -463,7 +452,7 @@ class _Image(_Content):
         from py_tensor.display import mime
 
         made = picture(self.value, self._options)
-        figure = _finish(self._figure(blocking=True))
+        figure = finish(self._figure(blocking=True))
         mimes = {
             "text/plain": repr(self.value),
             "image/png": mime.png_of(made, self._options.scale),
@@ -558,7 +547,7 @@ class ChartContent(_Content):
         from py_tensor.display.charts import summary
         from py_tensor.display.drawing import svg_of
 
-        bundle = _finish(self.drawn(blocking=True))
+        bundle = finish(self.drawn(blocking=True))
         return {"text/plain": summary(bundle), "image/svg+xml": svg_of(bundle)}
 
     def __add__(self, other: ChartContent) -> ChartContent:

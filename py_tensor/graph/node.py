@@ -156,8 +156,8 @@ class Device(ABC):
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         """Return the elements of a computed node, or those in a layout, as bytes."""
 
-    @abstractmethod
-    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview: ...
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return self.read(node, layout)
 
     @abstractmethod
     def knows(self, node: Node) -> bool:

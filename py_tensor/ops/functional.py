@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
-from re import findall, fullmatch
 from typing import Any, cast
 
 from py_tensor import dtypes
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.errors import ShapeError
+from py_tensor.backend.host import host
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
+from py_tensor.ops.hosted import naming
 from py_tensor.ops.indexing import as_given
 from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import broadcast_to, converted, members_of, reshape, stack
@@ -32,7 +31,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.rearrange import moveaxis
-from py_tensor.shapes import Shape, broadcast, normalize_axis, parse_shape
+from py_tensor.shapes import broadcast, normalize_axis, parse_shape, size_of
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = [
@@ -76,7 +75,7 @@ def fromiter(
 
 
 class vectorize:  # noqa: N801 - NumPy's name
-    """Turn a function of Python scalars into one of tensors, called for each element on the host.
+    """Turn a function of Python scalars into one of tensors, called for each element by NumPy.
 
     Operands broadcast and are read.
 
@@ -86,9 +85,10 @@ class vectorize:  # noqa: N801 - NumPy's name
         A function of one or more scalars that returns a scalar or a tuple of scalars. Without it,
         the first call takes it, so that ``@vectorize(otypes=[float])`` is a decorator.
     otypes : optional
-        The dtypes of the results, as a list. By default those of the returned scalars. If operands
-        are bools or have dtypes other than those of Python numbers, the dtypes are found by one
-        more call, on the first elements in their dtypes.
+        The dtypes of the results, as a list. By default they are found by one more call, on the
+        first elements as NumPy's scalars.
+    cache : bool
+        Whether to keep the result of that call instead of calling again.
     excluded : set, optional
         Positions and names of the operands that are passed unchanged.
     signature : str, optional
@@ -105,8 +105,10 @@ class vectorize:  # noqa: N801 - NumPy's name
         cache: bool = False,
         signature: str | None = None,
     ) -> None:
-        self.signature = signature
-        self._cores = None if signature is None else _cores_of(signature)
+        self.signature, self.cache = signature, cache
+        if signature is not None:
+            with naming("vectorize"):  # raises for an invalid one
+                host.load_numpy().vectorize(abs, signature=signature)
         self.otypes = otypes
         self.excluded = frozenset(excluded or ())
         self.pyfunc: Any = None
@@ -128,134 +130,72 @@ class vectorize:  # noqa: N801 - NumPy's name
         if self.pyfunc is None:
             self._take(*operands, **options)
             return self
-        if self._cores is not None:
-            return self._over_axes(*self._cores, operands, options)
+        if self.signature is not None:
+            return self._over_axes(operands, options)
         named: dict[Any, Any] = {**dict(enumerate(operands)), **options}
-        varied = [key for key in named if key not in self.excluded]
-        spread = broadcast_arrays(*(named[key] for key in varied))
-        shape = spread[0].shape if spread else ()
-        rows = zip(*(reshape(x, -1).tolist() for x in spread), strict=True)
-        found: list[Any] = []
-        for row in rows if spread else [()]:
-            given: dict[Any, Any] = named | dict(zip(varied, row, strict=True))
-            places = [given.pop(i) for i in range(len(operands))]
-            found.append(self.pyfunc(*places, **given))
-        if not found and self.otypes is None:
+        tensors = [tensor_of(x, "vectorize") for k, x in named.items() if k not in self.excluded]
+        shape = broadcast("vectorize", *(x.shape for x in tensors))
+        if not (size_of(shape) or self.otypes):
             raise ValueError("vectorize: empty input needs otypes")
-        many = bool(found) and isinstance(found[0], tuple)
-        columns = [list(column) for column in zip(*found, strict=True)] if many else [found]
-        types = self.otypes or self._types_of(named, len(operands), varied, spread, len(columns))
-        place = spread[0].device if spread else None
+        types = None if self.otypes is None else [_parsed(dtype) for dtype in self.otypes]
+        read = {
+            key: x.numpy() if isinstance(x, Tensor) and key not in self.excluded else x
+            for key, x in named.items()
+        }
+        results = host.load_numpy().vectorize(
+            self.pyfunc, types and [dtype.name for dtype in types], None, self.excluded, self.cache
+        )(*(read[i] for i in range(len(operands))), **{name: read[name] for name in options})
+        arrays = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
+        own = {x.dtype.name: x.dtype for x in tensors}  # other 64-bit results are narrowed
         made = [
-            reshape(tensor_of(column, "vectorize", dtype=_parsed(dtype), device=place), shape)
-            for column, dtype in zip(columns, types, strict=True)
-        ]
-        return tuple(made) if many else made[0] if shape else copy_or_scalar(made[0])
-
-    def _over_axes(
-        self,
-        taken: Sequence[Core],
-        given: Sequence[Core],
-        operands: tuple[Any, ...],
-        options: dict[str, Any],
-    ) -> Any:
-        """Call a function with core axes on tensors, and assemble its results."""
-        places = [i for i in range(len(operands)) if i not in self.excluded]
-        if len(places) != len(taken):
-            raise TypeError(
-                f"vectorize: {self.signature} takes {len(taken)} operands, not {len(places)}"
+            tensor_of(
+                y, "vectorize", dtype=dtype or own.get(y.dtype.name), device=device_of(tensors)
             )
-        tensors = [tensor_of(operands[i], "vectorize") for i in places]
-        sizes: dict[str, int] = {}
-        for x, core in zip(tensors, taken, strict=True):
-            _fit(sizes, core, x.shape, self.signature)
-        loops = [x.shape[: x.ndim - len(core)] for x, core in zip(tensors, taken, strict=True)]
-        loop = broadcast("vectorize", *loops)
-        spread = [
-            broadcast_to(x, (*loop, *x.shape[x.ndim - len(core) :]))
-            for x, core in zip(tensors, taken, strict=True)
+            for y, dtype in zip(arrays, types or [None] * len(arrays), strict=True)
         ]
-        columns: list[list[Tensor]] = [[] for _ in given]
-        for index in product(*map(range, loop)):
+        return tuple(made) if len(made) > 1 else made[0] if shape else copy_or_scalar(made[0])
+
+    def _over_axes(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Call a function with core axes on tensors, and assemble its results.
+
+        NumPy splits the axes of arrays of flat indices, and checks the shapes of the results.
+        """
+        np = host.load_numpy()
+        places = [i for i in range(len(operands)) if i not in self.excluded]
+        tensors = [tensor_of(operands[i], "vectorize") for i in places]
+        calls: list[list[Tensor]] = []
+
+        def call(*indices: Any) -> Any:
             row = [*operands]
-            for place, x in zip(places, spread, strict=True):
-                row[place] = x[index]
-            found: Any = self.pyfunc(*row, **options)
-            parts = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
-            if len(parts) != len(given):
-                raise ValueError(
-                    f"vectorize: {self.signature} needs {len(given)} results, not {len(parts)}"
-                )
-            for column, part, core in zip(columns, parts, given, strict=True):
-                value = tensor_of(part, "vectorize", device=spread[0].device if spread else None)
-                _fit(sizes, core, value.shape, self.signature, whole=True)
-                column.append(value)
-        types = self.otypes or [None] * len(given)
+            for place, x, index in zip(places, tensors, indices, strict=True):
+                start = int(index.flat[0]) if index.size else 0
+                row[place] = reshape(reshape(x, -1)[start : start + index.size], index.shape)
+            try:
+                found: Any = self.pyfunc(*row, **options)
+            except Exception as error:
+                raise _FunctionError from error
+            results = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
+            calls.append([tensor_of(y, "vectorize", device=device_of(tensors)) for y in results])
+            shaped = [np.empty(y.shape, "?") for y in calls[-1]]
+            return tuple(shaped) if len(shaped) > 1 else shaped[0]
+
+        types = None if self.otypes is None else [_parsed(dtype) for dtype in self.otypes]
+        split = np.vectorize(call, types and "?" * len(types), signature=self.signature)
+        try:
+            with naming("vectorize"):
+                found = split(*(np.arange(x.size).reshape(x.shape) for x in tensors))
+        except _FunctionError as error:
+            raise cast("Exception", error.__cause__) from None
+        shaped = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
         made: list[Tensor] = []
-        for column, core, dtype in zip(columns, given, types, strict=True):
-            if not column and (dtype is None or not sizes.keys() >= {*core}):
-                raise ValueError("vectorize: empty input needs otypes and known result sizes")
-            shape = (*loop, *(sizes[name] for name in core))
-            whole = stack(column) if column else zeros(shape, dtypes.DEFAULT.floating)
-            made.append(reshape(converted(whole, _parsed(dtype) or whole.dtype), shape))
+        for n, (array, dtype) in enumerate(zip(shaped, types or [None] * len(shaped), strict=True)):
+            whole = stack([results[n] for results in calls]) if calls else zeros(0, dtype)
+            made.append(reshape(converted(whole, dtype or whole.dtype), array.shape))
         return tuple(made) if len(made) > 1 else made[0]
 
-    def _types_of(
-        self, named: dict[Any, Any], n: int, varied: list[Any], spread: Sequence[Tensor], many: int
-    ) -> Sequence[Any]:
-        """Return the dtypes of the results for the first elements, in the operands' dtypes.
 
-        None for each if Python numbers already have the operands' dtypes, or if the function
-        accepts only Python numbers.
-        """
-        alone = (dtypes.DEFAULT_INT, dtypes.DEFAULT.floating, dtypes.DEFAULT.complex)
-        if all(x.dtype in alone for x in spread):
-            return [None] * many
-        own = {key: _first(x) for key, x in zip(varied, spread, strict=True)}
-        given = named | own
-        places = [given.pop(i) for i in range(n)]
-        try:
-            found: Any = self.pyfunc(*places, **given)
-        except TypeError:
-            return [None] * many
-        results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
-        return [getattr(y, "dtype", None) for y in results]
-
-
-Core = tuple[str, ...]
-
-
-def _cores_of(signature: str) -> tuple[list[Core], list[Core]]:
-    """Return the core axes in a signature, for each operand and each result."""
-    core = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*)?\)"
-    several = rf"\s*{core}\s*(?:,\s*{core}\s*)*"
-    if not fullmatch(rf"{several}->{several}", signature):
-        raise ValueError(
-            f"vectorize: invalid signature {signature!r}; an example is '(m,n),(n)->(m)'"
-        )
-    taken, given = (
-        [tuple(findall(r"\w+", part)) for part in findall(core, side)]
-        for side in signature.split("->")
-    )
-    return taken, given
-
-
-def _fit(
-    sizes: dict[str, int], core: Core, shape: Shape, signature: Any, *, whole: bool = False
-) -> None:
-    """Record the sizes of named axes, the last of a shape. Raises ShapeError if they differ."""
-    own = shape[len(shape) - len(core) :]
-    if len(shape) < len(core) or (whole and len(shape) > len(core)):
-        raise ShapeError(f"vectorize: shape {shape} does not have the axes {core} of {signature}")
-    for name, n in zip(core, own, strict=True):
-        if sizes.setdefault(name, n) != n:
-            raise ShapeError(f"vectorize: {name} of {signature} is both {sizes[name]} and {n}")
-
-
-def _first(x: Tensor) -> Tensor:
-    """Return the first element, on the host."""
-    element = reshape(x, -1)[0].item()
-    return copy_or_scalar(tensor_of(element, "vectorize", dtype=x.dtype, device=CPU_DEVICE))
+class _FunctionError(Exception):
+    """An error of a function that is vectorized, which NumPy must not be blamed for."""
 
 
 class frompyfunc(vectorize):  # noqa: N801 - NumPy's name

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from math import nan
 from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.choice import parse
+from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
 from py_tensor.ops.arithmetic import rint
@@ -17,6 +17,7 @@ from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
 from py_tensor.ops.float64_bits import power_ramp
 from py_tensor.ops.gather import in_mode
+from py_tensor.ops.hosted import from_host, naming
 from py_tensor.ops.joining import broadcast_arrays
 from py_tensor.ops.movement import (
     as_floating,
@@ -44,7 +45,7 @@ from py_tensor.ops.operands import (
     real_number_of,
     whole_number,
 )
-from py_tensor.ops.rearrange import diag, moveaxis
+from py_tensor.ops.rearrange import diag
 from py_tensor.ops.scatter import flatnonzero, nonzero
 from py_tensor.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
 from py_tensor.tensor import Tensor, tensor_of
@@ -139,11 +140,11 @@ def logspace(
         base = expand_dims(as_floating(base, "logspace"), axis)
     else:
         base = float(real_number_of("logspace", "base", base))
-        if is_array_like(start) or is_array_like(stop):
-            options = {"endpoint": endpoint, "base": base, "dtype": dtype, "device": device}
-            numbers = _of_each_pair("logspace", logspace, start, stop, num, axis, options)
-            if numbers is not None:
-                return numbers
+        if (is_array_like(start) or is_array_like(stop)) and _are_real((start, stop)):
+            numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
+            return _rounded(
+                from_host("logspace", numbers, dtypes.DEFAULT.floating, parse(device)), dtype
+            )
         powers = _powers(start, stop, num, endpoint, base, axis, device)
         if powers is not None:
             return _rounded(powers, dtype)
@@ -158,29 +159,12 @@ def _are_real(ends: Operand) -> bool:
     return isinstance(ends, int | float)
 
 
-def _of_each_pair(
-    op: str,
-    function: Callable[..., Tensor],
-    start: Operand,
-    stop: Operand,
-    num: int,
-    axis: int,
-    options: dict[str, Any],
-) -> Tensor | None:
-    """Return the numbers between each pair of ends in lists; None for other ends."""
-    if not (_are_real(start) and _are_real(stop)):
-        return None
-    (lows, shape), (highs, other) = numbers_of(op, start), numbers_of(op, stop)
-    if shape != other:
-        if shape and other:
-            return None
-        shape = shape or other
-        lows, highs = (v * size_of(shape) if len(v) == 1 else v for v in (lows, highs))
-    if not lows:
-        return None
-    rows = [function(low, high, num, **options) for low, high in zip(lows, highs, strict=True)]
-    whole = reshape(stack(rows, 1), (rows[0].size, *shape))
-    return moveaxis(whole, 0, normalize_axis(op, axis, whole.ndim)).copy()
+def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, *options: Any) -> Any:
+    """Return NumPy's numbers between numbers or lists."""
+    np, axis = host.load_numpy(), options[-1]
+    normalize_axis(op, axis, max(np.ndim(start), np.ndim(stop)) + 1)
+    with naming(op), np.errstate(all="ignore"):
+        return getattr(np, op)(start, stop, whole_number(op, "num", num), *options)
 
 
 def _powers(
@@ -221,44 +205,30 @@ def geomspace(
 ) -> Tensor:
     """Return `num` numbers from `start` to `stop` in geometric progression.
 
-    If both ends are numbers, the result is computed on the host. Ends that are tensors or have axes
-    broadcast, and the numbers are along a new `axis`; the inner numbers are NaN if such an end is 0
-    or the signs differ. Complex ends are joined by a logarithmic spiral.
+    If both ends are numbers or lists of them, the result is computed on the host by NumPy. Ends
+    that are tensors or have axes broadcast, and the numbers are along a new `axis`; the inner
+    numbers are NaN if such an end is 0 or the signs differ. Complex ends are joined by a
+    logarithmic spiral.
 
     Raises
     ------
     ValueError
         If an end is the number 0, or `num` is negative.
     """
-    if is_array_like(start) or is_array_like(stop):
-        options = {"endpoint": endpoint, "dtype": dtype, "device": device}
-        numbers = _of_each_pair("geomspace", geomspace, start, stop, num, axis, options)
-        if numbers is not None:
-            return numbers
+    if not (is_array_like(start) or is_array_like(stop)):
+        start, stop = (number_of("geomspace", "an end", v) for v in (start, stop))
+    elif not _are_real((start, stop)):
         return _between(start, stop, num, endpoint, dtype, axis, device)
-    normalize_axis("geomspace", axis, 1)
-    first, last = (number_of("geomspace", "an end", v) for v in (start, stop))
-    count = whole_number("geomspace", "num", num)
-    product = first * last
-    if count < 0:
-        raise ValueError(f"geomspace: num must be at least 0, not {num}")
-    if not product:
-        raise ValueError(f"geomspace: start and stop must not be 0, not {start} and {stop}")
-    default = dtypes.floating(dtypes.of_scalar(product))
-    target = default if dtype is None else dtypes.parse(dtype)
-    gaps = max(count - 1 if endpoint else count, 1)
-    has_path = isinstance(product, complex) or product > 0 or target.kind == "c"
-    if has_path and not isinstance(product, complex) and product < 0:  # around 0
-        first, last = complex(first), complex(last)
-    ratio = last / first if has_path else nan
-    found = [first * ratio ** (i / gaps) if i else first for i in range(count)]
-    if endpoint and count > 1:
-        found[-1] = last
-    if target.kind != "c":
-        found = [v.real for v in found]
+    target = None if dtype is None else dtypes.parse(dtype)
+    wide = "D" if target is not None and target.kind == "c" else None
+    numbers = _by_numpy("geomspace", start, stop, num, endpoint, wide, axis)
+    if target is None:
+        target = dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
+    numbers = numbers if target.kind == "c" else numbers.real
     if target.kind in "iu":  # to 12 digits, so that 9.999999999999998 is 10
-        found = [int(float(f"{v:.12g}")) for v in found]
-    return tensor_of(found, "geomspace", dtype=target, device=device)
+        np = host.load_numpy()
+        numbers = np.trunc(np.vectorize("{:.12g}".format, "O")(numbers).astype("d"))
+    return from_host("geomspace", numbers, target, parse(device))
 
 
 def _between(

@@ -9,6 +9,7 @@ from operator import index as as_index
 from typing import Any, NamedTuple, cast
 
 from py_tensor import dtypes
+from py_tensor.backend.host import host
 from py_tensor.dtypes import REAL, REAL_FLOATING, DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.node import Device
@@ -30,18 +31,11 @@ from py_tensor.ops.float64_bits import (
     single_above,
     to_float32,
 )
-from py_tensor.ops.movement import (
-    as_floating,
-    converted,
-    in_common_dtype,
-    ravel,
-    reshape,
-    stack,
-)
+from py_tensor.ops.hosted import naming
+from py_tensor.ops.movement import as_floating, converted, in_common_dtype, ravel, reshape
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
-from py_tensor.ops.quantiles import percentile
 from py_tensor.ops.record import apply, build
-from py_tensor.ops.reduction import max, mean, min, std, sum
+from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scatter import scatter
 from py_tensor.ops.searching import element_at, is_increasing, searchsorted
 from py_tensor.shapes import size_of
@@ -55,10 +49,6 @@ Bins = int | str | Operand
 MAX_BY_POSITION = 1 << 20  # with more bins, float32 may place an element two bins off
 
 WIDEST = 3.4e38  # in a wider range, positions in float32 would be infinite
-
-RULES = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
-
-SINGLE_RULES = ("fd", "rice", "scott", "stone")  # the widths of floats have their dtype in NumPy
 
 
 def histogram_bin_edges(
@@ -285,90 +275,21 @@ def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
 
 
 def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[int, _Range]:
-    """Return the number of bins that a rule gives, and the range of the elements; x is read.
-
-    The rules are those of `numpy.histogram_bin_edges`. Bins of integers are at least 1 wide.
-    """
-    if rule not in RULES:
-        raise ValueError(
-            f"{op}: bins must be an int, edges or one of {', '.join(RULES)}, not {rule!r}"
-        )
-    if limits is not None:
-        compared = given
-        if given.dtype is dtypes.float16 and limits.dtype is not None:
-            compared = converted(given, limits.dtype)  # Python numbers would be rounded to float16
-        given = given[(compared >= limits.low) & (compared <= limits.high)]
-    n = given.size
-    if not n:
-        return 1, limits or _Range(0.0, 1.0)
-    least, most = stack([min(given), max(given)]).tolist()
-    if not (math.isfinite(least) and math.isfinite(most)):
-        raise ValueError(f"{op}: the range of the elements, {least} to {most}, is not finite")
-    rule_dtype = given.dtype if given.dtype.kind == "f" and given.dtype.itemsize <= 4 else None
-    if limits is None:
-        limits = _range(op, least, most, rule_dtype)
-    measured = given
-    if given.dtype.kind in "iu" and rule != "stone":
-        # No width depends on the least element, and smaller numbers have all their digits.
-        holds_all = dtypes.uint64 if given.dtype is dtypes.uint64 else dtypes.int64
-        precise = dtypes.float64 if given.device.computes_cpu_ops else dtypes.float32
-        measured = converted(converted(given, holds_all) - least, precise)
-    width = _width(measured, rule, _rounded(most - least, rule_dtype), limits, rule_dtype)
-    if rule in SINGLE_RULES:
-        width = _rounded(width, rule_dtype)
-    if not width:
-        return 1, limits
+    """Return the number of bins that a rule of NumPy gives, and the range; x is read."""
+    np, elements = host.load_numpy(), given.numpy()
+    is_narrow = given.dtype.kind == "f" and given.dtype.itemsize <= 4
+    bounds = (elements.min().item(), elements.max().item()) if elements.size else (0.0, 1.0)
     if given.dtype.kind in "biu":
-        width = builtins.max(width, 1)
-    steps = _rounded(limits.high - limits.low, limits.dtype) / width
-    if rule_dtype is not None and limits.dtype is not None and rule in SINGLE_RULES:
-        steps = _rounded(steps, dtypes.promote(rule_dtype, limits.dtype))
-    return math.ceil(steps), limits
-
-
-def _width(x: Tensor, rule: str, spread: float, limits: _Range, dtype: DType | None) -> float:
-    """Return the bin width by a rule; 0 if it gives none.
-
-    A factor that depends on the number of elements is rounded to `dtype`, that of floats, first.
-    """
-    n = x.size
-    if rule == "sqrt":
-        return spread / math.sqrt(n)
-    if rule == "sturges":
-        return spread / (math.log2(n) + 1)
-    if rule == "rice":
-        return spread / _rounded(2 * n ** (1 / 3), dtype)
-    if rule == "scott":
-        return _rounded((24 * math.pi**0.5 / n) ** (1 / 3), dtype) * std(x).item()
-    if rule == "stone":
-        if n == 1 or not spread:
-            return 0.0
-        most = builtins.max(100, math.isqrt(n))
-        tried = builtins.range(1, most + 1)
-        squares = stack([_square_of_counts(x, k, limits) for k in tried]).tolist()
-        errors = [(2 - (n + 1) * s / n**2) * k for k, s in zip(tried, squares, strict=True)]
-        return spread / (1 + errors.index(builtins.min(errors)))
-    if rule == "doane":
-        scale = std(x)
-        skew, scale = stack([mean(((x - mean(x)) / scale) ** 3), scale]).tolist()
-        if n < 3 or not scale:
-            return 0.0
-        usual = math.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)))
-        return spread / (1 + math.log2(n) + math.log2(1 + abs(skew) / usual))
-    upper, lower = percentile(x, [75, 25]).tolist()
-    between_quartiles = 2 * _rounded(upper - lower, dtype) * _rounded(n ** (-1 / 3), dtype)
-    if rule == "fd":
-        return between_quartiles
-    least = _width(x, "sqrt", spread, limits, dtype) / 2
-    most = _width(x, "sturges", spread, limits, dtype)
-    return builtins.min(builtins.max(_rounded(between_quartiles, dtype), least), most)
-
-
-def _square_of_counts(x: Tensor, bins: int, limits: _Range) -> Tensor:
-    """Return the exact sum of the squared counts in bins of equal width."""
-    number = _bin_of(x, _equal_bins("histogram", x, bins, limits))
-    counts = converted(_counted(number, bins, None), dtypes.int64)
-    return sum(counts * counts)
+        elements = elements.astype("uint64" if given.dtype is dtypes.uint64 else "int64")
+        if limits is None:  # no width depends on the least element, and smaller numbers are exact
+            elements -= elements.min(initial=bounds[0])
+    ends = None
+    if limits is not None:
+        scalar = float if limits.dtype is None else np.dtype(limits.dtype.name).type
+        ends = scalar(limits.low), scalar(limits.high)
+    with naming(op):
+        count = len(np.histogram_bin_edges(elements, rule, ends)) - 1
+    return count, limits or _range(op, *bounds, given.dtype if is_narrow else None)
 
 
 def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
@@ -549,9 +470,9 @@ def histogram(
     ----------
     bins
         The number of bins of equal width, a vector of increasing edges, or the name of a rule:
-        "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", as in NumPy. A rule
-        reads the elements. Edges are rounded to the dtype of floats, and compared exactly with
-        integers.
+        "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", computed by NumPy.
+        A rule reads the elements. Edges are rounded to the dtype of floats, and compared exactly
+        with integers.
     range : tuple, optional
         The start of the first bin and the end of the last; by default the smallest and largest
         element. Edges are NumPy's numbers: float64 for integers, and rounded when returned. They

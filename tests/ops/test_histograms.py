@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy
 import pytest
-from numpy.lib import NumpyVersion
 
 import py_tensor as pt
-from py_tensor.ops.histograms import RULES
 
 Array = numpy.ndarray[Any, Any]
+RULES = ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 np: Any = numpy  # its annotations do not accept a str for a rule
 
 
@@ -31,8 +30,6 @@ def samples(rng: numpy.random.Generator, n: int) -> list[Array]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("rule", RULES)
 def test_rules(rule: str, device: str, rng: numpy.random.Generator) -> None:
-    if rule == "auto" and NumpyVersion(numpy.__version__) < "2.3.0":
-        pytest.skip("NumPy of the page has an older rule of that name")
     sizes = (1, 2, 60) if rule == "stone" else (1, 2, 3, int(rng.integers(4, 400)))
     for n in sizes:
         for array in samples(rng, n)[:: 3 if rule == "stone" else 1]:
@@ -87,9 +84,9 @@ def test_invalid_calls(device: str) -> None:
     x = pt.tensor([1.0, 2.0], device=device)
     nan = pt.tensor([1.0, float("nan")], device=device)
     wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
-        (lambda: pt.histogram(x, "none"), ValueError, "histogram: bins .*'none'"),
+        (lambda: pt.histogram(x, "none"), ValueError, "histogram: 'none' is not"),
         (lambda: pt.histogram(x, "auto", weights=x), TypeError, "histogram: the rule 'auto'"),
-        (lambda: pt.histogram(nan, "fd"), ValueError, "histogram: .*, nan to nan, is not"),
+        (lambda: pt.histogram(nan, "fd"), ValueError, r"histogram: .*\[nan, nan\] is not finite"),
         (lambda: pt.histogram(x, 2, (0, float("inf"))), ValueError, "histogram: range"),
         (lambda: pt.histogram(x, [1j, 2]), pt.DTypeError, "histogram: .*complex64"),
         (lambda: pt.histogram(x * 1j), pt.DTypeError, "histogram: .*complex64"),

@@ -245,7 +245,8 @@ READING = {
     *compositions.READING,
     "array_equiv",
     *("allclose", "array_equal", "argwhere", "bincount", "compress", "extract", "flatnonzero"),
-    *("nonzero", "place", "poly", "polydiv", "polymul", "roots"),
+    *("nonzero", "place", "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub"),
+    "roots",
     *("real_if_close", "trim_zeros"),
 }
 LOOKING = {

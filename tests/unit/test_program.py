@@ -7,6 +7,7 @@ import numpy as np
 import py_tensor as pt
 from py_tensor.backend.trace import trace_on
 from py_tensor.dtypes import float32
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.order import make_request
 from py_tensor.graph.passes import schedules
 from py_tensor.graph.program import Program, program_of
@@ -49,7 +50,7 @@ def test_planning_does_not_change_a_program(gpu: GPU) -> None:
     before = list(program.nodes), dict(program.slots), list(program.outputs), program.key
     states = [(node.op, node.attrs, node.inputs, node.storage, node.key) for node in program.nodes]
     for varies in (False, True):
-        for _ in schedules(program, 8, 2**30, lambda _: True, varies=varies):
+        for _ in schedules(program, Budget(8), 2**30, lambda _: True, varies=varies):
             pass
     assert before == (program.nodes, program.slots, list(program.outputs), program.key)
     after = [(node.op, node.attrs, node.inputs, node.storage, node.key) for node in program.nodes]

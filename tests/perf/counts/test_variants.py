@@ -21,6 +21,7 @@ from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.graph.bind import leaf
+from py_tensor.graph.budget import Budget
 from py_tensor.graph.node import meta_of
 from py_tensor.graph.order import make_request
 from py_tensor.graph.passes import kernels_of
@@ -237,7 +238,7 @@ def programs_of(
         result = row.f(*operands)
         result.device.collect()
         wanted = make_request([result._to_read()]).program
-        kernels = kernels_of(wanted, profile.max_buffers, 2**62, fits(profile)).kernels
+        kernels = kernels_of(wanted, Budget(profile.max_buffers), 2**62, fits(profile)).kernels
         found |= {d.program for d in lower(kernels, profile, known).dispatches}
     return found
 
