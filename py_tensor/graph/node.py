@@ -222,6 +222,13 @@ class NotDifferentiable:
 
 
 NOT_DIFFERENTIABLE: Final = NotDifferentiable()
+
+
+def _zero(g: Any, y: Any, *operands_and_attrs: Any) -> tuple[Any, ...]:
+    return (None,) * (len(operands_and_attrs) - 1)
+
+
+FLAT: Final[Vjp] = _zero  # of a piecewise constant op
 Derivative = Vjp | NotDifferentiable
 
 
