@@ -34,7 +34,8 @@ class Trace(Device):
     """
 
     def __init__(self, below: Device) -> None:
-        super().__init__(below.name, computes_cpu_ops=below.computes_cpu_ops)
+        super().__init__(below.name)
+        self.uses_numpy = below.uses_numpy
         self.below = below
         self.depth = below.depth + 1
         self.lock = below.lock  # one that a fork acquires

@@ -32,8 +32,11 @@ class Device(ABC):
     ----------
     lock : RLock
         Held by the thread that computes or reads, and released while it waits.
+    uses_numpy : bool
+        Whether NumPy computes its nodes, in all dtypes; that of a trace is its device's.
     computes_cpu_ops : bool
-        Whether it computes ops of the class `CpuOp`, and has all dtypes.
+        Whether it computes ops of the class `CpuOp`. A trace does not, so that what is recorded on
+        it consists of ops that can be batched.
     sync_each_op : bool
         Compute and wait for each op when it is recorded, so that its error is raised on its line.
     is_ready : bool
@@ -55,7 +58,7 @@ class Device(ABC):
 
     def __init__(self, name: str, *, computes_cpu_ops: bool = False) -> None:
         self.name = name
-        self.computes_cpu_ops = computes_cpu_ops
+        self.uses_numpy = self.computes_cpu_ops = computes_cpu_ops
         self.unheld = deque[Node]()
         self.depth = 0
 

@@ -311,7 +311,7 @@ def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[
     if given.dtype.kind in "iu" and rule != "stone":
         # No width depends on the least element, and smaller numbers have all their digits.
         holds_all = dtypes.uint64 if given.dtype is dtypes.uint64 else dtypes.int64
-        precise = dtypes.float64 if given.device.computes_cpu_ops else dtypes.float32
+        precise = dtypes.float64 if given.device.uses_numpy else dtypes.float32
         measured = converted(converted(given, holds_all) - least, precise)
     width = _width(measured, rule, _rounded(most - least, rule_dtype), limits, rule_dtype)
     if rule in SINGLE_RULES:
