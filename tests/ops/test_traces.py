@@ -12,7 +12,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.backend.device import MAX_DROPPED, parse
-from py_tensor.backend.trace import Trace, trace_on
+from py_tensor.backend.trace import Trace, noting_draws, trace_on
 from py_tensor.errors import DeviceError, TracedValueError
 from py_tensor.graph.bind import ARGUMENT, bind, generate
 from py_tensor.graph.node import DROPPED, Node, meta_of
@@ -277,3 +277,34 @@ def test_what_needs_no_elements(device: str) -> None:
         assert kept.sum().shape == ()
     with pytest.raises(TracedValueError, match="explain: a traced tensor is not computed"):
         pt.explain(x * 2)
+
+
+def test_a_trace_notes_random_draws(device: str) -> None:
+    """A trace draws the same words as the function without it."""
+    outer, inner = pt.random.Generator(5), pt.random.Generator(6)
+
+    def f(x: pt.Tensor) -> pt.Tensor:
+        y = outer.normal(x, 2.0) + outer.integers(0, 2**40, (2, 3), "int64").astype(x.dtype).to(
+            x.device
+        )
+        with noting_draws() as of_part:
+            y += inner.uniform(0.0, 1.0, (2, 1)).to(x.device)
+        assert of_part == [(inner.bit_generator, 2)]
+        return y
+
+    x = pt.ones((2, 3), device=device)
+    outer.random(7)
+    with noting_draws() as draws:
+        (argument,), y = trace(f, x)
+    got = computed(y, {argument: x._node}, x.device).numpy()
+    words = {outer.bit_generator: 0, inner.bit_generator: 0}
+    for generator, count in draws:
+        words[cast("Any", generator)] += count
+    assert words == {outer.bit_generator: outer.bit_generator.drawn - 7, inner.bit_generator: 2}
+    assert [count for _, count in draws] == [6, 6, 6, 2]
+    outer, inner = pt.random.Generator(5), pt.random.Generator(6)
+    outer.random(7)
+    np.testing.assert_array_equal(got, f(x).numpy())
+    with noting_draws() as none:
+        assert (x + 1).shape == x.shape
+    assert none == []
