@@ -380,7 +380,7 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
     if not x.size:
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
     scale, a = _scaled((_lower((x,), UPLO in "Ll"),))
-    if x.device.computes_cpu_ops or n <= SIDES[x.dtype]:
+    if x.device.uses_numpy or n <= SIDES[x.dtype]:
         found = _parts_of_rows((diagonalized(a),))
     else:
         found = _by_columns((a,))

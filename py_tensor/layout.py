@@ -105,6 +105,32 @@ class Layout:
             return Layout((size,), (down + right,), self.offset + (start if size else 0))
         return Layout((min(shape),), (sum(strides),), self.offset)
 
+    def window_of(self, whole: Shape) -> tuple[Layout, tuple[tuple[int, int], ...]] | None:
+        """Return the widths of a pad that puts the elements back, and the layout of its operand.
+
+        None unless the elements are a window of `whole`, with its axes in any order and direction.
+        """
+        split = coordinates(self.strides, self.offset, tuple((0, n) for n in self.shape), whole)
+        if split is None:
+            return None
+        steps = Layout.contiguous(self.shape)  # of the operand: its elements are numbered by self
+        shape, strides, offset = [1] * len(whole), [0] * len(whole), 0
+        starts = list(split[0])
+        for n, row, step in zip(self.shape, split[1], steps.strides, strict=True):
+            moved = [axis for axis, by in enumerate(row) if by] if n > 1 else []
+            if not moved:
+                continue
+            (axis, *others) = moved
+            if others or shape[axis] > 1 or abs(row[axis]) > 1:
+                return None
+            shape[axis], strides[axis] = n, step * row[axis]
+            if row[axis] < 0:
+                starts[axis] -= n - 1
+                offset += step * (n - 1)
+        ends = zip(starts, shape, whole, strict=True)
+        widths = tuple((start, total - start - n) for start, n, total in ends)
+        return Layout(tuple(shape), tuple(strides), offset), widths
+
     @property
     def extent(self) -> tuple[int, int]:
         """The lowest and the highest flat index, if there are elements."""

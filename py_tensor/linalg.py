@@ -36,7 +36,7 @@ from py_tensor.errors import ShapeError
 from py_tensor.ops import linalg, movement, products, rearrange
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.creation import eye
-from py_tensor.ops.elementwise import abs, isnan, multiply, not_equal, power, sqrt, where
+from py_tensor.ops.elementwise import abs, isnan, multiply, not_equal, power, root_of_squares, where
 from py_tensor.ops.movement import (
     as_floating,
     broadcast_to,
@@ -139,7 +139,7 @@ def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False)
 
 
 def _length(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
-    return sqrt(sum(squared_length(x), axis, keepdims=keepdims))
+    return root_of_squares(sum(squared_length(x), axis, keepdims=keepdims))
 
 
 def _extreme(sizes: Tensor, order: float, axis: int, keepdims: bool) -> Tensor:

@@ -7,7 +7,9 @@ other devices becomes an argument too, which refers to the node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NoReturn
 
 from py_tensor.backend.device import MAX_DROPPED
@@ -34,7 +36,8 @@ class Trace(Device):
     """
 
     def __init__(self, below: Device) -> None:
-        super().__init__(below.kind, below.index, computes_cpu_ops=below.computes_cpu_ops)
+        super().__init__(below.kind, below.index)
+        self.uses_numpy = below.uses_numpy
         self.below = below
         self.depth = below.depth + 1
         self.lock = below.lock  # one that a fork acquires
@@ -147,6 +150,31 @@ def _no_elements(node: Node) -> TracedValueError:
         f"the elements of a traced tensor were needed: the {name} {node.meta} has no values while"
         " its function is traced; use pt.where for a branch, where= for a selection"
     )
+
+
+# A random draw: the bit generator, and the number of words.
+Draw = tuple[object, int]
+_noted: ContextVar[tuple[list[Draw], ...]] = ContextVar("draws", default=())
+
+
+@contextmanager
+def noting_draws() -> Generator[list[Draw]]:
+    """Note the random draws of this thread or task, in order; a context around it does too.
+
+    A function that was traced once can be computed again with the next words of its generators.
+    """
+    draws: list[Draw] = []
+    outer = _noted.get()
+    try:
+        _noted.set((*outer, draws))
+        yield draws
+    finally:
+        _noted.set(outer)
+
+
+def note_draw(generator: object, words: int) -> None:
+    for draws in _noted.get():
+        draws.append((generator, words))
 
 
 _traces: dict[Device, Trace] = {}

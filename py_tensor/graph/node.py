@@ -38,8 +38,11 @@ class Device(ABC):
         `str(device)`: the kind for index 0, else the kind and the index, such as "webgpu:1".
     lock : RLock
         Held by the thread that computes or reads, and released while it waits.
+    uses_numpy : bool
+        Whether NumPy computes its nodes, in all dtypes; that of a trace is its device's.
     computes_cpu_ops : bool
-        Whether it computes ops of the class `CpuOp`, and has all dtypes.
+        Whether it computes ops of the class `CpuOp`. A trace does not, so that what is recorded on
+        it consists of ops that can be batched.
     sync_each_op : bool
         Compute and wait for each op when it is recorded, so that its error is raised on its line.
     waits : bool
@@ -66,7 +69,7 @@ class Device(ABC):
         self.kind = kind
         self.index = index
         self.name = f"{kind}:{index}" if index else kind
-        self.computes_cpu_ops = computes_cpu_ops
+        self.uses_numpy = self.computes_cpu_ops = computes_cpu_ops
         self.unheld = deque[Node]()
         self.depth = 0
 
@@ -233,6 +236,13 @@ class NotDifferentiable:
 
 
 NOT_DIFFERENTIABLE: Final = NotDifferentiable()
+
+
+def _zero(g: Any, y: Any, *operands_and_attrs: Any) -> tuple[Any, ...]:
+    return (None,) * (len(operands_and_attrs) - 1)
+
+
+FLAT: Final[Vjp] = _zero  # of a piecewise constant op
 Derivative = Vjp | NotDifferentiable
 
 

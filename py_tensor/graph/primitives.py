@@ -33,7 +33,14 @@ from py_tensor.graph.op import (
     Scatter,
     View,
 )
-from py_tensor.shapes import Shape, broadcast, check_axes, check_expansion, resolve_reshape
+from py_tensor.shapes import (
+    Shape,
+    broadcast,
+    check_axes,
+    check_expansion,
+    resolve_reshape,
+    size_of,
+)
 
 CONST = Constant("const", vjp=NOT_DIFFERENTIABLE)
 INDEX = Count("index", vjp=NOT_DIFFERENTIABLE)
@@ -112,19 +119,31 @@ def _grad_broadcast(g: Any, y: Any, x: Any, shapes: tuple[Shape, Shape]) -> tupl
     return (g.sum(axes, keepdims=True).reshape(x.shape),)
 
 
+def _placed(values: Any, where: layout.Layout, x: Any) -> Any:
+    """Return the values at the elements of x that a layout selects, each once; 0 elsewhere."""
+    for shape in (x.shape, (x.size,)):
+        if (window := where.window_of(shape)) is not None:
+            inside, widths = window
+            values = type(values)(values._node)._view_by(inside)
+            if values.size < x.size:
+                values = _recorded(PAD, values, _number(0, values), attrs=widths)
+            return values.reshape(x.shape)
+    spread = _zeros(x, values.dtype)
+    spread._assign(where, values._node)
+    return spread
+
+
 def _grad_view(g: Any, y: Any, x: Any, attrs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Add gradients to the elements that the view selects; those of the same element add up."""
     _, strides, offset = attrs
     pairs = enumerate(zip(g.shape, strides, strict=True))
     repeated = tuple(axis for axis, (n, s) in pairs if n > 1 and not s)
     g = g.sum(repeated, keepdims=True) if repeated else g
-    spread = _zeros(x, g.dtype)
     where = layout.Layout(g.shape, strides, offset)
     if where.is_injective:
-        spread._assign(where, g._node)
-        return (spread,)
+        return (_placed(g, where, x),)
     selected = _numbered(x)._view_by(where).ravel()
-    added = _scattered(spread.ravel(), ((0,), (selected,), 0), g.ravel(), "add")
+    added = _scattered(_zeros(x).ravel(), ((0,), (selected,), 0), g.ravel(), "add")
     return (added.reshape(x.shape),)
 
 
@@ -132,8 +151,8 @@ def _grad_assign(g: Any, y: Any, x: Any, value: Any, attrs: Any) -> tuple[Any, .
     """Return 0 for overwritten elements; the gradient of the value is that of the window."""
     where = layout.Layout(*attrs)
     window = type(g)(g._node)._view_by(where)
-    kept = g.copy()
-    kept._assign(where, const(0, g.dtype, g.device))
+    is_written = type(g)(filled(True, meta_of(where.shape, dtypes.bool_, g.device)))
+    kept = _chosen(_placed(is_written, where, g), _number(0, g), g)
     return kept, window if value.ndim else window.sum()
 
 
@@ -201,8 +220,27 @@ def _grad_where(g: Any, y: Any, condition: Any, a: Any, b: Any, attrs: Any) -> t
 def _grad_gather(g: Any, y: Any, x: Any, *indices_and_attrs: Any) -> tuple[Any, ...]:
     """Return the sum of the gradients for an element that was selected several times."""
     *indices, (axes, at, _) = indices_and_attrs
-    spread = _scattered(_zeros(x), (axes, indices, at), g, "add")
-    return (spread, *(None for _ in indices))
+    no_gradients = (None,) * len(indices)
+    kept = tuple(1 if axis in axes else n for axis, n in enumerate(x.shape))
+    if size_of(kept) == y.size:  # one index for each slice: comparing needs no order of addition
+        is_selected = _selects(x, axes, [index.reshape(kept) for index in indices])
+        spread = _chosen(is_selected, g.reshape(kept).expand(x.shape), _number(0, g))
+    else:
+        spread = _scattered(_zeros(x), (axes, indices, at), g, "add")
+    return spread, *no_gradients
+
+
+def _selects(x: Any, axes: tuple[int, ...], indices: Sequence[Any]) -> Any:
+    """Return whether the indices, one along each of some axes, select each element."""
+    is_selected = None
+    for axis, index_along in zip(axes, indices, strict=True):
+        n = x.shape[axis]
+        shape = tuple(n if a == axis else 1 for a in range(x.ndim))
+        numbers = type(x)(index((n,), x.device)).reshape(shape)
+        chosen = index_along.astype(int32)
+        is_along = (chosen == numbers) | (chosen == numbers - n)
+        is_selected = is_along if is_selected is None else is_selected & is_along
+    return is_selected
 
 
 def _grad_scatter(g: Any, y: Any, base: Any, values: Any, *rest: Any) -> tuple[Any, ...]:

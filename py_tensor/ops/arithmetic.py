@@ -123,11 +123,15 @@ hypot = binary(
     REAL_FLOATING,
     "hypot_f32({0}, {1})",
     lambda np, x, y: _hypot(np, x, y),
-    vjp=lambda g, y, a, b, _: (g * a / y, g * b / y),
+    vjp=lambda g, y, a, b, _: _grad_hypot(g, where(equal(y, 0), 1, y), a, b),
     cost=20,
     ulp=4,
     doc="Hypotenuse of a right triangle with legs `x1` and `x2`, without intermediate overflow.",
 )
+
+
+def _grad_hypot(g: Tensor, length: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    return g * a / length, g * b / length
 
 
 def _hypot(np: Any, x: Any, y: Any) -> Any:
@@ -156,12 +160,12 @@ register(sinc, method=False, ulp=4)
 
 
 def _logaddexp(x: Tensor, y: Tensor) -> Tensor:
-    apart = where(equal(x, y), 0.0, abs(x - y))  # 0 for equal infinities too
+    apart = abs(where(equal(x, y), 0.0, x - y))  # 0 for equal infinities too
     return maximum(x, y) + log1p(exp(-apart))
 
 
 def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
-    apart = where(equal(x, y), 0.0, abs(x - y))
+    apart = abs(where(equal(x, y), 0.0, x - y))
     return maximum(x, y) + log1p(exp2(-apart)) * math.log2(math.e)
 
 

@@ -57,7 +57,7 @@ def _compare(
     a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor | Scalar, equal_nan: bool
 ) -> Tensor:
     if a.dtype.kind in "biu" or b.dtype.kind in "biu":
-        if not a.device.computes_cpu_ops:
+        if not a.device.uses_numpy:
             return _beside_integers(a, b, rtol, atol)
         if b.dtype.kind in "biu":
             b = converted(b, dtypes.float64)
@@ -75,7 +75,7 @@ def _tolerance(op: str, value: Operand, a: Tensor, b: Tensor) -> Tensor | Scalar
     number = number_like(value)
     if number is not None:
         return number
-    own_dtype = widest([a, b]) if a.device.computes_cpu_ops else None  # a GPU has no float64
+    own_dtype = widest([a, b]) if a.device.uses_numpy else None  # a GPU has no float64
     return value if isinstance(value, Tensor) else beside(own_dtype, value, op, a.device)
 
 

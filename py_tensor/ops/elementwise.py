@@ -6,6 +6,8 @@ gradient for each operand.
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any, cast
 
 from py_tensor import dtypes
@@ -22,7 +24,7 @@ from py_tensor.dtypes import (
     WITH_BOOL_AS_INT8,
     integer_range,
 )
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import MUL, WHERE
 from py_tensor.ops.define import (
@@ -98,6 +100,20 @@ sqrt = unary(
     ulp=4,
     doc="Square root of each element; NaN for negative numbers.",
 )
+
+
+def _grad_root(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
+    return (g / where(equal(y, 0), math.inf, 2 * y),)
+
+
+_ROOT = replace(cast("Any", sqrt).op, vjp=_grad_root)
+
+
+def root_of_squares(squares: Tensor) -> Tensor:
+    """Return the square root of a sum of squares: its derivative at 0 is 0."""
+    return apply(_ROOT, (squares,))
+
+
 sin: Unary = unary(  # annotated, because its derivative refers to it
     "sin",
     FLOATING,
@@ -232,12 +248,20 @@ sign = unary(
     NUMERIC,
     "sign_{t}({0})",
     lambda np, x: np.sign(x),
-    vjp=NOT_DIFFERENTIABLE,
+    vjp=lambda g, y, x, _: (_grad_direction(g, y, x) if x.dtype.kind == "c" else None,),
     doc="""Sign of each element: -1, 0 or 1; NaN stays NaN.
 
     For a complex number it is ``x / abs(x)``, or 0.
     """,
 )
+
+
+def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
+    """Return the gradient of ``x / abs(x)``, which changes only across the direction of x."""
+    length = abs(x)
+    return (g - (g * y).real * y.conj()) / where(equal(length, 0), 1, length)
+
+
 square = unary(
     "square",
     WITH_BOOL_AS_INT8,
@@ -261,7 +285,7 @@ relu = unary(
         "*": "{0}",
     },
     lambda np, x: np.maximum(x, x.dtype.type(0)),
-    vjp=lambda g, y, x, _: (where(x > 0, g, 0),),
+    vjp=lambda g, y, x, _: (where(y > 0, g, 0),),
     doc="Rectified linear unit: each element, or 0 if it is negative; NaN stays NaN.",
 )
 floor = unary(
@@ -269,7 +293,7 @@ floor = unary(
     REAL,
     {"f32": "floor_f32({0})", "*": "{0}"},
     lambda np, x: np.floor(x) if x.dtype.kind == "f" else x,
-    vjp=NOT_DIFFERENTIABLE,
+    vjp=FLAT,
     doc="Largest integer not greater than each element, in the same dtype.",
 )
 ceil = unary(
@@ -277,7 +301,7 @@ ceil = unary(
     REAL,
     {"f32": "ceil_f32({0})", "*": "{0}"},
     lambda np, x: np.ceil(x) if x.dtype.kind == "f" else x,
-    vjp=NOT_DIFFERENTIABLE,
+    vjp=FLAT,
     doc="Smallest integer not less than each element, in the same dtype.",
 )
 # -- One operand, true or false -----------------------------------------------------------------
@@ -364,7 +388,7 @@ floor_divide = binary(
     REAL_WITH_BOOL_AS_INT8,
     "floor_divide_{t}({0}, {1})",
     lambda np, x, y: np.floor_divide(x, y),
-    vjp=NOT_DIFFERENTIABLE,
+    vjp=FLAT,
     operator="floordiv",
     cost=30,
     ulp=4,
@@ -384,8 +408,10 @@ remainder = binary(
 
 
 def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
+    """Return 0 for a base of 0 with the exponent 0, and for the exponent of a base up to 0."""
+    is_one = equal(a, 0) & equal(b, 0)
     base = where(not_equal(a, 0) if a.dtype.kind == "c" else a > 0, a, 1)
-    return g * b * a ** (b - 1), g * y * log(base)
+    return g * b * a ** where(is_one, 0, b - 1), g * base**b * log(base)
 
 
 POWER = Elementwise(
@@ -431,6 +457,19 @@ minimum = binary(
     vjp=lambda g, y, a, b, _: (g * _share(a, b, a < b), g * _share(a, b, b < a)),
     doc="Elementwise minimum; NaN if either element is NaN.",
 )
+
+
+def _grad_at_least(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
+    return where(a >= b, g, 0), where(a < b, g, 0)
+
+
+def _grad_at_most(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: None) -> tuple[Tensor, Tensor]:
+    return where(a <= b, g, 0), where(a > b, g, 0)
+
+
+# The limits of `clip`, whose derivative is 1 at its bounds.
+_AT_LEAST = replace(cast("Any", maximum).op, vjp=_grad_at_least)
+_AT_MOST = replace(cast("Any", minimum).op, vjp=_grad_at_most)
 
 
 def _share(a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
@@ -712,8 +751,8 @@ def _clipped(
     arrays = [v for v in (x, min, max) if not (v is None or isinstance(v, Scalar))]
     if len(arrays) > 1:  # first, for an error that names this op
         broadcast("clip", *[v.shape for v in tensors_of("clip", arrays)])
-    result: Any = x if min is None else maximum(x, min)
-    result = result if max is None else minimum(result, max)
+    result: Any = x if min is None else apply(_AT_LEAST, (x, min))
+    result = result if max is None else apply(_AT_MOST, (result, max))
     where = options.get("where", True)
     return stored("clip", positive(result) if result is x else result, out, where)
 

@@ -271,7 +271,7 @@ def rounded_ramp(
     if the float64 number is that near to the middle between two float32 numbers. The number nearest
     to 0, which has few digits left if start and step cancel, is computed here.
     """
-    words = None if device.computes_cpu_ops else _terms(count, start, step, stop)
+    words = None if device.uses_numpy else _terms(count, start, step, stop)
     if words is not None:
         return Tensor(_ramp_of(RAMP, count, device, words))
     known = _KNOWN.pack(*((-1, 0.0) if stop is None else (count - 1, single(stop))))

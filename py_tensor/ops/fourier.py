@@ -85,7 +85,7 @@ def transformed(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
     n = x.shape[axis]
     if not x.size or n == 1:
         return converted(x, dtypes.complex_of(x.dtype)) * scale
-    if x.device.computes_cpu_ops or factors(n)[-1] <= MAX_PRIME:
+    if x.device.uses_numpy or factors(n)[-1] <= MAX_PRIME:
         return build(FOURIER, (x,), (axis, is_inverse, scale))
     return _convolved(x, axis, is_inverse, scale)
 

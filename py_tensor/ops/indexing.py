@@ -246,7 +246,7 @@ def _moved(op: str, x: Tensor, value: Tensor) -> Tensor:
     """Return a value on the device of `x`; only one from the cpu device moves to a GPU."""
     if value.device.depth > x.device.depth:
         raise traced_write(op)
-    if value.device.depth == x.device.depth == 0 and value.device.computes_cpu_ops:
+    if value.device.depth == x.device.depth == 0 and value.device.uses_numpy:
         return value.to(x.device)
     return on_one_device(op, (x, value))[1]
 

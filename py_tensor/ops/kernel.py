@@ -277,7 +277,7 @@ def kernel(
             raise TypeError(f"{name}: takes the numbers ({', '.join(numbers)}), not {list(given)}")
         tensors = as_arrays(name, operands)
         device = tensors[0].device
-        if device.computes_cpu_ops and numpy is None:
+        if device.uses_numpy and numpy is None:
             raise DeviceError(
                 f"{name}: runs on webgpu only; pass numpy= to run it on the cpu device"
             )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import isnan, logical_and, sqrt
+from py_tensor.ops.elementwise import isnan, logical_and, root_of_squares
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.operands import Operand, Scalar, known
 from py_tensor.ops.out import Out, stored, stored_whole
@@ -123,7 +123,7 @@ def nanstd(
     if dtype is None and out is not None:
         dtype = float_into("nanstd", x, out)
     found = nanvar(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
-    return stored_whole("nanstd", sqrt(found), out)
+    return stored_whole("nanstd", root_of_squares(found), out)
 
 
 def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:

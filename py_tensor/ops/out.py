@@ -153,12 +153,12 @@ def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0)
     wanted = None if target is None else dtypes.BY_NAME.get(target.dtype.name)
     if wanted is None:
         return own
-    if not wanted.on_gpu and not device.computes_cpu_ops:
+    if not wanted.on_gpu and not device.uses_numpy:
         wanted = dtypes.complex64 if wanted.kind == "c" else dtypes.float32
     if own.kind in "fc":
         # NumPy's floats hold all integers of 8, 16 and 32 bits; with 64 bits they are float64.
         exact = {1: dtypes.float16, 2: dtypes.float32, 4: dtypes.float64, 8: dtypes.float64}
-        if wanted.kind in "iu" and device.computes_cpu_ops:
+        if wanted.kind in "iu" and device.uses_numpy:
             wanted = exact[wanted.itemsize]
         return dtypes.promote(own, wanted)
     common = dtypes.promote(own, wanted)

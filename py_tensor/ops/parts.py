@@ -55,12 +55,18 @@ isposinf = unary(
     doc="Whether each element is positive infinity.",
     method=False,
 )
+
+
+def _grad_fraction(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
+    return (ldexp(g, -apply(EXPONENT, (x,))),)
+
+
 FRACTION = Elementwise(
     "frexp",
     wgsl={"*": "frexp_fraction_f32({0})"},
     numpy=lambda np, x: np.frexp(x)[0],
     accepts=REAL_FLOATING,
-    vjp=NOT_DIFFERENTIABLE,
+    vjp=_grad_fraction,
 )
 EXPONENT = Elementwise(
     "frexp",

@@ -84,7 +84,7 @@ def _quantiles(
     x = x if method in _EXACT else as_floating(x, op)
     if isinstance(q, Tensor) and q.dtype.kind == x.dtype.kind == "f" and between:
         common = dtypes.promote(x.dtype, q.dtype)
-        x = converted(x, common if common.on_gpu or x.device.computes_cpu_ops else dtypes.float32)
+        x = converted(x, common if common.on_gpu or x.device.uses_numpy else dtypes.float32)
     shares = [v / scale for v in numbers]
     if not builtins.all(0 <= v <= 1 for v in shares):
         raise ValueError(f"{op}: q must be from 0 to {scale:g}, not {q}")

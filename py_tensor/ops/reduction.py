@@ -13,7 +13,7 @@ from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, 
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import Recipes, Step, follow, step, steps
 from py_tensor.graph.node import NOT_DIFFERENTIABLE, Device, Meta
-from py_tensor.graph.op import MAX_PLACES, Reduction
+from py_tensor.graph.op import MAX_PLACES, Reduction, Scan
 from py_tensor.graph.primitives import CAST, RESHAPE, SUM
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.composition import Composition
@@ -27,11 +27,11 @@ from py_tensor.ops.elementwise import (
     maximum,
     minimum,
     multiply,
-    sqrt,
+    root_of_squares,
     subtract,
 )
 from py_tensor.ops.elementwise import where as choose
-from py_tensor.ops.movement import converted
+from py_tensor.ops.movement import converted, flip, pad_constant, permute, reshape, sliced
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, number_like, tensors_of
 from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
 from py_tensor.ops.record import build
@@ -74,16 +74,47 @@ def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tup
 
 
 def _grad_prod(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
-    """If an element is 0, the product of the others is computed separately."""
-    zero = equal(x, 0)
-    zeros = sum(zero, axes, keepdims=True)
-    others = prod(choose(zero, 1.0, x), axes, keepdims=True)
-    through = choose(
-        zero,
-        choose(equal(zeros, 1), others, 0.0),
-        choose(equal(zeros, 0), y / choose(zero, 1.0, x), 0.0),
-    )
-    return (g.expand(x.shape) * through,)
+    """Multiply by the elements before and those after each: a quotient is wrong beside a 0."""
+    order = (*(a for a in builtins.range(x.ndim) if a not in axes), *axes)
+    moved, last = permute(x, order), x.ndim - len(axes)
+    flat = reshape(moved, (*moved.shape[:last], -1))
+    others = _product_before(flat, last) * flip(_product_before(flip(flat, last), last), last)
+    of_flat = reshape(permute(g, order), (*moved.shape[:last], 1)) * others
+    back = tuple(order.index(a) for a in builtins.range(x.ndim))
+    return (permute(reshape(of_flat, moved.shape), back),)
+
+
+def _product_before(x: Tensor, axis: int) -> Tensor:
+    return _shifted(build(CUMPROD, (x,), (axis,)), axis, (1, 0), 1)
+
+
+def _shifted(x: Tensor, axis: int, widths: tuple[int, int], fill: int) -> Tensor:
+    """Pad an axis before or behind, and keep as many elements from the padded end."""
+    pairs = [widths if a == axis else (0, 0) for a in builtins.range(x.ndim)]
+    return sliced(pad_constant(x, pairs, fill), axis, widths[1], widths[1] + x.shape[axis])
+
+
+def _grad_cumsum(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
+    return (flip(build(CUMSUM, (flip(g, attrs),), attrs), attrs),)
+
+
+def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
+    """Multiply the elements before each by a sum of products of those after it, without division.
+
+    The sums ``s[i] = g[i] + x[i + 1] * s[i + 1]`` take steps of 1, 2, 4, ... elements.
+    """
+    (axis,) = attrs
+    sums, factors, step = g, _shifted(x, axis, (0, 1), 1), 1
+    while step < x.shape[axis]:
+        sums = sums + factors * _shifted(sums, axis, (0, step), 0)
+        factors = factors * _shifted(factors, axis, (0, step), 1)
+        step *= 2
+    return (_shifted(y, axis, (1, 0), 1) * sums,)
+
+
+def _identity(dtype: DType) -> tuple[complex]:
+    """Return -0 for floats, because 0 would change a first element of -0 to 0."""
+    return ({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0),)
 
 
 PROD = Reduction(
@@ -101,6 +132,18 @@ PROD = Reduction(
     numpy=lambda np, x, axes: np.multiply.reduce(x, axis=axes, keepdims=True, dtype=x.dtype),
     rounds=True,
     vjp=_grad_prod,
+)
+CUMSUM = Scan(
+    "cumsum",
+    fold=replace(SUM, identity=_identity),
+    numpy=lambda np, x, axis: np.cumsum(x, axis=axis, dtype=x.dtype),
+    vjp=_grad_cumsum,
+)
+CUMPROD = Scan(
+    "cumprod",
+    fold=PROD,
+    numpy=lambda np, x, axis: np.cumprod(x, axis=axis, dtype=x.dtype),
+    vjp=_grad_cumprod,
 )
 MAX = Reduction(
     "max",
@@ -708,7 +751,7 @@ def std(
     """Standard deviation over `axis`: the square root of `var`."""
     correction = ddof if correction is None else correction
     found = _variance("std", a, axis, correction, keepdims, where, dtype, mean, out)
-    return stored_whole("std", sqrt(found), out)
+    return stored_whole("std", root_of_squares(found), out)
 
 
 def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:

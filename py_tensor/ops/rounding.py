@@ -7,7 +7,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, REAL, REAL_WITH_BOOL_AS_INT8
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.graph.node import FLAT
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import COMPLEX
 from py_tensor.ops.define import (
@@ -34,7 +34,7 @@ trunc = unary(
     REAL,
     {"f32": "trunc_f32({0})", "*": "{0}"},
     lambda np, x: np.trunc(x) if x.dtype.kind == "f" else x,
-    vjp=NOT_DIFFERENTIABLE,
+    vjp=FLAT,
     doc="Truncate each element towards 0, in the same dtype.",
 )
 ROUND = Elementwise(
@@ -46,7 +46,7 @@ ROUND = Elementwise(
     },
     numpy=lambda np, x: np.rint(x) if x.dtype.kind in "fc" else x,
     accepts=ANY,
-    vjp=NOT_DIFFERENTIABLE,
+    vjp=FLAT,
 )
 _to_integers = unary_of(ROUND, doc="Round each element to the nearest integer, ties to even.")
 

@@ -2,64 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from py_tensor import dtypes
 from py_tensor.dtypes import SUMMED, DType
 from py_tensor.errors import ShapeError
 from py_tensor.graph.op import Scan
-from py_tensor.graph.primitives import SUM
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import register
-from py_tensor.ops.elementwise import equal, where
-from py_tensor.ops.movement import along_axis, concat, converted, flip
+from py_tensor.ops.movement import along_axis, concat, converted
 from py_tensor.ops.operands import Operand, Scalar
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import PROD, as_floats
+from py_tensor.ops.reduction import CUMPROD, CUMSUM, as_floats
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
-
-
-def _from_the_end(g: Tensor, axis: int) -> Tensor:
-    """Return the sum of each element and all after it."""
-    return flip(cumsum(flip(g, axis), axis), axis)
-
-
-def _grad_cumsum(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
-    return (_from_the_end(g, attrs[0]),)
-
-
-def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
-    """Return quotients before the first 0, products without it at its place, and 0 after it."""
-    (axis,) = attrs
-    zero = equal(x, 0)
-    zeros = cumsum(zero, axis)
-    first = zero & equal(zeros, 1)
-    without = _from_the_end(g * cumprod(where(first, 1.0, x), axis), axis)
-    before = _from_the_end(g * y, axis) / where(zero, 1.0, x)
-    return (where(first, without, where(equal(zeros, 0), before, 0.0)),)
-
-
-def _identity(dtype: DType) -> tuple[complex]:
-    """Return -0 for floats, because 0 would change a first element of -0 to 0."""
-    return ({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0),)
-
-
-CUMSUM = Scan(
-    "cumsum",
-    fold=replace(SUM, identity=_identity),
-    numpy=lambda np, x, axis: np.cumsum(x, axis=axis, dtype=x.dtype),
-    vjp=_grad_cumsum,
-)
-CUMPROD = Scan(
-    "cumprod",
-    fold=PROD,
-    numpy=lambda np, x, axis: np.cumprod(x, axis=axis, dtype=x.dtype),
-    vjp=_grad_cumprod,
-)
 
 
 def scanned(

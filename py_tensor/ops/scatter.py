@@ -178,7 +178,7 @@ def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tens
     """Return the values where a mask is true, both flat; their number is read unless given."""
     if not mask.size:
         return zeros((0,), values.dtype, device=mask.device)
-    if mask.device.computes_cpu_ops:
+    if mask.device.uses_numpy:
         return build(COMPRESS, (mask, values), int(sum(mask)) if count is None else count)
     counts = cumsum(mask)
     count = int(counts[-1]) if count is None else count
@@ -198,7 +198,7 @@ def selected(mask: Tensor, values: Tensor) -> Tensor:
     """
     if mask.device.depth:
         return Tensor._of_selected(Selected(mask, values, values_where))  # pyright: ignore[reportPrivateUsage]
-    if mask.device.computes_cpu_ops or not mask.size or not host.can_wait():
+    if mask.device.uses_numpy or not mask.size or not host.can_wait():
         return values_where(mask, values)
     operands = Selected(mask, values, values_where)
     if operands.nbytes > MAX_UNREAD_BYTES:

@@ -6,13 +6,13 @@ from py_tensor import dtypes
 from py_tensor.errors import check_option
 from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Sort
-from py_tensor.ops.creation import zeros
+from py_tensor.ops.creation import zeros, zeros_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import negative
-from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.movement import along_axis
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.record import build
+from py_tensor.ops.scatter import scattered
 from py_tensor.shapes import normalize_axis
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -20,10 +20,10 @@ __all__ = ["argsort", "sort"]
 
 
 def _grad_sort(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool]) -> tuple[Tensor]:
-    """Return the gradient at each element's place in the result."""
-    axis, descending = attrs
-    went = argsort(argsort(x, axis, descending=descending), axis)
-    return (take_along_axis(g, went, axis),)
+    """Return the gradients at the places that the elements came from."""
+    axis, _ = attrs
+    came_from = build(ARGSORT, (x,), attrs)
+    return (scattered(zeros_like(x), (axis,), (came_from,), axis, g, "set", True, ""),)
 
 
 SORT = Sort("sort", indices=False, vjp=_grad_sort)

@@ -9,6 +9,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.backend.choice import default_device
 from py_tensor.backend.registry import WRITING
+from py_tensor.backend.trace import note_draw
 from py_tensor.graph.bind import bind
 from py_tensor.graph.node import Device, Node
 from py_tensor.graph.primitives import const, index
@@ -79,6 +80,7 @@ class BitGenerator:
 
     def take(self, count: int) -> tuple[int, int, int]:
         """Draw words; return the counter of the first word, and both halves of the key."""
+        note_draw(self, count)
         with WRITING:  # threads may share a generator
             high, low = divmod(self.drawn, BLOCK)
             if low + count > BLOCK:  # a draw does not cross into the next block of counters

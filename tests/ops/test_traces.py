@@ -13,11 +13,13 @@ import pytest
 import py_tensor as pt
 from py_tensor.backend.choice import parse
 from py_tensor.backend.device import MAX_DROPPED
-from py_tensor.backend.trace import Trace, trace_on
+from py_tensor.backend.trace import Trace, noting_draws, trace_on
 from py_tensor.errors import DeviceError, TracedValueError
 from py_tensor.graph.bind import ARGUMENT, bind, generate
 from py_tensor.graph.node import DROPPED, Node, meta_of
+from py_tensor.graph.op import CpuOp
 from py_tensor.graph.order import OVERWRITTEN_BYTES
+from py_tensor.graph.primitives import COMPRESS
 
 Function = Callable[..., Any]
 
@@ -44,6 +46,7 @@ def computed(y: pt.Tensor, values: dict[Node, Node], below: Any) -> pt.Tensor:
         elif missing := [x for x in node.inputs if x not in values]:
             stack += missing
         elif node.inputs:
+            assert node.op is COMPRESS or not isinstance(node.op, CpuOp)
             values[node] = bind(node.op, tuple(values[x] for x in node.inputs), node.attrs)
         else:
             meta = meta_of(node.meta.shape, node.meta.dtype, below)
@@ -78,6 +81,11 @@ def added(x: pt.Tensor) -> pt.Tensor:
     return y
 
 
+def singular(x: pt.Tensor) -> pt.Tensor:
+    u, s, vh = pt.linalg.svd(x, full_matrices=False)
+    return (u * s) @ vh
+
+
 FUNCTIONS: dict[str, Function] = {
     "elementwise": lambda x: pt.tanh(x) * 2 + x / 3,
     "numbers": lambda x: (2 - x) ** 2 // 0.5,
@@ -110,6 +118,10 @@ FUNCTIONS: dict[str, Function] = {
     "factors": lambda x: pt.linalg.cholesky(x @ x.T + pt.eye(3, device=x.device)),
     "singular values": lambda x: pt.linalg.svdvals(x),
     "eigenvalues": lambda x: pt.linalg.eigvalsh(x @ x.T),
+    "singular vectors": lambda x: singular(x) + singular(x.T[:, ::-1])[:3, :3].sum(),
+    "bits": lambda x: pt.unpackbits(pt.packbits(x > 0, 1), 1) * pt.packbits(x[0] > 0),
+    "search": lambda x: pt.searchsorted(pt.sort(x[0]), x, "right") + pt.digitize(x, pt.sort(x[0])),
+    "correlate": lambda x: pt.correlate(x[0], x[1], "same") * pt.convolve(x[2], x[0, :2], "same"),
     "random": lambda x: x + pt.random.Generator(1).randn(4, device=x.device),
     "ufunc methods": lambda x: MAXIMUM.accumulate(x, 1) + ADD.reduce(x, 0),
 }
@@ -118,14 +130,16 @@ FUNCTIONS: dict[str, Function] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_graph_of_a_function(name: str, device: str, rng: np.random.Generator) -> None:
     f = FUNCTIONS[name]
-    x = pt.tensor(rng.uniform(-1, 1, (3, 4)).astype(np.float32), device=device)
-    for _ in range(2):  # the second from cached recipes
-        (argument,), y = trace(f, x)
-        assert isinstance(y.device, Trace)
-        expected = f(x)
-        assert (y.shape, y.dtype) == (expected.shape, expected.dtype)
-        got = computed(y, {argument: x._node}, x.device)
-        np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=2e-5, atol=2e-5)
+    for dtype in ("float32", "float64") if device == "cpu" else ("float32",):
+        x = pt.tensor(rng.uniform(-1, 1, (3, 4)), dtype=dtype, device=device)
+        tolerance = 2e-5 if dtype == "float32" else 1e-11
+        for _ in range(2):  # the second from cached recipes
+            (argument,), y = trace(f, x)
+            assert isinstance(y.device, Trace)
+            expected = f(x)
+            assert (y.shape, y.dtype) == (expected.shape, expected.dtype)
+            got = computed(y, {argument: x._node}, x.device)
+            np.testing.assert_allclose(got.numpy(), expected.numpy(), tolerance, tolerance)
 
 
 def put(y: pt.Tensor, row: pt.Tensor) -> pt.Tensor:
@@ -264,3 +278,34 @@ def test_what_needs_no_elements(device: str) -> None:
         assert kept.sum().shape == ()
     with pytest.raises(TracedValueError, match="explain: a traced tensor is not computed"):
         pt.explain(x * 2)
+
+
+def test_a_trace_notes_random_draws(device: str) -> None:
+    """A trace draws the same words as the function without it."""
+    outer, inner = pt.random.Generator(5), pt.random.Generator(6)
+
+    def f(x: pt.Tensor) -> pt.Tensor:
+        y = outer.normal(x, 2.0) + outer.integers(0, 2**40, (2, 3), "int64").astype(x.dtype).to(
+            x.device
+        )
+        with noting_draws() as of_part:
+            y += inner.uniform(0.0, 1.0, (2, 1)).to(x.device)
+        assert of_part == [(inner.bit_generator, 2)]
+        return y
+
+    x = pt.ones((2, 3), device=device)
+    outer.random(7)
+    with noting_draws() as draws:
+        (argument,), y = trace(f, x)
+    got = computed(y, {argument: x._node}, x.device).numpy()
+    words = {outer.bit_generator: 0, inner.bit_generator: 0}
+    for generator, count in draws:
+        words[cast("Any", generator)] += count
+    assert words == {outer.bit_generator: outer.bit_generator.drawn - 7, inner.bit_generator: 2}
+    assert [count for _, count in draws] == [6, 6, 6, 2]
+    outer, inner = pt.random.Generator(5), pt.random.Generator(6)
+    outer.random(7)
+    np.testing.assert_array_equal(got, f(x).numpy())
+    with noting_draws() as none:
+        assert (x + 1).shape == x.shape
+    assert none == []

@@ -272,3 +272,40 @@ def test_merge_dims_joins_all_it_can() -> None:
     assert merge_dims((2, 3, 4), [(12, 4, 1), (0, 4, 1)], range(3)).extents == (2, 12)
     assert merge_dims((2, 3, 4), [(12, 4, 1)], range(3), frozenset({1})).extents == (2, 3, 4)
     assert merge_dims((2**20, 2**20), [(2**20, 1)], range(2)).extents == (2**20, 2**20)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_window_is_put_back_by_a_pad(seed: int) -> None:
+    source = Random(seed)
+    whole = random_shape(source)
+    layout = Layout.contiguous(whole)
+    for _ in range(3):  # slices, new axes, permutations and reversals
+        slices = tuple(
+            (a, source.randint(1, n - a), 1) for n in layout.shape for a in [source.randrange(n)]
+        )
+        layout = layout.sliced(slices)
+        layout = layout.flipped(tuple(a for a in range(len(layout.shape)) if source.random() < 0.3))
+        layout = layout.permuted(tuple(source.sample(range(len(layout.shape)), len(layout.shape))))
+        layout = layout.expanded((*(1,) * source.randint(0, 1), *layout.shape))
+    window = layout.window_of(whole)
+    assert window is not None
+    inside, widths = window
+    values = np.arange(1, layout.size + 1).reshape(layout.shape)
+    back = applied(values, inside)
+    back = np.pad(back, widths) if whole else back
+    assert back.shape == whole
+    np.testing.assert_array_equal(applied(back, layout), values)
+    assert np.count_nonzero(back) == layout.size
+
+
+@pytest.mark.parametrize(
+    ("layout", "whole"),
+    [
+        (Layout((3,), (2,), 0), (6,)),  # a step
+        (Layout((3,), (4,), 0), (3, 3)),  # a diagonal
+        (Layout((2, 3), (3, 1), 0), (6,)),  # one axis split in two
+        (Layout((4,), (1,), 1), (2, 3)),  # crosses rows
+    ],
+)
+def test_what_is_not_a_window(layout: Layout, whole: Shape) -> None:
+    assert layout.window_of(whole) is None
