@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from py_tensor.dtypes import DType, uint32
@@ -303,7 +303,7 @@ class Builder:
         """Add an output for a reduction that was only used inside its kernel."""
         kernel, value = self.unstored.pop(slot)
         draft = kernel.draft()
-        if self.budget.fits(replace(draft, outputs=draft.outputs + 1)):
+        if self.budget.fits(draft._replace(outputs=draft.outputs + 1)):
             access = Access(row_major(kernel.kept), 0)
             kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
         else:
