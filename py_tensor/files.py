@@ -307,7 +307,7 @@ def _read(file: Any, allow_pickle: bool, max_header_size: int, device: Device) -
     if descr == "|O" and not allow_pickle:
         raise ValueError("load: the elements are pickled objects, but allow_pickle is False")
     dtype, swapped = _stored(descr)
-    stored = dtype if device.computes_cpu_ops or dtype.on_gpu else dtypes.float32
+    stored = dtype if device.uses_numpy or dtype.on_gpu else dtypes.float32
     device.check("load", meta_of(shape, stored, device))
     data = _bytes(file, size_of(shape) * dtype.itemsize, f"the elements of shape {shape}")
     stored_shape = shape[::-1] if fortran else shape
@@ -551,7 +551,7 @@ def _made(
         words = packed({2: "H", 4: "I", 8: "Q"}[part], data)
         words.byteswap()
         data = words.tobytes()
-    if narrow and not device.computes_cpu_ops and not dtype.on_gpu:
+    if narrow and not device.uses_numpy and not dtype.on_gpu:
         data = packed("f", packed("d", data)).tobytes()
         dtype = dtypes.complex64 if dtype.kind == "c" else dtypes.float32
     return from_bytes(op, data, shape, dtype, device)

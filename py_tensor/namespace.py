@@ -53,7 +53,7 @@ class Info:
 
     def dtypes(self, *, device: str | Device | None = None, kind: Any = None) -> dict[str, DType]:
         """Return the dtypes of the standard that a device supports, optionally of some kinds."""
-        has_all = parse(device).computes_cpu_ops
+        has_all = parse(device).uses_numpy
         return {
             dtype.name: dtype
             for dtype in dtypes.ALL

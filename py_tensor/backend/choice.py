@@ -57,7 +57,7 @@ def set_default_device(device: str | LazyDevice) -> None:
 
 def check_default(device: Device, dtype: DType) -> None:
     """Raise DTypeError unless a device supports the new default dtype."""
-    if not device.computes_cpu_ops and not dtype.on_gpu:
+    if not device.uses_numpy and not dtype.on_gpu:
         raise DTypeError(
             f"{dtype} cannot be the default dtype on the device {device.name!r}, only on 'cpu';"
             " call set_default_dtype('float32'), or set_default_device('cpu'), first"

@@ -322,7 +322,8 @@ class Body:
 
     def slots(self) -> set[int]:
         """Return the slots of the nodes whose buffers this code reads."""
-        return {i.slot for i in self.instructions if isinstance(i, Load | Gather)}
+        # A tuple: the instructions of all kernels are examined often, and `|` makes an object.
+        return {i.slot for i in self.instructions if isinstance(i, (Load, Gather))}
 
     def gathers(self) -> list[Gather]:
         return [i for i in self.instructions if isinstance(i, Gather)]

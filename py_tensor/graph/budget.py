@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from py_tensor.graph.reasons import Reason
 
@@ -14,8 +15,7 @@ MAX_BODY = 96  # ops inlined into one kernel: limits compile time and registers
 _NOTHING: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """What a kernel, finished or not, needs of a device.
 
     A kernel that folds takes one dispatch or two. The first of two stores its accumulators, each
@@ -46,11 +46,9 @@ class Draft:
     @property
     def buffers(self) -> int:
         """The most storage buffers that one of its dispatches binds."""
-        return max(
-            len(self.inside | self.around) + self.outputs + self.work,
-            len(self.inside) + self.words,
-            len(self.around) + self.words + self.outputs,
-        )
+        inside, around, outputs, words, work, _ = self
+        together = len(inside | around) + outputs + work
+        return max(together, max(len(inside), len(around) + outputs) + words) if words else together
 
 
 @dataclass(frozen=True, slots=True)

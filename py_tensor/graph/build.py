@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from py_tensor.dtypes import DType, uint32
@@ -59,9 +59,10 @@ def schedule(
     """Return the kernels of a program in dependency order, the decisions, and the reasons.
 
     Kernels with several outputs can wait for each other in a cycle. A view that is not an affine
-    map needs a buffer that was not counted. Storing such a value may leave a reduction unused in
-    the kernel that folds it. These flushes are planned again: with each output of such a kernel
-    separately, or with the view stored from the start. This terminates, because a kernel of one
+    map, or a value that is stored because of another kernel, needs a buffer that was not counted.
+    Storing such a value may leave a reduction unused in the kernel that folds it. These flushes are
+    planned again: with each output of such a kernel separately, or with the value stored from the
+    start. This terminates, because a kernel of one
     output depends only on its ancestors, and a kernel whose operands are all counted fits. The cost
     rules consider one value at a time. If all kernels together do far more operations than the
     nodes themselves, the rules are applied again more strictly.
@@ -94,15 +95,18 @@ def schedule(
         ordered = in_order(kernels)
         cyclic = [] if len(ordered) == len(kernels) else in_cycles(kernels)
         stuck = [kernel for kernel in cyclic if len(kernel.outputs) > 1]
+        reasons = builder.decisions.reasons
         wide = [kernel for kernel in kernels if not budget.fits(kernel.draft())]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
-            decisions = builder.decisions
             kernels = _without_idle_outputs(ordered, program.outputs)
-            return kernels, decisions, builder.notes | decisions.reasons
+            return kernels, builder.decisions, builder.notes | reasons
         known = len(apart) + len(cut)
         for kernel in wide:
-            cut |= {slot: builder.late[slot] for slot in builder.late.keys() & kernel.reads()}
+            counted = cut.keys() | builder.sources(kernel.writes())
+            uncounted = {s: reasons[s] for s in kernel.reads() & reasons.keys() - counted}
+            cut |= uncounted
+            apart |= set() if uncounted else kernel.writes()
         apart |= builder.idle.union(*(kernel.writes() for kernel in stuck))
         assert len(apart) + len(cut) > known, f"a kernel exceeds {budget}"
 
@@ -181,10 +185,10 @@ def in_order(kernels: list[Kernel]) -> list[Kernel]:
 
 
 def in_cycles(kernels: list[Kernel]) -> list[Kernel]:
-    """Return the kernels that wait for each other, but not those that only wait for such kernels.
+    """Return the kernels that wait for themselves, but not those that only wait for such kernels.
 
-    These are the strongly connected components of two or more kernels (Tarjan, Depth-first search
-    and linear graph algorithms, 1972), as no kernel reads what it writes.
+    These are the strongly connected components (Tarjan, Depth-first search and linear graph
+    algorithms, 1972) of several kernels, or of one that reads what it writes.
     """
     before = _writers(kernels)
     numbers: dict[int, int] = {}  # kernel -> its position in the search
@@ -207,7 +211,8 @@ def in_cycles(kernels: list[Kernel]) -> list[Kernel]:
             component = [path.pop()]
             while component[-1] != kernel:
                 component.append(path.pop())
-            cyclic.update(component if len(component) > 1 else ())
+            if len(component) > 1 or kernel in before[kernel]:
+                cyclic.update(component)
             for member in component:
                 del lowest[member]
     return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
@@ -275,7 +280,6 @@ class Builder:
         for slot in sorted(self.decisions.stored):
             for inlined in self.decisions.inlined[slot]:
                 self.users.setdefault(inlined, []).append(slot)
-        self.late: dict[int, Reason] = {}  # stored although `decide` did not expect it
         self.notes: Notes = {}  # for `pt.explain` alone
         self.kernels: list[Kernel] = []
 
@@ -297,8 +301,7 @@ class Builder:
         """
         if self.order[slot].storage is not None:
             return
-        if reason is not None and slot not in self.decisions.stored:
-            self.late[slot] = reason
+        if reason is not None:
             self.decisions.store(slot, reason)
         self.decisions.stored.add(slot)
         if slot in self.unstored:
@@ -310,7 +313,7 @@ class Builder:
         """Add an output for a reduction that was only used inside its kernel."""
         kernel, value = self.unstored.pop(slot)
         draft = kernel.draft()
-        if self.budget.fits(replace(draft, outputs=draft.outputs + 1)):
+        if self.budget.fits(draft._replace(outputs=draft.outputs + 1)):
             access = Access(row_major(kernel.kept), 0)
             kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
         else:
@@ -680,6 +683,10 @@ class Builder:
             outputs=1 + sum(a in d.stored for a in anchors if a != root),
             words=sum(d.words(self.order[a]) for a in anchors),
         )
+
+    def sources(self, slots: set[int]) -> set[int]:
+        """Return the buffers that were counted for the kernels of these nodes."""
+        return set[int]().union(*(self.decisions.sources[slot] for slot in slots))
 
     def _sources(self, slot: int) -> frozenset[int]:
         return frozenset((slot,)) if slot in self.decisions.stored else self.decisions.sources[slot]

@@ -118,7 +118,8 @@ class Pass:
 
     def bound(self) -> set[int]:
         """Return `sources`, with `FAULTS` if it checks indices."""
-        return self.sources().union(*(bound(body) for body in self.bodies()))
+        checks = any(body.checks() for body in self.bodies())
+        return self.sources() | {FAULTS} if checks else self.sources()
 
     def writes(self) -> set[int]:
         """Return the slots that the pass itself writes; they are not outputs of the kernel."""
@@ -472,17 +473,18 @@ class Kernel:
 
     def draft(self) -> Draft:
         """Return what it needs of a device, apart from its length."""
-        over = set[int]() if self.over is None else {self.over.slot}
-        written = [stage.writes() for stage in self.stages]
-        return Draft(
-            inside=set[int]().union(*(stage.bound() for stage in self.stages)),
-            around=over | bound(self.row) | bound(self.spread),
-            outputs=(1 if self.slab else len(self.outputs))
-            + len(self.spread_outputs)
-            + sum(map(len, written)),
-            words=0 if self.revisits else self.accumulated_words,
-            work=sum(stage.work_buffers for stage in self.stages),
-        )
+        inside: set[int] = set()
+        outputs = (1 if self.slab else len(self.outputs)) + len(self.spread_outputs)
+        work = 0
+        for stage in self.stages:
+            inside |= stage.bound()
+            outputs += len(stage.writes())
+            work += stage.work_buffers
+        around = bound(self.row) | bound(self.spread)
+        if self.over is not None:
+            around.add(self.over.slot)
+        words = 0 if self.revisits else self.accumulated_words
+        return Draft(inside, around, outputs, words, work)
 
 
 def bound(body: Body) -> set[int]:

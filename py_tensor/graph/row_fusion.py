@@ -130,7 +130,7 @@ class _Fuser:
         unread = {slot for slot in passed if self.left[slot] == 1} - self.wanted
         joined = without_outputs(joined, unread)
         length = sum(len(body.instructions) for body in (*joined.bodies(), joined.row))
-        excess = self.budget.excess(replace(joined.draft(), length=length))
+        excess = self.budget.excess(joined.draft()._replace(length=length))
         if excess is not None:
             return excess
         for kernel, change in ((producer, -1), (consumer, -1), (joined, 1)):

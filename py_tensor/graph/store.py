@@ -544,7 +544,7 @@ def _cut_large(d: Decisions, budget: Budget) -> None:
             sources = inlined
         elif node.storage is None and not d.is_written_by_parts(node):
             needs = _fitting(d, node, budget)
-            if not d.is_anchor(node) and not d.is_written_by_parts(node):
+            if needs is not None:
                 sources, inlined = needs
                 own = d.folded.get(slot, slot)
                 inlined |= {own} if d.is_inline(node) else inlined
@@ -554,31 +554,30 @@ def _cut_large(d: Decisions, budget: Budget) -> None:
         d.inlined.append(inlined)
 
 
-def _fitting(d: Decisions, node: Node, budget: Budget) -> tuple[frozenset[int], frozenset[int]]:
-    """Store operands until a kernel that computes a node fits; return what it then needs."""
-    needs = _needs(d, node)
-    while (excess := budget.excess(_draft(d, node, *needs))) is not None:
-        if node.op.variadic:  # its kernels write parts of it
+def _fitting(
+    d: Decisions, node: Node, budget: Budget
+) -> tuple[frozenset[int], frozenset[int]] | None:
+    """Store operands until a kernel that computes a node fits.
+
+    Returns the buffers that its consumers then read to compute it, and the nodes inlined; None if
+    they read the node itself.
+    """
+    is_anchor = d.is_anchor(node)
+    while True:
+        sources, inlined = _needs(d, node)
+        if is_anchor:
+            draft = Draft(inside=sources, words=d.words(node), work=node.op.work_buffers)
+        else:
+            # A node that chooses among many operands counts each of its choices.
+            choices = sum([len(d.order[s].inputs) for s in inlined & d.choosing])
+            draft = Draft(around=sources, length=len(inlined) + choices + 1)
+        excess = budget.excess(draft)
+        if excess is not None and node.op.variadic:  # kernels write parts of it
             d.store(d.slots[node], Reason.CONCAT)
             d.cut.add(d.slots[node])
-            break
-        if not _cut_one(d, node, excess):
-            break
-        needs = _needs(d, node)
-    return needs
-
-
-def _draft(
-    d: Decisions, node: Node, sources: frozenset[int], inlined: frozenset[int] = frozenset()
-) -> Draft:
-    """Return what a kernel needs to compute a node from these buffers.
-
-    A node that chooses among many operands counts each of its choices.
-    """
-    if d.is_anchor(node):
-        return Draft(inside=sources, words=d.words(node), work=node.op.work_buffers)
-    choices = sum(len(d.order[s].inputs) for s in inlined & d.choosing)
-    return Draft(around=sources, length=len(inlined) + choices + 1)
+            return None
+        if excess is None or not _cut_one(d, node, excess):
+            return None if is_anchor else (sources, inlined)
 
 
 def _needs_through(d: Decisions, slot: int) -> tuple[frozenset[int], frozenset[int]]:

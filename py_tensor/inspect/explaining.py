@@ -232,7 +232,7 @@ def _without_kernels(device: Device, nodes: Iterable[Node]) -> str:
     pending = [n for n in order if n.storage is None and not n.op.reads_by_map]
     *first, last = sorted({n.op.name for n in pending if not n.op.constant})
     listed = f"{', '.join(first)} and {last}" if first else last
-    computed = f"NumPy computes {listed}" if device.computes_cpu_ops else f"it computes {listed}"
+    computed = f"NumPy computes {listed}" if device.uses_numpy else f"it computes {listed}"
     return f"The {device} device runs no kernels: {computed}, op by op."
 
 

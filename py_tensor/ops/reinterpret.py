@@ -32,7 +32,7 @@ def view(x: Tensor, dtype: Any = None, type: Any = None) -> Tensor:
     if dtype is None:
         return view_by(x, x._layout)  # pyright: ignore[reportPrivateUsage]
     target = dtypes.parse(dtype)
-    if not x.device.computes_cpu_ops and not target.on_gpu:
+    if not x.device.uses_numpy and not target.on_gpu:
         raise DTypeError(f"view: {target} is not available on {x.device}")
     if target.itemsize == x.itemsize:
         return x._view_bits(target)  # pyright: ignore[reportPrivateUsage]

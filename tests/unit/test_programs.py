@@ -28,3 +28,10 @@ def test_random_programs(max_buffers: int, monkeypatch: pytest.MonkeyPatch) -> N
         rng = random.Random(seed)
         place = simulate.device(max_buffers, programs=programs if seed % 4 == 0 else None)
         Program(seed, place).run(rng.randint(3, 40))
+
+
+@pytest.mark.parametrize("seed", [5528, 6116, 60860])
+def test_programs_that_are_planned_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel reads its own result (2), or a value that another kernel's limit got stored (1)."""
+    monkeypatch.setattr(pack, "MIN_SIMILAR", 2)
+    Program(seed, simulate.device(4)).run(random.Random(seed).randint(3, 60))
