@@ -326,7 +326,7 @@ def _transposed(found: Tensor, count: int) -> Tensor:
 
 
 def _real(x: Tensor) -> Tensor:
-    return parts_of(x)[0] if x.dtype.kind == "c" else x
+    return parts_of(x)[0] if x.dtype.is_complex else x
 
 
 def _identity(x: Tensor, n: int, m: int | None = None) -> Tensor:

@@ -83,7 +83,7 @@ class Described:
 
     @property
     def alignment(self) -> int:
-        return self.itemsize // 2 if self.kind == "c" else self.itemsize
+        return self.itemsize // 2 if self.is_complex else self.itemsize
 
     def newbyteorder(self, new_order: builtins.str = "S", /) -> Any:
         """Return the dtype itself, because elements are little-endian.

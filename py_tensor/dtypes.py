@@ -23,6 +23,10 @@ from py_tensor.described import Described
 from py_tensor.errors import ComplexWarning, DTypeError, check_option
 
 Kind = Literal["b", "i", "u", "f", "c"]
+_KINDS_OF_TRAITS = {
+    **{"is_bool": "b", "is_integer": "iu", "is_signed": "i", "is_unsigned": "u"},
+    **{"is_floating": "f", "is_complex": "c", "is_inexact": "fc"},
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +54,10 @@ class DType(Described):
         `complex64.wgsl`).
     storage : str or None
         The type of an element in a GPU buffer, or u32, a word, for packed ones.
+    is_bool, is_integer, is_signed, is_unsigned, is_floating, is_complex, is_inexact : bool
+        Whether elements are bools, integers, signed or unsigned integers, real floats, complex
+        numbers, or either of the last two. Code outside this module asks these and the other
+        attributes, never the kind or the name (`tests/structure.py` counts).
     """
 
     name: str
@@ -59,6 +67,17 @@ class DType(Described):
     wgsl: str | None = None
     storage: str | None = None
     rank: int = field(default=0, repr=False)
+    is_bool: bool = field(init=False)
+    is_integer: bool = field(init=False)
+    is_signed: bool = field(init=False)
+    is_unsigned: bool = field(init=False)
+    is_floating: bool = field(init=False)
+    is_complex: bool = field(init=False)
+    is_inexact: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        for trait, kinds in _KINDS_OF_TRAITS.items():
+            object.__setattr__(self, trait, self.kind in kinds)  # the class is frozen
 
     def __eq__(self, other: object) -> bool:
         return self is (other if isinstance(other, DType) else _named(other))

@@ -41,14 +41,14 @@ def _is_beyond(outside: Tensor) -> bool:
 
 def _complex_below_0(op: str, x: Operand) -> Tensor:
     given = tensor_of(x, op)
-    if given.dtype.kind == "c" or not _is_beyond(less(given, 0)):
+    if given.dtype.is_complex or not _is_beyond(less(given, 0)):
         return given
     return converted(given, dtypes.complex_of(given.dtype))
 
 
 def _complex_beyond_1(op: str, x: Operand) -> Tensor:
     given = tensor_of(x, op)
-    if given.dtype.kind == "c" or not _is_beyond(abs(as_floating(given, op)) > 1):
+    if given.dtype.is_complex or not _is_beyond(abs(as_floating(given, op)) > 1):
         return given
     return converted(given, dtypes.complex_of(given.dtype))
 
@@ -84,7 +84,7 @@ def power(x: Operand, p: Operand) -> Tensor:
     The result is a float if an element of `p` is negative.
     """
     exponent = tensor_of(p, "power")
-    if exponent.dtype.kind == "i" and _is_beyond(less(exponent, 0)):
+    if exponent.dtype.is_signed and _is_beyond(less(exponent, 0)):
         exponent = as_floating(exponent, "power")
     return elementwise.power(_complex_below_0("power", x), exponent)
 
@@ -113,7 +113,7 @@ def real_if_close(a: Operand, tol: Real = 100) -> Tensor:
         A value above 1 is multiplied by the precision of the dtype.
     """
     x = tensor_of(a, "real_if_close")
-    if x.dtype.kind != "c":
+    if not x.dtype.is_complex:
         return x
     bound = numeric.finfo(x.dtype).eps * tol if tol > 1 else tol
     return x.real if bool(all(abs(x.imag) < bound)) else x

@@ -44,7 +44,7 @@ class finfo:  # noqa: N801 - NumPy's name
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtypes.real_of(_dtype_of(dtype))
-        if self.dtype.kind != "f":
+        if not self.dtype.is_floating:
             raise DTypeError(f"finfo: takes a floating dtype, not {self.dtype}")
         digits, least = {2: (11, -14), 4: (24, -126), 8: (53, -1022)}[self.dtype.itemsize]
         self.bits = 8 * self.dtype.itemsize
@@ -77,7 +77,7 @@ class iinfo:  # noqa: N801 - NumPy's name
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = _dtype_of(dtype)
-        if self.dtype.kind not in "iu":
+        if not self.dtype.is_integer:
             raise DTypeError(f"iinfo: takes an integer dtype, not {self.dtype}")
         self.bits = 8 * self.dtype.itemsize
         self.kind = self.dtype.kind

@@ -73,7 +73,7 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
     else:
         x = tensor_beside("polyval", x, p)
         # NumPy makes an int64 array of a list of ints.
-        has_ints = x.dtype.kind == "b" and any(
+        has_ints = x.dtype.is_bool and any(
             type(number_like(c)) is not bool for c in coefficients
         )
         if (x.dtype.is_small or has_ints) and not isinstance(p, Tensor):
@@ -209,7 +209,7 @@ def poly(seq_of_zeros: Operand) -> Any:
     found = one
     for i in range(x.size):
         found = convolve(found, concat([one, -x[i : i + 1]]))
-    if x.dtype.kind == "c" and _are_paired(x.tolist()):
+    if x.dtype.is_complex and _are_paired(x.tolist()):
         return found.real.copy()
     return found
 

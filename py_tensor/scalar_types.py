@@ -213,7 +213,7 @@ def common_type(*arrays: Any) -> DType:
     found = dtypes.float16
     for x in arrays:
         own = asarray(x, op="common_type").dtype
-        if own.kind == "b":
+        if own.is_bool:
             raise DTypeError("common_type: takes numbers, not bool")
         found = dtypes.promote(found, dtypes.floating(own))
     return found

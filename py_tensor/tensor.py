@@ -439,7 +439,7 @@ class Tensor(Methods):
             return None
         node = self._node
         meta = node.meta
-        if meta.shape or meta.dtype.kind not in "iu" or not meta.device.knows(node):
+        if meta.shape or not meta.dtype.is_integer or not meta.device.knows(node):
             return None
         return int(node.storage)
 
@@ -917,7 +917,7 @@ class Tensor(Methods):
         return hash(value) if value == value else object.__hash__(self)  # NaN equals nothing
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "iu" or self.ndim:
+        if not self.dtype.is_integer or self.ndim:
             raise TypeError(
                 f"only a 0-d integer tensor is an index, not {self.dtype} of shape {self.shape}"
             )
@@ -930,7 +930,7 @@ class Tensor(Methods):
 
     def _real(self, kind: str) -> Any:
         """Return the only element; for a complex one its real part, as in NumPy."""
-        if self.dtype.kind == "c":
+        if self.dtype.is_complex:
             warn_of_loss(self.dtype, real_of(self.dtype))
         return self._scalar(kind).real
 

@@ -126,7 +126,7 @@ def loadtxt(
     """
     np, target = host.load_numpy(), dtypes.parse(dtype)
     # In WebAssembly NumPy reads 300 as 44 for uint8; here the conversion checks the range.
-    is_narrow = target.kind in "iu" and target.itemsize < 8
+    is_narrow = target.is_integer and target.itemsize < 8
     with naming("loadtxt"):
         array = np.loadtxt(
             fname,
@@ -312,5 +312,5 @@ def fromstring(
         raise ValueError(f"fromstring: the text has {len(words)} numbers, not {count}")
     with naming("fromstring"):  # NumPy's function warns of a text that is not a number
         array = np.array(words if count < 0 else words[:count], object)
-        array = (array.astype(float) if target.kind == "b" else array).astype(target.name)
+        array = (array.astype(float) if target.is_bool else array).astype(target.name)
     return from_host("fromstring", array, target, parse(device))

@@ -209,7 +209,7 @@ class CPU:
             if value.storage is None or value.meta is not meta_of((), dtype, node.meta.device):
                 return False
             value = value.storage
-        elif dtype.kind == "f":
+        elif dtype.is_floating:
             limit = 1e4 if dtype is float16 else 1e38  # NumPy warns if a number becomes infinite
             if type(value) not in (int, float) or not -limit < value < limit:
                 return False
@@ -246,7 +246,7 @@ class CPU:
             k.meta.shape if isinstance(k, Node) else (len(k),)
             for k in key
             if not isinstance(k, int | slice | NoneType | EllipsisType)
-            and not (isinstance(k, Node) and k.meta.dtype.kind == "b")
+            and not (isinstance(k, Node) and k.meta.dtype.is_bool)
         ]
         spread = integers[0] if len(integers) == 1 else self.np.broadcast_shapes(*integers)
         rest = shape[len(key) :] if len(integers) == len(key) else shape

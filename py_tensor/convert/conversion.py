@@ -212,7 +212,7 @@ def drawable(data: Any, op: str) -> Tensor:
         wide = {"i": dtypes.int64, "u": dtypes.uint64, "f": dtypes.float64}
         kept = wide.get(data.dtype.kind) if data.dtype.itemsize >= 8 else None
         x = _make(data, kept, "cpu", op)
-    if x.dtype.kind == "c":
+    if x.dtype.is_complex:
         raise TypeError(f"{op}: takes real numbers, not {x.dtype}; use z.real, z.imag or abs(z)")
     return x
 
@@ -279,7 +279,7 @@ def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes
     """Pack Python scalars as elements; each must fit, except that large floats become infinite."""
     if dtype is dtypes.bool_:
         return bytes(map(bool, values))
-    if dtype.kind == "c":
+    if dtype.is_complex:
         return packed(dtype.typecode, chain.from_iterable((x.real, x.imag) for x in values))
     try:
         if dtype is dtypes.float16:
@@ -337,7 +337,7 @@ def _from_elements(
 
     Return None for other elements, or if the conversion to `dtype` needs a check or a warning.
     """
-    if is_recording() or len(given) > MAX_AT_ONCE or (dtype is not None and dtype.kind != "f"):
+    if is_recording() or len(given) > MAX_AT_ONCE or (dtype is not None and not dtype.is_floating):
         return None
     values, kinds, has_numbers = list[Any](), dict[DType, None](), False
     for x in given:
@@ -357,7 +357,7 @@ def _from_elements(
     if (has_numbers or device is not None) and parse(device) is not CPU_DEVICE:
         return None
     widest = _widest(kinds)
-    if dtype is not None and widest.kind == "c":
+    if dtype is not None and widest.is_complex:
         return None
     return _from_values(values, shape, dtype or widest, CPU_DEVICE, op)
 

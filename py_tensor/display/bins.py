@@ -90,7 +90,7 @@ async def counted(
         The outer edges; by default the smallest and the largest finite element.
     """
     odd = [await _odd(x, blocking) for x in series]
-    is_whole = bins is None and limits is None and all(x.dtype.kind != "f" for x in series)
+    is_whole = bins is None and limits is None and all(not x.dtype.is_floating for x in series)
     if bins is not None and not isinstance(bins, int):
         edges: list[Any] = list(bins)
     else:
@@ -116,7 +116,7 @@ async def counted(
 async def _odd(x: Tensor, blocking: bool) -> list[int]:
     """Count the elements that are NaN, -inf and inf."""
     found = [0, 0, 0]
-    if x.dtype.kind != "f":
+    if not x.dtype.is_floating:
         return found
     for begin in range(0, x.size, COUNTED_AT_ONCE):
         part = x[begin : begin + COUNTED_AT_ONCE]
@@ -129,7 +129,7 @@ async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
     """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
     if not x.size:
         return INFINITY, -INFINITY
-    ends = (least(x), largest(x)) if x.dtype.kind != "f" else value_range(x)
+    ends = (least(x), largest(x)) if not x.dtype.is_floating else value_range(x)
     low, high = await numbers(stack(list(ends)), blocking)
     return low, high
 
@@ -169,7 +169,7 @@ def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
 
 async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
     """Count the elements in each bin."""
-    if x.dtype.kind == "f":
+    if x.dtype.is_floating:
         if x.dtype is not dtypes.float64:
             edges = [min(max(edge, -LARGEST_FLOAT32), LARGEST_FLOAT32) for edge in edges]
         starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
@@ -177,7 +177,7 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
     else:  # The first integer of each bin, and the first one above the last bin.
         bits = 8 * x.dtype.itemsize
         low, high = (
-            (0, 2**bits - 1) if x.dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+            (0, 2**bits - 1) if x.dtype.is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         )
         first = [*map(ceil, edges[:-1]), floor(edges[-1]) + 1]
         known = [max(start, low) for start in first if start <= high]

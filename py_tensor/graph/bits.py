@@ -38,5 +38,5 @@ def _wgsl(source: DType, target: DType) -> str:
         return "i32(f16_bits_from_f32({0}))"
     if source.is_small:
         return "{0}"  # codegen wraps each result to the range of its dtype
-    whole = "vec2<f32>" if target.kind == "c" else "vec2<u32>"
+    whole = "vec2<f32>" if target.is_complex else "vec2<u32>"
     return f"bitcast<{target.wgsl if target.words == 1 else whole}>({{0}})"

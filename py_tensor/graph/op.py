@@ -742,7 +742,7 @@ def _taken_shape(
         raise ShapeError(f"{op}: {len(indices)} indices do not match the axes {axes}")
     shape, rest = indices[0].shape, dropped(x.shape, axes)
     for index in indices:
-        if index.dtype.kind not in "iu":
+        if not index.dtype.is_integer:
             raise DTypeError(f"{op}: indices must be integers, not {index.dtype}")
         if index.shape != shape:
             raise ShapeError(f"{op}: indices must have one shape, not {shape} and {index.shape}")

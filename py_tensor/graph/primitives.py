@@ -80,9 +80,9 @@ def _numbered(like: Any) -> Any:
 
 
 def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    if x.dtype.kind == "f" and g.dtype.kind == "c":
+    if x.dtype.is_floating and g.dtype.is_complex:
         g = g.real
-    return (g.astype(x.dtype) if x.dtype.kind in "fc" else None,)
+    return (g.astype(x.dtype) if x.dtype.is_inexact else None,)
 
 
 def _grad_complex(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:

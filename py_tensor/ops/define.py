@@ -198,7 +198,7 @@ def check_options(
             dtypes.check_cast(op, x.dtype, target, casting)
         elif casting != "unsafe":  # a Python number: only its kind matters
             own = dtypes.of_scalar(x)
-            own = target if own.kind == "i" and target.kind == "u" else own
+            own = target if own.is_signed and target.is_unsigned else own
             check_kind(op, own, target, "casting='unsafe' allows it")
 
 
@@ -354,9 +354,9 @@ def comparison(
         """Compare uint64 and signed integers by bits and sign; None for other dtypes."""
         if not _lack_a_dtype(x.dtype, y.dtype):
             return None
-        negative: Any = (x if x.dtype.kind == "i" else y) < 0
+        negative: Any = (x if x.dtype.is_signed else y) < 0
         alike = apply(op, [in_dtype(name, v, dtypes.uint64) for v in (x, y)])
-        below = decide(-1, 0) if x.dtype.kind == "i" else decide(0, -1)
+        below = decide(-1, 0) if x.dtype.is_signed else decide(0, -1)
         return negative | alike if below else ~negative & alike
 
     return binary_of(op, doc=doc, operator=operator, record=record)
@@ -385,7 +385,7 @@ def _lack_a_dtype(a: DType, b: DType) -> bool:
 
 
 def _has_integers(x: Tensor | Scalar) -> bool:
-    return isinstance(x, Tensor) and x.dtype.kind not in "fc"
+    return isinstance(x, Tensor) and not x.dtype.is_inexact
 
 
 def _as_exact(x: Operand, other: Operand) -> Operand:
@@ -412,7 +412,7 @@ def _decided(
     if not _has_integers(tensor) or isinstance(scalar, Tensor | complex):
         return None
     assert isinstance(tensor, Tensor)
-    dtype = dtypes.DEFAULT_INT if tensor.dtype.kind == "b" else tensor.dtype
+    dtype = dtypes.DEFAULT_INT if tensor.dtype.is_bool else tensor.dtype
     if isinstance(scalar, int) and dtypes.holds(dtype, scalar):
         return None
     value = decide(0, scalar) if tensor is x else decide(scalar, 0)
@@ -442,7 +442,7 @@ def binary_of(
         return first, second, recorded.make
 
     def made_with(meta: Meta, kind: type) -> WithNumber | None:
-        if op.decide is not None and kind is float and meta.dtype.kind not in "fc":
+        if op.decide is not None and kind is float and not meta.dtype.is_inexact:
             return None  # integers are not converted to be compared
         recorded = recipe_of(op, meta, kind)
         if recorded is None:

@@ -219,7 +219,7 @@ def unwrap(
         If it and `p` are integers, so is the result.
     """
     x = tensor_of(p, "unwrap")
-    if x.dtype.kind == "c":
+    if x.dtype.is_complex:
         raise DTypeError(f"unwrap: takes real dtypes, not {x.dtype.name}")
     at = normalize_axis("unwrap", axis, x.ndim)
     number = number_like(period)
@@ -227,7 +227,7 @@ def unwrap(
         period = cast("Any", tensor_of(period, "unwrap", device=x.device))
     else:
         period = real_number_of("unwrap", "period", number)
-    is_whole = isinstance(period, int) and x.dtype.kind in "biu"
+    is_whole = isinstance(period, int) and not x.dtype.is_inexact
     high = period // 2 if is_whole else period / 2
     x = widened(converted(x, dtypes.int32) if x.dtype is dtypes.bool_ else x)
     steps = converted(diff(x, axis=at), (x * 1 if is_whole else x * 1.0).dtype)

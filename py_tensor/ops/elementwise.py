@@ -384,7 +384,7 @@ remainder = binary(
 
 
 def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
-    base = where(not_equal(a, 0) if a.dtype.kind == "c" else a > 0, a, 1)
+    base = where(not_equal(a, 0) if a.dtype.is_complex else a > 0, a, 1)
     return g * b * a ** (b - 1), g * y * log(base)
 
 
@@ -494,20 +494,20 @@ def power(
 
 def _raised(x: Operand, y: Operand) -> Tensor:
     """`power` without options."""
-    if isinstance(x, Tensor) and x.dtype.kind == "c" and isinstance(y, int | float):
+    if isinstance(x, Tensor) and x.dtype.is_complex and isinstance(y, int | float):
         known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # NumPy uses these shortcuts too
         if known is not None:
             return known(x)
     if isinstance(y, int) and not isinstance(y, bool) and isinstance(x, Tensor):
-        if y == 2 and x.dtype.kind != "b":
+        if y == 2 and not x.dtype.is_bool:
             return square(x)
-        if y < 0 and x.dtype.kind in "biu":
+        if y < 0 and not x.dtype.is_inexact:
             raise ValueError(
                 "power: integers to a negative integer power are not supported; use a float: x **"
                 f" {y}.0"
             )
     if isinstance(y, Tensor):
-        is_known = y.dtype.kind == "i" and y.device.computes_cpu_ops
+        is_known = y.dtype.is_signed and y.device.computes_cpu_ops
     else:
         is_known = type(y) is not float and type(y) is not int and not isinstance(y, Scalar)
     if is_known and _has_negative_powers(x, y):
@@ -705,7 +705,7 @@ def _clipped(
         others = [v for v in (min, max) if not isinstance(v, Scalar)]
         if others:  # the dtype in which a Python number is a limit
             x = in_dtype("clip", x, common_dtype("clip", coerce("clip", (x, *others))))
-    if isinstance(x, Tensor) and x.dtype.kind in "iu":
+    if isinstance(x, Tensor) and x.dtype.is_integer:
         low, high = integer_range(x.dtype)
         min = None if isinstance(min, int) and min < low else min
         max = None if isinstance(max, int) and max > high else max

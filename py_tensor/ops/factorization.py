@@ -44,7 +44,7 @@ class Factor(Op):
         (x,) = metas
         if len(x.shape) < 2 or not x.size:
             raise ShapeError(f"{self.name}: takes nonempty matrices, not shape {x.shape}")
-        if x.dtype.kind not in "fc" or x.dtype.is_packed:
+        if not x.dtype.is_inexact or x.dtype.is_packed:
             raise DTypeError(f"{self.name}: takes float32 or complex64, not {x.dtype}")
         return (x.shape if self.numbers is None else (*x.shape[:-2], self.numbers)), x.dtype
 

@@ -98,9 +98,9 @@ MINIMA = Scan(
 
 
 def _every_bit(dtype: DType) -> tuple[int]:
-    if dtype.kind == "b":
+    if dtype.is_bool:
         return (1,)
-    return (dtypes.integer_range(dtype)[1] if dtype.kind == "u" else -1,)
+    return (dtypes.integer_range(dtype)[1] if dtype.is_unsigned else -1,)
 
 
 def _of_bits(name: str, operator: str, identity: Callable[[DType], tuple[int]]) -> Reduction:
@@ -346,7 +346,7 @@ def _is_kernel(function: Any, x: Tensor) -> bool:
     """Return whether a dedicated kernel, without derivative, reduces with the function in order."""
     op = getattr(function, "op", None)
     is_op = isinstance(op, Elementwise) and op.result(x.dtype) is x.dtype
-    return is_op and x.dtype.kind != "b" and x.size > 0 and not is_recording()
+    return is_op and not x.dtype.is_bool and x.size > 0 and not is_recording()
 
 
 def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
@@ -490,7 +490,7 @@ def _scatter(
         mode = "add_atomic"
     given = converted(given, a.dtype)
     if function.__name__ == "subtract":
-        if a.dtype.kind == "b":
+        if a.dtype.is_bool:
             raise DTypeError(f"{name}: takes int and float dtypes, not bool")
         combine(a, indices, negative(given), mode, add)
     else:

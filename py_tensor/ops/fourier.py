@@ -30,7 +30,7 @@ MAX_TO_SQUARE = 46340  # the largest number whose square fits in int32
 def _grad(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool, float]) -> tuple[Tensor]:
     """Return the same transform of the gradient, because its matrix is symmetric."""
     found = transformed(g, *attrs)
-    return (found if x.dtype.kind == "c" else found.real,)
+    return (found if x.dtype.is_complex else found.real,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

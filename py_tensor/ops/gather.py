@@ -82,7 +82,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     found = tensor_of(indices, op, device=device)
     if not found.size:
         return indices
-    if found.dtype.kind not in "iu" or not n:  # selecting raises an error
+    if not found.dtype.is_integer or not n:  # selecting raises an error
         return found
     found = widened(found)
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
@@ -250,7 +250,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
     if isinstance(given, Tensor):
         if given.device is not x.device:
             x, given = on_one_device(op, (x, given))
-        if given.dtype.kind not in "iu":
+        if not given.dtype.is_integer:
             raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size and not x.shape[axis]:
             raise IndexError(f"{op}: axis {axis} of shape {x.shape} has no elements to take")

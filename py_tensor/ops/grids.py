@@ -203,7 +203,7 @@ def _powers(
 def _rounded(x: Tensor, dtype: object) -> Tensor:
     """Round powers to a dtype; values within float32 rounding of an integer become that integer."""
     target = x.dtype if dtype is None else dtypes.parse(dtype)
-    if target.kind in "iu":
+    if target.is_integer:
         whole = rint(x)
         x = where(abs(x - whole) <= abs(whole) * 2.0**-20, whole, x)
     return converted(x, target)
@@ -247,16 +247,16 @@ def geomspace(
     default = dtypes.floating(dtypes.of_scalar(product))
     target = default if dtype is None else dtypes.parse(dtype)
     gaps = max(count - 1 if endpoint else count, 1)
-    has_path = isinstance(product, complex) or product > 0 or target.kind == "c"
+    has_path = isinstance(product, complex) or product > 0 or target.is_complex
     if has_path and not isinstance(product, complex) and product < 0:  # around 0
         first, last = complex(first), complex(last)
     ratio = last / first if has_path else nan
     found = [first * ratio ** (i / gaps) if i else first for i in range(count)]
     if endpoint and count > 1:
         found[-1] = last
-    if target.kind != "c":
+    if not target.is_complex:
         found = [v.real for v in found]
-    if target.kind in "iu":  # to 12 digits, so that 9.999999999999998 is 10
+    if target.is_integer:  # to 12 digits, so that 9.999999999999998 is 10
         found = [int(float(f"{v:.12g}")) for v in found]
     return tensor_of(found, "geomspace", dtype=target, device=device)
 
@@ -381,7 +381,7 @@ class _Grid:
             return _range_of(key)
         dtype = _dtype_of(self._name, key)
         ranges = [_range_of(part, dtype) for part in key]
-        floats = [x.dtype for x in ranges if x.dtype.kind == "f"]
+        floats = [x.dtype for x in ranges if x.dtype.is_floating]
         ranges = [converted(x, floats[0]) if floats else x for x in ranges]
         shape = tuple(x.size for x in ranges)
         along = [
@@ -497,7 +497,7 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
 def _places(op: str, given: Operand) -> Tensor:
     """Return indices as a tensor of at least 32 bits, so that their products do not wrap around."""
     x = tensor_of(given, op)
-    if x.dtype.kind not in "biu":
+    if x.dtype.is_inexact:
         raise DTypeError(f"{op}: indices must be integers or bools, not {x.dtype}")
     return widened(x)
 
@@ -551,7 +551,7 @@ def ravel_multi_index(
     found = places[0]
     for more in places[1:]:
         found = found + more
-    return converted(found, dtypes.DEFAULT_INT) if found.dtype.kind == "u" else found
+    return converted(found, dtypes.DEFAULT_INT) if found.dtype.is_unsigned else found
 
 
 def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:

@@ -105,11 +105,11 @@ class _Bins(NamedTuple):
 
     def widths(self, dtype: DType) -> Tensor:
         bits = self.bits
-        if bits is None and self.edges.dtype.kind in "iu" and dtype.itemsize <= 4:
+        if bits is None and self.edges.dtype.is_integer and dtype.itemsize <= 4:
             bits = float64_bits(self.edges)
         if bits is not None:
             return converted(_difference(bits[1:], bits[:-1]), dtype)
-        edges = self.edges if self.edges.dtype.kind == "f" else converted(self.edges, dtype)
+        edges = self.edges if self.edges.dtype.is_floating else converted(self.edges, dtype)
         return converted(edges[1:] - edges[:-1], dtype)
 
 
@@ -191,7 +191,7 @@ def _equal_bins(
     if limits is None and not x.size:
         limits = _Range(0.0, 1.0)
     has_python_ends = limits is not None and limits.dtype is None
-    if x.dtype.itemsize <= 4 and (given.dtype.kind in "biu" or (wide and has_python_ends)):
+    if x.dtype.itemsize <= 4 and (not given.dtype.is_inexact or (wide and has_python_ends)):
         return _wide_bins(given, x.dtype, count, limits)
     if limits is None:
         values = known(x)
@@ -274,7 +274,7 @@ def _at_least_int32(x: Tensor) -> Tensor:
 
 def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
     """Return edges as float64 bits, for float edges that float32 integers are not compared with."""
-    if x.dtype.kind not in "iu" or x.dtype.itemsize < 4 or edges.dtype.kind != "f":
+    if not x.dtype.is_integer or x.dtype.itemsize < 4 or not edges.dtype.is_floating:
         return None
     if edges.dtype.itemsize > 4:
         return None
@@ -304,11 +304,11 @@ def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[
     least, most = stack([min(given), max(given)]).tolist()
     if not (math.isfinite(least) and math.isfinite(most)):
         raise ValueError(f"{op}: the range of the elements, {least} to {most}, is not finite")
-    rule_dtype = given.dtype if given.dtype.kind == "f" and given.dtype.itemsize <= 4 else None
+    rule_dtype = given.dtype if given.dtype.is_floating and given.dtype.itemsize <= 4 else None
     if limits is None:
         limits = _range(op, least, most, rule_dtype)
     measured = given
-    if given.dtype.kind in "iu" and rule != "stone":
+    if given.dtype.is_integer and rule != "stone":
         # No width depends on the least element, and smaller numbers have all their digits.
         holds_all = dtypes.uint64 if given.dtype is dtypes.uint64 else dtypes.int64
         precise = dtypes.float64 if given.device.computes_cpu_ops else dtypes.float32
@@ -318,7 +318,7 @@ def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[
         width = _rounded(width, rule_dtype)
     if not width:
         return 1, limits
-    if given.dtype.kind in "biu":
+    if not given.dtype.is_inexact:
         width = builtins.max(width, 1)
     steps = _rounded(limits.high - limits.low, limits.dtype) / width
     if rule_dtype is not None and limits.dtype is not None and rule in SINGLE_RULES:
@@ -382,7 +382,7 @@ def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
         return zeros(x.shape, dtypes.int32, device=x.device)
     if bits is not None:
         x, edges, ends, near = _compared(x, bins)
-    elif edges.dtype.kind in "iu" and x.dtype.kind != "f":
+    elif edges.dtype.is_integer and not x.dtype.is_floating:
         x, edges = in_common_dtype("histogram", x, edges)
         near, ends = None, (edges[0], edges[-1])
     else:
@@ -421,7 +421,7 @@ def _compared(x: Tensor, bins: _Bins) -> _Compared:
     """Compare with edges that are float64 numbers."""
     _, ends, bits, limits, least = bins
     assert bits is not None
-    if x.dtype.kind == "f":
+    if x.dtype.is_floating:
         assert limits is not None
         return _compared_as_singles(x, bits, limits)
     if x.dtype.itemsize > 4 or ends is None or _covers(limits, x.dtype):
@@ -475,7 +475,7 @@ def _compared_above_least(
 
 def _compared_in_range(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     """Compare integers of up to 32 bits with the integers above, all relative to the first one."""
-    lowest, highest = dtypes.integer_range(dtypes.int32 if x.dtype.kind == "b" else x.dtype)
+    lowest, highest = dtypes.integer_range(dtypes.int32 if x.dtype.is_bool else x.dtype)
     low = builtins.max(math.ceil(limits.low), lowest)
     high = builtins.min(math.floor(limits.high), highest)
     ends, before = (0, high - low), low - limits.low

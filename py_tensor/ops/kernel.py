@@ -338,6 +338,6 @@ def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, 
 def _number(name: str, word: str, given: object, dtype: DType) -> Real:
     """Return a parameter; an integer dtype accepts only whole numbers."""
     number = real_number_of(name, word, given)
-    if dtype.kind in "iu" and number != int(number):
+    if dtype.is_integer and number != int(number):
         raise DTypeError(f"{name}: {word} must be {dtype}, not {number}")
     return number

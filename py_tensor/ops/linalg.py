@@ -116,7 +116,7 @@ def matmul(
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
         x, y = as_arrays("matmul", (x, y))
     a, b = node_of(x), node_of(y)
-    if a.meta.dtype.kind == "c" or b.meta.dtype.kind == "c":
+    if a.meta.dtype.is_complex or b.meta.dtype.is_complex:
         return _of_parts(x, y)
     found = _recipes[a.meta, b.meta]
     if isinstance(found, Meta):
@@ -190,10 +190,10 @@ def along_axes(
 def _of_parts(x: Tensor, y: Tensor) -> Tensor:
     """Return a product of complex matrices from products of their parts, by tiled kernels."""
     dtype = dtypes.real_of(dtypes.promote(x.dtype, y.dtype))
-    if x.dtype.kind != "c":
+    if not x.dtype.is_complex:
         return joined(*(matmul(converted(x, dtype), part) for part in parts_of(y)))
     a, b = parts_of(x)
-    if y.dtype.kind != "c":
+    if not y.dtype.is_complex:
         return joined(*(matmul(part, converted(y, dtype)) for part in (a, b)))
     c, d = (a, b) if y is x else parts_of(y)
     return joined(matmul(a, c) - matmul(b, d), matmul(a, d) + matmul(b, c))
@@ -280,7 +280,7 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
         a, b = as_arrays("dot", (a, b))
     product = _dot(a, b) if a.ndim and b.ndim else a * b
     own, target = product.dtype, target_of("dot", out)
-    if target is not None and own.is_small and own.kind in "iu" and target.dtype != own:
+    if target is not None and own.is_small and own.is_integer and target.dtype != own:
         raise ValueError(f"dot: out must have dtype {own}, not {target.dtype}")
     return stored_whole("dot", product, out)
 

@@ -52,7 +52,7 @@ def _byteswap(self: Tensor, inplace: bool = False) -> Tensor:
 
 def _data(self: Tensor) -> memoryview:
     """Return a read-only copy of the elements in host memory."""
-    if self.dtype.typecode == "e" or self.dtype.kind == "c":  # memoryview has no format for these
+    if self.dtype.typecode == "e" or self.dtype.is_complex:  # memoryview has no format for these
         return typed(memoryview(self.tobytes()), "B")
     return typed(memoryview(self.tobytes()), self.dtype.typecode, self.shape if self.size else None)
 

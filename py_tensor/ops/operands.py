@@ -109,7 +109,7 @@ def number_like(value: object, stored_in: DType | None = None) -> Scalar | None:
         return None
     given = cast("Any", value)
     number = float(given) if given.dtype.kind == "f" else given.item()
-    if stored_in is not None and stored_in.kind in "iu" and type(number) is int:
+    if stored_in is not None and stored_in.is_integer and type(number) is int:
         low, high = dtypes.integer_range(stored_in)
         return (number - low) % (high - low + 1) + low
     return number if isinstance(number, Scalar) else None
@@ -304,7 +304,7 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
     if it can represent them.
     """
     own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
-    if wide is None or wide.kind in "fc" or own is not None:
+    if wide is None or wide.is_inexact or own is not None:
         return tensor_of(x, op, dtype=dtypes.BY_NAME.get(own or ""), device=device)
     try:
         found = tensor_of(x, op, device=device)
@@ -339,10 +339,10 @@ def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
         If the dtype cannot hold a Python int.
     """
     target = dtypes.parse(dtype)
-    given = tensor_of(x, op, dtype=target if isinstance(x, int) and target.kind in "iu" else None)
+    given = tensor_of(x, op, dtype=target if isinstance(x, int) and target.is_integer else None)
     if given.dtype is target:
         return given
-    if given.dtype.kind == "c" and target.kind != "c":
+    if given.dtype.is_complex and not target.is_complex:
         raise DTypeError(f"{op}: cannot convert {given.dtype} to {target}; use x.real")
     given.device.check(op, meta_of((), target, given.device))
     return Tensor(follow(node_of(given), steps_to(node_of(given).meta, given.shape, target)))

@@ -154,20 +154,20 @@ def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0)
     if wanted is None:
         return own
     if not wanted.on_gpu and not device.computes_cpu_ops:
-        wanted = dtypes.complex64 if wanted.kind == "c" else dtypes.float32
-    if own.kind in "fc":
+        wanted = dtypes.complex64 if wanted.is_complex else dtypes.float32
+    if own.is_inexact:
         # NumPy's floats hold all integers of 8, 16 and 32 bits; with 64 bits they are float64.
         exact = {1: dtypes.float16, 2: dtypes.float32, 4: dtypes.float64, 8: dtypes.float64}
-        if wanted.kind in "iu" and device.computes_cpu_ops:
+        if wanted.is_integer and device.computes_cpu_ops:
             wanted = exact[wanted.itemsize]
         return dtypes.promote(own, wanted)
     common = dtypes.promote(own, wanted)
     if wanted is dtypes.uint64:  # which includes no negative numbers, but wraps around like int64
         return wanted
-    if own.itemsize == 8 and (added or wanted.kind == "i"):
+    if own.itemsize == 8 and (added or wanted.is_signed):
         return own
     common = dtypes.real_of(common)
-    if added and (common.kind == "f" or common.itemsize == 8):
+    if added and (common.is_floating or common.itemsize == 8):
         return dtypes.int32 if added << 8 * own.itemsize <= 2**31 else dtypes.int64
     return common
 

@@ -94,7 +94,7 @@ def padded(
 
 def _cast(side: Tensor, x: Tensor) -> Tensor:
     """Convert values to the dtype of the elements; complex ones lose their imaginary parts."""
-    if side.dtype.kind == "c" and x.dtype.kind != "c":
+    if side.dtype.is_complex and not x.dtype.is_complex:
         side = side.real
     return converted(side, x.dtype)
 
@@ -168,7 +168,7 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
     values: dict[tuple[int, int], Tensor] = {}  # one for both sides if these take all elements
     for window in dict.fromkeys(windows):
         elements = sliced(x, axis, *window)
-        if x.dtype.kind in "iu" and elements.size and mode in _ROUNDED:
+        if x.dtype.is_integer and elements.size and mode in _ROUNDED:
             values[window] = _ROUNDED[mode](elements, axis)
         else:
             values[window] = _STATISTICS[mode](elements, axis=axis, keepdims=True)

@@ -281,7 +281,7 @@ def _steps_along(
     if not axes or not meta.size or size_of(tuple(meta.shape[a] for a in axes)) > MAX_PLACES:
         return None
     before = () if meta.dtype is dtype else (step(CAST, meta, dtype),)
-    op = _OF_FLOATS.get(op.name, op) if dtype.kind == "f" else op
+    op = _OF_FLOATS.get(op.name, op) if dtype.is_floating else op
     after = _steps_of(op, before[0][1] if before else meta, axes, keepdims)
     return None if after is None else (*before, *after)
 
@@ -343,7 +343,7 @@ def _fold(
         else:
             x = converted(x, wider)
     x = _through(accepts, x, name, dtype)
-    if name in _OF_FLOATS and x.dtype.kind == "f":
+    if name in _OF_FLOATS and x.dtype.is_floating:
         op = _OF_FLOATS[name]
     if initial is not None:
         initial = _start(name, initial, wider or x.dtype)
@@ -380,9 +380,9 @@ def as_floats(
         Computes `y` in a dtype.
     """
     floating = dtype_into(op, own, device, out)
-    if own.kind not in "biu" or floating.kind != "f":
+    if own.is_inexact or not floating.is_floating:
         return y
-    if y.dtype.kind == "f":  # NaN is 0 times a product that is too large
+    if y.dtype.is_floating:  # NaN is 0 times a product that is too large
         return choose(isnan(y), 0.0, y)
     if own.itemsize < 8:
         return y
@@ -403,7 +403,7 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
     number = number_like(initial, dtype)
     if number is None:
         return converted(tensor_of(initial, op), dtype)
-    if dtype.kind == "c":
+    if dtype.is_complex:
         return number
     if isinstance(number, complex):
         raise DTypeError(f"{op}: initial must be a real number, not {number}")
@@ -574,12 +574,12 @@ def mean(
     if dtype is None and out is not None:
         a = tensor_of(a, "mean")
         common = dtype_into("mean", a.dtype, a.device, out)
-        are_integers = a.dtype.kind in "iu" and common.kind in "iu"
+        are_integers = a.dtype.is_integer and common.is_integer
         dtype = a.dtype if are_integers else float_into("mean", a, out)
     if where is True and dtype is None and (axis is None or type(axis) is int):
         return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
     x = _through(FLOATING, a, "mean", dtype)
-    if x.dtype.kind in "biu":
+    if not x.dtype.is_inexact:
         return stored_whole("mean", _truncated_mean(x, axis, keepdims, where), out)
     if where is True:
         axes = normalize_axes("mean", axis, x.ndim)
@@ -591,7 +591,7 @@ def mean(
 
 def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Tensor:
     """Return the mean of integers or bools, rounded towards 0."""
-    wide = dtypes.uint64 if x.dtype.kind == "u" else dtypes.int64
+    wide = dtypes.uint64 if x.dtype.is_unsigned else dtypes.int64
     total = sum(x, axis, wide, None, keepdims, where=where)
     count = _counted(x, axis, "mean", keepdims, where)
     count = converted(count, wide) if isinstance(count, Tensor) else int(count)

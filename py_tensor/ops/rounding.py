@@ -66,9 +66,9 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     if out is not None:
         return stored("round", round(a, decimals), out)
     x, places = tensor_of(a, "round"), _places(decimals)
-    if x.dtype.kind not in "fc":
+    if not x.dtype.is_inexact:
         return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
-    if places and x.dtype.kind == "c":  # scaled as a whole, an infinite part makes the other NaN
+    if places and x.dtype.is_complex:  # scaled as a whole, an infinite part makes the other NaN
         return apply(COMPLEX, (round(x.real, places), round(x.imag, places)))
     scale = float(f"1e{abs(places)}")
     if places > 0:

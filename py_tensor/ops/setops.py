@@ -80,7 +80,7 @@ def unique(
         given = ravel(x)
         is_narrow = x.dtype.itemsize <= 2  # the range of the dtype is small: nothing is read
         fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.read_work)
-        if x.dtype.kind in "biu" and x.size >= fewest:
+        if not x.dtype.is_inexact and x.size >= fewest:
             found = _counted(given, x.shape, return_index, return_inverse, return_counts)
             if found is not None:
                 return tuple(found) if len(found) > 1 else found[0]
@@ -139,7 +139,7 @@ def _ranks(x: Tensor) -> Tensor:
     """
     order = argsort(x, 0)
     rows = take_along_axis(x, order, 0)
-    parts = [real(rows), imag(rows)] if x.dtype.kind == "c" else [rows]
+    parts = [real(rows), imag(rows)] if x.dtype.is_complex else [rows]
     same, *others = [
         equal(part[1:], part[:-1]) | (isnan(part[1:]) & isnan(part[:-1])) for part in parts
     ]

@@ -39,7 +39,7 @@ class _Call:
     @property
     def dtype(self) -> DType:
         """The common floating dtype of the tensors, by default that of new tensors."""
-        floating = [dtypes.real_of(x.dtype) for x in self._tensors if x.dtype.kind in "fc"]
+        floating = [dtypes.real_of(x.dtype) for x in self._tensors if x.dtype.is_inexact]
         return reduce(dtypes.promote, floating) if floating else dtypes.DEFAULT.floating
 
     def to_numpy(self, x: Any) -> Any:
@@ -139,8 +139,8 @@ def _values(
     coefficients = host.load_numpy().asarray(call.to_numpy(c))
     if coefficients.ndim != 1:
         return call.from_numpy(_result(op, function, [call.to_numpy(x), coefficients, tensor], {}))
-    if x.dtype.kind in "biu" or call.dtype.itemsize > dtypes.real_of(x.dtype).itemsize:
-        dtype = call.dtype if x.dtype.kind in "biuf" else dtypes.complex_of(call.dtype)
+    if not x.dtype.is_inexact or call.dtype.itemsize > dtypes.real_of(x.dtype).itemsize:
+        dtype = call.dtype if not x.dtype.is_complex else dtypes.complex_of(call.dtype)
         x = converted(x, dtype)
     # NumPy's function adds and multiplies whatever it gets: here a tensor and NumPy's scalars.
     return _result(op, function, [x, coefficients], {})
@@ -193,7 +193,7 @@ class _Interval:
         if ends.shape != (2,):
             raise ValueError(f"{op}: {self._name} must be two numbers, not {value!r}")
         is_complex, is_double = ends.dtype.kind == "c", series.coef.dtype.itemsize == 8
-        if not is_double or series.coef.dtype.kind == "c":  # as exact as the tensor that one reads
+        if not is_double or series.coef.dtype.is_complex:  # as exact as the tensor that one reads
             single = np.complex64 if is_complex else np.float32
             is_wide = dtypes.real_of(series.coef.dtype) is dtypes.float64
             ends = ends if is_wide else ends.astype(single)

@@ -452,7 +452,7 @@ def _whole(bound: Any) -> int:
 
 
 def _held(dtype: DType) -> tuple[int, int]:
-    return (0, 1) if dtype.kind == "b" else dtypes.integers_held(dtype)
+    return (0, 1) if dtype.is_bool else dtypes.integers_held(dtype)
 
 
 def _upper_product(x: Tensor, factor: Any) -> Tensor:
