@@ -54,10 +54,14 @@ class DType(Described):
         `complex64.wgsl`).
     storage : str or None
         The type of an element in a GPU buffer, or u32, a word, for packed ones.
+    digits, exponent : int
+        The binary digits of a real float, and the exponent of its smallest normal number.
     is_bool, is_integer, is_signed, is_unsigned, is_floating, is_complex, is_inexact : bool
         Whether elements are bools, integers, signed or unsigned integers, real floats, complex
         numbers, or either of the last two. Code outside this module asks these and the other
-        attributes, never the kind or the name (`tests/structure.py` counts).
+        attributes, not the kind or the name (`tests/structure.py` counts).
+    has_64_bits : bool
+        Whether an element, or each part of a complex one, has 64 bits.
     """
 
     name: str
@@ -67,6 +71,8 @@ class DType(Described):
     wgsl: str | None = None
     storage: str | None = None
     rank: int = field(default=0, repr=False)
+    digits: int = 0
+    exponent: int = 0
     is_bool: bool = field(init=False)
     is_integer: bool = field(init=False)
     is_signed: bool = field(init=False)
@@ -74,10 +80,12 @@ class DType(Described):
     is_floating: bool = field(init=False)
     is_complex: bool = field(init=False)
     is_inexact: bool = field(init=False)
+    has_64_bits: bool = field(init=False)
 
     def __post_init__(self) -> None:
         for trait, kinds in _KINDS_OF_TRAITS.items():
             object.__setattr__(self, trait, self.kind in kinds)  # the class is frozen
+        object.__setattr__(self, "has_64_bits", self.alignment == 8)
 
     def __eq__(self, other: object) -> bool:
         return self is (other if isinstance(other, DType) else _named(other))
@@ -180,9 +188,9 @@ uint32 = DType("uint32", "u", 4, "I", "u32", "u32", 3)
 int32 = DType("int32", "i", 4, "i", "i32", "i32", 3)
 uint64 = DType("uint64", "u", 8, "Q", "uint64", "vec2<u32>", 4)
 int64 = DType("int64", "i", 8, "q", "int64", "vec2<u32>", 4)
-float16 = DType("float16", "f", 2, "e", "f32", "u32", 5)
-float32 = DType("float32", "f", 4, "f", "f32", "f32", 6)
-float64 = DType("float64", "f", 8, "d", rank=7)
+float16 = DType("float16", "f", 2, "e", "f32", "u32", 5, digits=11, exponent=-14)
+float32 = DType("float32", "f", 4, "f", "f32", "f32", 6, digits=24, exponent=-126)
+float64 = DType("float64", "f", 8, "d", rank=7, digits=53, exponent=-1022)
 complex64 = DType("complex64", "c", 8, "f", "complex64", "vec2<f32>", 8)
 complex128 = DType("complex128", "c", 16, "d", rank=9)
 
@@ -234,7 +242,8 @@ def _common(a: DType, b: DType) -> DType | None:
     """Return NumPy's common dtype, with 32 bits for 64 (per part) if no operand has 64."""
     low, high = sorted((a, b), key=lambda dtype: (KINDS.index(dtype.kind), dtype.itemsize))
     if high.kind == "c":
-        return complex128 if float64 in (low, high) or complex128 in (low, high) else complex64
+        doubles = (x for x in (low, high) if x.is_inexact and x.has_64_bits)
+        return complex128 if any(doubles) else complex64
     if high is float16 and low.kind in "iu" and low.itemsize > 1:
         return float32  # float16 cannot represent many of the integers
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
@@ -331,6 +340,19 @@ def integer_range(dtype: DType) -> tuple[int, int]:
     return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+def ends_of(dtype: DType) -> tuple[complex, complex]:
+    """Return two numbers between which all elements are; for complex ones in lexical order."""
+    match dtype.kind:
+        case "b":
+            return 0, 1
+        case "f":
+            return -math.inf, math.inf
+        case "c":
+            return complex(-math.inf, -math.inf), complex(math.inf, math.inf)
+        case _:
+            return integer_range(dtype)
+
+
 def includes(dtype: DType, other: DType) -> bool:
     """Return whether a dtype below 32 bits, or an integer dtype, holds every number of another."""
     if dtype.kind == "f":
@@ -404,7 +426,7 @@ def at_least_single(dtype: DType) -> DType:
 
 def complex_of(dtype: DType) -> DType:
     """Return the complex dtype that includes a dtype, or approximates it with float32 parts."""
-    return complex128 if floating(dtype) in (float64, complex128) else complex64
+    return complex128 if floating(dtype).has_64_bits else complex64
 
 
 def real_of(dtype: DType) -> DType:
@@ -424,8 +446,25 @@ def converter(dtype: DType) -> Callable[[Any], Any]:
 
 
 def in_words(dtype: DType) -> DType:
-    """Return a four-byte dtype that includes every value of a packed dtype."""
+    """Return a four-byte dtype that includes every value of a packed dtype; others unchanged."""
+    if not dtype.is_packed:
+        return dtype
     return {"b": uint32, "f": float32}.get(dtype.kind, int32)
+
+
+def numeric(dtype: DType) -> DType:
+    """Return the dtype of bools as numbers, int32; another dtype is returned unchanged."""
+    return int32 if dtype is bool_ else dtype
+
+
+def widened(dtype: DType) -> DType:
+    """Return int32 for bools and integers of 8 and 16 bits; another dtype is returned unchanged."""
+    return dtype if dtype.is_inexact else int32 if dtype.is_packed else dtype
+
+
+def longest(dtype: DType) -> DType:
+    """Return the integer dtype of 64 bits that includes an integer dtype."""
+    return uint64 if dtype is uint64 else int64
 
 
 def summed(dtype: DType) -> DType:
@@ -498,11 +537,14 @@ def _name_of(given: object) -> str | None:
     return name[1:] if name[:1] in ("<", ">", "=", "|") else name
 
 
+def epsilon(dtype: DType) -> float:
+    """Return the difference between 1 and the next larger number of an inexact dtype."""
+    return 2.0 ** (1 - real_of(dtype).digits)
+
+
 def largest(dtype: DType) -> float:
     """Return the largest finite value of a floating dtype."""
-    if dtype is float16:
-        return 65504.0
-    return sys.float_info.max if dtype is float64 else (2 - 2**-23) * 2.0**127
+    return (2 - epsilon(dtype)) * 2.0 ** (1 - dtype.exponent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -552,12 +594,17 @@ REAL = Accepts("biuf", lambda dtype: dtype, "real dtypes")
 COMPLEX = Accepts("c", lambda dtype: dtype, "complex dtypes")
 WITH_BOOL_AS_INT8 = Accepts("biufc", lambda dtype: int8 if dtype is bool_ else dtype, "any dtype")
 REAL_WITH_BOOL_AS_INT8 = Accepts("biuf", WITH_BOOL_AS_INT8.compute, "real dtypes")
-INTEGRAL_AS_INT = Accepts("biufc", lambda dtype: int32 if dtype is bool_ else dtype, "any dtype")
+INTEGRAL_AS_INT = Accepts("biufc", numeric, "any dtype")
 SUMMED = Accepts("biufc", summed, "any dtype")
 LOGICAL = Accepts("biufc", lambda dtype: bool_, "any dtype")
 
 
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def is_of_kind(source: DType, target: DType) -> bool:
+    """Return whether the kind of the target includes the numbers of the kind of the source."""
+    return KINDS.index(source.kind) <= KINDS.index(target.kind)
 
 
 def can_cast(source: DType, target: DType, casting: str) -> bool:
@@ -574,7 +621,7 @@ def can_cast(source: DType, target: DType, casting: str) -> bool:
     if casting == "unsafe":
         return True
     if casting == "same_kind" and source.kind != "i":
-        return KINDS.index(source.kind) <= KINDS.index(target.kind)
+        return is_of_kind(source, target)
     if casting == "same_kind":
         return target.kind in "ifc"
     return _keeps(source, target)

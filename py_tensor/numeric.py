@@ -46,13 +46,13 @@ class finfo:  # noqa: N801 - NumPy's name
         self.dtype = dtypes.real_of(_dtype_of(dtype))
         if not self.dtype.is_floating:
             raise DTypeError(f"finfo: takes a floating dtype, not {self.dtype}")
-        digits, least = {2: (11, -14), 4: (24, -126), 8: (53, -1022)}[self.dtype.itemsize]
+        digits = self.dtype.digits
         self.bits = 8 * self.dtype.itemsize
-        self.eps = 2.0 ** (1 - digits)
+        self.eps = dtypes.epsilon(self.dtype)
         self.epsneg = 2.0**-digits
         self.max = dtypes.largest(self.dtype)
         self.min = -self.max
-        self.tiny = self.smallest_normal = 2.0**least
+        self.tiny = self.smallest_normal = 2.0**self.dtype.exponent
         self.smallest_subnormal = self.tiny * self.eps
         self.precision = math.floor((digits - 1) * math.log10(2))
         self.resolution = 10.0**-self.precision

@@ -9,7 +9,6 @@ from itertools import pairwise
 from math import ceil, floor
 from typing import Any
 
-from py_tensor import dtypes
 from py_tensor.convert.conversion import tensor
 from py_tensor.display.options import LARGEST_FLOAT32
 from py_tensor.display.pictures import numbers, value_range
@@ -101,8 +100,8 @@ async def counted(
             low, high = low - 0.5, high + 0.5
         number = bins or bins_for(max((x.size for x in series), default=0))
         edges = _whole_edges(low, high, number) if is_whole else _real_edges(low, high, number)
-        kinds = {x.dtype.kind for x in series}
-        if "f" in kinds and all(x.dtype is not dtypes.float64 for x in series):
+        floats = [x.dtype for x in series if x.dtype.is_floating]
+        if floats and not any(dtype.has_64_bits for dtype in floats):
             edges = _in_float32(edges)
         if not is_whole and _is_narrow(edges, series):
             edges = [edges[0], edges[-1]]
@@ -170,7 +169,7 @@ def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
 async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
     """Count the elements in each bin."""
     if x.dtype.is_floating:
-        if x.dtype is not dtypes.float64:
+        if not x.dtype.has_64_bits:
             edges = [min(max(edge, -LARGEST_FLOAT32), LARGEST_FLOAT32) for edge in edges]
         starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
         end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)

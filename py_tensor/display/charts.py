@@ -523,7 +523,7 @@ def _is_number(value: Any) -> bool:
 
 def _values(op: str, values: Any) -> Tensor:
     x = drawable(values, op)
-    return converted(x, dtypes.int32) if x.dtype.is_bool else x
+    return converted(x, dtypes.numeric(x.dtype))
 
 
 def _curve(op: str, values: Any) -> Tensor:

@@ -112,9 +112,7 @@ def _mapped(x: Tensor, vmin: float | None, vmax: float | None, colours: Tensor) 
 
 
 def _real(x: Tensor) -> Tensor:
-    if x.dtype.is_floating:
-        return x
-    return converted(converted(x, dtypes.int32) if x.dtype.is_bool else x, dtypes.float32)
+    return x if x.dtype.is_floating else converted(x, dtypes.float32)
 
 
 def _packed(x: Tensor, premultiplied: bool) -> Tensor:

@@ -172,7 +172,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         setitem(dst, Ellipsis, given if number is None else number)
         return
     condition = tensor_of(where, "copyto", device=dst.device)
-    if condition.ndim and condition.dtype is not bool_:
+    if condition.ndim and not condition.dtype.is_bool:
         raise DTypeError(f"copyto: where must be bool, not {condition.dtype}")
     if broadcast("copyto", dst.shape, condition.shape) != dst.shape:
         raise ShapeError(

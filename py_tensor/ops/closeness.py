@@ -86,17 +86,15 @@ def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor |
     if {a.dtype.kind, b.dtype.kind} & {*"fc"}:
         apart = absolute((_rounded(a) - _rounded(b)) + (_lost(a) - _lost(b)))
     else:
-        is_long = b.dtype.itemsize == 8
+        is_long = b.dtype.is_wide
         common = dtypes.promote(a.dtype, b.dtype)
         if not common.is_inexact:
-            common = dtypes.uint64 if common is dtypes.uint64 else dtypes.int64
+            common = dtypes.longest(common)
             a, b = converted(a, common), converted(b, common)
             apart = converted(choose(a > b, a - b, b - a), dtypes.uint64)
         else:
             a, b = _wide(a), _wide(b)
-            apart = (
-                _apart_from_unsigned(a, b) if a.dtype.is_signed else _apart_from_unsigned(b, a)
-            )
+            apart = _apart_from_unsigned(a, b) if a.dtype.is_signed else _apart_from_unsigned(b, a)
         if _is_within(rtol, 0.5) and _is_within(atol, 2**62):
             return apart <= _reach(absolute(b), float(rtol), float(atol), is_long)
     b = _rounded(b)
@@ -111,7 +109,7 @@ def _apart_from_unsigned(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _wide(x: Tensor) -> Tensor:
-    return converted(x, dtypes.uint64 if x.dtype is dtypes.uint64 else dtypes.int64)
+    return converted(x, dtypes.longest(x.dtype))
 
 
 def _is_within(number: object, end: float) -> TypeGuard[float]:
@@ -146,7 +144,7 @@ def _rounded(x: Tensor) -> Tensor:
 
 def _lost(x: Tensor) -> Tensor | float:
     """Return what a tensor loses by `_rounded`, as float32."""
-    if x.dtype.kind in "bfc" or x.dtype.is_small:
+    if x.dtype.is_inexact or x.dtype.is_packed:
         return 0.0
     whole = _wide(x)
     rest = whole - converted(_rounded(x), whole.dtype)  # modulo 2**64

@@ -43,6 +43,7 @@ from py_tensor.ops.movement import (
     expand_dims,
     in_common_dtype,
     laid_out,
+    widened,
 )
 from py_tensor.ops.operands import (
     Operand,
@@ -343,10 +344,10 @@ def arange(
     if type(start) is type(stop) is type(step) is int:
         target = dtypes.DEFAULT_INT if dtype is None else dtypes.parse(dtype)
         return _int_range((), start, stop, step, target, parse(device))
-    is_wide = widest((start, stop, step)) is dtypes.int64
+    wide = widest((start, stop, step))
     start, stop, step = (_number("arange", v) for v in (start, stop, step))
     whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
-    integer = dtypes.int64 if is_wide else dtypes.DEFAULT_INT
+    integer = wide if wide and wide.is_signed else dtypes.DEFAULT_INT
     default = integer if whole else dtypes.DEFAULT.floating
     return _range(
         start, stop, step, default if dtype is None else dtypes.parse(dtype), parse(device)
@@ -357,7 +358,7 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
     if step == 0:
         raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
-    if target is dtypes.bool_ and count > 2:
+    if target.is_bool and count > 2:
         raise TypeError(f"arange: a range of bools has at most 2 elements, not {count}")
     if target.is_integer:
         start, second = int(start), int(start + step)
@@ -420,7 +421,7 @@ def _ramp(
     if dtype.is_integer:
         return floored(ramp_bits(count, start, step, device, stop), dtype)
     real = dtypes.real_of(dtypes.floating(dtype))
-    if real.itemsize > 4:
+    if real.has_64_bits:
         values = converted(Tensor(index((count,), device)), real) * step + start
         if stop is not None:
             values = where(equal(Tensor(index((count,), device)), count - 1), stop, values)
@@ -434,7 +435,7 @@ def _is_minus_zero(x: float | None) -> bool:
 
 
 def _int_ramp(op: str, count: int, start: int, step: int, dtype: DType, device: Device) -> Tensor:
-    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # others wrap around, as in NumPy
+    computed = dtypes.widened(dtype)  # small integers wrap around, as in NumPy
     for value in (start, start + (count - 1) * step):
         dtypes.check_range(op, value, computed)
     numbers = converted(Tensor(index((count,), device)), computed)
@@ -495,7 +496,8 @@ def linspace(
     step = (high - low) / max(gaps, 1)
     end = high if endpoint and num > 1 else None
     wide = _dtype_of_products(start, stop, num) if num and target.is_integer else None
-    if step == 0 and low != high and target is dtypes.float64:  # the step underflows
+    is_double = target.is_floating and target.has_64_bits
+    if step == 0 and low != high and is_double:  # the step underflows
         values = arange(num, dtype=target, device=place) / gaps * (high - low) + low
     elif wide is None:
         values = _ramp("linspace", num, low, step, target, place, end)
@@ -541,7 +543,7 @@ def _between(
     given = in_common_dtype("linspace", placed, stop)
     low, high = (as_floating(v, "linspace") for v in given)
     target = low.dtype if dtype is None else dtypes.parse(dtype)
-    if target in (dtypes.float64, dtypes.complex128):  # keep the digits of ends that are ints
+    if target.is_inexact and target.has_64_bits:  # keep the digits of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
     count = whole_number("linspace", "num", num)
     if count < 0:
@@ -552,7 +554,7 @@ def _between(
     rank = step.ndim
     places = arange(count, device=step.device)
     places = places.reshape(count, *(1,) * rank)
-    bits = _bits_of_ends(start, stop, low, high) if step.dtype.itemsize <= 4 else None
+    bits = None if step.dtype.itemsize > 4 else _bits_of_ends(start, stop, low, high)
     if target.is_integer and all(not v.dtype.is_inexact for v in given):
         first, last = (converted(v, dtypes.int64) for v in given)
         found = first + converted(places, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
@@ -618,8 +620,7 @@ def _end(value: Any, rank: int, device: Device) -> Any:
 def _bits_of_end(end: Any, converted_end: Tensor) -> Tensor:
     shape, device = converted_end.shape, converted_end.device
     if isinstance(end, Tensor):
-        is_small = not end.dtype.is_floating and end.dtype.itemsize < 4
-        return float64_bits(converted(end, dtypes.int32) if is_small else end)
+        return float64_bits(widened(end))
     if not shape:
         return constant_bits(float(end), device)
     if type(end) is array:

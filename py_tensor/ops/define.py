@@ -412,7 +412,7 @@ def _decided(
     if not _has_integers(tensor) or isinstance(scalar, Tensor | complex):
         return None
     assert isinstance(tensor, Tensor)
-    dtype = dtypes.DEFAULT_INT if tensor.dtype.is_bool else tensor.dtype
+    dtype = dtypes.numeric(tensor.dtype)
     if isinstance(scalar, int) and dtypes.holds(dtype, scalar):
         return None
     value = decide(0, scalar) if tensor is x else decide(scalar, 0)

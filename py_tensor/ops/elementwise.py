@@ -521,7 +521,7 @@ def _has_negative_powers(x: Operand, y: Operand) -> bool:
     """Return whether an exponent that the host knows is negative, and all operands are integers."""
     given = coerce("power", (x, y))
     number = number_like(y)
-    if common_dtype("power", given).kind not in "iu":
+    if not common_dtype("power", given).is_integer:
         return False
     if isinstance(number, int):
         return number < 0

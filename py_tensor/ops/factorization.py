@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from py_tensor.codegen.factorization import Factorization
-from py_tensor.dtypes import DType, complex64, float32
+from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph import build as kernels
 from py_tensor.graph.arrays import Array, Run
@@ -68,7 +68,8 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
     (operand,) = node.inputs
     *batch, columns, length = operand.meta.shape
     dtype, matrices = node.meta.dtype, size_of(tuple(batch))
-    assert dtype in (float32, complex64)
+    assert dtype.on_gpu
+    assert dtype.is_inexact
     stage = Factorization(node.op.name, x.slot, slot, dtype, matrices, length, columns, node.attrs)
     builder.kernels.append(Kernel(operand.meta.shape, (), (stage,), Body(), (), node.op.name))
 

@@ -248,7 +248,7 @@ def divided_step(low: Tensor, high: Tensor, parts: int) -> Tensor:
 
 def floored(bits: Tensor, dtype: DType) -> Tensor:
     """Return numbers rounded down and converted to an integer dtype, with NumPy's overflows."""
-    wide = dtype if dtype is uint64 else int64 if dtype in (int64, uint32) else int32
+    wide = dtype if dtype in FLOORS else int32 if dtype.is_packed else int64
     return converted(build(FLOORS[wide], (bits,), None), dtype)
 
 

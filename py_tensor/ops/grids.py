@@ -187,7 +187,7 @@ def _powers(
     start: Any, stop: Any, num: Any, endpoint: bool, base: float, axis: int, device: Any
 ) -> Tensor | None:
     """Return `logspace` between real numbers in float32; None for other operands."""
-    if is_array_like(start) or is_array_like(stop) or dtypes.DEFAULT.floating.itemsize > 4:
+    if is_array_like(start) or is_array_like(stop) or dtypes.DEFAULT.floating.has_64_bits:
         return None
     normalize_axis("logspace", axis, 1)
     start, stop = (number_of("logspace", "an end", v) for v in (start, stop))
@@ -336,7 +336,8 @@ def _range_of(key: slice, dtype: DType | None = None) -> Tensor:
     common = _dtype_of("slice", [key]) if dtype is None else dtype
     if isinstance(step, complex):
         return linspace(start, stop, int(abs(step)), dtype=common)
-    dtype = common if common is dtypes.int64 else dtype
+    if common is not None and common.is_signed and common.has_64_bits:
+        dtype = common
     return arange(start, stop, 1 if step is None else step, dtype=dtype)
 
 
@@ -466,7 +467,7 @@ def ix_(*args: Operand) -> tuple[Tensor, ...]:
         x = tensor_of(given, "ix_", dtype=dtypes.int32 if empty else None)
         if x.ndim != 1:
             raise ShapeError(f"ix_: takes vectors, not shape {x.shape}")
-        x = flatnonzero(x) if x.dtype is dtypes.bool_ else x
+        x = flatnonzero(x) if x.dtype.is_bool else x
         behind = len(args) - number - 1
         found.append(reshape(x, (1,) * number + (x.size,) + (1,) * behind))
     return tuple(found)

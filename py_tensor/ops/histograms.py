@@ -37,6 +37,7 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
     stack,
+    widened,
 )
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.quantiles import percentile
@@ -105,7 +106,7 @@ class _Bins(NamedTuple):
 
     def widths(self, dtype: DType) -> Tensor:
         bits = self.bits
-        if bits is None and self.edges.dtype.is_integer and dtype.itemsize <= 4:
+        if bits is None and self.edges.dtype.is_integer and not dtype.has_64_bits:
             bits = float64_bits(self.edges)
         if bits is not None:
             return converted(_difference(bits[1:], bits[:-1]), dtype)
@@ -191,7 +192,8 @@ def _equal_bins(
     if limits is None and not x.size:
         limits = _Range(0.0, 1.0)
     has_python_ends = limits is not None and limits.dtype is None
-    if x.dtype.itemsize <= 4 and (not given.dtype.is_inexact or (wide and has_python_ends)):
+    is_exact = not given.dtype.is_inexact or (wide and has_python_ends)
+    if is_exact and not x.dtype.has_64_bits:
         return _wide_bins(given, x.dtype, count, limits)
     if limits is None:
         values = known(x)
@@ -237,7 +239,7 @@ def _in_equal_steps(low: Tensor, high: Tensor, count: int) -> Tensor:
 
 def _between(low: float, high: float, count: int, dtype: DType, device: Device) -> Tensor:
     """Return NumPy's edges between Python numbers; `linspace` may round ties differently."""
-    if dtype.itemsize > 4:
+    if dtype.has_64_bits:
         return linspace(low, high, count + 1, dtype=dtype, device=device)
     bits = _edge_bits(count, constant_bits(low, device), constant_bits(high, device))
     return converted(to_float32(bits), dtype)
@@ -250,7 +252,7 @@ def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
 def _wide_bins(given: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
     """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
     if limits is None:
-        x = _at_least_int32(given)
+        x = widened(given)
         least, most = min(x), max(x)
         alike = equal(least, most)
         low, high = (
@@ -268,15 +270,11 @@ def _wide_bins(given: Tensor, dtype: DType, count: int, limits: _Range | None) -
     return _Bins(converted(to_float32(bits), dtype), (low, high), bits, limits, least)
 
 
-def _at_least_int32(x: Tensor) -> Tensor:
-    return converted(x, dtypes.int32) if x.dtype.itemsize < 4 else x
-
-
 def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
     """Return edges as float64 bits, for float edges that float32 integers are not compared with."""
-    if not x.dtype.is_integer or x.dtype.itemsize < 4 or not edges.dtype.is_floating:
+    if not x.dtype.is_integer or x.dtype.is_packed:
         return None
-    if edges.dtype.itemsize > 4:
+    if not edges.dtype.is_floating or edges.dtype.has_64_bits:
         return None
     if isinstance(bins, Tensor):
         return float64_bits(converted(edges, dtypes.float32))
@@ -304,13 +302,14 @@ def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[
     least, most = stack([min(given), max(given)]).tolist()
     if not (math.isfinite(least) and math.isfinite(most)):
         raise ValueError(f"{op}: the range of the elements, {least} to {most}, is not finite")
-    rule_dtype = given.dtype if given.dtype.is_floating and given.dtype.itemsize <= 4 else None
+    is_single = given.dtype.is_floating and not given.dtype.has_64_bits
+    rule_dtype = given.dtype if is_single else None
     if limits is None:
         limits = _range(op, least, most, rule_dtype)
     measured = given
     if given.dtype.is_integer and rule != "stone":
         # No width depends on the least element, and smaller numbers have all their digits.
-        holds_all = dtypes.uint64 if given.dtype is dtypes.uint64 else dtypes.int64
+        holds_all = dtypes.longest(given.dtype)
         precise = dtypes.float64 if given.device.computes_cpu_ops else dtypes.float32
         measured = converted(converted(given, holds_all) - least, precise)
     width = _width(measured, rule, _rounded(most - least, rule_dtype), limits, rule_dtype)
@@ -424,7 +423,7 @@ def _compared(x: Tensor, bins: _Bins) -> _Compared:
     if x.dtype.is_floating:
         assert limits is not None
         return _compared_as_singles(x, bits, limits)
-    if x.dtype.itemsize > 4 or ends is None or _covers(limits, x.dtype):
+    if x.dtype.has_64_bits or ends is None or _covers(limits, x.dtype):
         return _compared_as_float64(x, bits, ends, limits)
     if limits is None:
         assert least is not None
@@ -464,7 +463,7 @@ def _compared_above_least(
     x: Tensor, bits: Tensor, ends: tuple[Tensor, Tensor], least: Tensor
 ) -> _Compared:
     """Compare integers of up to 32 bits with the integers above, all relative to the smallest."""
-    x, whole = _at_least_int32(x), build(CEIL, (bits,), None)
+    x, whole = widened(x), build(CEIL, (bits,), None)
     distance = converted(x - least, dtypes.uint32)  # these wrap around
     edges = converted(converted(whole, x.dtype) - least, dtypes.uint32)
     before = _difference(float64_bits(least), ends[0])
@@ -475,13 +474,13 @@ def _compared_above_least(
 
 def _compared_in_range(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     """Compare integers of up to 32 bits with the integers above, all relative to the first one."""
-    lowest, highest = dtypes.integer_range(dtypes.int32 if x.dtype.is_bool else x.dtype)
+    lowest, highest = dtypes.integer_range(dtypes.numeric(x.dtype))
     low = builtins.max(math.ceil(limits.low), lowest)
     high = builtins.min(math.floor(limits.high), highest)
     ends, before = (0, high - low), low - limits.low
     if low > high:  # no integer is inside; the range may be beyond int64
         low, ends, before = lowest, (1, 0), 0.0
-    distance = converted(_at_least_int32(x), dtypes.uint32) - low % 2**32
+    distance = converted(widened(x), dtypes.uint32) - low % 2**32
     edges = build(CEIL, (bits,), None).clip(low, low + 2**32 - 1) - low
     near = _position(converted(distance, dtypes.float32), before, _span(limits), bits.size - 1)
     return _Compared(distance, converted(edges, dtypes.uint32), ends, near)
@@ -508,7 +507,7 @@ def _position(
 def _covers(limits: _Range | None, dtype: DType) -> bool:
     """Return whether a range contains all 32-bit integers of a dtype, and more."""
     low, high = dtypes.integer_range(dtype)
-    return limits is not None and dtype.itemsize == 4 and limits[0] <= low and limits[1] > high
+    return limits is not None and not dtype.is_packed and limits[0] <= low and limits[1] > high
 
 
 def _corrected(number: Tensor, x: Tensor, edges: Tensor) -> Tensor:
@@ -533,7 +532,7 @@ def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
 
 def _weights(op: str, weights: Operand, x: Tensor) -> Tensor:
     found = tensor_of(weights, op, device=x.device)
-    return converted(found, dtypes.int32) if found.dtype is dtypes.bool_ else found
+    return converted(found, dtypes.numeric(found.dtype))
 
 
 def histogram(

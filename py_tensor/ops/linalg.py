@@ -53,8 +53,8 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
     """
     a, b = as_arrays("fused_multiply_add", (x, y))
     dtype = common_dtype("fused_multiply_add", (a, b))
-    dtype = dtypes.int32 if dtype is dtypes.bool_ else dtype
-    inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
+    dtype = dtypes.numeric(dtype)
+    inner = dtypes.in_words(dtype)
     shape = broadcast("fused_multiply_add", a.shape, b.shape)
     return converted(_contract(converted(a, inner), converted(b, inner), shape, axes), dtype)
 
@@ -203,9 +203,8 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     """Return the recipe of a product; a vector is a matrix with one row or one column."""
     dtype = dtypes.promote(a.dtype, b.dtype)
     batch, m, k, n = _sizes(a.shape, b.shape)
-    inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
-    if dtype is dtypes.bool_:
-        inner = dtypes.int32  # count the true products, then test whether there are any
+    # The true products of bools are counted, then it is tested whether there are any.
+    inner = dtypes.in_words(dtypes.numeric(dtype))
     if len(batch) + 3 > MAX_RANK:
         flat = (size_of(batch),)
         shape = (*flat, m, k, n)

@@ -528,8 +528,7 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
 
 def widened(x: Tensor) -> Tensor:
     """Convert bools and 8- and 16-bit integers to int32, because results need more bits."""
-    is_small = not x.dtype.is_inexact and x.dtype.itemsize < 4
-    return converted(x, dtypes.int32) if is_small else x
+    return converted(x, dtypes.widened(x.dtype))
 
 
 def members_of(op: str, given: Any) -> list[Any]:

@@ -294,7 +294,7 @@ def as_arrays(op: str, operands: Sequence[Operand]) -> list[Tensor]:
 def widest(operands: Sequence[Operand]) -> DType | None:
     """Return the dtype of a 64-bit tensor among the operands (complex: 64 bits per part)."""
     given = (x.dtype for x in operands if isinstance(x, Tensor))
-    return next((dtype for dtype in given if dtypes.real_of(dtype).itemsize == 8), None)
+    return next((dtype for dtype in given if dtype.has_64_bits), None)
 
 
 def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Tensor:

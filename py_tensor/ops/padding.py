@@ -139,7 +139,7 @@ def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edg
 
     def part(start: int, stop: int) -> Tensor:
         found = sliced(x, axis, start, stop)
-        return converted(found, dtypes.int32) if x.dtype is dtypes.bool_ else found
+        return converted(found, dtypes.numeric(x.dtype))
 
     while before or after:
         length = x.shape[axis]
@@ -178,7 +178,7 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
 def _rounded_mean(x: Tensor, axis: int) -> Tensor:
     """Return the mean of integers, rounded half to even."""
     n = x.shape[axis]
-    wide = dtypes.uint64 if x.dtype is dtypes.uint64 else dtypes.int64
+    wide = dtypes.longest(x.dtype)
     # The sum of 64-bit integers may overflow, that of their quotients and remainders cannot.
     whole, rest = divmod(x, n) if x.dtype is wide else (0, x)
     more, rest = divmod(sum(rest, axis, wide, keepdims=True), n)

@@ -194,7 +194,7 @@ def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor,
     Unless `dtype` is float64, the fraction is a float32, a multiple of 2**-24. The 95-bit product
     of integers is rounded to that, as NumPy's is to float64, so that 0.3 of 10 is 3.
     """
-    if dtype is dtypes.float64:
+    if dtype.has_64_bits:
         product = converted(counts, dtype) * share
         whole = floor(product)
         return converted(whole, dtypes.int32), product - whole

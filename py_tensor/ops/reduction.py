@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -46,16 +45,6 @@ __all__ = [
 
 
 Axes = int | tuple[int, ...] | None
-
-
-def _lowest(dtype: DType) -> complex:
-    ends = {"f": -math.inf, "c": complex(-math.inf, -math.inf), "b": 0}
-    return ends[dtype.kind] if dtype.kind in ends else dtypes.integer_range(dtype)[0]
-
-
-def _highest(dtype: DType) -> complex:
-    ends = {"f": math.inf, "c": complex(math.inf, math.inf), "b": 1}
-    return ends[dtype.kind] if dtype.kind in ends else dtypes.integer_range(dtype)[1]
 
 
 def _rank_of_lowest(dtype: DType) -> tuple[int]:
@@ -105,7 +94,7 @@ PROD = Reduction(
 MAX = Reduction(
     "max",
     parts=("T",),
-    identity=lambda dtype: (_lowest(dtype),),
+    identity=lambda dtype: (dtypes.ends_of(dtype)[0],),
     element={"*": ("{x}",)},
     combine={
         "bool": ("{a0} | {b0}",),
@@ -120,7 +109,7 @@ MAX = Reduction(
 MIN = Reduction(
     "min",
     parts=("T",),
-    identity=lambda dtype: (_highest(dtype),),
+    identity=lambda dtype: (dtypes.ends_of(dtype)[1],),
     element={"*": ("{x}",)},
     combine={
         "bool": ("{a0} & {b0}",),
@@ -384,7 +373,7 @@ def as_floats(
         return y
     if y.dtype.is_floating:  # NaN is 0 times a product that is too large
         return choose(isnan(y), 0.0, y)
-    if own.itemsize < 8:
+    if not own.has_64_bits:
         return y
     exact = converted(y, floating)
     return exact + round((compute(floating) - exact) * 2.0**-64) * 2.0**64
@@ -407,7 +396,7 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
         return number
     if isinstance(number, complex):
         raise DTypeError(f"{op}: initial must be a real number, not {number}")
-    number = {"b": bool, "f": float}.get(dtype.kind, int)(number)
+    number = dtypes.converter(dtype)(number)
     dtypes.check_range(op, number, dtype)
     return number
 
@@ -613,7 +602,7 @@ def float_into(op: str, x: Tensor, out: Out) -> DType:
 
 def _summable(x: Tensor) -> Tensor:
     """Convert float16 to float32, as NumPy's mean does, because the sum may overflow float16."""
-    return converted(x, dtypes.float32) if x.dtype is dtypes.float16 else x
+    return converted(x, dtypes.in_words(x.dtype))
 
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:

@@ -87,7 +87,7 @@ def _round_integers(x: Tensor, unit: int) -> Tensor:
     """Round integers to multiples of `unit`, or to 0 if the dtype does not hold it."""
     if x.dtype.is_small:  # twice the rest may not fit
         return _round_integers(x.astype(dtypes.int32), unit).astype(x.dtype)
-    if not dtypes.holds(x.dtype, unit) or x.dtype is dtypes.bool_:
+    if not dtypes.holds(x.dtype, unit) or x.dtype.is_bool:
         return multiply(x, False)
     multiples, rest = divmod(x, unit)
     twice, odd = multiply(rest, 2), remainder(multiples, 2)

@@ -362,9 +362,8 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
     if minlength < 0:
         raise ValueError(f"bincount: minlength must be at least 0, not {minlength}")
     given = 1 if weights is None else _weights(x, weights)
-    if x.dtype.is_bool:
-        x = converted(x, dtypes.int32)
-    unsigned = dtypes.uint64 if x.dtype.itemsize == 8 else dtypes.uint32
+    x = converted(x, dtypes.numeric(x.dtype))
+    unsigned = dtypes.uint64 if x.dtype.is_wide else dtypes.uint32
     most = int(max(converted(x, unsigned))) if x.size else -1  # negative ones wrap to the largest
     if x.dtype.is_signed and most >= 2 ** (8 * unsigned.itemsize - 1):
         raise ValueError(f"bincount: elements must be at least 0, not {int(min(x))}")

@@ -21,6 +21,7 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
     stack,
+    widened,
 )
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
@@ -78,7 +79,7 @@ def unique(
     if axis is None or x.ndim == 1:
         axis = None
         given = ravel(x)
-        is_narrow = x.dtype.itemsize <= 2  # the range of the dtype is small: nothing is read
+        is_narrow = x.dtype.is_packed  # the range of the dtype is small: nothing is read
         fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.read_work)
         if not x.dtype.is_inexact and x.size >= fewest:
             found = _counted(given, x.shape, return_index, return_inverse, return_counts)
@@ -160,14 +161,14 @@ def _counted(
     This is faster than a sort of many elements, although it reads the smallest and the largest one
     first if integers have more than 16 bits.
     """
-    if x.dtype.itemsize <= 2:
+    if x.dtype.is_packed:
         bounds = dtypes.integer_range(x.dtype)
     else:
         bounds = [int(bound) for bound in stack([min(x), max(x)]).tolist()]
     span = bounds[1] - bounds[0] + 1
     if span > most(2 * x.size, 2**16):
         return None
-    narrow = converted(x, dtypes.int32) if x.dtype.itemsize <= 2 else x
+    narrow = widened(x)
 
     def bins() -> Tensor:  # a function, because a tensor in a variable would be stored
         return converted(narrow - bounds[0], dtypes.int32)

@@ -177,7 +177,7 @@ class Core:
     ) -> Tensor:
         start, end = (0, low) if high is None else (low, high)
         kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
-        if kind.kind not in "iub":
+        if kind.is_inexact:
             raise TypeError(f"{op}: dtype must be an integer dtype or bool, not {kind}")
         if _is_array(start) or _is_array(end):
             return self._between(op, start, end, size, kind, endpoint)
