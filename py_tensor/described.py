@@ -33,6 +33,7 @@ class Described:
     name: builtins.str
     kind: Any
     itemsize: int
+    is_complex: bool
 
     names = fields = subdtype = metadata = None
     shape = ()

@@ -14,8 +14,9 @@ import re
 import struct
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 from warnings import warn
 
@@ -62,6 +63,8 @@ class DType(Described):
         attributes, not the kind or the name (`tests/structure.py` counts).
     has_64_bits : bool
         Whether an element, or each part of a complex one, has 64 bits.
+    lowest, highest : int or float
+        The smallest and the largest finite element; 0 for complex dtypes.
     """
 
     name: str
@@ -81,11 +84,22 @@ class DType(Described):
     is_complex: bool = field(init=False)
     is_inexact: bool = field(init=False)
     has_64_bits: bool = field(init=False)
+    lowest: float = field(init=False)
+    highest: float = field(init=False)
 
     def __post_init__(self) -> None:
         for trait, kinds in _KINDS_OF_TRAITS.items():
             object.__setattr__(self, trait, self.kind in kinds)  # the class is frozen
         object.__setattr__(self, "has_64_bits", self.alignment == 8)
+        for limit, value in zip(("lowest", "highest"), self._limits(), strict=True):
+            object.__setattr__(self, limit, value)
+
+    def _limits(self) -> tuple[float, float]:
+        if not self.is_integer:
+            largest = (2 - 2.0 ** (1 - self.digits)) * 2.0 ** (1 - self.exponent)
+            return (-largest, largest) if self.is_floating else (0, int(self.is_bool))
+        bits = 8 * self.itemsize
+        return (0, 2**bits - 1) if self.is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
     def __eq__(self, other: object) -> bool:
         return self is (other if isinstance(other, DType) else _named(other))
@@ -116,14 +130,30 @@ class DType(Described):
 
     def bytes_of(self, value: complex) -> memoryview:
         """Return a number as the bytes of one element; floats are rounded to this dtype."""
-        if self.kind == "c":
-            return memoryview(bytearray(array(self.typecode, [value.real, value.imag])))
-        value = value.real
-        if self.typecode in "fd":
-            return memoryview(bytearray(array(self.typecode, [value])))
-        if self.kind == "f":
-            return memoryview(bytearray(struct.pack(self.typecode, self.rounded(value))))
-        return memoryview(bytearray(struct.pack(self.typecode, value)))
+        return memoryview(bytearray(self.packed([value if self.is_complex else value.real])))
+
+    def packed(self, values: Sequence[Any]) -> bytes | array[Any]:
+        """Return numbers as elements; floats are rounded, and those too large become infinite.
+
+        Raises
+        ------
+        OverflowError, TypeError
+            If an integer dtype cannot hold a number.
+        """
+        if self.is_bool:
+            return bytes(map(bool, values))
+        if self.is_complex:
+            parts = chain.from_iterable((value.real, value.imag) for value in values)
+            return array(self.typecode, parts)
+        if self is float16:
+            return struct.pack(f"{len(values)}e", *map(self.rounded, map(float, values)))
+        return array(self.typecode, values)
+
+    def stores(self, value: object) -> bool:
+        """Return whether NumPy stores a Python int or float in this dtype without a warning."""
+        if type(value) is int or (type(value) is float and self.is_floating):
+            return self.lowest <= value <= self.highest
+        return False
 
     def rounded(self, value: float) -> float:
         """Return the nearest number of this floating dtype; infinity beyond the largest."""
@@ -136,6 +166,11 @@ class DType(Described):
     def character(self) -> str:
         """NumPy's type character, as in ``dtype.char``."""
         return self.typecode.upper() if self.kind == "c" else self.typecode
+
+    @property
+    def view_code(self) -> str | None:
+        """The format of elements in a memoryview; None if it has none."""
+        return None if self.is_complex or self is float16 else self.typecode
 
     @property
     def on_gpu(self) -> bool:
@@ -159,6 +194,11 @@ class DType(Described):
     def is_wide(self) -> bool:
         """Whether an element takes two words of a GPU buffer."""
         return self.words == 2
+
+    @property
+    def is_word(self) -> bool:
+        """Whether an element is one word of a GPU buffer."""
+        return self.itemsize == 4
 
     @property
     def words(self) -> int:
@@ -336,8 +376,7 @@ def with_scalar(dtype: DType, value: complex) -> DType:
 
 def integer_range(dtype: DType) -> tuple[int, int]:
     """Return the smallest and the largest value of an integer dtype."""
-    bits = 8 * dtype.itemsize
-    return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return int(dtype.lowest), int(dtype.highest)
 
 
 def ends_of(dtype: DType) -> tuple[complex, complex]:
@@ -462,6 +501,16 @@ def widened(dtype: DType) -> DType:
     return dtype if dtype.is_inexact else int32 if dtype.is_packed else dtype
 
 
+def doubled(dtype: DType) -> DType:
+    """Return the dtype of double precision that includes a dtype; the dtype itself for integers."""
+    return {"f": float64, "c": complex128}.get(dtype.kind, dtype)
+
+
+def have_no_common(a: DType, b: DType) -> bool:
+    """Return whether no dtype includes both: they are uint64 and a signed integer dtype."""
+    return _PROMOTE[a, b] is None
+
+
 def longest(dtype: DType) -> DType:
     """Return the integer dtype of 64 bits that includes an integer dtype."""
     return uint64 if dtype is uint64 else int64
@@ -542,11 +591,6 @@ def epsilon(dtype: DType) -> float:
     return 2.0 ** (1 - real_of(dtype).digits)
 
 
-def largest(dtype: DType) -> float:
-    """Return the largest finite value of a floating dtype."""
-    return (2 - epsilon(dtype)) * 2.0 ** (1 - dtype.exponent)
-
-
 @dataclass(frozen=True, slots=True)
 class Accepts:
     """The dtypes that an op accepts, and the dtype in which it computes.
@@ -573,9 +617,13 @@ class Accepts:
         DTypeError
             If the op does not accept the dtype; the message names both.
         """
-        if dtype.kind not in self.kinds:
+        if not self.takes(dtype):
             raise DTypeError(f"{op}: takes {self.words}, not {dtype}")
         return self.compute(dtype)
+
+    def takes(self, dtype: DType) -> bool:
+        """Return whether the op accepts the dtype."""
+        return dtype.kind in self.kinds
 
     def check_converted(self, op: str, dtype: DType) -> None:
         """Raise DTypeError unless the op can compute in this dtype."""

@@ -56,7 +56,7 @@ class Info:
         return {
             dtype.name: dtype
             for dtype in dtypes.ALL
-            if dtype is not dtypes.float16
+            if not (dtype.is_floating and dtype.is_packed)  # the standard lacks these
             and (has_all or dtype.on_gpu)
             and (kind is None or isdtype(dtype, kind))
         }

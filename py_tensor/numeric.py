@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, cast
 
@@ -50,8 +51,7 @@ class finfo:  # noqa: N801 - NumPy's name
         self.bits = 8 * self.dtype.itemsize
         self.eps = dtypes.epsilon(self.dtype)
         self.epsneg = 2.0**-digits
-        self.max = dtypes.largest(self.dtype)
-        self.min = -self.max
+        self.max, self.min = self.dtype.highest, self.dtype.lowest
         self.tiny = self.smallest_normal = 2.0**self.dtype.exponent
         self.smallest_subnormal = self.tiny * self.eps
         self.precision = math.floor((digits - 1) * math.log10(2))
@@ -212,14 +212,14 @@ def promote_types(type1: Any, type2: Any, /) -> DType:
     return result_type(type1, type2)
 
 
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
+_KINDS: dict[str, Callable[[DType], bool]] = {
+    "bool": lambda dtype: dtype.is_bool,
+    "signed integer": lambda dtype: dtype.is_signed,
+    "unsigned integer": lambda dtype: dtype.is_unsigned,
+    "integral": lambda dtype: dtype.is_integer,
+    "real floating": lambda dtype: dtype.is_floating,
+    "complex floating": lambda dtype: dtype.is_complex,
+    "numeric": lambda dtype: not dtype.is_bool,
 }  # the kinds of the array API standard
 
 
@@ -243,7 +243,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str) and (kind == "bool" or kind not in dtypes.BY_NAME):
         if kind not in _KINDS:
             raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)}, not {kind!r}")
-        return given.kind in _KINDS[kind]
+        return _KINDS[kind](given)
     return given is dtypes.parse(kind)
 
 

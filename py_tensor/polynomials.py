@@ -178,9 +178,10 @@ def roots(p: Operand) -> Tensor:
     The result is complex if any root is complex.
     """
     x = _coefficients("roots", p)
-    found = host.load_numpy().roots(x.tolist())
+    np = host.load_numpy()
+    found = np.roots(x.tolist())
     target = dtypes.at_least_single(dtypes.real_of(x.dtype))
-    target = dtypes.complex_of(target) if found.dtype.kind == "c" else target
+    target = dtypes.complex_of(target) if np.iscomplexobj(found) else target
     return from_host("roots", found, target, x.device)
 
 

@@ -246,7 +246,7 @@ def _smallest(value: complex) -> DType:
         return fitting[0]
     if not math.isfinite(value) or abs(value) < 65000:
         return dtypes.float16
-    return dtypes.float32 if abs(value) <= dtypes.largest(dtypes.float32) else dtypes.float64
+    return dtypes.float32 if abs(value) <= dtypes.float32.highest else dtypes.float64
 
 
 def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> str:

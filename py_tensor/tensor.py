@@ -17,7 +17,15 @@ from weakref import ref
 from py_tensor.backend.device import MAX_DROPPED, WRITING, default_device
 from py_tensor.backend.host import host
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, make_scalars_by, parse, real_of, values_of, warn_of_loss
+from py_tensor.dtypes import (
+    DType,
+    converter,
+    make_scalars_by,
+    parse,
+    real_of,
+    values_of,
+    warn_of_loss,
+)
 from py_tensor.errors import DeviceError, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
@@ -967,7 +975,8 @@ def _scalar_class(dtype: DType) -> type:
         return dtype(value)
 
     made = type(dtype.name, (Tensor,), {"__module__": "py_tensor", "__slots__": (), "__new__": new})
-    number: Any = {"i": Integral, "u": Integral, "f": Real, "c": Complex}.get(dtype.kind)
+    numbers: dict[Any, Any] = {int: Integral, float: Real, complex: Complex}
+    number = numbers.get(converter(dtype))
     if number is not None:
         number.register(made)
     return made

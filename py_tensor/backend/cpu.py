@@ -13,7 +13,6 @@ from py_tensor.backend.device import MAX_AT_ONCE, Eager
 from py_tensor.backend.failures import out_of_range
 from py_tensor.backend.sampling import MAX_SAMPLED, can_sample, sampled, too_large
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import float16, int32
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf
@@ -209,11 +208,7 @@ class CPU:
             if value.storage is None or value.meta is not meta_of((), dtype, node.meta.device):
                 return False
             value = value.storage
-        elif dtype.is_floating:
-            limit = 1e4 if dtype is float16 else 1e38  # NumPy warns if a number becomes infinite
-            if type(value) not in (int, float) or not -limit < value < limit:
-                return False
-        elif type(value) is not int or dtype is not int32 or not -(2**31) <= value < 2**31:
+        elif not dtype.stores(value):
             return False
         storage.reshape(-1)[place] = value
         return True

@@ -10,7 +10,7 @@ from array import array as packed
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import chain
-from struct import pack, unpack
+from struct import unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
@@ -18,6 +18,7 @@ from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, parse, with_backen
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
+from py_tensor.graph.arrays import has_floats, has_integers
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Device, Meta, meta_of
 from py_tensor.graph.primitives import constant
@@ -209,9 +210,7 @@ def drawable(data: Any, op: str) -> Tensor:
     if isinstance(data, Tensor) or not _is_array(data):
         x = asarray(data, op=op)
     else:
-        wide = {"i": dtypes.int64, "u": dtypes.uint64, "f": dtypes.float64}
-        kept = wide.get(data.dtype.kind) if data.dtype.itemsize >= 8 else None
-        x = _make(data, kept, "cpu", op)
+        x = _make(data, dtypes.BY_NAME.get(data.dtype.name), "cpu", op)
     if x.dtype.is_complex:
         raise TypeError(f"{op}: takes real numbers, not {x.dtype}; use z.real, z.imag or abs(z)")
     return x
@@ -277,19 +276,13 @@ def _from_values(
 
 def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes | packed[Any]:
     """Pack Python scalars as elements; each must fit, except that large floats become infinite."""
-    if dtype is dtypes.bool_:
-        return bytes(map(bool, values))
-    if dtype.is_complex:
-        return packed(dtype.typecode, chain.from_iterable((x.real, x.imag) for x in values))
     try:
-        if dtype is dtypes.float16:
-            return pack(f"{len(values)}e", *map(dtype.rounded, map(float, values)))
-        return packed(dtype.typecode, values)
+        return dtype.packed(values)
     except (OverflowError, TypeError):
         pass  # Floats for an integer dtype, or values out of range, are handled below.
     for number, value in enumerate(values):
         dtypes.check_range(op, value, dtype, _place(number, shape))
-    return packed(dtype.typecode, map(int, values))
+    return dtype.packed([*map(int, values)])
 
 
 def _place(number: int, shape: Shape) -> str:
@@ -470,12 +463,12 @@ def _shape_of(data: Any) -> Shape:
     return (*shape, *getattr(data, "shape", ()))
 
 
-_READ: dict[str, Callable[[Any], Any]] = {
-    "f": lambda x: math.nan if x is None else float(x),
-    "c": lambda x: complex(math.nan, math.nan) if x is None else complex(x),
-    **dict.fromkeys("iu", int),
+_READ: dict[Callable[[Any], Any], Callable[[Any], Any]] = {
+    float: lambda x: math.nan if x is None else float(x),
+    complex: lambda x: complex(math.nan, math.nan) if x is None else complex(x),
+    int: int,
 }
-"""The conversion of text, None, Decimal and similar values, by the kind of the dtype."""
+"""The conversion of text, None, Decimal and similar values, by Python's type of the dtype."""
 
 
 def _flatten(
@@ -504,7 +497,7 @@ def _flatten(
             raise _ragged(op, f"shape {shape}", f"shape {tuple(data.shape)}")
         kinds[data.dtype if isinstance(data, Tensor) else _of_array(data, op)] = None
         values.extend(data.reshape(-1).tolist())
-    elif dtype is not None and not shape and (read := _READ.get(dtype.kind)) is not None:
+    elif dtype is not None and not shape and (read := _READ.get(dtypes.converter(dtype))):
         try:
             values.append(read(data))
         except (TypeError, ValueError):
@@ -543,7 +536,7 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
     if not meta.size:
         return Tensor(empty_node(meta))
     with np.errstate(all="ignore"):
-        if given.dtype.kind in "iuf" and target.kind in "iu":
+        if target.is_integer and (has_integers(given) or has_floats(given)):
             _check_elements(np, given, target, op)
         flat = np.ascontiguousarray(given.astype(target.name, copy=False)).reshape(-1)
     return _uploaded(memoryview(flat.view("u1")), meta)
@@ -554,7 +547,7 @@ def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
     if np.can_cast(given.dtype, dtype.name):
         return
     low, high = dtypes.integer_range(dtype)
-    whole = given if given.dtype.kind in "iu" else np.trunc(given.astype("float64"))
+    whole = given if has_integers(given) else np.trunc(given.astype("float64"))
     if not low <= whole.min().item() <= whole.max().item() <= high:
         number = int(np.argmin((whole >= low) & (whole < high + 1)))
         place = _place(number, given.shape)

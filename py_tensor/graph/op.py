@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, ClassVar, cast
 
-from py_tensor.dtypes import ANY, NUMERIC, Accepts, DType, int32
+from py_tensor.dtypes import ANY, NUMERIC, Accepts, DType, doubled, int32
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
@@ -135,7 +135,7 @@ class Cast(Op):
         return metas[0].shape, attrs
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        return arrays.cast(run.np, operands[0], node.meta.dtype.name)
+        return arrays.cast(run.np, operands[0], node.meta.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -295,8 +295,7 @@ class Scan(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         dtype = node.meta.dtype
-        wider = {"f": "float64", "c": "complex128"}.get(dtype.kind, dtype.name)
-        wide = operands[0].astype(wider, copy=False)
+        wide = operands[0].astype(doubled(dtype).name, copy=False)
         return self.numpy(run.np, wide, node.attrs[0]).astype(dtype.name)
 
 

@@ -488,7 +488,7 @@ def _is_computed(d: Decisions, node: Node) -> bool:
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     """Return the two operands of one shape whose product is summed; None for other reductions."""
-    if not d.is_folded(node) or node.meta.dtype.itemsize != 4:
+    if not d.is_folded(node) or not node.meta.dtype.is_word:
         return None
     fold, multiplied = cast("Folding", node.op).folding()
     if multiplied is not None:

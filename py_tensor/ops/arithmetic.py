@@ -267,7 +267,7 @@ def nan_to_num(
         return x
     if not x.dtype.is_floating:
         return x.copy() if copy else x
-    largest = dtypes.largest(x.dtype)
+    largest = x.dtype.highest
     finite = where(isnan(x), nan, x)
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
     finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)

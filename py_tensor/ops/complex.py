@@ -27,7 +27,7 @@ conjugate: Unary = unary(  # annotated, because its derivative refers to it
     "conjugate",
     ANY,
     {"complex64": "conj_complex64({0})", "*": "{0}"},
-    lambda np, x: np.conjugate(x) if x.dtype.kind == "c" else x,
+    lambda np, x: np.conjugate(x) if np.iscomplexobj(x) else x,
     vjp=lambda g, y, x, _: (conjugate(g),),
     doc="Complex conjugate of each element; elements of real dtypes are unchanged.",
 )

@@ -554,7 +554,8 @@ def _between(
     rank = step.ndim
     places = arange(count, device=step.device)
     places = places.reshape(count, *(1,) * rank)
-    bits = None if step.dtype.itemsize > 4 else _bits_of_ends(start, stop, low, high)
+    is_single = step.dtype.is_floating and not step.dtype.has_64_bits
+    bits = _bits_of_ends(start, stop, low, high) if is_single else None
     if target.is_integer and all(not v.dtype.is_inexact for v in given):
         first, last = (converted(v, dtypes.int64) for v in given)
         found = first + converted(places, dtypes.int64) * (last - first) // builtins.max(gaps, 1)

@@ -98,7 +98,7 @@ class Loop(NamedTuple):
         """Return the signatures without conversions, in NumPy's type characters."""
         found: list[str] = []
         for dtype in dtypes.ALL:
-            if dtype.kind in self.accepts.kinds and self.accepts.compute(dtype) is dtype:
+            if self.accepts.takes(dtype) and self.accepts.compute(dtype) is dtype:
                 given, result = dtype.character, self.result(dtype).character
                 found.append(f"{given * nin}->{result * nout}")
         return found
@@ -289,7 +289,8 @@ def _if_float(op: Elementwise, ulp: float) -> float | None:
     """Return the error of an op with float32 results, else None."""
     return (
         ulp
-        if "f" in op.accepts.kinds and op.result(op.accepts.compute(dtypes.float32)).kind == "f"
+        if op.accepts.takes(dtypes.float32)
+        and op.result(op.accepts.compute(dtypes.float32)).is_floating
         else None
     )
 
@@ -352,7 +353,7 @@ def comparison(
 
     def apart_by_sign(x: Tensor, y: Tensor) -> Tensor | None:
         """Compare uint64 and signed integers by bits and sign; None for other dtypes."""
-        if not _lack_a_dtype(x.dtype, y.dtype):
+        if not dtypes.have_no_common(x.dtype, y.dtype):
             return None
         negative: Any = (x if x.dtype.is_signed else y) < 0
         alike = apply(op, [in_dtype(name, v, dtypes.uint64) for v in (x, y)])
@@ -377,11 +378,6 @@ def _deciding(operator: str) -> Callable[[Any, Any], bool]:
         return strict(x.real, y.real) and x.imag == x.imag and y.imag == y.imag
 
     return decide
-
-
-def _lack_a_dtype(a: DType, b: DType) -> bool:
-    """Return whether the dtypes are uint64 and a signed integer dtype."""
-    return {a.kind, b.kind} == {"i", "u"} and dtypes.uint64 in (a, b)
 
 
 def _has_integers(x: Tensor | Scalar) -> bool:
@@ -433,7 +429,7 @@ def binary_of(
     """
 
     def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Maker] | None:
-        if op.decide is not None and _lack_a_dtype(a.dtype, b.dtype):
+        if op.decide is not None and dtypes.have_no_common(a.dtype, b.dtype):
             return None
         recorded = recipe_of(op, a, b)
         if recorded is None:

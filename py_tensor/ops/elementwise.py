@@ -22,6 +22,7 @@ from py_tensor.dtypes import (
     WITH_BOOL_AS_INT8,
     integer_range,
 )
+from py_tensor.graph.arrays import has_integers, of_floats
 from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import MUL, WHERE
@@ -152,9 +153,9 @@ sigmoid = unary(
 
 def _reciprocal(np: Any, x: Any) -> Any:
     """Return the reciprocal; 0 for an integer 0."""
-    if x.dtype.kind in "iu":
+    if has_integers(x):
         return x * (np.abs(x) == 1)
-    return np.reciprocal(x) if x.dtype.kind == "c" else np.divide(1, x, dtype=x.dtype)
+    return np.reciprocal(x) if np.iscomplexobj(x) else np.divide(1, x, dtype=x.dtype)
 
 
 reciprocal = unary(
@@ -178,7 +179,7 @@ def _sigmoid(np: Any, x: Any) -> Any:
 def _tanh(np: Any, x: Any) -> Any:
     """Return tanh; at an infinity, the imaginary part is a signed 0, as in the standard."""
     found = np.asarray(np.tanh(x))
-    if found.dtype.kind == "c":
+    if np.iscomplexobj(found):
         at = np.isinf(x.real) & np.isfinite(x.imag)
         found.imag[at] = np.copysign(0, x.imag[at])
     return found
@@ -268,7 +269,7 @@ floor = unary(
     "floor",
     REAL,
     {"f32": "floor_f32({0})", "*": "{0}"},
-    lambda np, x: np.floor(x) if x.dtype.kind == "f" else x,
+    of_floats("floor"),
     vjp=NOT_DIFFERENTIABLE,
     doc="Largest integer not greater than each element, in the same dtype.",
 )
@@ -276,7 +277,7 @@ ceil = unary(
     "ceil",
     REAL,
     {"f32": "ceil_f32({0})", "*": "{0}"},
-    lambda np, x: np.ceil(x) if x.dtype.kind == "f" else x,
+    of_floats("ceil"),
     vjp=NOT_DIFFERENTIABLE,
     doc="Smallest integer not less than each element, in the same dtype.",
 )
@@ -393,9 +394,9 @@ POWER = Elementwise(
     wgsl={"*": "pow_{t}({0}, {1})"},
     numpy=lambda np, x, y: (
         _integer_power(np, x, y)
-        if x.dtype.kind in "iu"
+        if has_integers(x)
         else np.power(x, y)
-        if x.dtype.kind == "c"
+        if np.iscomplexobj(x)
         else _float_power(np, x, y)
     ),
     accepts=WITH_BOOL_AS_INT8,
@@ -454,8 +455,7 @@ def _integer_power(np: Any, x: Any, y: Any) -> Any:
     """Wrap-around power; a negative exponent gives 0, except for the bases 1 and -1."""
     safe = np.where(y < 0, 0, y).astype(x.dtype)
     odd = np.where(y & 1, x, x.dtype.type(1))
-    units = (x == 1) | (x == x.dtype.type(-1)) if x.dtype.kind == "i" else x == 1
-    return np.where(y < 0, np.where(units, odd, 0), np.power(x, safe))
+    return np.where(y < 0, np.where(np.abs(x) == 1, odd, 0), np.power(x, safe))
 
 
 def power(

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.graph.arrays import has_integers
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Device, Meta, meta_of
@@ -260,7 +261,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
                 _check(op, int(values.min()), int(values.max()), x, axis)
         return Indices(given, op)
     if hasattr(given, "__array_interface__"):
-        if given.dtype.kind not in "iu":
+        if not has_integers(given):
             raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size:
             _check(op, int(given.min()), int(given.max()), x, axis)

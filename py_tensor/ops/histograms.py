@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Sequence
+from functools import reduce
 from operator import index as as_index
 from typing import Any, NamedTuple, cast
 
@@ -26,7 +27,6 @@ from py_tensor.ops.float64_bits import (
     divided,
     float64_bits,
     order_key_of,
-    single,
     single_above,
     to_float32,
 )
@@ -126,7 +126,7 @@ def _range(op: str, low: float, high: float, dtype: DType | None = None) -> _Ran
 
 def _rounded(x: float, dtype: DType | None) -> float:
     """Return the nearest number of a dtype, float32 or float16; or x itself without one."""
-    return x if dtype is None else single(x, dtype.typecode)
+    return x if dtype is None else dtype.rounded(x)
 
 
 def _range_of(op: str, limits: Any) -> _Range | None:
@@ -140,12 +140,10 @@ def _range_of(op: str, limits: Any) -> _Range | None:
     ends, shape = numbers_of(op, limits)
     if shape != (2,):
         raise ValueError(f"{op}: range must be a pair, not {limits}")
-    end_dtypes = [v.dtype for v in (limits, *limits) if hasattr(v, "dtype")]
-    is_narrow = end_dtypes and all(d.kind == "f" and d.itemsize <= 4 for d in end_dtypes)
+    end_dtypes = [dtypes.parse(v.dtype) for v in (limits, *limits) if hasattr(v, "dtype")]
     dtype = None
-    if is_narrow:
-        is_half = all(d.itemsize == 2 for d in end_dtypes)
-        dtype = dtypes.float16 if is_half else dtypes.float32
+    if end_dtypes and all(d.is_floating and not d.has_64_bits for d in end_dtypes):
+        dtype = reduce(dtypes.promote, end_dtypes)
     low, high = (_rounded(float(real_number_of(op, "an end of range", v)), dtype) for v in ends)
     if not (low <= high and math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"{op}: range must be finite and increasing, not {limits}")
@@ -293,8 +291,9 @@ def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[
         )
     if limits is not None:
         compared = given
-        if given.dtype is dtypes.float16 and limits.dtype is not None:
-            compared = converted(given, limits.dtype)  # Python numbers would be rounded to float16
+        if given.dtype.is_floating and limits.dtype is not None:
+            # Python numbers would be rounded to the dtype of the elements.
+            compared = converted(given, dtypes.promote(given.dtype, limits.dtype))
         given = given[(compared >= limits.low) & (compared <= limits.high)]
     n = given.size
     if not n:

@@ -12,6 +12,7 @@ from py_tensor.backend.device import CPU_DEVICE, default_device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.graph.arrays import has_floats, has_integers
 from py_tensor.graph.bind import Step, follow, steps
 from py_tensor.graph.node import Device, Meta, Node, Op, meta_of
 from py_tensor.graph.primitives import CAST, EXPAND, constant
@@ -108,7 +109,7 @@ def number_like(value: object, stored_in: DType | None = None) -> Scalar | None:
     if isinstance(value, Tensor) or not _is_number(value):
         return None
     given = cast("Any", value)
-    number = float(given) if given.dtype.kind == "f" else given.item()
+    number = float(given) if has_floats(given) else given.item()
     if stored_in is not None and stored_in.is_integer and type(number) is int:
         low, high = dtypes.integer_range(stored_in)
         return (number - low) % (high - low + 1) + low
@@ -262,7 +263,7 @@ def _converted(
             result.append(x)
             continue
         value = number_of(op, "an operand", x)
-        if place < leading or (common is not None and x.dtype.kind not in "iu"):
+        if place < leading or (common is not None and not has_integers(x)):
             result.append(value)
             continue
         own = dtypes.BY_NAME[x.dtype.name] if wide else own_dtype(op, x)
@@ -310,7 +311,7 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
         found = tensor_of(x, op, device=device)
     except OverflowError:
         return tensor_of(x, op, dtype=wide, device=device)
-    if found.dtype is not dtypes.int32:
+    if found.dtype is not dtypes.DEFAULT_INT:
         return found
     try:
         return tensor_of(x, op, dtype=wide, device=device)

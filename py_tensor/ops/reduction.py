@@ -501,7 +501,9 @@ def all(
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
 _ARG_ACCEPTS = Accepts(
-    "biufc", lambda dtype: dtypes.uint32 if dtype is dtypes.bool_ else dtype, ARGMAX.accepts.words
+    "biufc",
+    lambda dtype: dtypes.in_words(dtype) if dtype.is_bool else dtype,
+    ARGMAX.accepts.words,
 )
 # The dtypes that these accept, and the dtype that they convert to.
 _CONVERTED = {"sum": SUMMED, "prod": SUMMED, "argmax": _ARG_ACCEPTS, "argmin": _ARG_ACCEPTS}

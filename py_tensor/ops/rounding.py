@@ -7,6 +7,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, REAL, REAL_WITH_BOOL_AS_INT8
+from py_tensor.graph.arrays import of_floats
 from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import COMPLEX
@@ -33,7 +34,7 @@ trunc = unary(
     "trunc",
     REAL,
     {"f32": "trunc_f32({0})", "*": "{0}"},
-    lambda np, x: np.trunc(x) if x.dtype.kind == "f" else x,
+    of_floats("trunc"),
     vjp=NOT_DIFFERENTIABLE,
     doc="Truncate each element towards 0, in the same dtype.",
 )
@@ -44,7 +45,7 @@ ROUND = Elementwise(
         "complex64": "vec2f(round_f32({0}.x), round_f32({0}.y))",
         "*": "{0}",
     },
-    numpy=lambda np, x: np.rint(x) if x.dtype.kind in "fc" else x,
+    numpy=of_floats("rint"),
     accepts=ANY,
     vjp=NOT_DIFFERENTIABLE,
 )

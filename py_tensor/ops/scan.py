@@ -45,7 +45,7 @@ def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[T
 
 def _identity(dtype: DType) -> tuple[complex]:
     """Return -0 for floats, because 0 would change a first element of -0 to 0."""
-    return ({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0),)
+    return (-dtypes.converter(dtype)(0),)
 
 
 CUMSUM = Scan(

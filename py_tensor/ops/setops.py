@@ -68,7 +68,7 @@ def unique(
     if axis is not None:
         axis = normalize_axis("unique", axis, x.ndim)
     # NumPy orders rows of float16 with NaN differently.
-    is_alike = axis is None or x.dtype is not dtypes.float16
+    is_alike = axis is None or not (x.dtype.is_floating and x.dtype.is_packed)
     if is_alike and 0 < x.size < MIN_COUNTED and (elements := known(x)) is not None:
         options = (return_inverse, return_counts, axis)
         _, *found = host.load_numpy().unique(elements, True, *options, equal_nan=equal_nan)
