@@ -57,6 +57,8 @@ class DType(Described):
         The type of an element in a GPU buffer, or u32, a word, for packed ones.
     digits, exponent : int
         The binary digits of a real float, and the exponent of its smallest normal number.
+    host : str
+        NumPy's dtype in which the cpu device computes; by default the one of the same name.
     is_bool, is_integer, is_signed, is_unsigned, is_floating, is_complex, is_inexact : bool
         Whether elements are bools, integers, signed or unsigned integers, real floats, complex
         numbers, or either of the last two. Code outside this module asks these and the other
@@ -76,6 +78,7 @@ class DType(Described):
     rank: int = field(default=0, repr=False)
     digits: int = 0
     exponent: int = 0
+    host: str = ""
     is_bool: bool = field(init=False)
     is_integer: bool = field(init=False)
     is_signed: bool = field(init=False)
@@ -88,6 +91,7 @@ class DType(Described):
     highest: float = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "host", self.host or self.name)
         for trait, kinds in _KINDS_OF_TRAITS.items():
             object.__setattr__(self, trait, self.kind in kinds)  # the class is frozen
         object.__setattr__(self, "has_64_bits", self.alignment == 8)

@@ -54,7 +54,7 @@ def sampled(run: Run, root: Node, arrays: Mapping[Node, Array]) -> Array:
         elif node in arrays and node is not root:
             values[key] = _picked(np, arrays[node], indices.arrays[number])
         elif isinstance(node.op, Count):
-            values[key] = indices.arrays[number].astype(node.meta.dtype.name)
+            values[key] = indices.arrays[number].astype(node.meta.dtype.host)
         elif not can_sample(node):
             raise too_large(node)
         elif key not in needs:

@@ -9,7 +9,7 @@ from operator import index
 from typing import Any
 
 from py_tensor.convert import formatting
-from py_tensor.convert.printing import positional, scientific
+from py_tensor.convert.printing import FORMATS, positional, scientific
 from py_tensor.ops.operands import Operand
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -212,7 +212,7 @@ def _number(x: Any, op: str) -> tuple[str, float]:
     name = str(getattr(x, "dtype", "float64"))
     if name.startswith("complex"):
         raise TypeError(f"{op}: takes real numbers, not {name}")
-    return name if name in ("float16", "float32") else "float64", float(x)
+    return name if name in FORMATS else "float64", float(x)
 
 
 def _check(

@@ -49,7 +49,7 @@ def cast(np: Any, x: Array, dtype: DType) -> Array:
         x = x.real
     if dtype.is_integer and has_floats(x):
         x = _INTEGERS_OF_FLOATS.get(dtype, _int32_of_floats)(np, x)
-    return x.astype(dtype.name)
+    return x.astype(dtype.host)
 
 
 def _int32_of_floats(np: Any, x: Array) -> Array:

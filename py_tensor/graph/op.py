@@ -296,7 +296,7 @@ class Scan(Op):
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         dtype = node.meta.dtype
         wide = operands[0].astype(doubled(dtype).name, copy=False)
-        return self.numpy(run.np, wide, node.attrs[0]).astype(dtype.name)
+        return self.numpy(run.np, wide, node.attrs[0]).astype(dtype.host)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -425,7 +425,7 @@ class Constant(Op):
     generates: ClassVar[bool] = True
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        return run.np.array(node.attrs, dtype=node.meta.dtype.name)
+        return run.np.array(node.attrs, dtype=node.meta.dtype.host)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -436,7 +436,7 @@ class Count(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         numbers = run.np.arange(node.meta.size, dtype=run.np.int64)
-        return numbers.astype(node.meta.dtype.name).reshape(node.meta.shape)
+        return numbers.astype(node.meta.dtype.host).reshape(node.meta.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -756,4 +756,4 @@ def _taken_shape(
 
 
 def _in_dtype(run: Run, result: Array, node: Node) -> Array:
-    return run.np.asarray(result).astype(node.meta.dtype.name, copy=False)
+    return run.np.asarray(result).astype(node.meta.dtype.host, copy=False)

@@ -59,7 +59,7 @@ class Factor(Op):
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         with run.np.errstate(all="ignore"):
             found = self.on_arrays(run.np, operands[0], node.attrs)
-        return run.np.asarray(found).astype(node.meta.dtype.name, copy=False)
+        return run.np.asarray(found).astype(node.meta.dtype.host, copy=False)
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:

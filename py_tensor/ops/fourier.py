@@ -59,7 +59,7 @@ class FourierTransform(Op):
         function = run.np.fft.ifft if is_inverse else run.np.fft.fft
         wide = operands[0].astype("complex128", copy=False)
         found = function(wide, axis=axis, norm="forward" if is_inverse else "backward")
-        return (found * scale).astype(node.meta.dtype.name)
+        return (found * scale).astype(node.meta.dtype.host)
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:

@@ -109,7 +109,7 @@ class Custom(Op):
         options = {name: x.item() for name, x in zip(self.params, operands[k:], strict=True)}
         found = self.on_arrays(run.np, *map(_read_only, operands[:k]), **options)
         results: tuple[Array, ...] = found if len(self.outputs) > 1 else (found,)
-        result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.name)
+        result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.host)
         if result.shape != node.meta.shape:
             raise ShapeError(
                 f"{self.name}: numpy returned shape {result.shape}, not {node.meta.shape}"
