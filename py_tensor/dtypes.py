@@ -130,6 +130,10 @@ class DType(Described):
         numpy: Any = sys.modules.get("numpy")
         if numpy is None:
             raise AttributeError("dtype: NumPy is not loaded")
+        return self.in_numpy(numpy)
+
+    def in_numpy(self, numpy: Any) -> Any:
+        """Return NumPy's dtype of this name."""
         return numpy.dtype(self.name)
 
     def bytes_of(self, value: complex) -> memoryview:

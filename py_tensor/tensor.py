@@ -959,7 +959,7 @@ class Tensor(Methods):
         return self._as_array(await host.load_numpy_async(), await self._read_async())
 
     def _as_array(self, np: Any, data: memoryview) -> Any:
-        array = np.frombuffer(data, self.dtype.name, self.size).reshape(self.shape)
+        array = np.frombuffer(data, self.dtype.in_numpy(np), self.size).reshape(self.shape)
         return array.copy() if data.readonly else array  # nothing else has a writable buffer
 
 

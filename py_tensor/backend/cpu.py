@@ -134,8 +134,8 @@ class CPU:
         """Accept every dtype and size; memory is the only limit."""
 
     def upload(self, data: memoryview, meta: Meta) -> Array:
-        flat = self.np.frombuffer(bytes(data), dtype=meta.dtype.name)
-        return flat.reshape(meta.shape)
+        flat = self.np.frombuffer(bytes(data), f"u{meta.dtype.alignment}")
+        return arrays.decoded(self.np, flat, meta.dtype).reshape(meta.shape)
 
     def compute(self, request: Request) -> None:
         flush = _Flush(request)
@@ -319,11 +319,11 @@ class CPU:
                     seen.add(x)
                     order.append(x)
         order.sort(key=_number)
-        arrays: dict[Node, Array] = {}
+        results: dict[Node, Array] = {}
         for node in order:
-            operands = [arrays[x] if x.storage is None else x.storage for x in node.inputs]
-            arrays[node] = node.op.compute(self._run, node, *operands)
-        return [arrays[x] if x.storage is None else x.storage for x in inputs]
+            operands = [results[x] if x.storage is None else x.storage for x in node.inputs]
+            results[node] = node.op.compute(self._run, node, *operands)
+        return [results[x] if x.storage is None else x.storage for x in inputs]
 
     def _keep(self, node: Node, array: Array) -> None:
         settle(node, array)
@@ -388,16 +388,17 @@ class CPU:
             self._report()
             if not node.meta.size:
                 return memoryview(b"")
-            if layout is not None:
-                return memoryview(arrays.moved(self.np, node.storage, layout).tobytes())
-            if node.meta.nbytes <= COPIED_BYTES:
-                return memoryview(node.storage.tobytes())
-            return self.share(node)
+            if layout is None and node.meta.nbytes > COPIED_BYTES:
+                return self.share(node)
+            whole = layout is None
+            array = node.storage if whole else arrays.moved(self.np, node.storage, layout)
+            return memoryview(arrays.encoded(self.np, array, node.meta.dtype).tobytes())
 
     def share(self, node: Node) -> memoryview:
         """Return the memory of a stored node itself; it is read-only from now on."""
         node.storage.flags.writeable = False
-        return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
+        array = arrays.encoded(self.np, node.storage, node.meta.dtype)
+        return memoryview(array.reshape(-1).view("u1")).cast("B")
 
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
         return self.read(node, layout)

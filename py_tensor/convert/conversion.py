@@ -18,7 +18,7 @@ from py_tensor.backend.device import CPU_DEVICE, MAX_AT_ONCE, parse, with_backen
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
-from py_tensor.graph.arrays import has_floats, has_integers
+from py_tensor.graph.arrays import encoded, has_floats, has_integers
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Device, Meta, meta_of
 from py_tensor.graph.primitives import constant
@@ -538,8 +538,8 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
     with np.errstate(all="ignore"):
         if target.is_integer and (has_integers(given) or has_floats(given)):
             _check_elements(np, given, target, op)
-        flat = np.ascontiguousarray(given.astype(target.name, copy=False)).reshape(-1)
-    return _uploaded(memoryview(flat.view("u1")), meta)
+        flat = np.ascontiguousarray(given.astype(target.host, copy=False)).reshape(-1)
+    return _uploaded(memoryview(encoded(np, flat, target).view("u1")), meta)
 
 
 def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
@@ -648,7 +648,7 @@ def _dlpack(
     backend: Any = with_backend(node.meta.device).backend
     shared = may_share and x.size
     data = backend.share(node) if shared else x._read()  # pyright: ignore[reportPrivateUsage]
-    flat = host.load_numpy().frombuffer(data, dtype=x.dtype.name, count=x.size)
+    flat = host.load_numpy().frombuffer(data, x.dtype.in_numpy(host.load_numpy()), x.size)
     options = {} if max_version is None else {"max_version": max_version}
     return flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)
 

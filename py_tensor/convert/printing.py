@@ -327,7 +327,7 @@ _LIMITS = {
     # The second limit is 0.0001 in the dtype, the third the largest quotient that rounds to 1000.
     **{
         dtype.name: _Limits(
-            10.0 ** int((dtype.digits - 1) * math.log10(2)),
+            10.0 ** max(3, int((dtype.digits - 1) * math.log10(2))),
             dtype.rounded(0.0001),
             1000.0 + 2.0 ** (9 - dtype.digits),
         )

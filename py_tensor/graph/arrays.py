@@ -77,6 +77,16 @@ _INTEGERS_OF_FLOATS: dict[DType, Callable[[Any, Array], Array]] = {
 }
 
 
+def encoded(np: Any, x: Array, dtype: DType) -> Array:
+    """Return an array of the cpu device with the bytes that elements have in memory."""
+    return x
+
+
+def decoded(np: Any, x: Array, dtype: DType) -> Array:
+    """Return the array of the cpu device for elements as in memory: the inverse of `encoded`."""
+    return x.view(dtype.name)
+
+
 def has_integers(x: Any) -> bool:
     """Return whether a NumPy array or scalar has an integer dtype."""
     return x.dtype.kind in "iu"

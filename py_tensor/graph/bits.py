@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from py_tensor.dtypes import Accepts, DType
+from py_tensor.graph.arrays import decoded, encoded
 from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Elementwise
 
@@ -18,7 +19,9 @@ def bits(source: DType, target: DType) -> Elementwise:
     return Elementwise(
         f"view_{target.name}",
         wgsl={"*": _wgsl(source, target)},
-        numpy=lambda np, x: x != 0 if target.is_bool else x.view(target.name),
+        numpy=lambda np, x: (
+            x != 0 if target.is_bool else decoded(np, encoded(np, x, source), target)
+        ),
         accepts=Accepts(source.kind, lambda dtype: source, f"{source}"),
         gives=target,
         vjp=NOT_DIFFERENTIABLE,

@@ -12,7 +12,7 @@ from py_tensor.backend.device import CPU_DEVICE, default_device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph.arrays import has_floats, has_integers
+from py_tensor.graph.arrays import decoded, has_floats, has_integers
 from py_tensor.graph.bind import Step, follow, steps
 from py_tensor.graph.node import Device, Meta, Node, Op, meta_of
 from py_tensor.graph.primitives import CAST, EXPAND, constant
@@ -162,7 +162,8 @@ def known(x: Tensor) -> Any:
         return None
     np = host.load_numpy()
     read = x._read()  # pyright: ignore[reportPrivateUsage]
-    return np.frombuffer(read, dtype=x.dtype.name, count=x.size).reshape(x.shape)
+    bits = np.frombuffer(read, f"u{x.dtype.alignment}")
+    return decoded(np, bits, x.dtype).reshape(x.shape)
 
 
 def _is_number(x: object) -> bool:
