@@ -24,6 +24,7 @@ from py_tensor.display.screen import Display as Display
 from py_tensor.display.screen import display as display
 from py_tensor.display.screen import imshow as imshow
 from py_tensor.dtypes import DType as DType
+from py_tensor.dtypes import bfloat16 as bfloat16
 from py_tensor.dtypes import bool_ as bool_
 from py_tensor.dtypes import complex64 as complex64
 from py_tensor.dtypes import complex128 as complex128

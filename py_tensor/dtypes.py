@@ -16,6 +16,7 @@ import sys
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import chain
 from typing import Any, Literal
 from warnings import warn
@@ -133,7 +134,21 @@ class DType(Described):
         return self.in_numpy(numpy)
 
     def in_numpy(self, numpy: Any) -> Any:
-        """Return NumPy's dtype of this name."""
+        """Return NumPy's dtype of this name.
+
+        Raises
+        ------
+        ImportError
+            If the dtype is one of the package `ml_dtypes`, which is not installed.
+        """
+        if not self.is_numpys:
+            try:
+                import_module("ml_dtypes")  # gives NumPy the dtype
+            except ImportError:
+                raise ImportError(
+                    f"NumPy has no {self.name} without the package ml_dtypes; install it, or"
+                    f' convert the tensor: x.astype("{self.host}")'
+                ) from None
         return numpy.dtype(self.name)
 
     def bytes_of(self, value: complex) -> memoryview:
@@ -155,6 +170,9 @@ class DType(Described):
             return array(self.typecode, parts)
         if self is float16:
             return struct.pack(f"{len(values)}e", *map(self.rounded, map(float, values)))
+        if self is bfloat16:
+            words = array("I", array("f", values).tobytes())
+            return array("H", map(_upper_half, words))
         return array(self.typecode, values)
 
     def stores(self, value: object) -> bool:
@@ -165,6 +183,8 @@ class DType(Described):
 
     def rounded(self, value: float) -> float:
         """Return the nearest number of this floating dtype; infinity beyond the largest."""
+        if self is bfloat16:
+            return values_of(memoryview(self.packed([value])), self)[0]
         try:
             return struct.unpack(self.typecode, struct.pack(self.typecode, value))[0]
         except OverflowError:
@@ -178,7 +198,12 @@ class DType(Described):
     @property
     def view_code(self) -> str | None:
         """The format of elements in a memoryview; None if it has none."""
-        return None if self.is_complex or self is float16 else self.typecode
+        return None if self.is_complex or self in (float16, bfloat16) else self.typecode
+
+    @property
+    def is_numpys(self) -> bool:
+        """Whether NumPy has the dtype; other dtypes are those of the package ml_dtypes."""
+        return self.host == self.name
 
     @property
     def on_gpu(self) -> bool:
@@ -219,6 +244,13 @@ class DType(Described):
         return 4 // self.itemsize
 
 
+def _upper_half(word: int) -> int:
+    """Return the bfloat16 nearest to a float32, ties to even, as bits; any NaN becomes quiet."""
+    if word & 0x7FFFFFFF > 0x7F800000:
+        return word >> 16 & 0x8000 | 0x7FC0
+    return word + 0x7FFF + (word >> 16 & 1) >> 16
+
+
 @dataclass
 class Defaults:
     """The dtypes of Python's float and complex, and of tensors created without a dtype."""
@@ -237,6 +269,7 @@ int32 = DType("int32", "i", 4, "i", "i32", "i32", 3)
 uint64 = DType("uint64", "u", 8, "Q", "uint64", "vec2<u32>", 4)
 int64 = DType("int64", "i", 8, "q", "int64", "vec2<u32>", 4)
 float16 = DType("float16", "f", 2, "e", "f32", "u32", 5, digits=11, exponent=-14)
+bfloat16 = DType("bfloat16", "f", 2, "E", "f32", "u32", 5, digits=8, exponent=-126, host="float32")
 float32 = DType("float32", "f", 4, "f", "f32", "f32", 6, digits=24, exponent=-126)
 float64 = DType("float64", "f", 8, "d", rank=7, digits=53, exponent=-1022)
 complex64 = DType("complex64", "c", 8, "f", "complex64", "vec2<f32>", 8)
@@ -252,8 +285,8 @@ def make_scalars_by(scalar: Callable[[Any, DType], Any]) -> None:
 
 
 ALL = (
-    bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32, float64,
-    complex64, complex128,
+    bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, bfloat16, float32,
+    float64, complex64, complex128,
 )  # fmt: skip
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 KNOWN = ", ".join(BY_NAME)
@@ -271,6 +304,7 @@ _NAMES = {
     **dict.fromkeys(("i8", "q", "longlong", "long", "l"), int64),
     **dict.fromkeys(("u8", "Q", "ulonglong", "ulong", "L"), uint64),
     **dict.fromkeys(("half", "f2", "e"), float16),
+    "V2": bfloat16,  # in the files of arrays of ml_dtypes, which has no other dtype of 16 bits
     **dict.fromkeys(("f4", "f", "single"), float32),
     **dict.fromkeys(("f8", "d", "double"), float64),
     **dict.fromkeys(("c8", "F", "csingle", "singlecomplex"), complex64),
@@ -292,8 +326,10 @@ def _common(a: DType, b: DType) -> DType | None:
     if high.kind == "c":
         doubles = (x for x in (low, high) if x.is_inexact and x.has_64_bits)
         return complex128 if any(doubles) else complex64
-    if high is float16 and low.kind in "iu" and low.itemsize > 1:
-        return float32  # float16 cannot represent many of the integers
+    if high.kind == "f" and high.itemsize == low.itemsize and low is not high:
+        return float32 if high.itemsize == 2 else high  # floats or integers, of 16 bits
+    if high.kind == "f" and high.itemsize == 2 and low.itemsize > 1:
+        return float32 if low.kind in "iu" else high
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
         return high
     # The signed dtype that includes the unsigned one; there is none for uint64.
@@ -312,6 +348,9 @@ def values_of(data: memoryview, dtype: DType) -> list[Any]:
     """Return the elements stored in bytes as Python scalars."""
     if dtype is float16:  # memoryview supports this format only from Python 3.14 on
         return list(struct.unpack(f"{data.nbytes // 2}e", data))
+    if dtype is bfloat16:
+        words = array("I", [half << 16 for half in typed(data, "H")])
+        return array("f", words.tobytes()).tolist()
     if dtype.kind == "c":
         parts = typed(data, dtype.typecode).tolist()
         return list(map(complex, parts[::2], parts[1::2]))
@@ -347,6 +386,8 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
         return _INTEGERS[kind, min(itemsize, 4)]
     if kind == "b":
         return bool_
+    if kind == "V" and name.endswith("bfloat16"):  # the kind of the dtypes of ml_dtypes
+        return bfloat16
     if kind == "f":
         return {2: float16, 4: float32}.get(itemsize, DEFAULT.floating)
     if kind == "c":
@@ -697,9 +738,9 @@ def _keeps(source: DType, target: DType) -> bool:
     if target.kind in "fc" and least is not None:
         return room > least or room == 8  # a float with twice the bytes includes every integer
     if source.kind in "fc":
-        return target.kind in ("fc" if source.kind == "f" else "c") and (
-            room >= real_of(source).itemsize
-        )
+        own, wide = real_of(source), real_of(target)
+        includes_all = wide.digits >= own.digits and wide.exponent <= own.exponent
+        return target.kind in ("fc" if source.kind == "f" else "c") and includes_all
     if source.kind == "u" and target.kind == "i":
         return room > source.itemsize
     return source.kind in ("b", target.kind) and room >= source.itemsize

@@ -174,7 +174,7 @@ class CPU:
             operands = self._operands(node.inputs)
             if operands is None:
                 return False
-            array = node.op.compute(run, node, *operands)
+            array = arrays.computed(run, node, *operands)
         except (_OutOfRangeError, MemoryError):
             return False
         finally:
@@ -210,6 +210,8 @@ class CPU:
             value = value.storage
         elif not dtype.stores(value):
             return False
+        elif not dtype.is_numpys:
+            value = dtype.rounded(value)
         storage.reshape(-1)[place] = value
         return True
 
@@ -287,7 +289,7 @@ class CPU:
                 if not x.op.constant:
                     with self.lock:  # a flush of another thread may store pending operands
                         return self._pending_operands(inputs)
-                array = x.op.compute(self._run, x)
+                array = arrays.computed(self._run, x)
             operands.append(array)
         return operands
 
@@ -300,7 +302,7 @@ class CPU:
                 below = [operand.storage for operand in x.inputs]
                 if any(y is None for y in below) or not _is_small(x):
                     return self._in_passing(inputs)
-                array = x.op.compute(self._run, x, *below)
+                array = arrays.computed(self._run, x, *below)
             operands.append(array)
         return operands
 
@@ -322,7 +324,7 @@ class CPU:
         results: dict[Node, Array] = {}
         for node in order:
             operands = [results[x] if x.storage is None else x.storage for x in node.inputs]
-            results[node] = node.op.compute(self._run, node, *operands)
+            results[node] = arrays.computed(self._run, node, *operands)
         return [results[x] if x.storage is None else x.storage for x in inputs]
 
     def _keep(self, node: Node, array: Array) -> None:
@@ -356,7 +358,7 @@ class CPU:
         inputs = node.inputs
         operands = [flush.arrays[x] for x in inputs]
         overwrite = node.op.writes and flush.may_overwrite_operand(node)
-        array = node.op.compute(Run(self.np, self._note, overwrite), node, *operands)
+        array = arrays.computed(Run(self.np, self._note, overwrite), node, *operands)
         if node.op.reads_by_map:
             flush.arrays[node] = array
             return  # a view keeps its operand

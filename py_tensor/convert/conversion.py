@@ -531,6 +531,8 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
     np = host.load_numpy()
     given = np.asarray(data)
     target = dtype or _of_array(given, op)
+    if given.dtype.kind == "V" and not given.dtype.names:  # a dtype of ml_dtypes
+        given = given.astype(_of_array(given, op).host)
     meta = meta_of(check_rank(op, tuple(given.shape)), target, device)
     device.check(op, meta)
     if not meta.size:

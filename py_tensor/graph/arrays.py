@@ -77,14 +77,34 @@ _INTEGERS_OF_FLOATS: dict[DType, Callable[[Any, Array], Array]] = {
 }
 
 
+def computed(run: Run, node: Any, *operands: Array) -> Array:
+    """Return the result of a node's op, rounded to a dtype that NumPy does not have."""
+    array, dtype = node.op.compute(run, node, *operands), node.meta.dtype
+    if dtype.is_numpys or node.op.reads_by_map:
+        return array
+    rounded = decoded(run.np, encoded(run.np, array, dtype), dtype)
+    if not node.op.writes:
+        return rounded
+    array[...] = rounded  # it may be the array of an operand, which is overwritten
+    return array
+
+
 def encoded(np: Any, x: Array, dtype: DType) -> Array:
     """Return an array of the cpu device with the bytes that elements have in memory."""
-    return x
+    if dtype.is_numpys:
+        return x
+    words = np.ascontiguousarray(x, dtype.host).view(np.uint32)
+    nearest = (words + 0x7FFF + (words >> 16 & 1)) >> 16  # ties to even
+    is_nan = words & 0x7FFFFFFF > 0x7F800000
+    bits = np.where(is_nan, words >> 16 & 0x8000 | 0x7FC0, nearest)
+    return bits.reshape(x.shape).astype(np.uint16)
 
 
 def decoded(np: Any, x: Array, dtype: DType) -> Array:
     """Return the array of the cpu device for elements as in memory: the inverse of `encoded`."""
-    return x.view(dtype.name)
+    if dtype.is_numpys:
+        return x.view(dtype.name)
+    return (x.view(np.uint16).astype(np.uint32) << 16).view(dtype.host)
 
 
 def has_integers(x: Any) -> bool:
