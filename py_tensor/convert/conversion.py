@@ -650,9 +650,16 @@ def _dlpack(
     backend: Any = with_backend(node.meta.device).backend
     shared = may_share and x.size
     data = backend.share(node) if shared else x._read()  # pyright: ignore[reportPrivateUsage]
-    flat = host.load_numpy().frombuffer(data, x.dtype.in_numpy(host.load_numpy()), x.size)
+    # NumPy exports the bits of a dtype that it does not have.
+    exported = x.dtype.name if x.dtype.is_numpys else f"u{x.itemsize}"
+    flat = host.load_numpy().frombuffer(data, exported, x.size)
     options = {} if max_version is None else {"max_version": max_version}
-    return flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)
+    capsule = flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)
+    if not x.dtype.is_numpys:
+        from py_tensor.convert.dlpack import BFLOAT, UNSIGNED, recoded  # ctypes loads slowly
+
+        recoded(capsule, UNSIGNED, BFLOAT)
+    return capsule
 
 
 _HOST = (1, 0)  # DLPack's device type of the CPU, and the device index

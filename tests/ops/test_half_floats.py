@@ -5,6 +5,7 @@ The reference of bfloat16 is the package ml_dtypes, and float32 arithmetic round
 
 from __future__ import annotations
 
+import ctypes
 import io
 import pickle
 import sys
@@ -300,6 +301,41 @@ def test_bfloat16_on_the_host(device: str) -> None:
     assert loaded.tolist() == x.tolist()
     assert np.array_equal(np.load(io.BytesIO(file.getvalue())).view(BFLOAT16), array)
     assert pt.frombuffer(x.tobytes(), "bfloat16", device=device).tolist() == x.tolist()
+
+
+class Exporter:
+    """An object that is not a tensor; it notes the capsule that it exports."""
+
+    def __init__(self, x: pt.Tensor) -> None:
+        self.x: Any = x
+        self.capsule: Any = None
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self.capsule = self.x.__dlpack__(**options)
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.x.__dlpack_device__()
+
+
+@pytest.mark.parametrize("version", [None, (1, 0)])
+def test_dlpack_of_bfloat16(version: tuple[int, int] | None, device: str) -> None:
+    """The type is kDLBfloat, 4, of 16 bits, which PyTorch and JAX exchange; NumPy refuses it."""
+    x = pt.tensor([[1.5, 0.1], [float("nan"), -2.5]], dtype="bfloat16", device=device)
+    loaded: Any = pt.from_dlpack(Exporter(x), device=device)
+    assert loaded.dtype is pt.bfloat16
+    assert loaded.shape == (2, 2)
+    near(loaded, x.numpy(), "exchanged", 0)
+    capsule = x.__dlpack__(max_version=version)
+    name = b"dltensor" if version is None else b"dltensor_versioned"
+    address: Any = ctypes.pythonapi.PyCapsule_GetPointer
+    address.restype = ctypes.c_void_p
+    start = address(ctypes.py_object(capsule), name) + (20 if version is None else 52)
+    assert ctypes.string_at(start, 4) == bytes((4, 16, 1, 0))  # code, bits and lanes
+    with pytest.raises((BufferError, RuntimeError)):
+        np.from_dlpack(Exporter(x))
+    integers: Any = pt.from_dlpack(Exporter(pt.tensor([1, 2], dtype="uint16", device=device)))
+    assert integers.dtype is pt.uint16
 
 
 def test_numpy_without_ml_dtypes(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
