@@ -66,6 +66,8 @@ class DType(Described):
         attributes, not the kind or the name (`tests/structure.py` counts).
     has_64_bits : bool
         Whether an element, or each part of a complex one, has 64 bits.
+    is_numpys : bool
+        Whether NumPy has the dtype; others are those of the package ml_dtypes.
     lowest, highest : int or float
         The smallest and the largest finite element; 0 for complex dtypes.
     """
@@ -88,10 +90,12 @@ class DType(Described):
     is_complex: bool = field(init=False)
     is_inexact: bool = field(init=False)
     has_64_bits: bool = field(init=False)
+    is_numpys: bool = field(init=False)
     lowest: float = field(init=False)
     highest: float = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "is_numpys", not self.host)
         object.__setattr__(self, "host", self.host or self.name)
         for trait, kinds in _KINDS_OF_TRAITS.items():
             object.__setattr__(self, trait, self.kind in kinds)  # the class is frozen
@@ -199,11 +203,6 @@ class DType(Described):
     def view_code(self) -> str | None:
         """The format of elements in a memoryview; None if it has none."""
         return None if self.is_complex or self in (float16, bfloat16) else self.typecode
-
-    @property
-    def is_numpys(self) -> bool:
-        """Whether NumPy has the dtype; other dtypes are those of the package ml_dtypes."""
-        return self.host == self.name
 
     @property
     def on_gpu(self) -> bool:

@@ -94,7 +94,8 @@ def dtype_questions(source: str) -> set[int]:
     letters of kinds, or with a size: ``x.dtype is float16``, ``kind in "fc"``, ``itemsize > 4``.
     Questions about dtypes of NumPy count, too.
     """
-    return {node.lineno for node in ast.walk(ast.parse(source)) if _asks(node)}
+    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.expr))
+    return {node.lineno for node in nodes if _asks(node)}
 
 
 def traits_read(source: str) -> set[int]:
@@ -103,7 +104,7 @@ def traits_read(source: str) -> set[int]:
     return {node.lineno for node in nodes if node.attr in TRAITS}
 
 
-def _asks(node: ast.AST) -> bool:
+def _asks(node: ast.expr) -> bool:
     match node:
         case ast.Compare(left, _, others):
             return any(map(_identifies, (left, *others)))
