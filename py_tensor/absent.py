@@ -154,7 +154,6 @@ FUNCTIONS: dict[str, str] = {
     "Size": "the shape of a tensor is a tuple",
     **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
     **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled automatically"),
-    "bfloat16": "use pt.float16",
     **dict.fromkeys(("bmm", "mm", "mv"), "use pt.matmul"),
     **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "mat", "matrix")},
     "bmat": _NO_MATRIX.format("block"),

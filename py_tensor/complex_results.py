@@ -23,7 +23,7 @@ def real_if_close(a: Operand, tol: Real = 100) -> Tensor:
         A value above 1 is multiplied by the precision of the dtype.
     """
     x = tensor_of(a, "real_if_close")
-    if x.dtype.kind != "c":
+    if not x.dtype.is_complex:
         return x
     bound = numeric.finfo(x.dtype).eps * tol if tol > 1 else tol
     return x.real if bool(all(abs(x.imag) < bound)) else x

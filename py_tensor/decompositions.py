@@ -326,7 +326,7 @@ def _transposed(found: Tensor, count: int) -> Tensor:
 
 
 def _real(x: Tensor) -> Tensor:
-    return parts_of(x)[0] if x.dtype.kind == "c" else x
+    return parts_of(x)[0] if x.dtype.is_complex else x
 
 
 def _identity(x: Tensor, n: int, m: int | None = None) -> Tensor:
@@ -560,12 +560,9 @@ def _tolerance(x: Tensor, given: Any) -> Any:
     """Return the threshold relative to the largest singular value below which others count as 0."""
     if given is not None:
         return expand_dims(tensor_of(given, "rtol", device=x.device), -1)
-    return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * _precision(x)
-
-
-def _precision(x: Tensor) -> float:
-    """Return the machine epsilon of the dtype."""
-    return 2.0**-52 if dtypes.real_of(x.dtype) is dtypes.float64 else 2.0**-23
+    return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * dtypes.epsilon(
+        x.dtype
+    )
 
 
 def pinv(
@@ -589,7 +586,7 @@ def pinv(
     x = _floating("pinv", a)
     u, s, vh = svd(x, full_matrices=False)
     given = rcond if rtol is None else rtol
-    if given is None and dtypes.real_of(x.dtype) is dtypes.float64:
+    if given is None and x.dtype.has_64_bits:
         given = 1e-15
     cut = _tolerance(x, given) * max(s, -1, keepdims=True, initial=0)
     inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
@@ -644,7 +641,7 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
         )
     u, s, vh = svd(x, full_matrices=False)
     columns = expand_dims(y, 1) if y.ndim == 1 else y
-    least = _precision(x) if rcond is not None and rcond < 0 else rcond
+    least = dtypes.epsilon(x.dtype) if rcond is not None and rcond < 0 else rcond
     cut = _tolerance(x, least) * max(s, -1, keepdims=True, initial=0)
     inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
     found = matmul(_adjoint(vh), expand_dims(inverse, -1) * matmul(_adjoint(u), columns))

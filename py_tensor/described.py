@@ -11,12 +11,12 @@ from py_tensor.errors import DTypeError
 _CHARS = {
     **{"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i"},
     **{"uint32": "I", "int64": "l", "uint64": "L", "float16": "e", "float32": "f"},
-    **{"float64": "d", "complex64": "F", "complex128": "D"},
-}  # NumPy's on Linux
+    **{"float64": "d", "complex64": "F", "complex128": "D", "bfloat16": "E"},
+}  # NumPy's on Linux, and that of ml_dtypes
 _NUMBERS = {
     **{"bool": 0, "int8": 1, "uint8": 2, "int16": 3, "uint16": 4, "int32": 5, "uint32": 6},
     **{"int64": 7, "uint64": 8, "float32": 11, "float64": 12, "complex64": 14, "complex128": 15},
-    "float16": 23,
+    **{"float16": 23, "bfloat16": 256},
 }
 
 
@@ -33,6 +33,8 @@ class Described:
     name: builtins.str
     kind: Any
     itemsize: int
+    is_complex: bool
+    is_numpys: bool
 
     names = fields = subdtype = metadata = None
     shape = ()
@@ -52,7 +54,7 @@ class Described:
         Libraries call it, and compare it by `issubclass` with NumPy's classes.
         """
         numpy: Any = sys.modules.get("numpy")
-        return self if numpy is None else numpy.dtype(self.name).type
+        return self if numpy is None or not self.is_numpys else numpy.dtype(self.name).type
 
     @property
     def base(self) -> Any:
@@ -75,7 +77,8 @@ class Described:
     @property
     def str(self) -> builtins.str:
         """Byte order, kind and size, such as ``"<f4"``."""
-        return f"{'<' if self.itemsize > 1 else '|'}{self.kind}{self.itemsize}"
+        kind = self.kind if self.is_numpys else "V"  # as for dtypes of ml_dtypes
+        return f"{'<' if self.itemsize > 1 else '|'}{kind}{self.itemsize}"
 
     @property
     def descr(self) -> list[tuple[builtins.str, builtins.str]]:
@@ -83,7 +86,7 @@ class Described:
 
     @property
     def alignment(self) -> int:
-        return self.itemsize // 2 if self.kind == "c" else self.itemsize
+        return self.itemsize // 2 if self.is_complex else self.itemsize
 
     def newbyteorder(self, new_order: builtins.str = "S", /) -> Any:
         """Return the dtype itself, because elements are little-endian.

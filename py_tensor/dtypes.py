@@ -14,8 +14,10 @@ import re
 import struct
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import chain
 from typing import Any, Literal
 from warnings import warn
 
@@ -23,11 +25,15 @@ from py_tensor.described import Described
 from py_tensor.errors import ComplexWarning, DTypeError, check_option
 
 __all__ = [
-    "DType", "bool_", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16",
-    "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "DType", "bfloat16", "bool_", "complex64", "complex128", "float16", "float32", "float64",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
 Kind = Literal["b", "i", "u", "f", "c"]
+_KINDS_OF_TRAITS = {
+    **{"is_bool": "b", "is_integer": "iu", "is_signed": "i", "is_unsigned": "u"},
+    **{"is_floating": "f", "is_complex": "c", "is_inexact": "fc"},
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +61,20 @@ class DType(Described):
         `complex64.wgsl`).
     storage : str or None
         The type of an element in a GPU buffer, or u32, a word, for packed ones.
+    digits, exponent : int
+        The binary digits of a real float, and the exponent of its smallest normal number.
+    host : str
+        NumPy's dtype in which the cpu device computes; by default the one of the same name.
+    is_bool, is_integer, is_signed, is_unsigned, is_floating, is_complex, is_inexact : bool
+        Whether elements are bools, integers, signed or unsigned integers, real floats, complex
+        numbers, or either of the last two. Code outside this module asks these and the other
+        attributes, not the kind or the name (`tests/structure.py` counts).
+    has_64_bits : bool
+        Whether an element, or each part of a complex one, has 64 bits.
+    is_numpys : bool
+        Whether NumPy has the dtype; others are those of the package ml_dtypes.
+    lowest, highest : int or float
+        The smallest and the largest finite element; 0 for complex dtypes.
     """
 
     name: str
@@ -64,6 +84,36 @@ class DType(Described):
     wgsl: str | None = None
     storage: str | None = None
     rank: int = field(default=0, repr=False)
+    digits: int = 0
+    exponent: int = 0
+    host: str = ""
+    is_bool: bool = field(init=False)
+    is_integer: bool = field(init=False)
+    is_signed: bool = field(init=False)
+    is_unsigned: bool = field(init=False)
+    is_floating: bool = field(init=False)
+    is_complex: bool = field(init=False)
+    is_inexact: bool = field(init=False)
+    has_64_bits: bool = field(init=False)
+    is_numpys: bool = field(init=False)
+    lowest: float = field(init=False)
+    highest: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_numpys", not self.host)
+        object.__setattr__(self, "host", self.host or self.name)
+        for trait, kinds in _KINDS_OF_TRAITS.items():
+            object.__setattr__(self, trait, self.kind in kinds)  # the class is frozen
+        object.__setattr__(self, "has_64_bits", self.alignment == 8)
+        for limit, value in zip(("lowest", "highest"), self._limits(), strict=True):
+            object.__setattr__(self, limit, value)
+
+    def _limits(self) -> tuple[float, float]:
+        if not self.is_integer:
+            largest = (2 - 2.0 ** (1 - self.digits)) * 2.0 ** (1 - self.exponent)
+            return (-largest, largest) if self.is_floating else (0, int(self.is_bool))
+        bits = 8 * self.itemsize
+        return (0, 2**bits - 1) if self.is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
     def __eq__(self, other: object) -> bool:
         return self is (other if isinstance(other, DType) else _named(other))
@@ -90,21 +140,60 @@ class DType(Described):
         numpy: Any = sys.modules.get("numpy")
         if numpy is None:
             raise AttributeError("dtype: NumPy is not loaded")
+        return self.in_numpy(numpy)
+
+    def in_numpy(self, numpy: Any) -> Any:
+        """Return NumPy's dtype of this name.
+
+        Raises
+        ------
+        ImportError
+            If the dtype is one of the package `ml_dtypes`, which is not installed.
+        """
+        if not self.is_numpys:
+            try:
+                import_module("ml_dtypes")  # gives NumPy the dtype
+            except ImportError:
+                raise ImportError(
+                    f"NumPy has no {self.name} without the package ml_dtypes; install it, or"
+                    f' convert the tensor: x.astype("{self.host}")'
+                ) from None
         return numpy.dtype(self.name)
 
     def bytes_of(self, value: complex) -> memoryview:
         """Return a number as the bytes of one element; floats are rounded to this dtype."""
-        if self.kind == "c":
-            return memoryview(bytearray(array(self.typecode, [value.real, value.imag])))
-        value = value.real
-        if self.typecode in "fd":
-            return memoryview(bytearray(array(self.typecode, [value])))
-        if self.kind == "f":
-            return memoryview(bytearray(struct.pack(self.typecode, self.rounded(value))))
-        return memoryview(bytearray(struct.pack(self.typecode, value)))
+        return memoryview(bytearray(self.packed([value if self.is_complex else value.real])))
+
+    def packed(self, values: Sequence[Any]) -> bytes | array[Any]:
+        """Return numbers as elements; floats are rounded, and those too large become infinite.
+
+        Raises
+        ------
+        OverflowError, TypeError
+            If an integer dtype cannot hold a number.
+        """
+        if self.is_bool:
+            return bytes(map(bool, values))
+        if self.is_complex:
+            parts = chain.from_iterable((value.real, value.imag) for value in values)
+            return array(self.typecode, parts)
+        if self is float16:
+            return struct.pack(f"{len(values)}e", *map(self.rounded, map(float, values)))
+        if self is bfloat16:
+            words = array("I", array("f", values).tobytes())
+            return array("H", map(_upper_half, words))
+        return array(self.typecode, values)
+
+    def stores(self, value: object) -> bool:
+        """Return whether NumPy stores a Python int or float in this dtype without a warning."""
+        if type(value) is int or (type(value) is float and self.is_floating):
+            return self.lowest <= value <= self.highest
+        return False
 
     def rounded(self, value: float) -> float:
         """Return the nearest number of this floating dtype; infinity beyond the largest."""
+        if self is bfloat16:
+            return values_of(memoryview(self.packed([value])), self)[0]
         try:
             return struct.unpack(self.typecode, struct.pack(self.typecode, value))[0]
         except OverflowError:
@@ -114,6 +203,11 @@ class DType(Described):
     def character(self) -> str:
         """NumPy's type character, as in ``dtype.char``."""
         return self.typecode.upper() if self.kind == "c" else self.typecode
+
+    @property
+    def view_code(self) -> str | None:
+        """The format of elements in a memoryview; None if it has none."""
+        return None if self.is_complex or self in (float16, bfloat16) else self.typecode
 
     @property
     def on_gpu(self) -> bool:
@@ -139,6 +233,11 @@ class DType(Described):
         return self.words == 2
 
     @property
+    def is_word(self) -> bool:
+        """Whether an element is one word of a GPU buffer."""
+        return self.itemsize == 4
+
+    @property
     def words(self) -> int:
         """The number of words in a GPU buffer for a single element."""
         return -(-self.itemsize // 4)
@@ -147,6 +246,13 @@ class DType(Described):
     def per_word(self) -> int:
         """The number of elements per word of a GPU buffer, if they are packed."""
         return 4 // self.itemsize
+
+
+def _upper_half(word: int) -> int:
+    """Return the bfloat16 nearest to a float32, ties to even, as bits; any NaN becomes quiet."""
+    if word & 0x7FFFFFFF > 0x7F800000:
+        return word >> 16 & 0x8000 | 0x7FC0
+    return word + 0x7FFF + (word >> 16 & 1) >> 16
 
 
 @dataclass
@@ -166,9 +272,10 @@ uint32 = DType("uint32", "u", 4, "I", "u32", "u32", 3)
 int32 = DType("int32", "i", 4, "i", "i32", "i32", 3)
 uint64 = DType("uint64", "u", 8, "Q", "uint64", "vec2<u32>", 4)
 int64 = DType("int64", "i", 8, "q", "int64", "vec2<u32>", 4)
-float16 = DType("float16", "f", 2, "e", "f32", "u32", 5)
-float32 = DType("float32", "f", 4, "f", "f32", "f32", 6)
-float64 = DType("float64", "f", 8, "d", rank=7)
+float16 = DType("float16", "f", 2, "e", "f32", "u32", 5, digits=11, exponent=-14)
+bfloat16 = DType("bfloat16", "f", 2, "E", "f32", "u32", 5, digits=8, exponent=-126, host="float32")
+float32 = DType("float32", "f", 4, "f", "f32", "f32", 6, digits=24, exponent=-126)
+float64 = DType("float64", "f", 8, "d", rank=7, digits=53, exponent=-1022)
 complex64 = DType("complex64", "c", 8, "f", "complex64", "vec2<f32>", 8)
 complex128 = DType("complex128", "c", 16, "d", rank=9)
 
@@ -182,8 +289,8 @@ def make_scalars_by(scalar: Callable[[Any, DType], Any]) -> None:
 
 
 ALL = (
-    bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32, float64,
-    complex64, complex128,
+    bool_, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, bfloat16, float32,
+    float64, complex64, complex128,
 )  # fmt: skip
 BY_NAME = {dtype.name: dtype for dtype in ALL}
 KNOWN = ", ".join(BY_NAME)
@@ -201,6 +308,7 @@ _NAMES = {
     **dict.fromkeys(("i8", "q", "longlong", "long", "l"), int64),
     **dict.fromkeys(("u8", "Q", "ulonglong", "ulong", "L"), uint64),
     **dict.fromkeys(("half", "f2", "e"), float16),
+    "V2": bfloat16,  # in the files of arrays of ml_dtypes, which has no other dtype of 16 bits
     **dict.fromkeys(("f4", "f", "single"), float32),
     **dict.fromkeys(("f8", "d", "double"), float64),
     **dict.fromkeys(("c8", "F", "csingle", "singlecomplex"), complex64),
@@ -220,9 +328,12 @@ def _common(a: DType, b: DType) -> DType | None:
     """Return NumPy's common dtype, with 32 bits for 64 (per part) if no operand has 64."""
     low, high = sorted((a, b), key=lambda dtype: (KINDS.index(dtype.kind), dtype.itemsize))
     if high.kind == "c":
-        return complex128 if float64 in (low, high) or complex128 in (low, high) else complex64
-    if high is float16 and low.kind in "iu" and low.itemsize > 1:
-        return float32  # float16 cannot represent many of the integers
+        doubles = (x for x in (low, high) if x.is_inexact and x.has_64_bits)
+        return complex128 if any(doubles) else complex64
+    if high.kind == "f" and high.itemsize == low.itemsize and low is not high:
+        return float32 if high.itemsize == 2 else high  # floats or integers, of 16 bits
+    if high.kind == "f" and high.itemsize == 2 and low.itemsize > 1:
+        return float32 if low.kind in "iu" else high
     if high.kind in (low.kind, "f") or low.kind == "b" or high.itemsize > low.itemsize:
         return high
     # The signed dtype that includes the unsigned one; there is none for uint64.
@@ -241,6 +352,9 @@ def values_of(data: memoryview, dtype: DType) -> list[Any]:
     """Return the elements stored in bytes as Python scalars."""
     if dtype is float16:  # memoryview supports this format only from Python 3.14 on
         return list(struct.unpack(f"{data.nbytes // 2}e", data))
+    if dtype is bfloat16:
+        words = array("I", [half << 16 for half in typed(data, "H")])
+        return array("f", words.tobytes()).tolist()
     if dtype.kind == "c":
         parts = typed(data, dtype.typecode).tolist()
         return list(map(complex, parts[::2], parts[1::2]))
@@ -276,6 +390,8 @@ def of_host(op: str, kind: str, itemsize: int, name: str) -> DType:
         return _INTEGERS[kind, min(itemsize, 4)]
     if kind == "b":
         return bool_
+    if kind == "V" and name.endswith("bfloat16"):  # the kind of the dtypes of ml_dtypes
+        return bfloat16
     if kind == "f":
         return {2: float16, 4: float32}.get(itemsize, DEFAULT.floating)
     if kind == "c":
@@ -313,8 +429,20 @@ def with_scalar(dtype: DType, value: complex) -> DType:
 
 def integer_range(dtype: DType) -> tuple[int, int]:
     """Return the smallest and the largest value of an integer dtype."""
-    bits = 8 * dtype.itemsize
-    return (0, 2**bits - 1) if dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return int(dtype.lowest), int(dtype.highest)
+
+
+def ends_of(dtype: DType) -> tuple[complex, complex]:
+    """Return two numbers between which all elements are; for complex ones in lexical order."""
+    match dtype.kind:
+        case "b":
+            return 0, 1
+        case "f":
+            return -math.inf, math.inf
+        case "c":
+            return complex(-math.inf, -math.inf), complex(math.inf, math.inf)
+        case _:
+            return integer_range(dtype)
 
 
 def includes(dtype: DType, other: DType) -> bool:
@@ -390,7 +518,7 @@ def at_least_single(dtype: DType) -> DType:
 
 def complex_of(dtype: DType) -> DType:
     """Return the complex dtype that includes a dtype, or approximates it with float32 parts."""
-    return complex128 if floating(dtype) in (float64, complex128) else complex64
+    return complex128 if floating(dtype).has_64_bits else complex64
 
 
 def real_of(dtype: DType) -> DType:
@@ -410,8 +538,35 @@ def converter(dtype: DType) -> Callable[[Any], Any]:
 
 
 def in_words(dtype: DType) -> DType:
-    """Return a four-byte dtype that includes every value of a packed dtype."""
+    """Return a four-byte dtype that includes every value of a packed dtype; others unchanged."""
+    if not dtype.is_packed:
+        return dtype
     return {"b": uint32, "f": float32}.get(dtype.kind, int32)
+
+
+def numeric(dtype: DType) -> DType:
+    """Return the dtype of bools as numbers, int32; another dtype is returned unchanged."""
+    return int32 if dtype is bool_ else dtype
+
+
+def widened(dtype: DType) -> DType:
+    """Return int32 for bools and integers of 8 and 16 bits; another dtype is returned unchanged."""
+    return dtype if dtype.is_inexact else int32 if dtype.is_packed else dtype
+
+
+def doubled(dtype: DType) -> DType:
+    """Return the dtype of double precision that includes a dtype; the dtype itself for integers."""
+    return {"f": float64, "c": complex128}.get(dtype.kind, dtype)
+
+
+def have_no_common(a: DType, b: DType) -> bool:
+    """Return whether no dtype includes both: they are uint64 and a signed integer dtype."""
+    return _PROMOTE[a, b] is None
+
+
+def longest(dtype: DType) -> DType:
+    """Return the integer dtype of 64 bits that includes an integer dtype."""
+    return uint64 if dtype is uint64 else int64
 
 
 def summed(dtype: DType) -> DType:
@@ -484,11 +639,9 @@ def _name_of(given: object) -> str | None:
     return name[1:] if name[:1] in ("<", ">", "=", "|") else name
 
 
-def largest(dtype: DType) -> float:
-    """Return the largest finite value of a floating dtype."""
-    if dtype is float16:
-        return 65504.0
-    return sys.float_info.max if dtype is float64 else (2 - 2**-23) * 2.0**127
+def epsilon(dtype: DType) -> float:
+    """Return the difference between 1 and the next larger number of an inexact dtype."""
+    return 2.0 ** (1 - real_of(dtype).digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,9 +670,13 @@ class Accepts:
         DTypeError
             If the op does not accept the dtype; the message names both.
         """
-        if dtype.kind not in self.kinds:
+        if not self.takes(dtype):
             raise DTypeError(f"{op}: takes {self.words}, not {dtype}")
         return self.compute(dtype)
+
+    def takes(self, dtype: DType) -> bool:
+        """Return whether the op accepts the dtype."""
+        return dtype.kind in self.kinds
 
     def check_converted(self, op: str, dtype: DType) -> None:
         """Raise DTypeError unless the op can compute in this dtype."""
@@ -538,12 +695,17 @@ REAL = Accepts("biuf", lambda dtype: dtype, "real dtypes")
 COMPLEX = Accepts("c", lambda dtype: dtype, "complex dtypes")
 WITH_BOOL_AS_INT8 = Accepts("biufc", lambda dtype: int8 if dtype is bool_ else dtype, "any dtype")
 REAL_WITH_BOOL_AS_INT8 = Accepts("biuf", WITH_BOOL_AS_INT8.compute, "real dtypes")
-INTEGRAL_AS_INT = Accepts("biufc", lambda dtype: int32 if dtype is bool_ else dtype, "any dtype")
+INTEGRAL_AS_INT = Accepts("biufc", numeric, "any dtype")
 SUMMED = Accepts("biufc", summed, "any dtype")
 LOGICAL = Accepts("biufc", lambda dtype: bool_, "any dtype")
 
 
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def is_of_kind(source: DType, target: DType) -> bool:
+    """Return whether the kind of the target includes the numbers of the kind of the source."""
+    return KINDS.index(source.kind) <= KINDS.index(target.kind)
 
 
 def can_cast(source: DType, target: DType, casting: str) -> bool:
@@ -560,7 +722,7 @@ def can_cast(source: DType, target: DType, casting: str) -> bool:
     if casting == "unsafe":
         return True
     if casting == "same_kind" and source.kind != "i":
-        return KINDS.index(source.kind) <= KINDS.index(target.kind)
+        return is_of_kind(source, target)
     if casting == "same_kind":
         return target.kind in "ifc"
     return _keeps(source, target)
@@ -580,9 +742,9 @@ def _keeps(source: DType, target: DType) -> bool:
     if target.kind in "fc" and least is not None:
         return room > least or room == 8  # a float with twice the bytes includes every integer
     if source.kind in "fc":
-        return target.kind in ("fc" if source.kind == "f" else "c") and (
-            room >= real_of(source).itemsize
-        )
+        own, wide = real_of(source), real_of(target)
+        includes_all = wide.digits >= own.digits and wide.exponent <= own.exponent
+        return target.kind in ("fc" if source.kind == "f" else "c") and includes_all
     if source.kind == "u" and target.kind == "i":
         return room > source.itemsize
     return source.kind in ("b", target.kind) and room >= source.itemsize

@@ -29,14 +29,14 @@ def _is_beyond(outside: Tensor) -> bool:
 
 def _complex_below_0(op: str, x: Operand) -> Tensor:
     given = tensor_of(x, op)
-    if given.dtype.kind == "c" or not _is_beyond(less(given, 0)):
+    if given.dtype.is_complex or not _is_beyond(less(given, 0)):
         return given
     return converted(given, dtypes.complex_of(given.dtype))
 
 
 def _complex_beyond_1(op: str, x: Operand) -> Tensor:
     given = tensor_of(x, op)
-    if given.dtype.kind == "c" or not _is_beyond(abs(as_floating(given, op)) > 1):
+    if given.dtype.is_complex or not _is_beyond(abs(as_floating(given, op)) > 1):
         return given
     return converted(given, dtypes.complex_of(given.dtype))
 
@@ -72,7 +72,7 @@ def power(x: Operand, p: Operand) -> Tensor:
     The result is a float if an element of `p` is negative.
     """
     exponent = tensor_of(p, "power")
-    if exponent.dtype.kind == "i" and _is_beyond(less(exponent, 0)):
+    if exponent.dtype.is_signed and _is_beyond(less(exponent, 0)):
         exponent = as_floating(exponent, "power")
     return elementwise.power(_complex_below_0("power", x), exponent)
 

@@ -289,7 +289,7 @@ def _along_axes(op: str, one: Any, x: Tensor, s: Axes, axes: Axes, norm: str | N
     lengths, found = _axes(op, x, s, axes)
     for n, axis in reversed(list(zip(lengths, found, strict=True))):
         x = one(x, n, axis, norm)
-    return x if x.dtype.kind == "c" else converted(x, dtypes.complex_of(x.dtype))
+    return x if x.dtype.is_complex else converted(x, dtypes.complex_of(x.dtype))
 
 
 def _sized(x: Tensor, axis: int, n: int) -> Tensor:

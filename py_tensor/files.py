@@ -546,12 +546,12 @@ def _made(
     narrow: bool = False,
 ) -> Tensor:
     """Create a tensor from elements in row-major order; with `narrow`, in a dtype of the device."""
-    part = dtype.itemsize // (2 if dtype.kind == "c" else 1)
+    part = dtype.itemsize // (2 if dtype.is_complex else 1)
     if swapped and part > 1:
         words = packed({2: "H", 4: "I", 8: "Q"}[part], data)
         words.byteswap()
         data = words.tobytes()
     if narrow and not device.uses_numpy and not dtype.on_gpu:
         data = packed("f", packed("d", data)).tobytes()
-        dtype = dtypes.complex64 if dtype.kind == "c" else dtypes.float32
+        dtype = dtypes.complex64 if dtype.is_complex else dtypes.float32
     return from_bytes(op, data, shape, dtype, device)

@@ -166,7 +166,7 @@ def _weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
 
 def _cut_of(x: Tensor, rcond: float | None) -> float:
     """Return the relative threshold below which singular values count as 0."""
-    return x.size * 2.0 ** -(52 if x.dtype is dtypes.float64 else 23) if rcond is None else rcond
+    return x.size * dtypes.epsilon(x.dtype) if rcond is None else rcond
 
 
 def _weighted(x: Tensor, weights: Tensor | None) -> Tensor:

@@ -11,6 +11,7 @@ from py_tensor.backend.device import LazyDevice
 from py_tensor.backend.host import host
 from py_tensor.backend.registry import all_devices
 from py_tensor.convert.conversion import asarray
+from py_tensor.convert.dlpack import BfloatAsBits
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError
 from py_tensor.graph.node import Device
@@ -57,7 +58,7 @@ class Info:
         return {
             dtype.name: dtype
             for dtype in dtypes.ALL
-            if dtype is not dtypes.float16
+            if not (dtype.is_floating and dtype.is_packed)  # the standard lacks these
             and (has_all or dtype.on_gpu)
             and (kind is None or isdtype(dtype, kind))
         }
@@ -92,8 +93,9 @@ def from_dlpack(
     if copy is False:
         raise BufferError("from_dlpack: copy=False is not supported; a tensor owns its memory")
     kind, number = map(int, x.__dlpack_device__())
+    given = BfloatAsBits(x)
     try:
-        array = host.load_numpy().from_dlpack(x, device=None if kind in _HOST_MEMORY else "cpu")
+        array = host.load_numpy().from_dlpack(given, device=None if kind in _HOST_MEMORY else "cpu")
     except BufferError as error:
         if kind in _HOST_MEMORY:
             raise
@@ -101,4 +103,5 @@ def from_dlpack(
             f"from_dlpack: the memory is on device ({kind}, {number}), not on the host ({error});"
             " copy the array to host memory first"
         ) from None
-    return asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")
+    found = asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")
+    return found.view("bfloat16").copy() if given.is_bfloat else found

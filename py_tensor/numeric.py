@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any, cast
 
@@ -49,15 +50,14 @@ class finfo:  # noqa: N801 - NumPy's name
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtypes.real_of(_dtype_of(dtype))
-        if self.dtype.kind != "f":
+        if not self.dtype.is_floating:
             raise DTypeError(f"finfo: takes a floating dtype, not {self.dtype}")
-        digits, least = {2: (11, -14), 4: (24, -126), 8: (53, -1022)}[self.dtype.itemsize]
+        digits = self.dtype.digits
         self.bits = 8 * self.dtype.itemsize
-        self.eps = 2.0 ** (1 - digits)
+        self.eps = dtypes.epsilon(self.dtype)
         self.epsneg = 2.0**-digits
-        self.max = dtypes.largest(self.dtype)
-        self.min = -self.max
-        self.tiny = self.smallest_normal = 2.0**least
+        self.max, self.min = self.dtype.highest, self.dtype.lowest
+        self.tiny = self.smallest_normal = 2.0**self.dtype.exponent
         self.smallest_subnormal = self.tiny * self.eps
         self.precision = math.floor((digits - 1) * math.log10(2))
         self.resolution = 10.0**-self.precision
@@ -78,7 +78,7 @@ class iinfo:  # noqa: N801 - NumPy's name
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = _dtype_of(dtype)
-        if self.dtype.kind not in "iu":
+        if not self.dtype.is_integer:
             raise DTypeError(f"iinfo: takes an integer dtype, not {self.dtype}")
         self.bits = 8 * self.dtype.itemsize
         self.kind = self.dtype.kind
@@ -213,14 +213,14 @@ def promote_types(type1: Any, type2: Any, /) -> DType:
     return result_type(type1, type2)
 
 
-_KINDS = {
-    "bool": "b",
-    "signed integer": "i",
-    "unsigned integer": "u",
-    "integral": "iu",
-    "real floating": "f",
-    "complex floating": "c",
-    "numeric": "iufc",
+_KINDS: dict[str, Callable[[DType], bool]] = {
+    "bool": lambda dtype: dtype.is_bool,
+    "signed integer": lambda dtype: dtype.is_signed,
+    "unsigned integer": lambda dtype: dtype.is_unsigned,
+    "integral": lambda dtype: dtype.is_integer,
+    "real floating": lambda dtype: dtype.is_floating,
+    "complex floating": lambda dtype: dtype.is_complex,
+    "numeric": lambda dtype: not dtype.is_bool,
 }  # the kinds of the array API standard
 
 
@@ -244,7 +244,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, str) and (kind == "bool" or kind not in dtypes.BY_NAME):
         if kind not in _KINDS:
             raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)}, not {kind!r}")
-        return given.kind in _KINDS[kind]
+        return _KINDS[kind](given)
     return given is dtypes.parse(kind)
 
 

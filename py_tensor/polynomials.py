@@ -73,9 +73,7 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
     else:
         x = tensor_beside("polyval", x, p)
         # NumPy makes an int64 array of a list of ints.
-        has_ints = x.dtype.kind == "b" and any(
-            type(number_like(c)) is not bool for c in coefficients
-        )
+        has_ints = x.dtype.is_bool and any(type(number_like(c)) is not bool for c in coefficients)
         if (x.dtype.is_small or has_ints) and not isinstance(p, Tensor):
             x = widened(x)
         found = zeros_like(x)

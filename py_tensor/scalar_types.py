@@ -7,6 +7,7 @@ hold exist for such checks too.
 from __future__ import annotations
 
 import sys
+from functools import reduce
 from types import GenericAlias
 from typing import Any, NoReturn, cast
 
@@ -208,13 +209,10 @@ def common_type(*arrays: Any) -> DType:
     DTypeError
         If an operand is bool.
     """
-    found = dtypes.float16
-    for x in arrays:
-        own = asarray(x, op="common_type").dtype
-        if own.kind == "b":
-            raise DTypeError("common_type: takes numbers, not bool")
-        found = dtypes.promote(found, dtypes.floating(own))
-    return found
+    own = [asarray(x, op="common_type").dtype for x in arrays]
+    if any(dtype.is_bool for dtype in own):
+        raise DTypeError("common_type: takes numbers, not bool")
+    return reduce(dtypes.promote, map(dtypes.floating, own)) if own else dtypes.float16
 
 
 def min_scalar_type(a: Any, /) -> DType:

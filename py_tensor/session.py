@@ -173,7 +173,7 @@ def set_default_dtype(dtype: object) -> None:
     >>> pt.set_default_device(before)
     """
     target = dtypes.parse(dtype)
-    if target not in (dtypes.float32, dtypes.float64):
+    if not target.is_floating or target.is_packed:
         raise DTypeError(f"set_default_dtype: dtype must be float32 or float64, not {target}")
     check_default(default_device(), target)
     try:

@@ -19,7 +19,15 @@ from py_tensor.backend.device import MAX_DROPPED
 from py_tensor.backend.host import host
 from py_tensor.backend.registry import WRITING
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import DType, make_scalars_by, parse, real_of, values_of, warn_of_loss
+from py_tensor.dtypes import (
+    DType,
+    converter,
+    make_scalars_by,
+    parse,
+    real_of,
+    values_of,
+    warn_of_loss,
+)
 from py_tensor.errors import DeviceError, check_order
 from py_tensor.graph.bind import EMPTY, Recipes, Step, bind, bind_known, follow, leaf, step
 from py_tensor.graph.bits import bits
@@ -442,7 +450,7 @@ class Tensor(Methods):
             return None
         node = self._node
         meta = node.meta
-        if meta.shape or meta.dtype.kind not in "iu" or not meta.device.knows(node):
+        if meta.shape or not meta.dtype.is_integer or not meta.device.knows(node):
             return None
         return int(node.storage)
 
@@ -920,7 +928,7 @@ class Tensor(Methods):
         return hash(value) if value == value else object.__hash__(self)  # NaN equals nothing
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "iu" or self.ndim:
+        if not self.dtype.is_integer or self.ndim:
             raise TypeError(
                 f"only a 0-d integer tensor is an index, not {self.dtype} of shape {self.shape}"
             )
@@ -933,7 +941,7 @@ class Tensor(Methods):
 
     def _real(self, kind: str) -> Any:
         """Return the only element; for a complex one its real part, as in NumPy."""
-        if self.dtype.kind == "c":
+        if self.dtype.is_complex:
             warn_of_loss(self.dtype, real_of(self.dtype))
         return self._scalar(kind).real
 
@@ -954,7 +962,7 @@ class Tensor(Methods):
         return self._as_array(await host.load_numpy_async(), await self._read_async())
 
     def _as_array(self, np: Any, data: memoryview) -> Any:
-        array = np.frombuffer(data, self.dtype.name, self.size).reshape(self.shape)
+        array = np.frombuffer(data, self.dtype.in_numpy(np), self.size).reshape(self.shape)
         return array.copy() if data.readonly else array  # nothing else has a writable buffer
 
 
@@ -970,7 +978,8 @@ def _scalar_class(dtype: DType) -> type:
         return dtype(value)
 
     made = type(dtype.name, (Tensor,), {"__module__": "py_tensor", "__slots__": (), "__new__": new})
-    number: Any = {"i": Integral, "u": Integral, "f": Real, "c": Complex}.get(dtype.kind)
+    numbers: dict[Any, Any] = {int: Integral, float: Real, complex: Complex}
+    number = numbers.get(converter(dtype))
     if number is not None:
         number.register(made)
     return made

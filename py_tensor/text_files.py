@@ -8,7 +8,6 @@ from typing import Any
 from py_tensor import dtypes
 from py_tensor.backend.choice import parse
 from py_tensor.backend.host import host
-from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError
 from py_tensor.graph.node import Device
 from py_tensor.ops.hosted import from_host, naming
@@ -126,7 +125,7 @@ def loadtxt(
     """
     np, target = host.load_numpy(), dtypes.parse(dtype)
     # In WebAssembly NumPy reads 300 as 44 for uint8; here the conversion checks the range.
-    is_narrow = target.kind in "iu" and target.itemsize < 8
+    is_narrow = target.is_integer and target.itemsize < 8
     with naming("loadtxt"):
         array = np.loadtxt(
             fname,
@@ -246,7 +245,9 @@ def genfromtxt(
         rows = np.concatenate([rows[name] for name in rows.dtype.names], 1)
     rows = rows if ndmin == 2 else np.squeeze(rows)
     rows = np.atleast_1d(rows) if ndmin == 1 else rows
-    target = _default_of(rows.dtype) if dtype is None else dtypes.parse(dtype)
+    own = rows.dtype
+    default = dtypes.of_host("genfromtxt", own.kind, own.itemsize, own.name)
+    target = default if dtype is None else dtypes.parse(dtype)
     return from_host("genfromtxt", rows.T if unpack else rows, target, parse(device))
 
 
@@ -266,12 +267,6 @@ def _least_dtype(read: Callable[[str | None], Any]) -> str:
     if common.kind not in "biufc":
         raise DTypeError(words)
     return common.name
-
-
-def _default_of(numpys: Any) -> DType:
-    """Return the default dtype for numbers of a dtype of NumPy."""
-    default = {"b": dtypes.bool_, "c": dtypes.DEFAULT.complex, "f": dtypes.DEFAULT.floating}
-    return default.get(numpys.kind, dtypes.DEFAULT_INT)
 
 
 def fromstring(
@@ -312,5 +307,5 @@ def fromstring(
         raise ValueError(f"fromstring: the text has {len(words)} numbers, not {count}")
     with naming("fromstring"):  # NumPy's function warns of a text that is not a number
         array = np.array(words if count < 0 else words[:count], object)
-        array = (array.astype(float) if target.kind == "b" else array).astype(target.name)
+        array = (array.astype(float) if target.is_bool else array).astype(target.name)
     return from_host("fromstring", array, target, parse(device))

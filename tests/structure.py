@@ -2,11 +2,13 @@
 
     python -m tests.structure                    both, on every device of this machine
     python -m tests.structure --lines py_tensor  the code lines of a folder alone
+    python -m tests.structure --dtypes           the lines that ask which dtype something is
 
 The first table has the code lines of each folder: without blank lines, comments and docstrings.
 The second has the functions that one statement calls, the files that these are in, the calls, and
 those of them that lead to another folder: the first time (cold), and once it has been run (warm).
-Lambdas and comprehensions are not counted.
+Lambdas and comprehensions are not counted. Between them are the lines that ask which dtype
+something is (`dtype_questions`), without those of the table itself, `dtypes.py`.
 """
 
 from __future__ import annotations
@@ -70,6 +72,85 @@ def folder_of(path: Path, package: Path) -> str:
     """Return the name of the folder of a package that holds a file; "." for its own files."""
     inside = path.relative_to(package).parts
     return inside[0] if len(inside) > 1 else "."
+
+
+# -- Questions about dtypes ----------------------------------------------------------------------
+
+DTYPES = {
+    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+}  # fmt: skip
+TRAITS = {
+    "is_bool", "is_integer", "is_signed", "is_unsigned", "is_floating", "is_complex", "is_inexact",
+    "is_small", "is_packed", "is_wide", "is_word", "has_64_bits",
+}  # fmt: skip
+_SIZES = {"itemsize", "typecode"}
+
+
+def dtype_questions(source: str) -> set[int]:
+    """Return the lines that ask for the identity of a dtype, rather than read one of its traits.
+
+    These are comparisons, memberships and dictionaries with a dtype or the name of one, with
+    letters of kinds, or with a size: ``x.dtype is float16``, ``kind in "fc"``, ``itemsize > 4``.
+    Questions about dtypes of NumPy count, too.
+    """
+    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.expr))
+    return {node.lineno for node in nodes if _asks(node)}
+
+
+def traits_read(source: str) -> set[int]:
+    """Return the lines that read a trait with two values, such as ``x.dtype.is_complex``."""
+    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute))
+    return {node.lineno for node in nodes if node.attr in TRAITS}
+
+
+def _asks(node: ast.expr) -> bool:
+    match node:
+        case ast.Compare(left, _, others):
+            return any(map(_identifies, (left, *others)))
+        case ast.Call(ast.Attribute(_, "get" | "index"), [key, *_]) | ast.Subscript(_, key):
+            return isinstance(key, ast.Attribute) and key.attr in ("kind", *_SIZES)
+        case _:
+            return False
+
+
+def _identifies(side: ast.expr) -> bool:
+    """Return whether a side of a comparison is a dtype, the kind of one, its name or its size."""
+    match side:
+        case ast.Tuple(items) | ast.Set(items) | ast.List(items):
+            return any(map(_identifies, items))
+        case ast.Attribute(ast.expr() as value, "kind"):
+            return "dtype" in ast.unparse(value) or _is_a_dtype(value)
+        case ast.Attribute(_, name) | ast.Name(name) | ast.Constant(name):
+            return name in DTYPES or name in _SIZES
+        case _:
+            return False
+
+
+def _is_a_dtype(value: ast.expr) -> bool:
+    """Return whether a variable with a kind is a dtype; kernels and errors have a kind, too."""
+    return isinstance(value, ast.Name) and value.id in ("own", "target", "given", "common", "wide")
+
+
+def questions_by_module(
+    package: Path, of: Callable[[str], set[int]] = dtype_questions
+) -> dict[str, int]:
+    """Return the number of lines that ask in each module but `dtypes.py`, if there are any."""
+    counts = {
+        str(path.relative_to(package)): len(of(path.read_text()))
+        for path in sorted(package.rglob("*.py"))
+        if path.name != "dtypes.py"
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def print_questions(package: Path) -> None:
+    for text, of in (
+        ("which dtype it is", dtype_questions),
+        ("for a trait of a dtype", traits_read),
+    ):
+        counts = questions_by_module(package, of)
+        print(f"{sum(counts.values()):7}  lines in {len(counts)} modules ask {text}")
 
 
 # -- The path of data ---------------------------------------------------------------------------
@@ -141,7 +222,13 @@ def paths(work: Callable[[], Any]) -> tuple[CallPath, CallPath]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lines", metavar="FOLDER", type=Path, help="only count its code lines")
+    parser.add_argument("--dtypes", action="store_true", help="only count questions about dtypes")
     options = parser.parse_args()
+    if options.dtypes:
+        print_questions(PACKAGE)
+        for name, count in questions_by_module(PACKAGE).items():
+            print(f"{count:7}  {name}")
+        return
     lines = lines_by_folder(options.lines or PACKAGE)
     print("code lines")
     for folder, count in lines.most_common():
@@ -149,6 +236,8 @@ def main() -> None:
     print(f"{lines.total():7}  in all")
     if options.lines:
         return
+    print()
+    print_questions(PACKAGE)
     print(f"\n{'':56}functions  files  calls  switches")
     for device in ("cpu", "webgpu"):
         try:

@@ -13,7 +13,6 @@ from py_tensor.backend.device import MAX_AT_ONCE, Eager
 from py_tensor.backend.failures import out_of_range
 from py_tensor.backend.sampling import MAX_SAMPLED, can_sample, sampled, too_large
 from py_tensor.backend.storage import COPIED_BYTES
-from py_tensor.dtypes import float16, int32
 from py_tensor.graph import arrays
 from py_tensor.graph.arrays import Array, Run
 from py_tensor.graph.bind import leaf
@@ -135,8 +134,8 @@ class CPU:
         """Accept every dtype and size; memory is the only limit."""
 
     def upload(self, data: memoryview, meta: Meta) -> Array:
-        flat = self.np.frombuffer(bytes(data), dtype=meta.dtype.name)
-        return flat.reshape(meta.shape)
+        flat = self.np.frombuffer(bytes(data), f"u{meta.dtype.alignment}")
+        return arrays.decoded(self.np, flat, meta.dtype).reshape(meta.shape)
 
     def compute(self, request: Request) -> None:
         flush = _Flush(request)
@@ -175,7 +174,7 @@ class CPU:
             operands = self._operands(node.inputs)
             if operands is None:
                 return False
-            array = node.op.compute(run, node, *operands)
+            array = arrays.computed(run, node, *operands)
         except (_OutOfRangeError, MemoryError):
             return False
         finally:
@@ -209,12 +208,10 @@ class CPU:
             if value.storage is None or value.meta is not meta_of((), dtype, node.meta.device):
                 return False
             value = value.storage
-        elif dtype.kind == "f":
-            limit = 1e4 if dtype is float16 else 1e38  # NumPy warns if a number becomes infinite
-            if type(value) not in (int, float) or not -limit < value < limit:
-                return False
-        elif type(value) is not int or dtype is not int32 or not -(2**31) <= value < 2**31:
+        elif not dtype.stores(value):
             return False
+        elif not dtype.is_numpys:
+            value = dtype.rounded(value)
         storage.reshape(-1)[place] = value
         return True
 
@@ -246,7 +243,7 @@ class CPU:
             k.meta.shape if isinstance(k, Node) else (len(k),)
             for k in key
             if not isinstance(k, int | slice | NoneType | EllipsisType)
-            and not (isinstance(k, Node) and k.meta.dtype.kind == "b")
+            and not (isinstance(k, Node) and k.meta.dtype.is_bool)
         ]
         spread = integers[0] if len(integers) == 1 else self.np.broadcast_shapes(*integers)
         rest = shape[len(key) :] if len(integers) == len(key) else shape
@@ -292,7 +289,7 @@ class CPU:
                 if not x.op.constant:
                     with self.lock:  # a flush of another thread may store pending operands
                         return self._pending_operands(inputs)
-                array = x.op.compute(self._run, x)
+                array = arrays.computed(self._run, x)
             operands.append(array)
         return operands
 
@@ -305,7 +302,7 @@ class CPU:
                 below = [operand.storage for operand in x.inputs]
                 if any(y is None for y in below) or not _is_small(x):
                     return self._in_passing(inputs)
-                array = x.op.compute(self._run, x, *below)
+                array = arrays.computed(self._run, x, *below)
             operands.append(array)
         return operands
 
@@ -324,11 +321,11 @@ class CPU:
                     seen.add(x)
                     order.append(x)
         order.sort(key=_number)
-        arrays: dict[Node, Array] = {}
+        results: dict[Node, Array] = {}
         for node in order:
-            operands = [arrays[x] if x.storage is None else x.storage for x in node.inputs]
-            arrays[node] = node.op.compute(self._run, node, *operands)
-        return [arrays[x] if x.storage is None else x.storage for x in inputs]
+            operands = [results[x] if x.storage is None else x.storage for x in node.inputs]
+            results[node] = arrays.computed(self._run, node, *operands)
+        return [results[x] if x.storage is None else x.storage for x in inputs]
 
     def _keep(self, node: Node, array: Array) -> None:
         settle(node, array)
@@ -361,7 +358,7 @@ class CPU:
         inputs = node.inputs
         operands = [flush.arrays[x] for x in inputs]
         overwrite = node.op.writes and flush.may_overwrite_operand(node)
-        array = node.op.compute(Run(self.np, self._note, overwrite), node, *operands)
+        array = arrays.computed(Run(self.np, self._note, overwrite), node, *operands)
         if node.op.reads_by_map:
             flush.arrays[node] = array
             return  # a view keeps its operand
@@ -393,16 +390,17 @@ class CPU:
             self._report()
             if not node.meta.size:
                 return memoryview(b"")
-            if layout is not None:
-                return memoryview(arrays.moved(self.np, node.storage, layout).tobytes())
-            if node.meta.nbytes <= COPIED_BYTES:
-                return memoryview(node.storage.tobytes())
-            return self.share(node)
+            if layout is None and node.meta.nbytes > COPIED_BYTES:
+                return self.share(node)
+            whole = layout is None
+            array = node.storage if whole else arrays.moved(self.np, node.storage, layout)
+            return memoryview(arrays.encoded(self.np, array, node.meta.dtype).tobytes())
 
     def share(self, node: Node) -> memoryview:
         """Return the memory of a stored node itself; it is read-only from now on."""
         node.storage.flags.writeable = False
-        return memoryview(node.storage.reshape(-1).view("u1")).cast("B")
+        array = arrays.encoded(self.np, node.storage, node.meta.dtype)
+        return memoryview(array.reshape(-1).view("u1")).cast("B")
 
     async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
         return self.read(node, layout)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from py_tensor.graph.arrays import Array, Run
+from py_tensor.graph.arrays import Array, Run, computed
 from py_tensor.graph.node import Node
 from py_tensor.graph.op import Cast, Count, Elementwise, layout_of
 from py_tensor.shapes import row_major
@@ -54,7 +54,7 @@ def sampled(run: Run, root: Node, arrays: Mapping[Node, Array]) -> Array:
         elif node in arrays and node is not root:
             values[key] = _picked(np, arrays[node], indices.arrays[number])
         elif isinstance(node.op, Count):
-            values[key] = indices.arrays[number].astype(node.meta.dtype.name)
+            values[key] = indices.arrays[number].astype(node.meta.dtype.host)
         elif not can_sample(node):
             raise too_large(node)
         elif key not in needs:
@@ -72,7 +72,7 @@ def sampled(run: Run, root: Node, arrays: Mapping[Node, Array]) -> Array:
         else:
             operands = [values[x] for x in needs[key]]
             moves = node.op.reads_by_map
-            values[key] = operands[0] if moves else node.op.compute(run, node, *operands)
+            values[key] = operands[0] if moves else computed(run, node, *operands)
     return values[first].reshape(root.meta.shape)
 
 

@@ -134,7 +134,7 @@ class WebGPU(Connection):
     def check(self, op: str, meta: Meta) -> None:
         """Raise if a tensor of this dtype and shape cannot be stored here."""
         if not meta.dtype.on_gpu:
-            instead = "complex64" if meta.dtype.kind == "c" else "float32"
+            instead = "complex64" if meta.dtype.is_complex else "float32"
             raise DTypeError(
                 f"{op}: {meta.dtype} is not available on the webgpu device; "
                 f"use pt.{instead} or device='cpu'"

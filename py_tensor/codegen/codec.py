@@ -129,7 +129,7 @@ def as_words(dtype: DType, value: str) -> list[str]:
     """
     if dtype.is_wide:
         parts = [f"{value}.x", f"{value}.y"]
-        return parts if dtype.kind != "c" else [f"bitcast<u32>({part})" for part in parts]
+        return parts if not dtype.is_complex else [f"bitcast<u32>({part})" for part in parts]
     match dtype.wgsl:
         case "u32":
             return [value]
@@ -143,7 +143,7 @@ def from_words(dtype: DType, *words: str) -> str:
     """Return WGSL of the value with these u32 words."""
     if dtype.is_wide:
         value = f"vec2u({', '.join(words)})"
-        return value if dtype.kind != "c" else f"bitcast<vec2f>({value})"
+        return value if not dtype.is_complex else f"bitcast<vec2f>({value})"
     (word,) = words
     match dtype.wgsl:
         case "u32":
@@ -156,10 +156,10 @@ def from_words(dtype: DType, *words: str) -> str:
 
 def to_words(value: complex, dtype: DType) -> list[int]:
     """Return the words of a Python scalar, as `from_words` expects them."""
-    if dtype.kind == "c":
+    if dtype.is_complex:
         return [_float_bits(part, real_of(dtype)) for part in (value.real, value.imag)]
     value = value.real
-    bits = int(value) if dtype.kind != "f" else _float_bits(value, dtype)
+    bits = int(value) if not dtype.is_floating else _float_bits(value, dtype)
     return [bits >> 32 * n & 0xFFFFFFFF for n in range(dtype.words)]
 
 

@@ -106,7 +106,7 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
         slot, dtype, size = x.slot, x.dtype, size_of(x.shape)
         writable = x in stage.outputs
         if slot is None or dtype.is_packed:
-            dtype = in_words(dtype) if dtype.is_packed else dtype
+            dtype = in_words(dtype)
             words = context.temporary(size * dtype.itemsize)
             if slot is not None:
                 ends = (words, dtype, slot, x.dtype) if writable else (slot, x.dtype, words, dtype)

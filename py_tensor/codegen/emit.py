@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from py_tensor.codegen.codec import Binding, from_words
 from py_tensor.codegen.program import Params
-from py_tensor.dtypes import DType, complex64, float32, includes, uint32
+from py_tensor.dtypes import DType, float32, includes, uint32
 from py_tensor.graph.body import (
     NOWHERE,
     Access,
@@ -366,7 +366,7 @@ class BodyCode:
                 return wrapped(i.dtype, apply_text(i.op, computed, names))
             case Convert():
                 source = self.body.dtype(i.arg)
-                if i.dtype is not complex64 or source is complex64:
+                if not i.dtype.is_complex or source.is_complex:
                     return convert_text(i.dtype, source, names[0])
                 # A parameter: compilers drop products with a literal 0, which is wrong for NaN.
                 zero = params.value(0.0, float32)

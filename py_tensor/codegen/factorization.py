@@ -21,7 +21,7 @@ from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.map import copying, interface, lower_map
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
-from py_tensor.dtypes import DType, complex64, uint32
+from py_tensor.dtypes import DType, uint32
 from py_tensor.graph.kernel import Kernel, Pass
 
 TILE = 64  # rows and columns of a product that a workgroup computes
@@ -135,7 +135,7 @@ class Factorization(Pass):
         QR of long columns uses narrower panels, because lavapipe stops the loops of an invocation
         after 65,535 iterations in total.
         """
-        most = 16 if self.dtype is complex64 else 32
+        most = 16 if self.dtype.is_complex else 32
         if self.kind != "qr":
             return most
         return max(1, min(most, 2**18 >> (self.length - 1).bit_length()))
@@ -185,7 +185,7 @@ class _Steps:
         stage = self.stage
         params = Params()
         params.extend(0, stage.matrices, *values)
-        numbers = _COMPLEX if stage.dtype is complex64 else _REAL
+        numbers = _COMPLEX if stage.dtype.is_complex else _REAL
         lines = [f"alias Number = {stage.dtype.storage};"]
         lines += [f"fn {name}{numbers[name]}" for name in names.split()]
         text = interface(bindings, params, constants or {}, *lines, *code)
@@ -341,7 +341,7 @@ class _Steps:
             "plus_product conjugate",
             self.stage.matrices * -(-rows // TILE) * -(-columns // TILE),
             rows * columns * terms,
-            f"const STEP = {8 if self.stage.dtype is complex64 else 16}u;",
+            f"const STEP = {8 if self.stage.dtype.is_complex else 16}u;",
             f"const LEFT_BY_ROWS = {_flag(adjoint)};",
             f"const LOWER = {_flag(lower)};",
             f"fn left(at: u32) -> Number {{ return {left}; }}",

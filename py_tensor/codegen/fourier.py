@@ -269,7 +269,7 @@ _SPREAD = "fn spread_out(cell: u32) -> u32 { return cell + (cell >> 5u); }"
 
 
 def _as_complex(value: str, dtype: DType) -> str:
-    return value if dtype.kind == "c" else f"vec2f({value}, 0.0)"
+    return value if dtype.is_complex else f"vec2f({value}, 0.0)"
 
 
 def _exchanged(value: str, flag: str) -> str:

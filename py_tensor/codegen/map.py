@@ -384,7 +384,8 @@ def _takes(kernel: Kernel, sweep: Sweep, width: int, beyond: bool) -> bool:
 
     if width > 4:
         loads = kernel.row.loads()
-        if any(x.dtype.itemsize > 1 for x in (*loads, *outputs)) or kernel.row.gathers():
+        has_longer = any(width > 4 * x.dtype.per_word for x in (*loads, *outputs))
+        if has_longer or kernel.row.gathers():
             return False
         if any(mode(load) == "g" for load in loads):
             return False

@@ -392,7 +392,7 @@ class _Writer:
         self.merges = merges
         self.size = size_of(kernel.kept)
         self.dtypes = [dtype for fold in kernel.folds() for dtype in fold.parts]
-        self.given = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.itemsize == 4}
+        self.given = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.is_word}
         words = [replace(o, dtype=uint32) if o.slot in self.given else o for o in kernel.outputs]
         self.kernel = replace(kernel, outputs=tuple(words))
         self.params = Params()
@@ -490,7 +490,7 @@ class _Writer:
         parts = [(part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)]
 
         def part(number: int, lane: int) -> str:
-            if kernel.outputs[number].dtype is not uint32:
+            if not kernel.outputs[number].dtype.is_word:
                 return f"acc{lane}.p{number}"
             part, word = parts[number]
             return as_words(self.dtypes[part], f"acc{lane}.p{part}")[word]

@@ -116,7 +116,7 @@ def scattering_over(kernel: Kernel, context: Context) -> tuple[list[Dispatch], K
 
 def _none(mode: str, dtype: DType) -> int:
     """Return the identity of an operation that combines values."""
-    lowest = -(2**31) if dtype.kind == "i" else 0
+    lowest = -(2**31) if dtype.is_signed else 0
     return {"add": 0, "max": lowest, "min": lowest + 2**32 - 1}[mode]
 
 
@@ -245,11 +245,11 @@ class _Passes:
             self._set(stage)
         elif stage.dtype.is_wide:
             mode = "add" if stage.mode == "add_atomic" else stage.mode
-            if mode == "add" and stage.dtype.kind == "c":
+            if mode == "add" and stage.dtype.is_complex:
                 self._combine_in_order(stage, "x + y")
             else:
                 self._combine_in_order(stage, _IN_ORDER[mode].format(t=stage.dtype.wgsl))
-        elif stage.dtype.kind != "f":
+        elif not stage.dtype.is_floating:
             self._combine_integers(stage)
         elif stage.mode == "add" and not stage.unique:
             self._combine_in_order(stage, "x + y")

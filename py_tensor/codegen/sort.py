@@ -84,14 +84,14 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
         mapped(stage.element, Output(values, stage.value, stage.dtype, flat, whole=False))
     ]
     keys = values
-    if stage.dtype.kind == "c":
+    if stage.dtype.is_complex:
         keys = context.temporary(size_of(space) * 8)
         made = Body.of([Load(values, stage.dtype, flat), Apply(SORT_KEY, uint64, (0,))])
         dispatches.append(mapped(made, Output(keys, 1, uint64, flat, whole=False)))
     lower = Body.of([Load(keys, uint32, Access(tuple(2 * s for s in flat.strides), 0))])
     dispatches += in_order(lower, 0, first)
     upper = Body()
-    word = int32 if stage.dtype.kind == "i" else uint32
+    word = int32 if stage.dtype.is_signed else uint32
     of_upper = taken(upper, keys, word, upper.add(Load(first, int32, flat)), step=2)
     dispatches += in_order(upper, of_upper, second)
     last = Body()

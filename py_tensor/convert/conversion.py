@@ -10,7 +10,7 @@ from array import array as packed
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import chain
-from struct import pack, unpack
+from struct import unpack
 from typing import Any, TypeGuard
 
 from py_tensor import dtypes
@@ -20,6 +20,7 @@ from py_tensor.backend.device import MAX_AT_ONCE, with_backend
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError, check_order
+from py_tensor.graph.arrays import encoded, has_floats, has_integers
 from py_tensor.graph.bind import leaf
 from py_tensor.graph.node import Device, Meta, meta_of
 from py_tensor.graph.primitives import constant
@@ -213,10 +214,8 @@ def drawable(data: Any, op: str) -> Tensor:
     if isinstance(data, Tensor) or not _is_array(data):
         x = asarray(data, op=op)
     else:
-        wide = {"i": dtypes.int64, "u": dtypes.uint64, "f": dtypes.float64}
-        kept = wide.get(data.dtype.kind) if data.dtype.itemsize >= 8 else None
-        x = _make(data, kept, "cpu", op)
-    if x.dtype.kind == "c":
+        x = _make(data, dtypes.BY_NAME.get(data.dtype.name), "cpu", op)
+    if x.dtype.is_complex:
         raise TypeError(f"{op}: takes real numbers, not {x.dtype}; use z.real, z.imag or abs(z)")
     return x
 
@@ -281,19 +280,13 @@ def _from_values(
 
 def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes | packed[Any]:
     """Pack Python scalars as elements; each must fit, except that large floats become infinite."""
-    if dtype is dtypes.bool_:
-        return bytes(map(bool, values))
-    if dtype.kind == "c":
-        return packed(dtype.typecode, chain.from_iterable((x.real, x.imag) for x in values))
     try:
-        if dtype is dtypes.float16:
-            return pack(f"{len(values)}e", *map(dtype.rounded, map(float, values)))
-        return packed(dtype.typecode, values)
+        return dtype.packed(values)
     except (OverflowError, TypeError):
         pass  # Floats for an integer dtype, or values out of range, are handled below.
     for number, value in enumerate(values):
         dtypes.check_range(op, value, dtype, _place(number, shape))
-    return packed(dtype.typecode, map(int, values))
+    return dtype.packed([*map(int, values)])
 
 
 def _place(number: int, shape: Shape) -> str:
@@ -341,7 +334,7 @@ def _from_elements(
 
     Return None for other elements, or if the conversion to `dtype` needs a check or a warning.
     """
-    if is_recording() or len(given) > MAX_AT_ONCE or (dtype is not None and dtype.kind != "f"):
+    if is_recording() or len(given) > MAX_AT_ONCE or (dtype is not None and not dtype.is_floating):
         return None
     values, kinds, has_numbers = list[Any](), dict[DType, None](), False
     for x in given:
@@ -361,7 +354,7 @@ def _from_elements(
     if (has_numbers or device is not None) and parse(device) is not CPU_DEVICE:
         return None
     widest = _widest(kinds)
-    if dtype is not None and widest.kind == "c":
+    if dtype is not None and widest.is_complex:
         return None
     return _from_values(values, shape, dtype or widest, CPU_DEVICE, op)
 
@@ -474,12 +467,12 @@ def _shape_of(data: Any) -> Shape:
     return (*shape, *getattr(data, "shape", ()))
 
 
-_READ: dict[str, Callable[[Any], Any]] = {
-    "f": lambda x: math.nan if x is None else float(x),
-    "c": lambda x: complex(math.nan, math.nan) if x is None else complex(x),
-    **dict.fromkeys("iu", int),
+_READ: dict[Callable[[Any], Any], Callable[[Any], Any]] = {
+    float: lambda x: math.nan if x is None else float(x),
+    complex: lambda x: complex(math.nan, math.nan) if x is None else complex(x),
+    int: int,
 }
-"""The conversion of text, None, Decimal and similar values, by the kind of the dtype."""
+"""The conversion of text, None, Decimal and similar values, by Python's type of the dtype."""
 
 
 def _flatten(
@@ -508,7 +501,7 @@ def _flatten(
             raise _ragged(op, f"shape {shape}", f"shape {tuple(data.shape)}")
         kinds[data.dtype if isinstance(data, Tensor) else _of_array(data, op)] = None
         values.extend(data.reshape(-1).tolist())
-    elif dtype is not None and not shape and (read := _READ.get(dtype.kind)) is not None:
+    elif dtype is not None and not shape and (read := _READ.get(dtypes.converter(dtype))):
         try:
             values.append(read(data))
         except (TypeError, ValueError):
@@ -542,15 +535,17 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
     np = host.load_numpy()
     given = np.asarray(data)
     target = dtype or _of_array(given, op)
+    if given.dtype.kind == "V" and not given.dtype.names:  # a dtype of ml_dtypes
+        given = given.astype(_of_array(given, op).host)
     meta = meta_of(check_rank(op, tuple(given.shape)), target, device)
     device.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
     with np.errstate(all="ignore"):
-        if given.dtype.kind in "iuf" and target.kind in "iu":
+        if target.is_integer and (has_integers(given) or has_floats(given)):
             _check_elements(np, given, target, op)
-        flat = np.ascontiguousarray(given.astype(target.name, copy=False)).reshape(-1)
-    return _uploaded(memoryview(flat.view("u1")), meta)
+        flat = np.ascontiguousarray(given.astype(target.host, copy=False)).reshape(-1)
+    return _uploaded(memoryview(encoded(np, flat, target).view("u1")), meta)
 
 
 def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
@@ -558,7 +553,7 @@ def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
     if np.can_cast(given.dtype, dtype.name):
         return
     low, high = dtypes.integer_range(dtype)
-    whole = given if given.dtype.kind in "iu" else np.trunc(given.astype("float64"))
+    whole = given if has_integers(given) else np.trunc(given.astype("float64"))
     if not low <= whole.min().item() <= whole.max().item() <= high:
         number = int(np.argmin((whole >= low) & (whole < high + 1)))
         place = _place(number, given.shape)
@@ -659,9 +654,16 @@ def _dlpack(
     backend: Any = with_backend(node.meta.device).backend
     shared = may_share and x.size
     data = backend.share(node) if shared else x._read()  # pyright: ignore[reportPrivateUsage]
-    flat = host.load_numpy().frombuffer(data, dtype=x.dtype.name, count=x.size)
+    # NumPy exports the bits of a dtype that it does not have.
+    exported = x.dtype.name if x.dtype.is_numpys else f"u{x.itemsize}"
+    flat = host.load_numpy().frombuffer(data, exported, x.size)
     options = {} if max_version is None else {"max_version": max_version}
-    return flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)
+    capsule = flat.reshape(x.shape).__dlpack__(copy=copy or not may_share, **options)
+    if not x.dtype.is_numpys:
+        from py_tensor.convert.dlpack import BFLOAT, UNSIGNED, recoded  # ctypes loads slowly
+
+        recoded(capsule, UNSIGNED, BFLOAT)
+    return capsule
 
 
 _HOST = (1, 0)  # DLPack's device type of the CPU, and the device index

@@ -159,7 +159,7 @@ def _corners(x: Tensor, items: int) -> Tensor:
 
 
 def _kind(x: Tensor) -> str:
-    return {"b": "bool", "f": x.dtype.name, "c": x.dtype.name}.get(x.dtype.kind, "int")
+    return "int" if x.dtype.is_integer else x.dtype.name
 
 
 def _format(x: Tensor, values: list[Any], edge: bool, form: str, options: PrintOptions) -> str:
@@ -171,12 +171,7 @@ def _format(x: Tensor, values: list[Any], edge: bool, form: str, options: PrintO
 def _suffix(x: Tensor) -> str:
     """Return the dtype and the device as text, if they are not the default for such elements."""
     parts: list[str] = []
-    plain = {
-        "b": dtypes.bool_,
-        "i": dtypes.DEFAULT_INT,
-        "f": dtypes.DEFAULT.floating,
-        "c": dtypes.DEFAULT.complex,
-    }.get(x.dtype.kind)
+    plain = dtypes.of_scalar(dtypes.converter(x.dtype)(0))
     if x.dtype is not plain or not size_of(x.shape):
         parts.append(f"dtype={x.dtype}" if x.dtype is not dtypes.DEFAULT.floating or x.size else "")
     if x.device is not default_device():

@@ -104,7 +104,7 @@ def _walked(np: Any, x: Any, view: View, memory: Any) -> Any:
     step = view.base.itemsize
     offset = view.layout.offset * step + (x.itemsize if view.part is IMAG_PART else 0)
     strides = [step * stride for stride in view.layout.strides]
-    return np.ndarray(x.shape, x.dtype.name, memory, offset, strides)
+    return np.ndarray(x.shape, x.dtype.in_numpy(np), memory, offset, strides)
 
 
 _told_of_copies = False

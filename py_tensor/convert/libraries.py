@@ -55,7 +55,7 @@ def make_backend(backends: Any) -> None:
             return self.pt.concat(tensors, axis=axis)
 
         def is_float_type(self, x: Tensor) -> bool:
-            return x.dtype.kind == "f"
+            return x.dtype.is_floating
 
         def einsum(self, pattern: str, *operands: Tensor) -> Tensor:
             return self.pt.einsum(pattern, *operands)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, NamedTuple
 
+from py_tensor.dtypes import ALL
+
 
 @dataclass(frozen=True, slots=True)
 class PrintOptions:
@@ -298,6 +300,9 @@ def _special(x: float, options: PrintOptions, plus: str) -> str:
     return ("-" if x < 0 else plus) + options.infstr
 
 
+_SHORT = [dtype for dtype in ALL if dtype.is_floating and not dtype.has_64_bits]
+
+
 class _Limits(NamedTuple):
     """Limits beyond which exponents are used, in float64; NumPy compares in the array's dtype."""
 
@@ -308,8 +313,14 @@ class _Limits(NamedTuple):
 
 _LIMITS = {
     # The second limit is 0.0001 in the dtype, the third the largest quotient that rounds to 1000.
-    "float16": _Limits(1e3, float.fromhex("0x1.a38p-14"), 1000.25),
-    "float32": _Limits(1e6, float.fromhex("0x1.a36e2ep-14"), 1000.0 + 2.0**-15),
+    **{
+        dtype.name: _Limits(
+            10.0 ** max(3, int((dtype.digits - 1) * math.log10(2))),
+            dtype.rounded(0.0001),
+            1000.0 + 2.0 ** (9 - dtype.digits),
+        )
+        for dtype in _SHORT
+    },
     "float64": _Limits(1e8, 0.0001, 1000.0),
 }
 
@@ -406,7 +417,7 @@ def _scalar_text(kind: str, x: complex) -> str:
         if x.real == 0 and real == "0":
             return f"{imag}j"
         return f"({real}{'' if imag[0] == '-' else '+'}{imag}j)"
-    if kind not in _FORMATS:
+    if kind not in FORMATS:
         return str(x)
     x = x.real
     if not math.isfinite(x):
@@ -432,7 +443,7 @@ def _shortest(kind: str, x: float) -> tuple[str, int]:
     """
     if x == 0:
         return "0", 0
-    digits, power = _shortest_in(_FORMATS[kind], x) if kind in _FORMATS else _decimal(repr(x))
+    digits, power = _shortest_in(FORMATS[kind], x) if kind in FORMATS else _decimal(repr(x))
     return str(digits).rstrip("0"), power + len(str(digits)) - 1
 
 
@@ -452,7 +463,15 @@ class _Format(NamedTuple):
     enough: int  # decimal digits that always suffice
 
 
-_FORMATS = {"float16": _Format(11, -24, 3, 5), "float32": _Format(24, -149, 6, 9)}
+FORMATS = {
+    dtype.name: _Format(
+        dtype.digits,
+        dtype.exponent - dtype.digits + 1,
+        int((dtype.digits - 1) * math.log10(2)),
+        math.ceil(1 + dtype.digits * math.log10(2)),
+    )
+    for dtype in _SHORT
+}
 
 
 def _shortest_in(form: _Format, x: float) -> tuple[int, int]:

@@ -37,7 +37,7 @@ def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None
         If an element is NaN or infinite.
     """
     x = asarray(a, dtype, order, op="asarray_chkfinite")
-    if x.dtype.kind in "fc" and not bool(all(isfinite(x))):
+    if x.dtype.is_inexact and not bool(all(isfinite(x))):
         raise ValueError("asarray_chkfinite: the array contains infinities or NaN")
     return x
 

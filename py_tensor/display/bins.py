@@ -9,7 +9,6 @@ from itertools import pairwise
 from math import ceil, floor
 from typing import Any
 
-from py_tensor import dtypes
 from py_tensor.convert.conversion import tensor
 from py_tensor.display.options import LARGEST_FLOAT32
 from py_tensor.display.pictures import numbers, value_range
@@ -90,7 +89,7 @@ async def counted(
         The outer edges; by default the smallest and the largest finite element.
     """
     odd = [await _odd(x, blocking) for x in series]
-    is_whole = bins is None and limits is None and all(x.dtype.kind != "f" for x in series)
+    is_whole = bins is None and limits is None and all(not x.dtype.is_floating for x in series)
     if bins is not None and not isinstance(bins, int):
         edges: list[Any] = list(bins)
     else:
@@ -101,8 +100,8 @@ async def counted(
             low, high = low - 0.5, high + 0.5
         number = bins or bins_for(max((x.size for x in series), default=0))
         edges = _whole_edges(low, high, number) if is_whole else _real_edges(low, high, number)
-        kinds = {x.dtype.kind for x in series}
-        if "f" in kinds and all(x.dtype is not dtypes.float64 for x in series):
+        floats = [x.dtype for x in series if x.dtype.is_floating]
+        if floats and not any(dtype.has_64_bits for dtype in floats):
             edges = _in_float32(edges)
         if not is_whole and _is_narrow(edges, series):
             edges = [edges[0], edges[-1]]
@@ -116,7 +115,7 @@ async def counted(
 async def _odd(x: Tensor, blocking: bool) -> list[int]:
     """Count the elements that are NaN, -inf and inf."""
     found = [0, 0, 0]
-    if x.dtype.kind != "f":
+    if not x.dtype.is_floating:
         return found
     for begin in range(0, x.size, COUNTED_AT_ONCE):
         part = x[begin : begin + COUNTED_AT_ONCE]
@@ -129,7 +128,7 @@ async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
     """Return the smallest and the largest finite element; (inf, -inf) if there are none."""
     if not x.size:
         return INFINITY, -INFINITY
-    ends = (least(x), largest(x)) if x.dtype.kind != "f" else value_range(x)
+    ends = (least(x), largest(x)) if not x.dtype.is_floating else value_range(x)
     low, high = await numbers(stack(list(ends)), blocking)
     return low, high
 
@@ -169,15 +168,15 @@ def _is_narrow(edges: Sequence[float], series: Sequence[Tensor]) -> bool:
 
 async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
     """Count the elements in each bin."""
-    if x.dtype.kind == "f":
-        if x.dtype is not dtypes.float64:
+    if x.dtype.is_floating:
+        if not x.dtype.has_64_bits:
             edges = [min(max(edge, -LARGEST_FLOAT32), LARGEST_FLOAT32) for edge in edges]
         starts = tensor(edges[:-1], dtype=x.dtype, device=x.device).reshape(len(edges) - 1, 1)
         end = tensor(edges[-1:], dtype=x.dtype, device=x.device).reshape(1, 1)
     else:  # The first integer of each bin, and the first one above the last bin.
         bits = 8 * x.dtype.itemsize
         low, high = (
-            (0, 2**bits - 1) if x.dtype.kind == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+            (0, 2**bits - 1) if x.dtype.is_unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         )
         first = [*map(ceil, edges[:-1]), floor(edges[-1]) + 1]
         known = [max(start, low) for start in first if start <= high]

@@ -523,7 +523,7 @@ def _is_number(value: Any) -> bool:
 
 def _values(op: str, values: Any) -> Tensor:
     x = drawable(values, op)
-    return converted(x, dtypes.int32) if x.dtype.kind == "b" else x
+    return converted(x, dtypes.numeric(x.dtype))
 
 
 def _curve(op: str, values: Any) -> Tensor:
@@ -578,7 +578,7 @@ def _kept(y: Tensor, is_log: bool) -> Tensor:
     slices = -(-n // length)
     begin = arange(0, slices * length, length, dtype=dtypes.int32, device=y.device)
     places = minimum(begin.reshape(slices, 1) + _counting(length, y), n - 1)
-    values = take(y if y.dtype.kind == "f" else converted(y, dtypes.float32), places)
+    values = take(y if y.dtype.is_floating else converted(y, dtypes.float32), places)
     drawn = are_finite(values)
     if is_log:
         drawn = drawn & (values > 0)

@@ -46,7 +46,7 @@ def of_tensor(x: Tensor) -> Mimes:
         step = -(-max(x.shape[:2]) // LARGEST_BESIDE)
         small = x[::step, ::step]
     else:
-        small = thumbnail(abs(x) if x.dtype.kind == "c" else x, LARGEST_BESIDE, LARGEST_BESIDE)
+        small = thumbnail(abs(x) if x.dtype.is_complex else x, LARGEST_BESIDE, LARGEST_BESIDE)
     data = png_of(picture(small))
     html = f"<pre>{escape(text)}</pre>"
     if is_abbreviated(x):

@@ -9,7 +9,6 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any, TypeVar, cast
 
-from py_tensor import dtypes
 from py_tensor.display.colormaps import STOPS
 from py_tensor.dtypes import DType
 from py_tensor.tensor import Tensor
@@ -167,7 +166,8 @@ def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptio
         `cmap` is unknown, `scale` is not positive and finite, or `extent` has no width or height.
     """
     _check_names(op, given, ImageOptions)
-    largest = float("inf") if dtype is dtypes.float64 else LARGEST_FLOAT32
+    is_double = dtype.is_floating and dtype.has_64_bits
+    largest = float("inf") if is_double else LARGEST_FLOAT32
     vmin, vmax = _bounds(op, given, largest)
     extent = _numbers(op, "extent", given.get("extent"))
     if extent is not None:

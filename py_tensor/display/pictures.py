@@ -112,16 +112,14 @@ def _mapped(x: Tensor, vmin: float | None, vmax: float | None, colours: Tensor) 
 
 
 def _real(x: Tensor) -> Tensor:
-    if x.dtype.kind == "f":
-        return x
-    return converted(converted(x, dtypes.int32) if x.dtype.kind == "b" else x, dtypes.float32)
+    return x if x.dtype.is_floating else converted(x, dtypes.float32)
 
 
 def _packed(x: Tensor, premultiplied: bool) -> Tensor:
     """Pack channels into pixels: floats from 0 to 1, integers from 0 to 255, or bools; NaN is 0."""
-    if x.dtype.kind == "f":
+    if x.dtype.is_floating:
         levels = floor(clip(where(isnan(x), 0.0, x), 0, 1) * 255 + 0.5)
-    elif x.dtype.kind == "b":
+    elif x.dtype.is_bool:
         levels = converted(x, dtypes.int32) * 255
     else:
         levels = clip(x, 0, 255)

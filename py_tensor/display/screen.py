@@ -497,7 +497,7 @@ def figure_facts(
         "ylabel": o.ylabel,
         "hasAxes": has_axes,
         "hasValues": not is_colour(x),
-        "isWhole": x.dtype.kind != "f",
+        "isWhole": not x.dtype.is_floating,
         "colours": bar,
         "extent": o.extent,
         "of": of or {"width": width, "height": height},

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from py_tensor.dtypes import DType, int64, uint32, uint64
 from py_tensor.layout import Layout
 from py_tensor.shapes import Shape
 
@@ -37,33 +38,93 @@ class Run:
     overwrite: bool
 
 
-def cast(np: Any, x: Array, dtype: str) -> Array:
+def cast(np: Any, x: Array, dtype: DType) -> Array:
     """Convert with the same results as `shaders/lib/convert.wgsl`.
 
     In NumPy, converting a float outside the integer's range depends on the processor. Here and on
     the GPU the results are those of x86-64: int32 and int64 get their minimum, uint32 wraps through
     int64, as does uint64 below 2^63, and integers of 8 and 16 bits wrap through int32.
     """
-    if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
+    if np.iscomplexobj(x) and not (dtype.is_complex or dtype.is_bool):
         x = x.real
-    if x.dtype.kind == "f" and dtype in ("int8", "int16", "uint8", "uint16"):
-        x = cast(np, x, "int32")
-    if x.dtype.kind == "f" and dtype == "int32":
-        inside = (x > -2147483649.0) & (x < 2147483648.0)
-        return np.where(inside, x, -2147483648.0).astype(dtype)
-    if x.dtype.kind == "f" and dtype == "uint32":
-        inside = np.abs(x) < 2.0**63
-        return np.where(inside, x, 0.0).astype(np.int64).astype(dtype)
-    if x.dtype.kind == "f" and dtype == "int64":
-        inside = np.abs(x) < 2.0**63
-        least = np.int64(-(2**63))
-        return np.where(inside, np.where(inside, x, 0.0).astype(np.int64), least)
-    if x.dtype.kind == "f" and dtype == "uint64":
-        large = (x >= 2.0**63) & (x < 2.0**64)
-        above = np.where(large, x, 0.0).astype(np.uint64)
-        below = cast(np, x, "int64").astype(np.uint64)
-        return np.where(large, above, np.where(x >= 2.0**64, np.uint64(0), below))
-    return x.astype(dtype)
+    if dtype.is_integer and has_floats(x):
+        x = _INTEGERS_OF_FLOATS.get(dtype, _int32_of_floats)(np, x)
+    return x.astype(dtype.host)
+
+
+def _int32_of_floats(np: Any, x: Array) -> Array:
+    inside = (x > -2147483649.0) & (x < 2147483648.0)
+    return np.where(inside, x, -2147483648.0).astype(np.int32)
+
+
+def _int64_of_floats(np: Any, x: Array) -> Array:
+    inside = np.abs(x) < 2.0**63
+    least = np.int64(-(2**63))
+    return np.where(inside, np.where(inside, x, 0.0).astype(np.int64), least)
+
+
+def _uint64_of_floats(np: Any, x: Array) -> Array:
+    large = (x >= 2.0**63) & (x < 2.0**64)
+    above = np.where(large, x, 0.0).astype(np.uint64)
+    below = _int64_of_floats(np, x).astype(np.uint64)
+    return np.where(large, above, np.where(x >= 2.0**64, np.uint64(0), below))
+
+
+_INTEGERS_OF_FLOATS: dict[DType, Callable[[Any, Array], Array]] = {
+    uint32: lambda np, x: np.where(np.abs(x) < 2.0**63, x, 0.0).astype(np.int64),
+    int64: _int64_of_floats,
+    uint64: _uint64_of_floats,
+}
+
+
+def computed(run: Run, node: Any, *operands: Array) -> Array:
+    """Return the result of a node's op, rounded to a dtype that NumPy does not have."""
+    array, dtype = node.op.compute(run, node, *operands), node.meta.dtype
+    if dtype.is_numpys or node.op.reads_by_map:
+        return array
+    rounded = decoded(run.np, encoded(run.np, array, dtype), dtype)
+    if not node.op.writes:
+        return rounded
+    array[...] = rounded  # it may be the array of an operand, which is overwritten
+    return array
+
+
+def encoded(np: Any, x: Array, dtype: DType) -> Array:
+    """Return an array of the cpu device with the bytes that elements have in memory."""
+    if dtype.is_numpys:
+        return x
+    words = np.ascontiguousarray(x, dtype.host).view(np.uint32)
+    nearest = (words + 0x7FFF + (words >> 16 & 1)) >> 16  # ties to even
+    is_nan = words & 0x7FFFFFFF > 0x7F800000
+    bits = np.where(is_nan, words >> 16 & 0x8000 | 0x7FC0, nearest)
+    return bits.reshape(x.shape).astype(np.uint16)
+
+
+def decoded(np: Any, x: Array, dtype: DType) -> Array:
+    """Return the array of the cpu device for elements as in memory: the inverse of `encoded`."""
+    if dtype.is_numpys:
+        return x.view(dtype.name)
+    return (x.view(np.uint16).astype(np.uint32) << 16).view(dtype.host)
+
+
+def has_integers(x: Any) -> bool:
+    """Return whether a NumPy array or scalar has an integer dtype."""
+    return x.dtype.kind in "iu"
+
+
+def has_floats(x: Any) -> bool:
+    """Return whether a NumPy array or scalar has a real floating dtype."""
+    return x.dtype.kind == "f"
+
+
+def of_floats(name: str) -> Callable[[Any, Array], Array]:
+    """Return NumPy's function of this name for inexact arrays; others are returned unchanged."""
+    return lambda np, x: getattr(np, name)(x) if x.dtype.kind in "fc" else x
+
+
+def summed_in(np: Any, x: Array) -> Any:
+    """Return NumPy's dtype in which elements are added: float32 for float16, else their own."""
+    return np.float32 if has_floats(x) and x.itemsize < 4 else x.dtype
 
 
 def moved(np: Any, x: Array, layout: Layout) -> Array:
@@ -251,10 +312,9 @@ def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> A
 
 def _has_equal_zeros(np: Any, x: Array) -> bool:
     """Return whether `x` contains -0, which equals 0 but has other bits."""
-    if x.dtype.kind not in "fc":
-        return False
-    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
-    return any(((part == 0) & np.signbit(part)).any() for part in parts)
+    if np.iscomplexobj(x):
+        return _has_equal_zeros(np, x.real) or _has_equal_zeros(np, x.imag)
+    return has_floats(x) and ((x == 0) & np.signbit(x)).any()
 
 
 def _by_packed_keys(np: Any, rows: Array, descending: bool) -> Array:
@@ -263,12 +323,12 @@ def _by_packed_keys(np: Any, rows: Array, descending: bool) -> Array:
     NumPy sorts 64-bit integers several times as fast as it finds a stable order. The upper half of
     each integer orders the elements, and the lower half is the position.
     """
-    if rows.dtype.kind == "f":
+    if has_floats(rows):
         bits = (rows + 0).view(np.uint32)  # the sum turns -0 into 0
         keys = np.where(bits >> 31, ~bits, bits | 0x80000000)
         keys[np.isnan(rows)] = 0xFFFFFFFF
     else:
-        keys = rows.view(np.uint32) ^ (0x80000000 if rows.dtype.kind == "i" else 0)
+        keys = rows.view(np.uint32) ^ (0x80000000 if rows.dtype == np.int32 else 0)
     positions = np.arange(rows.shape[1], dtype=np.uint64)[:, None]
     packed = (~keys if descending else keys).astype(np.uint64) << np.uint64(32) | positions
     packed.sort(axis=1)

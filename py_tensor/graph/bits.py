@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from py_tensor.dtypes import Accepts, DType, bool_, float16
+from py_tensor.dtypes import Accepts, DType
+from py_tensor.graph.arrays import decoded, encoded
 from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Elementwise
 
@@ -15,11 +16,12 @@ def bits(source: DType, target: DType) -> Elementwise:
 
     As bool, any nonzero byte is True.
     """
-    assert source.itemsize == target.itemsize
     return Elementwise(
         f"view_{target.name}",
         wgsl={"*": _wgsl(source, target)},
-        numpy=lambda np, x: x != 0 if target is bool_ else x.view(target.name),
+        numpy=lambda np, x: (
+            x != 0 if target.is_bool else decoded(np, encoded(np, x, source), target)
+        ),
         accepts=Accepts(source.kind, lambda dtype: source, f"{source}"),
         gives=target,
         vjp=NOT_DIFFERENTIABLE,
@@ -28,15 +30,7 @@ def bits(source: DType, target: DType) -> Elementwise:
 
 def _wgsl(source: DType, target: DType) -> str:
     """Return WGSL for values as kernels hold them: small integers as i32, float16 as f32."""
-    if target is bool_:
-        return "{0} != 0"
-    if source is bool_:
-        return "select(0, 1, {0})"
-    if target is float16:
-        return "f32_from_f16_bits(u32({0}) & 0xffffu)"
-    if source is float16:
-        return "i32(f16_bits_from_f32({0}))"
-    if source.is_small:
-        return "{0}"  # codegen wraps each result to the range of its dtype
-    whole = "vec2<f32>" if target.kind == "c" else "vec2<u32>"
+    if source.is_packed:
+        return f"load_{target.name}(store_{source.name}({{0}}), 0u)"
+    whole = "vec2<f32>" if target.is_complex else "vec2<u32>"
     return f"bitcast<{target.wgsl if target.words == 1 else whole}>({{0}})"

@@ -490,7 +490,8 @@ class Builder:
 
         def stage(element: Body, value: int, dtype: DType) -> Pass:
             # The number of low bits in which keys can differ.
-            bits = {"b": 1, "u": min(8 * dtype.itemsize, 32)}.get(dtype.kind, 32)
+            bits = int(dtype.highest).bit_length() if dtype.is_bool or dtype.is_unsigned else 32
+            bits = min(bits, 32)
             return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
 
         self.along(slot, node, stage)

@@ -40,7 +40,7 @@ class Fold:
     @property
     def rounds(self) -> bool:
         """Whether the result depends on the order of folding."""
-        return self.op.rounds and self.dtype.kind in "fc"
+        return self.op.rounds and self.dtype.is_inexact
 
     @property
     def parts(self) -> list[DType]:

@@ -19,6 +19,7 @@ from py_tensor.dtypes import (
     Accepts,
     DType,
     bool_,
+    doubled,
     float32,
     int32,
     uint32,
@@ -145,7 +146,7 @@ class Cast(Op):
         return metas[0].shape, attrs
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        return arrays.cast(run.np, operands[0], node.meta.dtype.name)
+        return arrays.cast(run.np, operands[0], node.meta.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -306,9 +307,8 @@ class Scan(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         dtype = node.meta.dtype
-        wider = {"f": "float64", "c": "complex128"}.get(dtype.kind, dtype.name)
-        wide = operands[0].astype(wider, copy=False)
-        return self.numpy(run.np, wide, node.attrs[0]).astype(dtype.name)
+        wide = operands[0].astype(doubled(dtype).name, copy=False)
+        return self.numpy(run.np, wide, node.attrs[0]).astype(dtype.host)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -433,7 +433,7 @@ class Constant(Op):
     generates: ClassVar[bool] = True
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        return run.np.array(node.attrs, dtype=node.meta.dtype.name)
+        return run.np.array(node.attrs, dtype=node.meta.dtype.host)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -444,7 +444,7 @@ class Count(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         numbers = run.np.arange(node.meta.size, dtype=run.np.int64)
-        return numbers.astype(node.meta.dtype.name).reshape(node.meta.shape)
+        return numbers.astype(node.meta.dtype.host).reshape(node.meta.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -746,7 +746,7 @@ def _taken_shape(
         raise ShapeError(f"{op}: {len(indices)} indices do not match the axes {axes}")
     shape, rest = indices[0].shape, dropped(x.shape, axes)
     for index in indices:
-        if index.dtype.kind not in "iu":
+        if not index.dtype.is_integer:
             raise DTypeError(f"{op}: indices must be integers, not {index.dtype}")
         if index.shape != shape:
             raise ShapeError(f"{op}: indices must have one shape, not {shape} and {index.shape}")
@@ -761,4 +761,4 @@ def _taken_shape(
 
 
 def _in_dtype(run: Run, result: Array, node: Node) -> Array:
-    return run.np.asarray(result).astype(node.meta.dtype.name, copy=False)
+    return run.np.asarray(result).astype(node.meta.dtype.host, copy=False)

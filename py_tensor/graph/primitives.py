@@ -11,6 +11,7 @@ from typing import Any
 
 from py_tensor import dtypes, layout
 from py_tensor.dtypes import ANY, DType, check_range, converter, int32
+from py_tensor.graph.arrays import summed_in
 from py_tensor.graph.bind import bind, generate
 from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
 from py_tensor.graph.op import (
@@ -87,9 +88,9 @@ def _numbered(like: Any) -> Any:
 
 
 def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    if x.dtype.kind == "f" and g.dtype.kind == "c":
+    if x.dtype.is_floating and g.dtype.is_complex:
         g = g.real
-    return (g.astype(x.dtype) if x.dtype.kind in "fc" else None,)
+    return (g.astype(x.dtype) if x.dtype.is_inexact else None,)
 
 
 def _grad_complex(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
@@ -400,8 +401,7 @@ def _joined(np: Any, real: Any, imag: Any) -> Any:
 
 def _numpy_sum(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Sum float16 in float32 and round once at the end, as on a GPU; NumPy may round each step."""
-    inner = np.float32 if x.dtype == np.float16 else x.dtype
-    found = np.add.reduce(x, axis=axes, keepdims=True, dtype=inner)
+    found = np.add.reduce(x, axis=axes, keepdims=True, dtype=summed_in(np, x))
     return found.astype(x.dtype, copy=False)
 
 

@@ -401,7 +401,7 @@ def _is_arithmetic(d: Decisions, node: Node) -> bool:
     """Return whether a reduction, of products or not, becomes arithmetic in its consumers."""
     return (
         repeats_of(node) <= MAX_UNROLLED
-        and (len(node.inputs) == 1 or node.inputs[0].meta.dtype.kind != "b")
+        and (len(node.inputs) == 1 or not node.inputs[0].meta.dtype.is_bool)
         and cast("Folding", node.op).folding()[0].pairwise is not None
         and _cost_below(d, node) * repeats_of(node) <= MAX_RECOMPUTED_COST
         and _is_inner(d, d.slots[node])
@@ -499,7 +499,7 @@ def _is_computed(d: Decisions, node: Node) -> bool:
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     """Return the two operands of one shape whose product is summed; None for other reductions."""
-    if not d.is_folded(node) or node.meta.dtype.itemsize != 4:
+    if not d.is_folded(node) or not node.meta.dtype.is_word:
         return None
     fold, multiplied = cast("Folding", node.op).folding()
     if multiplied is not None:

@@ -145,7 +145,7 @@ def sinc(x: Operand) -> Tensor:
     Within 4 ulp in float32.
     """
     x = as_floating(x, "sinc")
-    if x.dtype.kind == "c":
+    if x.dtype.is_complex:
         return where(equal(x, 0), 1.0, sin(x * math.pi) / (x * math.pi))
     near = x - 2 * round(x / 2)  # in [-1, 1], exactly
     # Mirror at 1/2, so that the sine is that of a small angle.
@@ -209,7 +209,7 @@ fix = composed_unary("fix", REAL, lambda x: trunc(x), doc="Alias of `trunc`.")
 
 
 def _fmod(x: Tensor, y: Tensor) -> Tensor:
-    if x.dtype.kind == "f":
+    if x.dtype.is_floating:
         return copysign(remainder(abs(x), abs(y)), x)
     rest = remainder(x, y)
     return where(not_equal(rest, 0) & not_equal(x < 0, y < 0), rest - y, rest)
@@ -262,16 +262,16 @@ def nan_to_num(
         If a replacement does not broadcast to the shape of `x`.
     """
     x = tensor_of(x, "nan_to_num")
-    if x.dtype.kind == "c":
+    if x.dtype.is_complex:
         parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag))
         found = apply(COMPLEX, tuple(parts))
         if copy:
             return as_ndarray(found)
         x[...] = found
         return x
-    if x.dtype.kind != "f":
+    if not x.dtype.is_floating:
         return x.copy() if copy else x
-    largest = dtypes.largest(x.dtype)
+    largest = x.dtype.highest
     finite = where(isnan(x), nan, x)
     finite = where(equal(x, math.inf), largest if posinf is None else posinf, finite)
     finite = where(equal(x, -math.inf), -largest if neginf is None else neginf, finite)

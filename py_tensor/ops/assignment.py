@@ -162,8 +162,8 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     else:  # NumPy's number: its own dtype, also one of 64 bits
         scalar: Any = src
         dtype = parse(scalar.dtype.name)
-    weak = isinstance(src, int) and dst.dtype.kind == "u"
-    is_array = number is None or (dtype.kind in "iu" and not isinstance(src, int))
+    weak = isinstance(src, int) and dst.dtype.is_unsigned
+    is_array = number is None or (dtype.is_integer and not isinstance(src, int))
     if is_array and casting != "same_kind":
         check_cast("copyto", dtype, dst.dtype, casting)
     elif casting != "unsafe" and not weak:
@@ -172,7 +172,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         setitem(dst, Ellipsis, given if number is None else number)
         return
     condition = tensor_of(where, "copyto", device=dst.device)
-    if condition.ndim and condition.dtype is not bool_:
+    if condition.ndim and not condition.dtype.is_bool:
         raise DTypeError(f"copyto: where must be bool, not {condition.dtype}")
     if broadcast("copyto", dst.shape, condition.shape) != dst.shape:
         raise ShapeError(

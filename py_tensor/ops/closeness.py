@@ -44,9 +44,9 @@ def _close(
     rtol, atol = tolerances
     # First, for an error that names this op.
     broadcast(op, a.shape, b.shape, *(v.shape for v in tolerances if isinstance(v, Tensor)))
-    if numbers[0] and b.dtype.kind in "fc":
+    if numbers[0] and b.dtype.is_inexact:
         a = converted(a, b.dtype)
-    elif numbers[1] and a.dtype.kind in "fc":
+    elif numbers[1] and a.dtype.is_inexact:
         b = converted(b, a.dtype)
     if any(isinstance(v, Tensor) for v in tolerances):
         return _compare(a, b, rtol, atol, equal_nan)
@@ -56,10 +56,10 @@ def _close(
 def _compare(
     a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor | Scalar, equal_nan: bool
 ) -> Tensor:
-    if a.dtype.kind in "biu" or b.dtype.kind in "biu":
+    if not a.dtype.is_inexact or not b.dtype.is_inexact:
         if not a.device.uses_numpy:
             return _beside_integers(a, b, rtol, atol)
-        if b.dtype.kind in "biu":
+        if not b.dtype.is_inexact:
             b = converted(b, dtypes.float64)
         else:
             a = converted(a, dtypes.float64)
@@ -86,17 +86,15 @@ def _beside_integers(a: Tensor, b: Tensor, rtol: Tensor | Scalar, atol: Tensor |
     if {a.dtype.kind, b.dtype.kind} & {*"fc"}:
         apart = absolute((_rounded(a) - _rounded(b)) + (_lost(a) - _lost(b)))
     else:
-        is_long = b.dtype.itemsize == 8
+        is_long = b.dtype.is_wide
         common = dtypes.promote(a.dtype, b.dtype)
-        if common.kind in "biu":
-            common = dtypes.uint64 if common is dtypes.uint64 else dtypes.int64
+        if not common.is_inexact:
+            common = dtypes.longest(common)
             a, b = converted(a, common), converted(b, common)
             apart = converted(choose(a > b, a - b, b - a), dtypes.uint64)
         else:
             a, b = _wide(a), _wide(b)
-            apart = (
-                _apart_from_unsigned(a, b) if a.dtype.kind == "i" else _apart_from_unsigned(b, a)
-            )
+            apart = _apart_from_unsigned(a, b) if a.dtype.is_signed else _apart_from_unsigned(b, a)
         if _is_within(rtol, 0.5) and _is_within(atol, 2**62):
             return apart <= _reach(absolute(b), float(rtol), float(atol), is_long)
     b = _rounded(b)
@@ -111,7 +109,7 @@ def _apart_from_unsigned(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _wide(x: Tensor) -> Tensor:
-    return converted(x, dtypes.uint64 if x.dtype is dtypes.uint64 else dtypes.int64)
+    return converted(x, dtypes.longest(x.dtype))
 
 
 def _is_within(number: object, end: float) -> TypeGuard[float]:
@@ -141,12 +139,12 @@ def _reach(size: Tensor, share: float, least: float, is_long: bool) -> Tensor | 
 
 def _rounded(x: Tensor) -> Tensor:
     """Convert integers to float32."""
-    return x if x.dtype.kind in "fc" else converted(x, dtypes.float32)
+    return x if x.dtype.is_inexact else converted(x, dtypes.float32)
 
 
 def _lost(x: Tensor) -> Tensor | float:
     """Return what a tensor loses by `_rounded`, as float32."""
-    if x.dtype.kind in "bfc" or x.dtype.is_small:
+    if x.dtype.is_inexact or x.dtype.is_packed:
         return 0.0
     whole = _wide(x)
     rest = whole - converted(_rounded(x), whole.dtype)  # modulo 2**64

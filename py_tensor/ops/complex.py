@@ -27,7 +27,7 @@ conjugate: Unary = unary(  # annotated, because its derivative refers to it
     "conjugate",
     ANY,
     {"complex64": "conj_complex64({0})", "*": "{0}"},
-    lambda np, x: np.conjugate(x) if x.dtype.kind == "c" else x,
+    lambda np, x: np.conjugate(x) if np.iscomplexobj(x) else x,
     vjp=lambda g, y, x, _: (conjugate(g),),
     doc="Complex conjugate of each element; elements of real dtypes are unchanged.",
 )
@@ -55,12 +55,12 @@ def imag(val: Operand) -> Tensor:
 
 def _real(self: Tensor) -> Tensor:
     """Real part of each element, as a view that can be assigned to."""
-    return view_by(self, self._layout, part=REAL_PART) if self.dtype.kind == "c" else self  # pyright: ignore[reportPrivateUsage]
+    return view_by(self, self._layout, part=REAL_PART) if self.dtype.is_complex else self  # pyright: ignore[reportPrivateUsage]
 
 
 def _imag(self: Tensor) -> Tensor:
     """Imaginary part of each element, as a view that can be assigned to; zeros for a real dtype."""
-    if self.dtype.kind == "c":
+    if self.dtype.is_complex:
         return view_by(self, self._layout, part=IMAG_PART)  # pyright: ignore[reportPrivateUsage]
     made = zeros_like(self)
     if not self.is_scalar:
@@ -73,7 +73,7 @@ def _set_real(self: Tensor, value: Operand) -> None:
 
 
 def _set_imag(self: Tensor, value: Operand) -> None:
-    if self.dtype.kind != "c":
+    if not self.dtype.is_complex:
         raise TypeError(f"imag: {self.dtype} has no imaginary part to set")
     self.imag[...] = value
 
@@ -87,7 +87,7 @@ def angle(z: Operand, deg: bool = False) -> Tensor:
         Whether to return degrees.
     """
     z = as_floating(z, "angle")
-    if z.dtype.kind == "c":
+    if z.dtype.is_complex:
         real, imag = parts_of(z)
         found = arctan2(imag, real)
     else:
@@ -97,7 +97,7 @@ def angle(z: Operand, deg: bool = False) -> Tensor:
 
 def squared_length(x: Tensor) -> Tensor:
     """Squared absolute value of each element, as a real number."""
-    if x.dtype.kind != "c":
+    if not x.dtype.is_complex:
         return square(x)
     real, imag = parts_of(x)
     return square(real) + square(imag)
@@ -106,13 +106,13 @@ def squared_length(x: Tensor) -> Tensor:
 def isreal(x: Operand) -> Tensor:
     """Return whether the imaginary part of each element is 0."""
     x = tensor_of(x, "isreal")
-    return equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else ones_like(x, dtypes.bool_)
+    return equal(parts_of(x)[1], 0) if x.dtype.is_complex else ones_like(x, dtypes.bool_)
 
 
 def iscomplex(x: Operand) -> Tensor:
     """Return whether the imaginary part of each element is not 0."""
     x = tensor_of(x, "iscomplex")
-    return not_equal(parts_of(x)[1], 0) if x.dtype.kind == "c" else zeros_like(x, dtypes.bool_)
+    return not_equal(parts_of(x)[1], 0) if x.dtype.is_complex else zeros_like(x, dtypes.bool_)
 
 
 def isrealobj(x: Any) -> bool:
@@ -129,14 +129,14 @@ def iscomplexobj(x: Any) -> bool:
     if kind is not None:
         return kind == "c"
     try:
-        return tensor_of(x, "iscomplexobj").dtype.kind == "c"
+        return tensor_of(x, "iscomplexobj").dtype.is_complex
     except (TypeError, ValueError):
         return False
 
 
 def conjugated(x: Tensor) -> Tensor:
     """Return the conjugates; a tensor of a real dtype is returned unchanged."""
-    return conjugate(x) if x.dtype.kind == "c" else x
+    return conjugate(x) if x.dtype.is_complex else x
 
 
 conj = conjugate

@@ -43,6 +43,7 @@ from py_tensor.ops.movement import (
     expand_dims,
     in_common_dtype,
     laid_out,
+    widened,
 )
 from py_tensor.ops.operands import (
     Operand,
@@ -343,10 +344,10 @@ def arange(
     if type(start) is type(stop) is type(step) is int:
         target = dtypes.DEFAULT_INT if dtype is None else dtypes.parse(dtype)
         return _int_range((), start, stop, step, target, parse(device))
-    is_wide = widest((start, stop, step)) is dtypes.int64
+    wide = widest((start, stop, step))
     start, stop, step = (_number("arange", v) for v in (start, stop, step))
     whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
-    integer = dtypes.int64 if is_wide else dtypes.DEFAULT_INT
+    integer = wide if wide and wide.is_signed else dtypes.DEFAULT_INT
     default = integer if whole else dtypes.DEFAULT.floating
     return _range(
         start, stop, step, default if dtype is None else dtypes.parse(dtype), parse(device)
@@ -357,9 +358,9 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
     if step == 0:
         raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
-    if target is dtypes.bool_ and count > 2:
+    if target.is_bool and count > 2:
         raise TypeError(f"arange: a range of bools has at most 2 elements, not {count}")
-    if target.kind in "iu":
+    if target.is_integer:
         start, second = int(start), int(start + step)
         for value in (start, second)[:count]:  # the rest may wrap around at 8 and 16 bits
             dtypes.check_range("arange", value, target)
@@ -376,7 +377,7 @@ _int_range = Composition(_range)  # only for ints, because equal numbers of othe
 def _number(op: str, value: Any) -> Real:
     """Convert an end or a step of a range; a tensor of one element is read."""
     if isinstance(value, Tensor):
-        return float(value) if value.dtype.kind == "f" else int(value)
+        return float(value) if value.dtype.is_floating else int(value)
     return real_number_of(op, "an end or a step", value)
 
 
@@ -409,7 +410,7 @@ def _ramp(
         raise ShapeError(f"{op}: {count} elements of {dtype}; at most 2**31 - 1 are supported")
     if not count:
         return Tensor(empty_node(meta_of((0,), dtype, device)))
-    if dtype.kind in "iu" and isinstance(start, int) and isinstance(step, int):
+    if dtype.is_integer and isinstance(start, int) and isinstance(step, int):
         return _int_ramp(op, count, start, step, dtype, device)
     start, step = float(start), float(step)
     last = start + (count - 1) * step
@@ -417,10 +418,10 @@ def _ramp(
     if is_whole and stop in (None, last) and not _is_minus_zero(start) and not _is_minus_zero(stop):
         made = _int_ramp(op, count, int(start), int(step), dtypes.int32, device)
         return converted(made, dtype)
-    if dtype.kind in "iu":
+    if dtype.is_integer:
         return floored(ramp_bits(count, start, step, device, stop), dtype)
     real = dtypes.real_of(dtypes.floating(dtype))
-    if real.itemsize > 4:
+    if real.has_64_bits:
         values = converted(Tensor(index((count,), device)), real) * step + start
         if stop is not None:
             values = where(equal(Tensor(index((count,), device)), count - 1), stop, values)
@@ -434,7 +435,7 @@ def _is_minus_zero(x: float | None) -> bool:
 
 
 def _int_ramp(op: str, count: int, start: int, step: int, dtype: DType, device: Device) -> Tensor:
-    computed = dtype if dtype.itemsize >= 4 else dtypes.int32  # others wrap around, as in NumPy
+    computed = dtypes.widened(dtype)  # small integers wrap around, as in NumPy
     for value in (start, start + (count - 1) * step):
         dtypes.check_range(op, value, computed)
     numbers = converted(Tensor(index((count,), device)), computed)
@@ -445,7 +446,7 @@ def _int_ramp(op: str, count: int, start: int, step: int, dtype: DType, device: 
 
 def _wrapped(value: int, dtype: DType) -> int:
     """Return a number of a range; a negative step of an unsigned one wraps around."""
-    return value % 2 ** (8 * dtype.itemsize) if dtype.kind == "u" else value
+    return value % 2 ** (8 * dtype.itemsize) if dtype.is_unsigned else value
 
 
 def linspace(
@@ -494,8 +495,9 @@ def linspace(
     low, high = float(start), float(stop)
     step = (high - low) / max(gaps, 1)
     end = high if endpoint and num > 1 else None
-    wide = _dtype_of_products(start, stop, num) if num and target.kind in "iu" else None
-    if step == 0 and low != high and target is dtypes.float64:  # the step underflows
+    wide = _dtype_of_products(start, stop, num) if num and target.is_integer else None
+    is_double = target.is_floating and target.has_64_bits
+    if step == 0 and low != high and is_double:  # the step underflows
         values = arange(num, dtype=target, device=place) / gaps * (high - low) + low
     elif wide is None:
         values = _ramp("linspace", num, low, step, target, place, end)
@@ -541,7 +543,7 @@ def _between(
     given = in_common_dtype("linspace", placed, stop)
     low, high = (as_floating(v, "linspace") for v in given)
     target = low.dtype if dtype is None else dtypes.parse(dtype)
-    if target in (dtypes.float64, dtypes.complex128):  # keep the digits of ends that are ints
+    if target.is_inexact and target.has_64_bits:  # keep the digits of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
     count = whole_number("linspace", "num", num)
     if count < 0:
@@ -552,13 +554,14 @@ def _between(
     rank = step.ndim
     places = arange(count, device=step.device)
     places = places.reshape(count, *(1,) * rank)
-    bits = _bits_of_ends(start, stop, low, high) if step.dtype.itemsize <= 4 else None
-    if target.kind in "iu" and all(v.dtype.kind in "biu" for v in given):
+    is_single = step.dtype.is_floating and not step.dtype.has_64_bits
+    bits = _bits_of_ends(start, stop, low, high) if is_single else None
+    if target.is_integer and all(not v.dtype.is_inexact for v in given):
         first, last = (converted(v, dtypes.int64) for v in given)
         found = first + converted(places, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
     elif bits is not None:
         found = divided(*bits, places, builtins.max(gaps, 1))
-        found = floored(found, target) if target.kind in "iu" else to_float32(found)
+        found = floored(found, target) if target.is_integer else to_float32(found)
         if retstep:
             exact = divided_step(*bits, builtins.max(gaps, 1))
             step = converted(to_float32(exact), step.dtype)
@@ -569,13 +572,13 @@ def _between(
         has_zero_step = is_zero.any() if rank else is_zero
         parts = builtins.max(gaps, 1)
         # NumPy divides complex numbers by a real one by multiplying with its reciprocal.
-        shares = numbers * (1 / parts) if step.dtype.kind == "c" else numbers / parts
+        shares = numbers * (1 / parts) if step.dtype.is_complex else numbers / parts
         product = where(has_zero_step, shares * distance, numbers * step)
         # `maximum` rounds the product before the sum, as NumPy does; GPUs would fuse the two.
-        found = low + (product if step.dtype.kind == "c" else maximum(product, -math.inf))
+        found = low + (product if step.dtype.is_complex else maximum(product, -math.inf))
         if endpoint and count > 1:
             found = where(equal(places, gaps), high, found)
-        found = floor(found) if target.kind in "iu" else found
+        found = floor(found) if target.is_integer else found
     found = converted(found, target)
     at = normalize_axis("linspace", axis, rank + 1)
     found = found.transpose((*range(1, at + 1), 0, *range(at + 1, rank + 1)))
@@ -618,8 +621,7 @@ def _end(value: Any, rank: int, device: Device) -> Any:
 def _bits_of_end(end: Any, converted_end: Tensor) -> Tensor:
     shape, device = converted_end.shape, converted_end.device
     if isinstance(end, Tensor):
-        is_small = end.dtype.kind != "f" and end.dtype.itemsize < 4
-        return float64_bits(converted(end, dtypes.int32) if is_small else end)
+        return float64_bits(widened(end))
     if not shape:
         return constant_bits(float(end), device)
     if type(end) is array:

@@ -98,7 +98,7 @@ class Loop(NamedTuple):
         """Return the signatures without conversions, in NumPy's type characters."""
         found: list[str] = []
         for dtype in dtypes.ALL:
-            if dtype.kind in self.accepts.kinds and self.accepts.compute(dtype) is dtype:
+            if self.accepts.takes(dtype) and self.accepts.compute(dtype) is dtype:
                 given, result = dtype.character, self.result(dtype).character
                 found.append(f"{given * nin}->{result * nout}")
         return found
@@ -198,7 +198,7 @@ def check_options(
             dtypes.check_cast(op, x.dtype, target, casting)
         elif casting != "unsafe":  # a Python number: only its kind matters
             own = dtypes.of_scalar(x)
-            own = target if own.kind == "i" and target.kind == "u" else own
+            own = target if own.is_signed and target.is_unsigned else own
             check_kind(op, own, target, "casting='unsafe' allows it")
 
 
@@ -289,7 +289,8 @@ def _if_float(op: Elementwise, ulp: float) -> float | None:
     """Return the error of an op with float32 results, else None."""
     return (
         ulp
-        if "f" in op.accepts.kinds and op.result(op.accepts.compute(dtypes.float32)).kind == "f"
+        if op.accepts.takes(dtypes.float32)
+        and op.result(op.accepts.compute(dtypes.float32)).is_floating
         else None
     )
 
@@ -352,11 +353,11 @@ def comparison(
 
     def apart_by_sign(x: Tensor, y: Tensor) -> Tensor | None:
         """Compare uint64 and signed integers by bits and sign; None for other dtypes."""
-        if not _lack_a_dtype(x.dtype, y.dtype):
+        if not dtypes.have_no_common(x.dtype, y.dtype):
             return None
-        negative: Any = (x if x.dtype.kind == "i" else y) < 0
+        negative: Any = (x if x.dtype.is_signed else y) < 0
         alike = apply(op, [in_dtype(name, v, dtypes.uint64) for v in (x, y)])
-        below = decide(-1, 0) if x.dtype.kind == "i" else decide(0, -1)
+        below = decide(-1, 0) if x.dtype.is_signed else decide(0, -1)
         return negative | alike if below else ~negative & alike
 
     return binary_of(op, doc=doc, operator=operator, record=record)
@@ -379,13 +380,8 @@ def _deciding(operator: str) -> Callable[[Any, Any], bool]:
     return decide
 
 
-def _lack_a_dtype(a: DType, b: DType) -> bool:
-    """Return whether the dtypes are uint64 and a signed integer dtype."""
-    return {a.kind, b.kind} == {"i", "u"} and dtypes.uint64 in (a, b)
-
-
 def _has_integers(x: Tensor | Scalar) -> bool:
-    return isinstance(x, Tensor) and x.dtype.kind not in "fc"
+    return isinstance(x, Tensor) and not x.dtype.is_inexact
 
 
 def _as_exact(x: Operand, other: Operand) -> Operand:
@@ -412,7 +408,7 @@ def _decided(
     if not _has_integers(tensor) or isinstance(scalar, Tensor | complex):
         return None
     assert isinstance(tensor, Tensor)
-    dtype = dtypes.DEFAULT_INT if tensor.dtype.kind == "b" else tensor.dtype
+    dtype = dtypes.numeric(tensor.dtype)
     if isinstance(scalar, int) and dtypes.holds(dtype, scalar):
         return None
     value = decide(0, scalar) if tensor is x else decide(scalar, 0)
@@ -433,7 +429,7 @@ def binary_of(
     """
 
     def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Maker] | None:
-        if op.decide is not None and _lack_a_dtype(a.dtype, b.dtype):
+        if op.decide is not None and dtypes.have_no_common(a.dtype, b.dtype):
             return None
         recorded = recipe_of(op, a, b)
         if recorded is None:
@@ -442,7 +438,7 @@ def binary_of(
         return first, second, recorded.make
 
     def made_with(meta: Meta, kind: type) -> WithNumber | None:
-        if op.decide is not None and kind is float and meta.dtype.kind not in "fc":
+        if op.decide is not None and kind is float and not meta.dtype.is_inexact:
             return None  # integers are not converted to be compared
         recorded = recipe_of(op, meta, kind)
         if recorded is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
-from py_tensor import dtypes
 from py_tensor.dtypes import check_cast
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.ops.define import register
@@ -64,7 +63,7 @@ def diff(
             x, end = in_common_dtype("diff", x, given)
             end = end if end.ndim else broadcast_to(end, one)
             x = concat([end, x] if is_first else [x, end], at)
-    between = not_equal if x.dtype is dtypes.bool_ else subtract
+    between = not_equal if x.dtype.is_bool else subtract
     for _ in range(n):
         x = between(sliced(x, at, 1, None), sliced(x, at, None, -1))
     return x
@@ -219,7 +218,7 @@ def unwrap(
         If it and `p` are integers, so is the result.
     """
     x = tensor_of(p, "unwrap")
-    if x.dtype.kind == "c":
+    if x.dtype.is_complex:
         raise DTypeError(f"unwrap: takes real dtypes, not {x.dtype.name}")
     at = normalize_axis("unwrap", axis, x.ndim)
     number = number_like(period)
@@ -227,9 +226,9 @@ def unwrap(
         period = cast("Any", tensor_of(period, "unwrap", device=x.device))
     else:
         period = real_number_of("unwrap", "period", number)
-    is_whole = isinstance(period, int) and x.dtype.kind in "biu"
+    is_whole = isinstance(period, int) and not x.dtype.is_inexact
     high = period // 2 if is_whole else period / 2
-    x = widened(converted(x, dtypes.int32) if x.dtype is dtypes.bool_ else x)
+    x = widened(x)
     steps = converted(diff(x, axis=at), (x * 1 if is_whole else x * 1.0).dtype)
     within = remainder(steps + high, period) - high
     if not (is_whole and period % 2):

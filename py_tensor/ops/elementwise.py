@@ -24,6 +24,7 @@ from py_tensor.dtypes import (
     WITH_BOOL_AS_INT8,
     integer_range,
 )
+from py_tensor.graph.arrays import has_integers, of_floats
 from py_tensor.graph.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import MUL, WHERE
@@ -168,9 +169,9 @@ sigmoid = unary(
 
 def _reciprocal(np: Any, x: Any) -> Any:
     """Return the reciprocal; 0 for an integer 0."""
-    if x.dtype.kind in "iu":
+    if has_integers(x):
         return x * (np.abs(x) == 1)
-    return np.reciprocal(x) if x.dtype.kind == "c" else np.divide(1, x, dtype=x.dtype)
+    return np.reciprocal(x) if np.iscomplexobj(x) else np.divide(1, x, dtype=x.dtype)
 
 
 reciprocal = unary(
@@ -194,7 +195,7 @@ def _sigmoid(np: Any, x: Any) -> Any:
 def _tanh(np: Any, x: Any) -> Any:
     """Return tanh; at an infinity, the imaginary part is a signed 0, as in the standard."""
     found = np.asarray(np.tanh(x))
-    if found.dtype.kind == "c":
+    if np.iscomplexobj(found):
         at = np.isinf(x.real) & np.isfinite(x.imag)
         found.imag[at] = np.copysign(0, x.imag[at])
     return found
@@ -248,7 +249,7 @@ sign = unary(
     NUMERIC,
     "sign_{t}({0})",
     lambda np, x: np.sign(x),
-    vjp=lambda g, y, x, _: (_grad_direction(g, y, x) if x.dtype.kind == "c" else None,),
+    vjp=lambda g, y, x, _: (_grad_direction(g, y, x) if x.dtype.is_complex else None,),
     doc="""Sign of each element: -1, 0 or 1; NaN stays NaN.
 
     For a complex number it is ``x / abs(x)``, or 0.
@@ -292,7 +293,7 @@ floor = unary(
     "floor",
     REAL,
     {"f32": "floor_f32({0})", "*": "{0}"},
-    lambda np, x: np.floor(x) if x.dtype.kind == "f" else x,
+    of_floats("floor"),
     vjp=FLAT,
     doc="Largest integer not greater than each element, in the same dtype.",
 )
@@ -300,7 +301,7 @@ ceil = unary(
     "ceil",
     REAL,
     {"f32": "ceil_f32({0})", "*": "{0}"},
-    lambda np, x: np.ceil(x) if x.dtype.kind == "f" else x,
+    of_floats("ceil"),
     vjp=FLAT,
     doc="Smallest integer not less than each element, in the same dtype.",
 )
@@ -410,7 +411,7 @@ remainder = binary(
 def _grad_power(g: Tensor, y: Tensor, a: Tensor, b: Tensor, attrs: None) -> tuple[Tensor, ...]:
     """Return 0 for a base of 0 with the exponent 0, and for the exponent of a base up to 0."""
     is_one = equal(a, 0) & equal(b, 0)
-    base = where(not_equal(a, 0) if a.dtype.kind == "c" else a > 0, a, 1)
+    base = where(not_equal(a, 0) if a.dtype.is_complex else a > 0, a, 1)
     return g * b * a ** where(is_one, 0, b - 1), g * base**b * log(base)
 
 
@@ -419,9 +420,9 @@ POWER = Elementwise(
     wgsl={"*": "pow_{t}({0}, {1})"},
     numpy=lambda np, x, y: (
         _integer_power(np, x, y)
-        if x.dtype.kind in "iu"
+        if has_integers(x)
         else np.power(x, y)
-        if x.dtype.kind == "c"
+        if np.iscomplexobj(x)
         else _float_power(np, x, y)
     ),
     accepts=WITH_BOOL_AS_INT8,
@@ -493,8 +494,7 @@ def _integer_power(np: Any, x: Any, y: Any) -> Any:
     """Wrap-around power; a negative exponent gives 0, except for the bases 1 and -1."""
     safe = np.where(y < 0, 0, y).astype(x.dtype)
     odd = np.where(y & 1, x, x.dtype.type(1))
-    units = (x == 1) | (x == x.dtype.type(-1)) if x.dtype.kind == "i" else x == 1
-    return np.where(y < 0, np.where(units, odd, 0), np.power(x, safe))
+    return np.where(y < 0, np.where(np.abs(x) == 1, odd, 0), np.power(x, safe))
 
 
 def power(
@@ -533,20 +533,20 @@ def power(
 
 def _raised(x: Operand, y: Operand) -> Tensor:
     """`power` without options."""
-    if isinstance(x, Tensor) and x.dtype.kind == "c" and isinstance(y, int | float):
+    if isinstance(x, Tensor) and x.dtype.is_complex and isinstance(y, int | float):
         known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # NumPy uses these shortcuts too
         if known is not None:
             return known(x)
     if isinstance(y, int) and not isinstance(y, bool) and isinstance(x, Tensor):
-        if y == 2 and x.dtype.kind != "b":
+        if y == 2 and not x.dtype.is_bool:
             return square(x)
-        if y < 0 and x.dtype.kind in "biu":
+        if y < 0 and not x.dtype.is_inexact:
             raise ValueError(
                 "power: integers to a negative integer power are not supported; use a float: x **"
                 f" {y}.0"
             )
     if isinstance(y, Tensor):
-        is_known = y.dtype.kind == "i" and y.device.computes_cpu_ops
+        is_known = y.dtype.is_signed and y.device.computes_cpu_ops
     else:
         is_known = type(y) is not float and type(y) is not int and not isinstance(y, Scalar)
     if is_known and _has_negative_powers(x, y):
@@ -560,7 +560,7 @@ def _has_negative_powers(x: Operand, y: Operand) -> bool:
     """Return whether an exponent that the host knows is negative, and all operands are integers."""
     given = coerce("power", (x, y))
     number = number_like(y)
-    if common_dtype("power", given).kind not in "iu":
+    if not common_dtype("power", given).is_integer:
         return False
     if isinstance(number, int):
         return number < 0
@@ -744,7 +744,7 @@ def _clipped(
         others = [v for v in (min, max) if not isinstance(v, Scalar)]
         if others:  # the dtype in which a Python number is a limit
             x = in_dtype("clip", x, common_dtype("clip", coerce("clip", (x, *others))))
-    if isinstance(x, Tensor) and x.dtype.kind in "iu":
+    if isinstance(x, Tensor) and x.dtype.is_integer:
         low, high = integer_range(x.dtype)
         min = None if isinstance(min, int) and min < low else min
         max = None if isinstance(max, int) and max > high else max

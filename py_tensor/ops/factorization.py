@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from py_tensor.codegen.factorization import Factorization
-from py_tensor.dtypes import DType, complex64, float32
+from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph import build as kernels
 from py_tensor.graph.arrays import Array, Run
@@ -44,7 +44,7 @@ class Factor(Op):
         (x,) = metas
         if len(x.shape) < 2 or not x.size:
             raise ShapeError(f"{self.name}: takes nonempty matrices, not shape {x.shape}")
-        if x.dtype.kind not in "fc" or x.dtype.is_packed:
+        if not x.dtype.is_inexact or x.dtype.is_packed:
             raise DTypeError(f"{self.name}: takes float32 or complex64, not {x.dtype}")
         return (x.shape if self.numbers is None else (*x.shape[:-2], self.numbers)), x.dtype
 
@@ -59,7 +59,7 @@ class Factor(Op):
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         with run.np.errstate(all="ignore"):
             found = self.on_arrays(run.np, operands[0], node.attrs)
-        return run.np.asarray(found).astype(node.meta.dtype.name, copy=False)
+        return run.np.asarray(found).astype(node.meta.dtype.host, copy=False)
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:
@@ -68,7 +68,8 @@ def _build(builder: Builder, slot: int, node: Node) -> None:
     (operand,) = node.inputs
     *batch, columns, length = operand.meta.shape
     dtype, matrices = node.meta.dtype, size_of(tuple(batch))
-    assert dtype in (float32, complex64)
+    assert dtype.on_gpu
+    assert dtype.is_inexact
     stage = Factorization(node.op.name, x.slot, slot, dtype, matrices, length, columns, node.attrs)
     builder.kernels.append(Kernel(operand.meta.shape, (), (stage,), Body(), (), node.op.name))
 

@@ -114,7 +114,7 @@ def _ceil(np: Any, x: Any) -> Any:
     return np.where(integral >= 2.0**63, np.int64(2**63 - 1), nearest)
 
 
-def _floor_as(dtype: str, np: Any, x: Any) -> Any:
+def _floor_as(dtype: DType, np: Any, x: Any) -> Any:
     return cast(np, np.floor(x.view("d")), dtype)
 
 
@@ -184,7 +184,7 @@ FLOORS = {
     dtype: _on_bits(
         "floor",
         f"{name}_floor_float64({{0}})",
-        partial(_floor_as, dtype.name),
+        partial(_floor_as, dtype),
         gives=dtype,
     )
     for name, dtype in (("i32", int32), ("int64", int64), ("uint64", uint64))
@@ -200,12 +200,9 @@ ORDER_KEY = _on_bits(
 )
 
 
-def single(x: float, code: str = "f") -> float:
-    """Return the nearest float32, or float16 of code "e", ties to even, as a Python float."""
-    try:
-        return struct.unpack(code, struct.pack(code, x))[0]
-    except OverflowError:
-        return math.copysign(math.inf, x)
+def single(x: float) -> float:
+    """Return the nearest float32, ties to even, as a Python float."""
+    return float32.rounded(x)
 
 
 def single_above(x: float) -> float:
@@ -248,7 +245,7 @@ def divided_step(low: Tensor, high: Tensor, parts: int) -> Tensor:
 
 def floored(bits: Tensor, dtype: DType) -> Tensor:
     """Return numbers rounded down and converted to an integer dtype, with NumPy's overflows."""
-    wide = dtype if dtype is uint64 else int64 if dtype in (int64, uint32) else int32
+    wide = dtype if dtype in FLOORS else int32 if dtype.is_packed else int64
     return converted(build(FLOORS[wide], (bits,), None), dtype)
 
 

@@ -98,9 +98,9 @@ MINIMA = Scan(
 
 
 def _every_bit(dtype: DType) -> tuple[int]:
-    if dtype.kind == "b":
+    if dtype.is_bool:
         return (1,)
-    return (dtypes.integer_range(dtype)[1] if dtype.kind == "u" else -1,)
+    return (dtypes.integer_range(dtype)[1] if dtype.is_unsigned else -1,)
 
 
 def _of_bits(name: str, operator: str, identity: Callable[[DType], tuple[int]]) -> Reduction:
@@ -165,7 +165,7 @@ def computed_in(function: Any, name: str, x: Tensor, dtype: object, out: Out) ->
     given = x.dtype if out is None else _into(function, name, x, out)
     target = loop.accepts.check(name, wanted or given)
     gives = loop.result(target)
-    if gives is dtypes.bool_ is (wanted or given):  # a comparison of bools, computed in int32
+    if gives.is_bool and (wanted or given).is_bool:  # a comparison of bools, computed in int32
         return gives
     if gives is not target or (wanted is not None and target is not wanted):
         raise DTypeError(f"{name}: returns {gives}, not {wanted or target}")
@@ -176,7 +176,8 @@ def _into(function: Any, name: str, x: Tensor, out: Out) -> DType:
     if function.__name__ in _IN_RANGE:
         return x.dtype
     is_exact = function.__name__ == "add" or (
-        function.__name__ == "subtract" and x.dtype is not dtypes.uint64  # it has no negatives
+        function.__name__ == "subtract"
+        and not (x.dtype.is_unsigned and x.dtype.is_wide)  # int64 lacks its differences
     )
     return dtype_into(name, x.dtype, x.device, out, added=x.size if is_exact else 0)
 
@@ -346,7 +347,7 @@ def _is_kernel(function: Any, x: Tensor) -> bool:
     """Return whether a dedicated kernel, without derivative, reduces with the function in order."""
     op = getattr(function, "op", None)
     is_op = isinstance(op, Elementwise) and op.result(x.dtype) is x.dtype
-    return is_op and x.dtype.kind != "b" and x.size > 0 and not is_recording()
+    return is_op and not x.dtype.is_bool and x.size > 0 and not is_recording()
 
 
 def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
@@ -479,7 +480,7 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
 
 def _holds(a: Tensor, dtype: DType) -> bool:
     """Return whether the kind of a tensor's dtype includes the numbers of another dtype's kind."""
-    return dtypes.KINDS.index(dtype.kind) <= dtypes.KINDS.index(a.dtype.kind)
+    return dtypes.is_of_kind(dtype, a.dtype)
 
 
 def _scatter(
@@ -490,7 +491,7 @@ def _scatter(
         mode = "add_atomic"
     given = converted(given, a.dtype)
     if function.__name__ == "subtract":
-        if a.dtype.kind == "b":
+        if a.dtype.is_bool:
             raise DTypeError(f"{name}: takes int and float dtypes, not bool")
         combine(a, indices, negative(given), mode, add)
     else:

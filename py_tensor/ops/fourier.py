@@ -30,7 +30,7 @@ MAX_TO_SQUARE = 46340  # the largest number whose square fits in int32
 def _grad(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool, float]) -> tuple[Tensor]:
     """Return the same transform of the gradient, because its matrix is symmetric."""
     found = transformed(g, *attrs)
-    return (found if x.dtype.kind == "c" else found.real,)
+    return (found if x.dtype.is_complex else found.real,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,7 +55,7 @@ class FourierTransform(Op):
         function = run.np.fft.ifft if is_inverse else run.np.fft.fft
         wide = operands[0].astype("complex128", copy=False)
         found = function(wide, axis=axis, norm="forward" if is_inverse else "backward")
-        return (found * scale).astype(node.meta.dtype.name)
+        return (found * scale).astype(node.meta.dtype.host)
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:

@@ -402,7 +402,7 @@ def choose(
         for v in given
     ]
     number, *spread = broadcast_arrays(number, *given)
-    number = converted(number, dtypes.int32) if number.dtype is dtypes.bool_ else number
+    number = converted(number, dtypes.numeric(number.dtype))
     if mode == "wrap":
         number = remainder(number, len(given))
     elif mode == "clip":

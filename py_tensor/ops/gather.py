@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.graph.arrays import has_integers
 from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
 from py_tensor.graph.body import Check
 from py_tensor.graph.node import Device, Meta, meta_of
@@ -82,7 +83,7 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
     found = tensor_of(indices, op, device=device)
     if not found.size:
         return indices
-    if found.dtype.kind not in "iu" or not n:  # selecting raises an error
+    if not found.dtype.is_integer or not n:  # selecting raises an error
         return found
     found = widened(found)
     return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
@@ -250,7 +251,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
     if isinstance(given, Tensor):
         if given.device is not x.device:
             x, given = on_one_device(op, (x, given))
-        if given.dtype.kind not in "iu":
+        if not given.dtype.is_integer:
             raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size and not x.shape[axis]:
             raise IndexError(f"{op}: axis {axis} of shape {x.shape} has no elements to take")
@@ -260,7 +261,7 @@ def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
                 _check(op, int(values.min()), int(values.max()), x, axis)
         return Indices(given, op)
     if hasattr(given, "__array_interface__"):
-        if given.dtype.kind not in "iu":
+        if not has_integers(given):
             raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
         if given.size:
             _check(op, int(given.min()), int(given.max()), x, axis)

@@ -171,7 +171,7 @@ def _powers(
     start: Any, stop: Any, num: Any, endpoint: bool, base: float, axis: int, device: Any
 ) -> Tensor | None:
     """Return `logspace` between real numbers in float32; None for other operands."""
-    if is_array_like(start) or is_array_like(stop) or dtypes.DEFAULT.floating.itemsize > 4:
+    if is_array_like(start) or is_array_like(stop) or dtypes.DEFAULT.floating.has_64_bits:
         return None
     normalize_axis("logspace", axis, 1)
     start, stop = (number_of("logspace", "an end", v) for v in (start, stop))
@@ -187,7 +187,7 @@ def _powers(
 def _rounded(x: Tensor, dtype: object) -> Tensor:
     """Round powers to a dtype; values within float32 rounding of an integer become that integer."""
     target = x.dtype if dtype is None else dtypes.parse(dtype)
-    if target.kind in "iu":
+    if target.is_integer:
         whole = rint(x)
         x = where(abs(x - whole) <= abs(whole) * 2.0**-20, whole, x)
     return converted(x, target)
@@ -220,12 +220,12 @@ def geomspace(
     elif not _are_real((start, stop)):
         return _between(start, stop, num, endpoint, dtype, axis, device)
     target = None if dtype is None else dtypes.parse(dtype)
-    wide = "D" if target is not None and target.kind == "c" else None
+    wide = "D" if target is not None and target.is_complex else None
     numbers = _by_numpy("geomspace", start, stop, num, endpoint, wide, axis)
     if target is None:
         target = dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
-    numbers = numbers if target.kind == "c" else numbers.real
-    if target.kind in "iu":  # to 12 digits, so that 9.999999999999998 is 10
+    numbers = numbers if target.is_complex else numbers.real
+    if target.is_integer:  # to 12 digits, so that 9.999999999999998 is 10
         np = host.load_numpy()
         numbers = np.trunc(np.vectorize("{:.12g}".format, "O")(numbers).astype("d"))
     return from_host("geomspace", numbers, target, parse(device))
@@ -306,7 +306,8 @@ def _range_of(key: slice, dtype: DType | None = None) -> Tensor:
     common = _dtype_of("slice", [key]) if dtype is None else dtype
     if isinstance(step, complex):
         return linspace(start, stop, int(abs(step)), dtype=common)
-    dtype = common if common is dtypes.int64 else dtype
+    if common is not None and common.is_signed and common.has_64_bits:
+        dtype = common
     return arange(start, stop, 1 if step is None else step, dtype=dtype)
 
 
@@ -351,7 +352,7 @@ class _Grid:
             return _range_of(key)
         dtype = _dtype_of(self._name, key)
         ranges = [_range_of(part, dtype) for part in key]
-        floats = [x.dtype for x in ranges if x.dtype.kind == "f"]
+        floats = [x.dtype for x in ranges if x.dtype.is_floating]
         ranges = [converted(x, floats[0]) if floats else x for x in ranges]
         shape = tuple(x.size for x in ranges)
         along = [
@@ -436,7 +437,7 @@ def ix_(*args: Operand) -> tuple[Tensor, ...]:
         x = tensor_of(given, "ix_", dtype=dtypes.int32 if empty else None)
         if x.ndim != 1:
             raise ShapeError(f"ix_: takes vectors, not shape {x.shape}")
-        x = flatnonzero(x) if x.dtype is dtypes.bool_ else x
+        x = flatnonzero(x) if x.dtype.is_bool else x
         behind = len(args) - number - 1
         found.append(reshape(x, (1,) * number + (x.size,) + (1,) * behind))
     return tuple(found)
@@ -467,7 +468,7 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
 def _places(op: str, given: Operand) -> Tensor:
     """Return indices as a tensor of at least 32 bits, so that their products do not wrap around."""
     x = tensor_of(given, op)
-    if x.dtype.kind not in "biu":
+    if x.dtype.is_inexact:
         raise DTypeError(f"{op}: indices must be integers or bools, not {x.dtype}")
     return widened(x)
 
@@ -521,7 +522,7 @@ def ravel_multi_index(
     found = places[0]
     for more in places[1:]:
         found = found + more
-    return converted(found, dtypes.DEFAULT_INT) if found.dtype.kind == "u" else found
+    return converted(found, dtypes.DEFAULT_INT) if found.dtype.is_unsigned else found
 
 
 def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:

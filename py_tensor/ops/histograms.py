@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Sequence
+from functools import reduce
 from operator import index as as_index
 from typing import Any, NamedTuple, cast
 
@@ -27,12 +28,18 @@ from py_tensor.ops.float64_bits import (
     divided,
     float64_bits,
     order_key_of,
-    single,
     single_above,
     to_float32,
 )
 from py_tensor.ops.hosted import naming
-from py_tensor.ops.movement import as_floating, converted, in_common_dtype, ravel, reshape
+from py_tensor.ops.movement import (
+    as_floating,
+    converted,
+    in_common_dtype,
+    ravel,
+    reshape,
+    widened,
+)
 from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
 from py_tensor.ops.record import apply, build
 from py_tensor.ops.reduction import max, min, sum
@@ -95,11 +102,11 @@ class _Bins(NamedTuple):
 
     def widths(self, dtype: DType) -> Tensor:
         bits = self.bits
-        if bits is None and self.edges.dtype.kind in "iu" and dtype.itemsize <= 4:
+        if bits is None and self.edges.dtype.is_integer and not dtype.has_64_bits:
             bits = float64_bits(self.edges)
         if bits is not None:
             return converted(_difference(bits[1:], bits[:-1]), dtype)
-        edges = self.edges if self.edges.dtype.kind == "f" else converted(self.edges, dtype)
+        edges = self.edges if self.edges.dtype.is_floating else converted(self.edges, dtype)
         return converted(edges[1:] - edges[:-1], dtype)
 
 
@@ -115,7 +122,7 @@ def _range(op: str, low: float, high: float, dtype: DType | None = None) -> _Ran
 
 def _rounded(x: float, dtype: DType | None) -> float:
     """Return the nearest number of a dtype, float32 or float16; or x itself without one."""
-    return x if dtype is None else single(x, dtype.typecode)
+    return x if dtype is None else dtype.rounded(x)
 
 
 def _range_of(op: str, limits: Any) -> _Range | None:
@@ -129,12 +136,10 @@ def _range_of(op: str, limits: Any) -> _Range | None:
     ends, shape = numbers_of(op, limits)
     if shape != (2,):
         raise ValueError(f"{op}: range must be a pair, not {limits}")
-    end_dtypes = [v.dtype for v in (limits, *limits) if hasattr(v, "dtype")]
-    is_narrow = end_dtypes and all(d.kind == "f" and d.itemsize <= 4 for d in end_dtypes)
+    end_dtypes = [dtypes.parse(v.dtype) for v in (limits, *limits) if hasattr(v, "dtype")]
     dtype = None
-    if is_narrow:
-        is_half = all(d.itemsize == 2 for d in end_dtypes)
-        dtype = dtypes.float16 if is_half else dtypes.float32
+    if end_dtypes and all(d.is_floating and not d.has_64_bits for d in end_dtypes):
+        dtype = reduce(dtypes.promote, end_dtypes)
     low, high = (_rounded(float(real_number_of(op, "an end of range", v)), dtype) for v in ends)
     if not (low <= high and math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"{op}: range must be finite and increasing, not {limits}")
@@ -181,7 +186,8 @@ def _equal_bins(
     if limits is None and not x.size:
         limits = _Range(0.0, 1.0)
     has_python_ends = limits is not None and limits.dtype is None
-    if x.dtype.itemsize <= 4 and (given.dtype.kind in "biu" or (wide and has_python_ends)):
+    is_exact = not given.dtype.is_inexact or (wide and has_python_ends)
+    if is_exact and not x.dtype.has_64_bits:
         return _wide_bins(given, x.dtype, count, limits)
     if limits is None:
         values = known(x)
@@ -227,7 +233,7 @@ def _in_equal_steps(low: Tensor, high: Tensor, count: int) -> Tensor:
 
 def _between(low: float, high: float, count: int, dtype: DType, device: Device) -> Tensor:
     """Return NumPy's edges between Python numbers; `linspace` may round ties differently."""
-    if dtype.itemsize > 4:
+    if dtype.has_64_bits:
         return linspace(low, high, count + 1, dtype=dtype, device=device)
     bits = _edge_bits(count, constant_bits(low, device), constant_bits(high, device))
     return converted(to_float32(bits), dtype)
@@ -240,7 +246,7 @@ def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
 def _wide_bins(given: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
     """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
     if limits is None:
-        x = _at_least_int32(given)
+        x = widened(given)
         least, most = min(x), max(x)
         alike = equal(least, most)
         low, high = (
@@ -258,15 +264,11 @@ def _wide_bins(given: Tensor, dtype: DType, count: int, limits: _Range | None) -
     return _Bins(converted(to_float32(bits), dtype), (low, high), bits, limits, least)
 
 
-def _at_least_int32(x: Tensor) -> Tensor:
-    return converted(x, dtypes.int32) if x.dtype.itemsize < 4 else x
-
-
 def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
     """Return edges as float64 bits, for float edges that float32 integers are not compared with."""
-    if x.dtype.kind not in "iu" or x.dtype.itemsize < 4 or edges.dtype.kind != "f":
+    if not x.dtype.is_integer or x.dtype.is_packed:
         return None
-    if edges.dtype.itemsize > 4:
+    if not edges.dtype.is_floating or edges.dtype.has_64_bits:
         return None
     if isinstance(bins, Tensor):
         return float64_bits(converted(edges, dtypes.float32))
@@ -276,11 +278,11 @@ def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
 
 def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[int, _Range]:
     """Return the number of bins that a rule of NumPy gives, and the range; x is read."""
-    np, elements = host.load_numpy(), given.numpy()
-    is_narrow = given.dtype.kind == "f" and given.dtype.itemsize <= 4
+    np, elements = host.load_numpy(), converted(given, dtypes.parse(given.dtype.host)).numpy()
+    is_narrow = given.dtype.is_floating and not given.dtype.has_64_bits
     bounds = (elements.min().item(), elements.max().item()) if elements.size else (0.0, 1.0)
-    if given.dtype.kind in "biu":
-        elements = elements.astype("uint64" if given.dtype is dtypes.uint64 else "int64")
+    if not given.dtype.is_inexact:
+        elements = elements.astype(dtypes.longest(given.dtype).name)
         if limits is None:  # no width depends on the least element, and smaller numbers are exact
             elements -= elements.min(initial=bounds[0])
     ends = None
@@ -303,7 +305,7 @@ def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
         return zeros(x.shape, dtypes.int32, device=x.device)
     if bits is not None:
         x, edges, ends, near = _compared(x, bins)
-    elif edges.dtype.kind in "iu" and x.dtype.kind != "f":
+    elif edges.dtype.is_integer and not x.dtype.is_floating:
         x, edges = in_common_dtype("histogram", x, edges)
         near, ends = None, (edges[0], edges[-1])
     else:
@@ -342,10 +344,10 @@ def _compared(x: Tensor, bins: _Bins) -> _Compared:
     """Compare with edges that are float64 numbers."""
     _, ends, bits, limits, least = bins
     assert bits is not None
-    if x.dtype.kind == "f":
+    if x.dtype.is_floating:
         assert limits is not None
         return _compared_as_singles(x, bits, limits)
-    if x.dtype.itemsize > 4 or ends is None or _covers(limits, x.dtype):
+    if x.dtype.has_64_bits or ends is None or _covers(limits, x.dtype):
         return _compared_as_float64(x, bits, ends, limits)
     if limits is None:
         assert least is not None
@@ -385,7 +387,7 @@ def _compared_above_least(
     x: Tensor, bits: Tensor, ends: tuple[Tensor, Tensor], least: Tensor
 ) -> _Compared:
     """Compare integers of up to 32 bits with the integers above, all relative to the smallest."""
-    x, whole = _at_least_int32(x), build(CEIL, (bits,), None)
+    x, whole = widened(x), build(CEIL, (bits,), None)
     distance = converted(x - least, dtypes.uint32)  # these wrap around
     edges = converted(converted(whole, x.dtype) - least, dtypes.uint32)
     before = _difference(float64_bits(least), ends[0])
@@ -396,13 +398,13 @@ def _compared_above_least(
 
 def _compared_in_range(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
     """Compare integers of up to 32 bits with the integers above, all relative to the first one."""
-    lowest, highest = dtypes.integer_range(dtypes.int32 if x.dtype.kind == "b" else x.dtype)
+    lowest, highest = dtypes.integer_range(dtypes.numeric(x.dtype))
     low = builtins.max(math.ceil(limits.low), lowest)
     high = builtins.min(math.floor(limits.high), highest)
     ends, before = (0, high - low), low - limits.low
     if low > high:  # no integer is inside; the range may be beyond int64
         low, ends, before = lowest, (1, 0), 0.0
-    distance = converted(_at_least_int32(x), dtypes.uint32) - low % 2**32
+    distance = converted(widened(x), dtypes.uint32) - low % 2**32
     edges = build(CEIL, (bits,), None).clip(low, low + 2**32 - 1) - low
     near = _position(converted(distance, dtypes.float32), before, _span(limits), bits.size - 1)
     return _Compared(distance, converted(edges, dtypes.uint32), ends, near)
@@ -429,7 +431,7 @@ def _position(
 def _covers(limits: _Range | None, dtype: DType) -> bool:
     """Return whether a range contains all 32-bit integers of a dtype, and more."""
     low, high = dtypes.integer_range(dtype)
-    return limits is not None and dtype.itemsize == 4 and limits[0] <= low and limits[1] > high
+    return limits is not None and not dtype.is_packed and limits[0] <= low and limits[1] > high
 
 
 def _corrected(number: Tensor, x: Tensor, edges: Tensor) -> Tensor:
@@ -454,7 +456,7 @@ def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
 
 def _weights(op: str, weights: Operand, x: Tensor) -> Tensor:
     found = tensor_of(weights, op, device=x.device)
-    return converted(found, dtypes.int32) if found.dtype is dtypes.bool_ else found
+    return converted(found, dtypes.numeric(found.dtype))
 
 
 def histogram(

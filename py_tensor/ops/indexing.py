@@ -187,12 +187,13 @@ def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
         is_same = meta.dtype is own.dtype
         if is_same and meta.shape == shape and meta.device is own.device:
             return node
-        if not is_same and own.dtype.kind == "i" and meta.dtype.kind in "iuf" and value.is_scalar:
+        is_real = not (meta.dtype.is_bool or meta.dtype.is_complex)
+        if not is_same and own.dtype.is_signed and is_real and value.is_scalar:
             found = known(value)
             if found is not None:
                 dtypes.check_range("setitem", found.item(), own.dtype)
     # As in NumPy, one of its scalars has to fit a signed dtype, and a 0-d array wraps around.
-    wraps = x.dtype.kind == "u" or hasattr(value, "__setitem__")
+    wraps = x.dtype.is_unsigned or hasattr(value, "__setitem__")
     number = number_like(value, x.dtype if wraps else None)
     if number is not None:
         return constant("setitem", number, x.dtype, x.device)
@@ -372,7 +373,7 @@ def _described(part: Any) -> str:
 def _is_basic(part: Any) -> bool:
     """Return whether a part selects a view. ``x.argmax()`` counts as an int, as in NumPy."""
     if isinstance(part, Tensor):
-        return part.is_scalar and part.dtype.kind != "b"
+        return part.is_scalar and not part.dtype.is_bool
     return not (is_array_like(part) or _is_flag(part))
 
 
@@ -631,7 +632,7 @@ def _with_masks(given: Any, x: Tensor) -> Any:
     if _holds_tensors(given):
         given = tensor_of(given, "index", device=x.device)
     if isinstance(given, Tensor):
-        if given.dtype.kind == "f":
+        if given.dtype.is_floating:
             raise IndexError(f"index: takes integers and bools in a tensor, not {given.dtype}")
         return given
     if isinstance(given, bool) or not holds_masks(given):

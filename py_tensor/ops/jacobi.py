@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from py_tensor.codegen.jacobi import SIDES as SIDES
 from py_tensor.codegen.jacobi import Rotated
-from py_tensor.dtypes import DType, complex64, complex128, float32, float64
+from py_tensor.dtypes import DType
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph import build as kernels
 from py_tensor.graph.arrays import Array, Run
@@ -36,7 +36,7 @@ class Rotation(Op):
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         ((*batch, rows, n), dtype) = metas[0].shape, metas[0].dtype
-        if dtype not in (float32, float64, complex64, complex128):
+        if not dtype.is_inexact or dtype.is_packed:
             raise DTypeError(f"{self.name}: takes floating point of 32 bits or more, not {dtype}")
         if not metas[0].size or (rows != n if attrs is None else not n <= attrs <= rows):
             raise ShapeError(f"{self.name}: cannot rotate shape {metas[0].shape} by {attrs} rows")

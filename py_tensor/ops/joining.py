@@ -379,7 +379,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         )
     if is_mask:
         found = flatnonzero(found)
-    elif found.dtype.kind not in "iu":
+    elif not found.dtype.is_integer:
         raise DTypeError(f"insert: indices must be integers, not {found.dtype}")
     if not isinstance(obj, Tensor):
         return found

@@ -109,7 +109,7 @@ class Custom(Op):
         options = {name: x.item() for name, x in zip(self.params, operands[k:], strict=True)}
         found = self.on_arrays(run.np, *map(_read_only, operands[:k]), **options)
         results: tuple[Array, ...] = found if len(self.outputs) > 1 else (found,)
-        result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.name)
+        result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.host)
         if result.shape != node.meta.shape:
             raise ShapeError(
                 f"{self.name}: numpy returned shape {result.shape}, not {node.meta.shape}"
@@ -338,6 +338,6 @@ def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, 
 def _number(name: str, word: str, given: object, dtype: DType) -> Real:
     """Return a parameter; an integer dtype accepts only whole numbers."""
     number = real_number_of(name, word, given)
-    if dtype.kind in "iu" and number != int(number):
+    if dtype.is_integer and number != int(number):
         raise DTypeError(f"{name}: {word} must be {dtype}, not {number}")
     return number

@@ -53,8 +53,8 @@ def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -
     """
     a, b = as_arrays("fused_multiply_add", (x, y))
     dtype = common_dtype("fused_multiply_add", (a, b))
-    dtype = dtypes.int32 if dtype is dtypes.bool_ else dtype
-    inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
+    dtype = dtypes.numeric(dtype)
+    inner = dtypes.in_words(dtype)
     shape = broadcast("fused_multiply_add", a.shape, b.shape)
     return converted(_contract(converted(a, inner), converted(b, inner), shape, axes), dtype)
 
@@ -116,7 +116,7 @@ def matmul(
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
         x, y = as_arrays("matmul", (x, y))
     a, b = node_of(x), node_of(y)
-    if a.meta.dtype.kind == "c" or b.meta.dtype.kind == "c":
+    if a.meta.dtype.is_complex or b.meta.dtype.is_complex:
         return _of_parts(x, y)
     found = _recipes[a.meta, b.meta]
     if isinstance(found, Meta):
@@ -190,10 +190,10 @@ def along_axes(
 def _of_parts(x: Tensor, y: Tensor) -> Tensor:
     """Return a product of complex matrices from products of their parts, by tiled kernels."""
     dtype = dtypes.real_of(dtypes.promote(x.dtype, y.dtype))
-    if x.dtype.kind != "c":
+    if not x.dtype.is_complex:
         return joined(*(matmul(converted(x, dtype), part) for part in parts_of(y)))
     a, b = parts_of(x)
-    if y.dtype.kind != "c":
+    if not y.dtype.is_complex:
         return joined(*(matmul(part, converted(y, dtype)) for part in (a, b)))
     c, d = (a, b) if y is x else parts_of(y)
     return joined(matmul(a, c) - matmul(b, d), matmul(a, d) + matmul(b, c))
@@ -203,9 +203,8 @@ def _recipe_of(a: Meta, b: Meta) -> Recipe | Meta:
     """Return the recipe of a product; a vector is a matrix with one row or one column."""
     dtype = dtypes.promote(a.dtype, b.dtype)
     batch, m, k, n = _sizes(a.shape, b.shape)
-    inner = dtypes.in_words(dtype) if dtype.is_packed else dtype
-    if dtype is dtypes.bool_:
-        inner = dtypes.int32  # count the true products, then test whether there are any
+    # The true products of bools are counted, then it is tested whether there are any.
+    inner = dtypes.in_words(dtypes.numeric(dtype))
     if len(batch) + 3 > MAX_RANK:
         flat = (size_of(batch),)
         shape = (*flat, m, k, n)
@@ -280,7 +279,7 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
         a, b = as_arrays("dot", (a, b))
     product = _dot(a, b) if a.ndim and b.ndim else a * b
     own, target = product.dtype, target_of("dot", out)
-    if target is not None and own.is_small and own.kind in "iu" and target.dtype != own:
+    if target is not None and own.is_small and own.is_integer and target.dtype != own:
         raise ValueError(f"dot: out must have dtype {own}, not {target.dtype}")
     return stored_whole("dot", product, out)
 

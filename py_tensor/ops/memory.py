@@ -52,9 +52,10 @@ def _byteswap(self: Tensor, inplace: bool = False) -> Tensor:
 
 def _data(self: Tensor) -> memoryview:
     """Return a read-only copy of the elements in host memory."""
-    if self.dtype.typecode == "e" or self.dtype.kind == "c":  # memoryview has no format for these
+    code = self.dtype.view_code
+    if code is None:
         return typed(memoryview(self.tobytes()), "B")
-    return typed(memoryview(self.tobytes()), self.dtype.typecode, self.shape if self.size else None)
+    return typed(memoryview(self.tobytes()), code, self.shape if self.size else None)
 
 
 def _tofile(self: Tensor, fid: Any, sep: str = "", format: str = "%s") -> None:

@@ -56,7 +56,7 @@ def pad(
     """
     x = tensor_of(array, "pad")
     if mode == "constant" and kwargs.keys() <= {"constant_values"}:
-        wraps_in = x.dtype if x.dtype.kind == "u" else None
+        wraps_in = x.dtype if x.dtype.is_unsigned else None
         fill = number_like(kwargs.get("constant_values", 0), wraps_in)
         if fill is not None:
             return pad_constant(x, pad_width, fill)

@@ -452,13 +452,13 @@ def pad_constant(x: Tensor, pad_width: Any, fill: Scalar = 0) -> Tensor:
     meta = meta_of(shape, dtype, x.device)
     if not meta.size:
         return Tensor(empty_node(meta))
-    if dtype.kind in "biu" and not isinstance(fill, complex):
-        fill = bool(fill) if dtype.kind == "b" else int(fill)
+    if not dtype.is_inexact and not isinstance(fill, complex):
+        fill = bool(fill) if dtype.is_bool else int(fill)
     if not x.size:
         return filled(fill, meta)
     number = lift("pad", fill, (), dtype, x.device)
     made = bind(PAD, (node, number), pairs)
-    if dtype.kind == "f" and type(pad_width) is int:
+    if dtype.is_floating and type(pad_width) is int:
         _padded.keep((node.meta, pad_width), (maker_of(made), value_maker(CONST, number.meta)))
     return Tensor(made)
 
@@ -528,8 +528,7 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
 
 def widened(x: Tensor) -> Tensor:
     """Convert bools and 8- and 16-bit integers to int32, because results need more bits."""
-    is_small = x.dtype.kind in "biu" and x.dtype.itemsize < 4
-    return converted(x, dtypes.int32) if is_small else x
+    return converted(x, dtypes.widened(x.dtype))
 
 
 def members_of(op: str, given: Any) -> list[Any]:

@@ -72,7 +72,7 @@ def nanmean(
 ) -> Tensor:
     """Mean over `axis`, ignoring NaN; NaN if all are NaN."""
     x, where = _without_nan("nanmean", a, where)
-    if x.dtype.kind in "fc":
+    if x.dtype.is_inexact:
         axis = normalize_axes("nanmean", axis, x.ndim, of_scalar=True)
     return mean(x, axis, dtype, out, keepdims, where=where)
 
@@ -97,10 +97,10 @@ def nanvar(
     x, where = _without_nan("nanvar", a, where)
     if dtype is None and out is not None:
         dtype = float_into("nanvar", x, out)
-    if x.dtype.kind in "fc":
+    if x.dtype.is_inexact:
         axis = normalize_axes("nanvar", axis, x.ndim, of_scalar=True)
     found = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
-    if x.dtype.kind in "fc":
+    if x.dtype.is_inexact:
         found = choose(sum(where, axis, keepdims=keepdims) > least, found, math.nan)
     return stored_whole("nanvar", found, out)
 
@@ -129,7 +129,7 @@ def nanstd(
 def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
     """Return a tensor, and a mask of the elements in `where` that are not NaN."""
     x = tensor_of(x, op)
-    if x.dtype.kind not in "fc":
+    if not x.dtype.is_inexact:
         return x, where
     return x, ~isnan(x) if where is True else logical_and(where, ~isnan(x))
 
@@ -137,7 +137,7 @@ def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
 def _replaced(x: Operand, op: str, value: float) -> Tensor:
     """Replace NaN with a number."""
     x = tensor_of(x, op)
-    return choose(isnan(x), value, x) if x.dtype.kind in "fc" else x
+    return choose(isnan(x), value, x) if x.dtype.is_inexact else x
 
 
 def nanmax(
@@ -177,7 +177,7 @@ def _extreme(
 ) -> Tensor:
     x = tensor_of(x, op)
     found = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
-    if initial is None and x.dtype.kind in "fc":
+    if initial is None and x.dtype.is_inexact:
         found = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
     return stored(op, found, out)
 
@@ -214,7 +214,7 @@ def _with_numbers(op: str, a: Operand, axis: int | None) -> Tensor:
     """Return the tensor; raises ValueError if all elements over an axis are known to be NaN."""
     x = tensor_of(a, op)
     axes = normalize_axes(op, axis, x.ndim, of_scalar=True)
-    values = known(x) if x.dtype.kind in "fc" and x.size else None
+    values = known(x) if x.dtype.is_inexact and x.size else None
     if values is not None and (values != values).all(axes).any():
         raise ValueError(f"{op}: all elements along an axis are NaN")
     return x

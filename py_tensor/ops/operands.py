@@ -13,6 +13,7 @@ from py_tensor.backend.choice import default_device
 from py_tensor.backend.host import host
 from py_tensor.dtypes import DType
 from py_tensor.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.graph.arrays import decoded, has_floats, has_integers
 from py_tensor.graph.bind import Step, follow, steps
 from py_tensor.graph.node import Device, Meta, Node, Op, meta_of
 from py_tensor.graph.primitives import CAST, EXPAND, constant
@@ -109,8 +110,8 @@ def number_like(value: object, stored_in: DType | None = None) -> Scalar | None:
     if isinstance(value, Tensor) or not _is_number(value):
         return None
     given = cast("Any", value)
-    number = float(given) if given.dtype.kind == "f" else given.item()
-    if stored_in is not None and stored_in.kind in "iu" and type(number) is int:
+    number = float(given) if has_floats(given) else given.item()
+    if stored_in is not None and stored_in.is_integer and type(number) is int:
         low, high = dtypes.integer_range(stored_in)
         return (number - low) % (high - low + 1) + low
     return number if isinstance(number, Scalar) else None
@@ -162,7 +163,8 @@ def known(x: Tensor) -> Any:
         return None
     np = host.load_numpy()
     read = x._read()  # pyright: ignore[reportPrivateUsage]
-    return np.frombuffer(read, dtype=x.dtype.name, count=x.size).reshape(x.shape)
+    bits = np.frombuffer(read, f"u{x.dtype.alignment}")
+    return decoded(np, bits, x.dtype).reshape(x.shape)
 
 
 def _is_number(x: object) -> bool:
@@ -263,7 +265,7 @@ def _converted(
             result.append(x)
             continue
         value = number_of(op, "an operand", x)
-        if place < leading or (common is not None and x.dtype.kind not in "iu"):
+        if place < leading or (common is not None and not has_integers(x)):
             result.append(value)
             continue
         own = dtypes.BY_NAME[x.dtype.name] if wide else own_dtype(op, x)
@@ -295,7 +297,7 @@ def as_arrays(op: str, operands: Sequence[Operand]) -> list[Tensor]:
 def widest(operands: Sequence[Operand]) -> DType | None:
     """Return the dtype of a 64-bit tensor among the operands (complex: 64 bits per part)."""
     given = (x.dtype for x in operands if isinstance(x, Tensor))
-    return next((dtype for dtype in given if dtypes.real_of(dtype).itemsize == 8), None)
+    return next((dtype for dtype in given if dtype.has_64_bits), None)
 
 
 def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Tensor:
@@ -305,13 +307,13 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
     if it can represent them.
     """
     own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
-    if wide is None or wide.kind in "fc" or own is not None:
+    if wide is None or wide.is_inexact or own is not None:
         return tensor_of(x, op, dtype=dtypes.BY_NAME.get(own or ""), device=device)
     try:
         found = tensor_of(x, op, device=device)
     except OverflowError:
         return tensor_of(x, op, dtype=wide, device=device)
-    if found.dtype is not dtypes.int32:
+    if found.dtype is not dtypes.DEFAULT_INT:
         return found
     try:
         return tensor_of(x, op, dtype=wide, device=device)
@@ -340,10 +342,10 @@ def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
         If the dtype cannot hold a Python int.
     """
     target = dtypes.parse(dtype)
-    given = tensor_of(x, op, dtype=target if isinstance(x, int) and target.kind in "iu" else None)
+    given = tensor_of(x, op, dtype=target if isinstance(x, int) and target.is_integer else None)
     if given.dtype is target:
         return given
-    if given.dtype.kind == "c" and target.kind != "c":
+    if given.dtype.is_complex and not target.is_complex:
         raise DTypeError(f"{op}: cannot convert {given.dtype} to {target}; use x.real")
     given.device.check(op, meta_of((), target, given.device))
     return Tensor(follow(node_of(given), steps_to(node_of(given).meta, given.shape, target)))

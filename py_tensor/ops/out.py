@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.backend.host import host
-from py_tensor.dtypes import KINDS, DType, check_cast, warn_of_loss
+from py_tensor.dtypes import DType, check_cast, is_of_kind, warn_of_loss
 from py_tensor.errors import DTypeError, ShapeError
 from py_tensor.graph.bind import follow
 from py_tensor.graph.node import Device
@@ -28,7 +28,7 @@ _SYMBOLS = {
 
 def check_kind(op: str, given: DType, target: DType, instead: str) -> None:
     """Raise DTypeError if the target's kind cannot hold the kind of a dtype."""
-    if KINDS.index(given.kind) > KINDS.index(target.kind):
+    if not is_of_kind(given, target):
         raise DTypeError(f"{op}: {given} cannot be stored in {target}; {instead}")
 
 
@@ -154,20 +154,20 @@ def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0)
     if wanted is None:
         return own
     if not wanted.on_gpu and not device.uses_numpy:
-        wanted = dtypes.complex64 if wanted.kind == "c" else dtypes.float32
-    if own.kind in "fc":
+        wanted = dtypes.complex64 if wanted.is_complex else dtypes.float32
+    if own.is_inexact:
         # NumPy's floats hold all integers of 8, 16 and 32 bits; with 64 bits they are float64.
         exact = {1: dtypes.float16, 2: dtypes.float32, 4: dtypes.float64, 8: dtypes.float64}
-        if wanted.kind in "iu" and device.uses_numpy:
+        if wanted.is_integer and device.uses_numpy:
             wanted = exact[wanted.itemsize]
         return dtypes.promote(own, wanted)
     common = dtypes.promote(own, wanted)
-    if wanted is dtypes.uint64:  # which includes no negative numbers, but wraps around like int64
+    if wanted.is_unsigned and wanted.has_64_bits:  # it wraps around like int64
         return wanted
-    if own.itemsize == 8 and (added or wanted.kind == "i"):
+    if own.has_64_bits and (added or wanted.is_signed):
         return own
     common = dtypes.real_of(common)
-    if added and (common.kind == "f" or common.itemsize == 8):
+    if added and (common.is_floating or common.has_64_bits):
         return dtypes.int32 if added << 8 * own.itemsize <= 2**31 else dtypes.int64
     return common
 

@@ -65,7 +65,7 @@ def packbits(a: Operand, /, axis: int | None = None, bitorder: str = "big") -> T
         If the elements are neither integers nor bools.
     """
     x, at = along_axis("packbits", a, axis, of_scalar=True)
-    if x.dtype.kind not in "biu":
+    if x.dtype.is_inexact:
         raise DTypeError(f"packbits: takes integers or bools, not {x.dtype}")
     bits = moveaxis(not_equal(x, 0), at, -1)
     places = _places("packbits", bitorder, x.device)

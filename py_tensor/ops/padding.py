@@ -94,7 +94,7 @@ def padded(
 
 def _cast(side: Tensor, x: Tensor) -> Tensor:
     """Convert values to the dtype of the elements; complex ones lose their imaginary parts."""
-    if side.dtype.kind == "c" and x.dtype.kind != "c":
+    if side.dtype.is_complex and not x.dtype.is_complex:
         side = side.real
     return converted(side, x.dtype)
 
@@ -139,7 +139,7 @@ def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edg
 
     def part(start: int, stop: int) -> Tensor:
         found = sliced(x, axis, start, stop)
-        return converted(found, dtypes.int32) if x.dtype is dtypes.bool_ else found
+        return converted(found, dtypes.numeric(x.dtype))
 
     while before or after:
         length = x.shape[axis]
@@ -168,7 +168,7 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
     values: dict[tuple[int, int], Tensor] = {}  # one for both sides if these take all elements
     for window in dict.fromkeys(windows):
         elements = sliced(x, axis, *window)
-        if x.dtype.kind in "iu" and elements.size and mode in _ROUNDED:
+        if x.dtype.is_integer and elements.size and mode in _ROUNDED:
             values[window] = _ROUNDED[mode](elements, axis)
         else:
             values[window] = _STATISTICS[mode](elements, axis=axis, keepdims=True)
@@ -178,7 +178,7 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
 def _rounded_mean(x: Tensor, axis: int) -> Tensor:
     """Return the mean of integers, rounded half to even."""
     n = x.shape[axis]
-    wide = dtypes.uint64 if x.dtype is dtypes.uint64 else dtypes.int64
+    wide = dtypes.longest(x.dtype)
     # The sum of 64-bit integers may overflow, that of their quotients and remainders cannot.
     whole, rest = divmod(x, n) if x.dtype is wide else (0, x)
     more, rest = divmod(sum(rest, axis, wide, keepdims=True), n)

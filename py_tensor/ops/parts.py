@@ -162,7 +162,7 @@ def ldexp(
     powers = x2 if isinstance(x2, Tensor) else tensor_of(x2, "ldexp", device=x.device)
     check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("ldexp", x, dtype)
-    if powers.dtype.kind not in "biu":
+    if powers.dtype.is_inexact:
         raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
     kept = converted(clip(powers, -MAX_POWER, MAX_POWER), x.dtype)

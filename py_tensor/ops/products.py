@@ -11,7 +11,7 @@ from typing import Any, cast
 from py_tensor import dtypes
 from py_tensor.backend.host import host
 from py_tensor.errors import ShapeError, check_option, check_order
-from py_tensor.graph.arrays import Array
+from py_tensor.graph.arrays import Array, summed_in
 from py_tensor.graph.op import CpuOp
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
@@ -328,7 +328,7 @@ def _grad_slide(g: Any, y: Any, a: Any, b: Any, mode: Any) -> tuple[Any, ...]:
 
 def _slid_products(np: Any, given: tuple[Array, ...], mode: Any) -> Array:
     a, b = given
-    wide = a.astype(np.float32) if a.dtype == np.float16 else a  # rounded once
+    wide = a.astype(summed_in(np, a), copy=False)  # rounded once
     return np.convolve(wide, b[::-1].astype(wide.dtype), mode).astype(a.dtype)
 
 

@@ -80,9 +80,9 @@ def _quantiles(
         x = converted(x, dtype_into(op, dtypes.floating(x.dtype), x.device, out))
     if without_nan and not x.size:
         x = as_floating(x, op)  # all results are NaN
-    without_nan = without_nan and x.dtype.kind in "fc"
+    without_nan = without_nan and x.dtype.is_inexact
     x = x if method in _EXACT else as_floating(x, op)
-    if isinstance(q, Tensor) and q.dtype.kind == x.dtype.kind == "f" and between:
+    if isinstance(q, Tensor) and q.dtype.is_floating and x.dtype.is_floating and between:
         common = dtypes.promote(x.dtype, q.dtype)
         x = converted(x, common if common.on_gpu or x.device.uses_numpy else dtypes.float32)
     shares = [v / scale for v in numbers]
@@ -126,7 +126,7 @@ def _weighted(
     op: str, rows: Tensor, weights: Tensor, without_nan: bool
 ) -> Callable[[float], Tensor]:
     """Return a function for weighted quantiles of rows; the weights are read and checked."""
-    has_nan = rows.dtype.kind == "f"
+    has_nan = rows.dtype.is_floating
     if without_nan and has_nan:
         weights = choose(isnan(rows), 0, weights)
     order = argsort(rows, -1)
@@ -160,7 +160,7 @@ def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
     low, high = (builtins.min(builtins.max(i, 0), n - 1) for i in places)
     first, second = ordered[..., low], ordered[..., high]
     found = first if method in _EXACT else _between(first, second, part)
-    has_nan = found.dtype.kind in "fc"
+    has_nan = found.dtype.is_inexact
     return choose(isnan(ordered[..., -1]), math.nan, found) if has_nan else found
 
 
@@ -194,7 +194,7 @@ def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor,
     Unless `dtype` is float64, the fraction is a float32, a multiple of 2**-24. The 95-bit product
     of integers is rounded to that, as NumPy's is to float64, so that 0.3 of 10 is 3.
     """
-    if dtype is dtypes.float64:
+    if dtype.has_64_bits:
         product = converted(counts, dtype) * share
         whole = floor(product)
         return converted(whole, dtypes.int32), product - whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -46,16 +45,6 @@ __all__ = [
 
 
 Axes = int | tuple[int, ...] | None
-
-
-def _lowest(dtype: DType) -> complex:
-    ends = {"f": -math.inf, "c": complex(-math.inf, -math.inf), "b": 0}
-    return ends[dtype.kind] if dtype.kind in ends else dtypes.integer_range(dtype)[0]
-
-
-def _highest(dtype: DType) -> complex:
-    ends = {"f": math.inf, "c": complex(math.inf, math.inf), "b": 1}
-    return ends[dtype.kind] if dtype.kind in ends else dtypes.integer_range(dtype)[1]
 
 
 def _rank_of_lowest(dtype: DType) -> tuple[int]:
@@ -114,7 +103,7 @@ def _grad_cumprod(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[T
 
 def _identity(dtype: DType) -> tuple[complex]:
     """Return -0 for floats, because 0 would change a first element of -0 to 0."""
-    return ({"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0),)
+    return (-dtypes.converter(dtype)(0),)
 
 
 PROD = Reduction(
@@ -148,7 +137,7 @@ CUMPROD = Scan(
 MAX = Reduction(
     "max",
     parts=("T",),
-    identity=lambda dtype: (_lowest(dtype),),
+    identity=lambda dtype: (dtypes.ends_of(dtype)[0],),
     element={"*": ("{x}",)},
     combine={
         "bool": ("{a0} | {b0}",),
@@ -163,7 +152,7 @@ MAX = Reduction(
 MIN = Reduction(
     "min",
     parts=("T",),
-    identity=lambda dtype: (_highest(dtype),),
+    identity=lambda dtype: (dtypes.ends_of(dtype)[1],),
     element={"*": ("{x}",)},
     combine={
         "bool": ("{a0} & {b0}",),
@@ -324,7 +313,7 @@ def _steps_along(
     if not axes or not meta.size or size_of(tuple(meta.shape[a] for a in axes)) > MAX_PLACES:
         return None
     before = () if meta.dtype is dtype else (step(CAST, meta, dtype),)
-    op = _OF_FLOATS.get(op.name, op) if dtype.kind == "f" else op
+    op = _OF_FLOATS.get(op.name, op) if dtype.is_floating else op
     after = _steps_of(op, before[0][1] if before else meta, axes, keepdims)
     return None if after is None else (*before, *after)
 
@@ -386,7 +375,7 @@ def _fold(
         else:
             x = converted(x, wider)
     x = _through(accepts, x, name, dtype)
-    if name in _OF_FLOATS and x.dtype.kind == "f":
+    if name in _OF_FLOATS and x.dtype.is_floating:
         op = _OF_FLOATS[name]
     if initial is not None:
         initial = _start(name, initial, wider or x.dtype)
@@ -423,11 +412,11 @@ def as_floats(
         Computes `y` in a dtype.
     """
     floating = dtype_into(op, own, device, out)
-    if own.kind not in "biu" or floating.kind != "f":
+    if own.is_inexact or not floating.is_floating:
         return y
-    if y.dtype.kind == "f":  # NaN is 0 times a product that is too large
+    if y.dtype.is_floating:  # NaN is 0 times a product that is too large
         return choose(isnan(y), 0.0, y)
-    if own.itemsize < 8:
+    if not own.has_64_bits:
         return y
     exact = converted(y, floating)
     return exact + round((compute(floating) - exact) * 2.0**-64) * 2.0**64
@@ -446,11 +435,11 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
     number = number_like(initial, dtype)
     if number is None:
         return converted(tensor_of(initial, op), dtype)
-    if dtype.kind == "c":
+    if dtype.is_complex:
         return number
     if isinstance(number, complex):
         raise DTypeError(f"{op}: initial must be a real number, not {number}")
-    number = {"b": bool, "f": float}.get(dtype.kind, int)(number)
+    number = dtypes.converter(dtype)(number)
     dtypes.check_range(op, number, dtype)
     return number
 
@@ -555,7 +544,9 @@ def all(
 
 _OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
 _ARG_ACCEPTS = Accepts(
-    "biufc", lambda dtype: dtypes.uint32 if dtype is dtypes.bool_ else dtype, ARGMAX.accepts.words
+    "biufc",
+    lambda dtype: dtypes.in_words(dtype) if dtype.is_bool else dtype,
+    ARGMAX.accepts.words,
 )
 # The dtypes that these accept, and the dtype that they convert to.
 _CONVERTED = {"sum": SUMMED, "prod": SUMMED, "argmax": _ARG_ACCEPTS, "argmin": _ARG_ACCEPTS}
@@ -617,12 +608,12 @@ def mean(
     if dtype is None and out is not None:
         a = tensor_of(a, "mean")
         common = dtype_into("mean", a.dtype, a.device, out)
-        are_integers = a.dtype.kind in "iu" and common.kind in "iu"
+        are_integers = a.dtype.is_integer and common.is_integer
         dtype = a.dtype if are_integers else float_into("mean", a, out)
     if where is True and dtype is None and (axis is None or type(axis) is int):
         return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
     x = _through(FLOATING, a, "mean", dtype)
-    if x.dtype.kind in "biu":
+    if not x.dtype.is_inexact:
         return stored_whole("mean", _truncated_mean(x, axis, keepdims, where), out)
     if where is True:
         axes = normalize_axes("mean", axis, x.ndim)
@@ -634,7 +625,7 @@ def mean(
 
 def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Tensor:
     """Return the mean of integers or bools, rounded towards 0."""
-    wide = dtypes.uint64 if x.dtype.kind == "u" else dtypes.int64
+    wide = dtypes.uint64 if x.dtype.is_unsigned else dtypes.int64
     total = sum(x, axis, wide, None, keepdims, where=where)
     count = _counted(x, axis, "mean", keepdims, where)
     count = converted(count, wide) if isinstance(count, Tensor) else int(count)
@@ -656,7 +647,7 @@ def float_into(op: str, x: Tensor, out: Out) -> DType:
 
 def _summable(x: Tensor) -> Tensor:
     """Convert float16 to float32, as NumPy's mean does, because the sum may overflow float16."""
-    return converted(x, dtypes.float32) if x.dtype is dtypes.float16 else x
+    return converted(x, dtypes.in_words(x.dtype))
 
 
 def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> float | Tensor:

@@ -60,7 +60,7 @@ def _bits(x: Tensor, target: DType) -> Tensor:
 def _parted(x: Tensor, target: DType) -> Tensor:
     """Split each element into several smaller ones, the lowest bits first."""
     shape = (*x.shape[:-1], x.shape[-1] * x.itemsize // target.itemsize)
-    if x.dtype.kind == "c":
+    if x.dtype.is_complex:
         parts = stack(parts_of(x), -1)
         whole = reshape_copy(parts, (*x.shape[:-1], 2 * x.shape[-1]))
         return _bits(whole, target) if whole.itemsize == target.itemsize else _parted(whole, target)
@@ -71,7 +71,7 @@ def _parted(x: Tensor, target: DType) -> Tensor:
 
 def _joined(x: Tensor, target: DType) -> Tensor:
     """Join groups of elements into larger ones."""
-    if target.kind == "c":
+    if target.is_complex:
         part = dtypes.real_of(target)
         pairs = _bits(x, part) if x.itemsize == part.itemsize else _joined(x, part)
         return joined(pairs[..., ::2], pairs[..., 1::2])

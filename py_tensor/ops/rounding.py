@@ -7,6 +7,7 @@ from typing import Any
 
 from py_tensor import dtypes
 from py_tensor.dtypes import ANY, REAL, REAL_WITH_BOOL_AS_INT8
+from py_tensor.graph.arrays import of_floats
 from py_tensor.graph.node import FLAT
 from py_tensor.graph.op import Elementwise
 from py_tensor.graph.primitives import COMPLEX
@@ -33,7 +34,7 @@ trunc = unary(
     "trunc",
     REAL,
     {"f32": "trunc_f32({0})", "*": "{0}"},
-    lambda np, x: np.trunc(x) if x.dtype.kind == "f" else x,
+    of_floats("trunc"),
     vjp=FLAT,
     doc="Truncate each element towards 0, in the same dtype.",
 )
@@ -44,7 +45,7 @@ ROUND = Elementwise(
         "complex64": "vec2f(round_f32({0}.x), round_f32({0}.y))",
         "*": "{0}",
     },
-    numpy=lambda np, x: np.rint(x) if x.dtype.kind in "fc" else x,
+    numpy=of_floats("rint"),
     accepts=ANY,
     vjp=FLAT,
 )
@@ -66,9 +67,9 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     if out is not None:
         return stored("round", round(a, decimals), out)
     x, places = tensor_of(a, "round"), _places(decimals)
-    if x.dtype.kind not in "fc":
+    if not x.dtype.is_inexact:
         return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
-    if places and x.dtype.kind == "c":  # scaled as a whole, an infinite part makes the other NaN
+    if places and x.dtype.is_complex:  # scaled as a whole, an infinite part makes the other NaN
         return apply(COMPLEX, (round(x.real, places), round(x.imag, places)))
     scale = float(f"1e{abs(places)}")
     if places > 0:
@@ -87,7 +88,7 @@ def _round_integers(x: Tensor, unit: int) -> Tensor:
     """Round integers to multiples of `unit`, or to 0 if the dtype does not hold it."""
     if x.dtype.is_small:  # twice the rest may not fit
         return _round_integers(x.astype(dtypes.int32), unit).astype(x.dtype)
-    if not dtypes.holds(x.dtype, unit) or x.dtype is dtypes.bool_:
+    if not dtypes.holds(x.dtype, unit) or x.dtype.is_bool:
         return multiply(x, False)
     multiples, rest = divmod(x, unit)
     twice, odd = multiply(rest, 2), remainder(multiples, 2)

@@ -357,16 +357,15 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
     x = tensor_of(x, "bincount", dtype=dtypes.int32 if empty else None)
     if x.ndim != 1:
         raise ShapeError(f"bincount: takes a vector, not shape {x.shape}")
-    if x.dtype.kind not in "biu":
+    if x.dtype.is_inexact:
         raise DTypeError(f"bincount: takes integers, not {x.dtype}")
     if minlength < 0:
         raise ValueError(f"bincount: minlength must be at least 0, not {minlength}")
     given = 1 if weights is None else _weights(x, weights)
-    if x.dtype.kind == "b":
-        x = converted(x, dtypes.int32)
-    unsigned = dtypes.uint64 if x.dtype.itemsize == 8 else dtypes.uint32
+    x = converted(x, dtypes.numeric(x.dtype))
+    unsigned = dtypes.uint64 if x.dtype.is_wide else dtypes.uint32
     most = int(max(converted(x, unsigned))) if x.size else -1  # negative ones wrap to the largest
-    if x.dtype.kind == "i" and most >= 2 ** (8 * unsigned.itemsize - 1):
+    if x.dtype.is_signed and most >= 2 ** (8 * unsigned.itemsize - 1):
         raise ValueError(f"bincount: elements must be at least 0, not {int(min(x))}")
     n = most + 1 if most >= minlength else minlength
     dtype = dtypes.int32 if weights is None else dtypes.DEFAULT.floating

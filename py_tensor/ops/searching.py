@@ -186,8 +186,8 @@ def interp(
     at, places = in_common_dtype("interp", tensor_beside("interp", xp, x, fp), x)
     dtypes.REAL.check("interp", at.dtype)
     at, values = in_common_dtype("interp", at, fp)
-    if at.dtype is dtypes.float16:  # neighbouring positions may be equal in float16
-        at = converted(at, dtypes.float32)
+    if at.dtype.is_floating:  # neighbouring positions may be equal in 16 bits
+        at = converted(at, dtypes.in_words(at.dtype))
     at, values = in_common_dtype("interp", at, values)
     at, values = (converted(v, dtypes.floating(v.dtype)) for v in (at.real, values))
     places = converted(places, at.dtype)

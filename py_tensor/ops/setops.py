@@ -21,6 +21,7 @@ from py_tensor.ops.movement import (
     ravel,
     reshape,
     stack,
+    widened,
 )
 from py_tensor.ops.operands import Operand, known, tensor_beside
 from py_tensor.ops.rearrange import moveaxis
@@ -67,7 +68,7 @@ def unique(
     if axis is not None:
         axis = normalize_axis("unique", axis, x.ndim)
     # NumPy orders rows of float16 with NaN differently.
-    is_alike = axis is None or x.dtype is not dtypes.float16
+    is_alike = axis is None or not (x.dtype.is_floating and x.dtype.is_packed)
     if is_alike and 0 < x.size < MIN_COUNTED and (elements := known(x)) is not None:
         options = (return_inverse, return_counts, axis)
         _, *found = host.load_numpy().unique(elements, True, *options, equal_nan=equal_nan)
@@ -78,9 +79,9 @@ def unique(
     if axis is None or x.ndim == 1:
         axis = None
         given = ravel(x)
-        is_narrow = x.dtype.itemsize <= 2  # the range of the dtype is small: nothing is read
+        is_narrow = x.dtype.is_packed  # the range of the dtype is small: nothing is read
         fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.read_work)
-        if x.dtype.kind in "biu" and x.size >= fewest:
+        if not x.dtype.is_inexact and x.size >= fewest:
             found = _counted(given, x.shape, return_index, return_inverse, return_counts)
             if found is not None:
                 return tuple(found) if len(found) > 1 else found[0]
@@ -139,7 +140,7 @@ def _ranks(x: Tensor) -> Tensor:
     """
     order = argsort(x, 0)
     rows = take_along_axis(x, order, 0)
-    parts = [real(rows), imag(rows)] if x.dtype.kind == "c" else [rows]
+    parts = [real(rows), imag(rows)] if x.dtype.is_complex else [rows]
     same, *others = [
         equal(part[1:], part[:-1]) | (isnan(part[1:]) & isnan(part[:-1])) for part in parts
     ]
@@ -160,14 +161,14 @@ def _counted(
     This is faster than a sort of many elements, although it reads the smallest and the largest one
     first if integers have more than 16 bits.
     """
-    if x.dtype.itemsize <= 2:
+    if x.dtype.is_packed:
         bounds = dtypes.integer_range(x.dtype)
     else:
         bounds = [int(bound) for bound in stack([min(x), max(x)]).tolist()]
     span = bounds[1] - bounds[0] + 1
     if span > most(2 * x.size, 2**16):
         return None
-    narrow = converted(x, dtypes.int32) if x.dtype.itemsize <= 2 else x
+    narrow = widened(x)
 
     def bins() -> Tensor:  # a function, because a tensor in a variable would be stored
         return converted(narrow - bounds[0], dtypes.int32)

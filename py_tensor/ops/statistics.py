@@ -166,7 +166,7 @@ def corrcoef(
         return found / found
     spread = sqrt(diag(found).real)
     found = found / expand_dims(spread, 1) / spread
-    if found.dtype.kind == "c":
+    if found.dtype.is_complex:
         return joined(clip(found.real, -1, 1), clip(found.imag, -1, 1))
     return clip(found, -1, 1)
 

@@ -39,15 +39,14 @@ class _Call:
     @property
     def dtype(self) -> DType:
         """The common floating dtype of the tensors, by default that of new tensors."""
-        floating = [dtypes.real_of(x.dtype) for x in self._tensors if x.dtype.kind in "fc"]
+        floating = [dtypes.real_of(x.dtype) for x in self._tensors if x.dtype.is_inexact]
         return reduce(dtypes.promote, floating) if floating else dtypes.DEFAULT.floating
 
     def to_numpy(self, x: Any) -> Any:
         """Return what NumPy gets for an argument."""
         if isinstance(x, Tensor):
             self._tensors.append(x)
-            double = {"f": "float64", "c": "complex128"}.get(x.dtype.kind)
-            array = x.numpy() if double is None else x.numpy().astype(double)
+            array = x.numpy().astype(dtypes.doubled(x.dtype).name)
             return array if array.ndim else array[()]  # a number, which NumPy's classes ask for
         if isinstance(x, Series):
             self._classes[type(x).numpys()] = type(x)
@@ -72,10 +71,9 @@ class _Call:
             kind = self._classes.get(numpys) or _classes()[numpys.__name__]
             return kind(self.from_numpy(result.coef), result.domain, result.window, result.symbol)
         if isinstance(result, np.inexact) or (
-            isinstance(result, np.ndarray) and result.dtype.kind in "fc"
+            isinstance(result, np.ndarray) and np.issubdtype(result.dtype, np.inexact)
         ):
-            is_complex = result.dtype.kind == "c"
-            dtype = dtypes.complex_of(self.dtype) if is_complex else self.dtype
+            dtype = dtypes.complex_of(self.dtype) if np.iscomplexobj(result) else self.dtype
             return from_host(self._op, result, dtype, self.device)
         if isinstance(result, np.ndarray):
             return tensor_of(result, self._op, device=self.device)
@@ -139,8 +137,9 @@ def _values(
     coefficients = host.load_numpy().asarray(call.to_numpy(c))
     if coefficients.ndim != 1:
         return call.from_numpy(_result(op, function, [call.to_numpy(x), coefficients, tensor], {}))
-    if x.dtype.kind in "biu" or call.dtype.itemsize > dtypes.real_of(x.dtype).itemsize:
-        dtype = call.dtype if x.dtype.kind in "biuf" else dtypes.complex_of(call.dtype)
+    real = dtypes.real_of(x.dtype)
+    if not x.dtype.is_inexact or dtypes.promote(call.dtype, real) is not real:
+        dtype = call.dtype if not x.dtype.is_complex else dtypes.complex_of(call.dtype)
         x = converted(x, dtype)
     # NumPy's function adds and multiplies whatever it gets: here a tensor and NumPy's scalars.
     return _result(op, function, [x, coefficients], {})
@@ -181,7 +180,8 @@ class _Interval:
         else:
             coef, ends = series.coef, getattr(series, f"_{self._name}")
             real = dtypes.real_of(coef.dtype)
-            dtype = dtypes.complex_of(real) if ends.dtype.kind == "c" else real
+            is_real = host.load_numpy().isrealobj(ends)
+            dtype = real if is_real else dtypes.complex_of(real)
             ends = tensor_of(ends, owner.__name__, dtype=dtype, device=coef.device)
         ends.flags.writeable = False
         return ends
@@ -192,11 +192,9 @@ class _Interval:
         ends = np.asarray(_Call(op).to_numpy(value))
         if ends.shape != (2,):
             raise ValueError(f"{op}: {self._name} must be two numbers, not {value!r}")
-        is_complex, is_double = ends.dtype.kind == "c", series.coef.dtype.itemsize == 8
-        if not is_double or series.coef.dtype.kind == "c":  # as exact as the tensor that one reads
-            single = np.complex64 if is_complex else np.float32
-            is_wide = dtypes.real_of(series.coef.dtype) is dtypes.float64
-            ends = ends if is_wide else ends.astype(single)
+        is_complex = np.iscomplexobj(ends)
+        if not series.coef.dtype.has_64_bits:  # as exact as the tensor that one reads
+            ends = ends.astype(np.complex64 if is_complex else np.float32)
         setattr(series, f"_{self._name}", ends.astype(np.complex128 if is_complex else np.float64))
 
 

@@ -89,7 +89,7 @@ class Core:
 
     def _uniforms(self, draw: Draw) -> Tensor:
         """Draw uniform numbers in [0, 1): multiples of 2**-24, or of 2**-53 in float64."""
-        if draw.dtype is dtypes.float32:
+        if not draw.dtype.has_64_bits:
             return self._draw(threefry.UNIFORM, draw.shape, draw.dtype, draw.device)
         draw.device.check("random", meta_of((), draw.dtype, draw.device))
         if not size_of(draw.shape):
@@ -100,19 +100,19 @@ class Core:
         return (high * 2.0**26 + low) * 2.0**-53
 
     def _normals(self, draw: Draw) -> Tensor:
-        if draw.dtype is dtypes.float32:
+        if not draw.dtype.has_64_bits:
             return self._draw(threefry.NORMAL, draw.shape, draw.dtype, draw.device)
         radius = sqrt(-2 * log1p(-self._uniforms(draw)))
         return radius * cos(self._uniforms(draw) * 6.283185307179586)
 
     def _exponentials(self, draw: Draw) -> Tensor:
-        if draw.dtype is dtypes.float32:
+        if not draw.dtype.has_64_bits:
             return self._draw(threefry.EXPONENTIAL, draw.shape, draw.dtype, draw.device)
         return -log1p(-self._uniforms(draw))
 
     def _centered(self, draw: Draw) -> Tensor:
         """Draw uniform nonzero numbers in (-1/2, 1/2); in float64, odd multiples of 2**-54."""
-        if draw.dtype is dtypes.float32:
+        if not draw.dtype.has_64_bits:
             return self._draw(threefry.CENTERED, draw.shape, draw.dtype, draw.device)
         return self._uniforms(draw) - (0.5 - 2.0**-54)
 
@@ -177,7 +177,7 @@ class Core:
     ) -> Tensor:
         start, end = (0, low) if high is None else (low, high)
         kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
-        if kind.kind not in "iub":
+        if kind.is_inexact:
             raise TypeError(f"{op}: dtype must be an integer dtype or bool, not {kind}")
         if _is_array(start) or _is_array(end):
             return self._between(op, start, end, size, kind, endpoint)
@@ -210,7 +210,8 @@ class Core:
         """Draw integers between bounds, at least one of which is an array."""
         least, most = _held(kind)
         stop = most + (not endpoint)
-        arrays = dtypes.int64 if kind is dtypes.uint32 else kind if kind.is_wide else None
+        has_large = kind.is_unsigned and not kind.is_packed  # numbers that int32 lacks
+        arrays = kind if kind.is_wide else dtypes.int64 if has_large else None
         draw = draw_of(
             op,
             size,
@@ -300,7 +301,7 @@ class Core:
         check_together(
             op,
             f"high - low must be a {dtypes.DEFAULT.floating}",
-            lambda a, b: (b - a != b - a) | (abs(b - a) > dtypes.largest(dtypes.DEFAULT.floating)),
+            lambda a, b: (b - a != b - a) | (abs(b - a) > dtypes.DEFAULT.floating.highest),
             low,
             high,
             error=OverflowError,
@@ -452,7 +453,7 @@ def _whole(bound: Any) -> int:
 
 
 def _held(dtype: DType) -> tuple[int, int]:
-    return (0, 1) if dtype.kind == "b" else dtypes.integers_held(dtype)
+    return int(dtype.lowest), int(dtype.highest)
 
 
 def _upper_product(x: Tensor, factor: Any) -> Tensor:

@@ -105,8 +105,9 @@ def checked(op: str, *given: Given) -> tuple[tuple[Any, ...], Device, DType]:
     """Return the checked parameters, the device and the dtype; they need not broadcast."""
     device = _device(op, [value for _, value, _ in given if isinstance(value, Tensor)])
     values = tuple(_checked(op, *parameter, device) for parameter in given)
-    wide = any(isinstance(x, Tensor) and x.dtype is dtypes.float64 for x in values)
-    return values, device, dtypes.float64 if wide else dtypes.DEFAULT.floating
+    given_dtypes = [x.dtype for x in values if isinstance(x, Tensor)]
+    is_double = any(dtype.is_floating and dtype.has_64_bits for dtype in given_dtypes)
+    return values, device, dtypes.float64 if is_double else dtypes.DEFAULT.floating
 
 
 def sized(op: str, size: Size, shape: Shape) -> Shape:

@@ -140,10 +140,10 @@ class SeedSequence:
             If the dtype is neither uint32 nor uint64, or the number of words is negative.
         """
         kind = dtypes.parse(dtype)
-        if kind not in (dtypes.uint32, dtypes.uint64):
+        if not kind.is_unsigned or kind.is_packed:
             raise ValueError(f"generate_state: takes uint32 or uint64, not {kind}")
         words = self.hashed_words(count_of("generate_state", "n_words", n_words) * kind.words)
-        if kind is dtypes.uint64:
+        if kind.is_wide:
             words = [low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True)]
         return converted(tensor_of(words, "generate_state", dtype=kind), kind)
 

@@ -97,3 +97,13 @@ fn f16_bits_from_f32(x: f32) -> u32 {
 
 // Round a computed f32 to float16. Correctly rounded.
 fn wrap_float16(x: f32) -> f32 { return f32_from_f16_bits(f16_bits_from_f32(x)); }
+
+// The bfloat16 bits, the upper 16 bits of an f32, of the nearest number, ties to even. Correctly rounded.
+fn bf16_bits_from_f32(x: f32) -> u32 {
+  let b = bitcast<u32>(x);
+  let nearest = (b + 0x7fffu + ((b >> 16u) & 1u)) >> 16u;
+  return select(nearest, ((b >> 16u) & 0x8000u) | 0x7fc0u, (b & 0x7fffffffu) > 0x7f800000u);
+}
+
+// Round a computed f32 to bfloat16. Correctly rounded.
+fn wrap_bfloat16(x: f32) -> f32 { return bitcast<f32>(bf16_bits_from_f32(x) << 16u); }

@@ -22,6 +22,10 @@ fn store_uint16(value: i32) -> u32 { return bitcast<u32>(value) & 0xffffu; }
 fn load_float16(word: u32, at: u32) -> f32 { return f32_from_f16_bits(extractBits(word, 16u * (at & 1u), 16u)); }
 fn store_float16(value: f32) -> u32 { return f16_bits_from_f32(value); }
 
+// bfloat16: the upper half of an f32.
+fn load_bfloat16(word: u32, at: u32) -> f32 { return bitcast<f32>(extractBits(word, 16u * (at & 1u), 16u) << 16u); }
+fn store_bfloat16(value: f32) -> u32 { return bf16_bits_from_f32(value); }
+
 // One word: int32, uint32, float32, unchanged.
 fn load_int32(raw: i32) -> i32 { return raw; }
 fn store_int32(value: i32) -> i32 { return value; }

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import ml_dtypes
 import numpy as np
 import pytest
 from playwright.sync_api import Browser
@@ -239,6 +240,12 @@ def half_bits(x: Array) -> Array:
     return np.where(np.isnan(x), found & 0x8000 | 0x7E00, found)
 
 
+def upper_halves(x: Array) -> Array:
+    """Return the bits of the nearest bfloat16; one NaN of each sign."""
+    found = x.astype(ml_dtypes.bfloat16).view(np.uint16).astype(np.int64)
+    return np.where(np.isnan(x), found & 0x8000 | 0x7FC0, found)
+
+
 def truncate_u32(x: Array) -> Array:
     fits = np.abs(x) < 2.0**63
     return np.where(fits, x, 0).astype(np.int64) & 0xFFFFFFFF
@@ -453,6 +460,11 @@ CASES: dict[str, Case] = {
     "f16_bits_from_f32": Case(half_bits, domains=[(bits,), (halves,), (spread(1e-9, 1e6),)]),
     "wrap_float16": Case(
         lambda x: x.astype(np.float16).astype(np.float32), domains=[(bits,), (spread(1e-9, 1e6),)]
+    ),
+    "bf16_bits_from_f32": Case(upper_halves, domains=[(bits,), (halves,), (spread(1e-9, 1e6),)]),
+    "wrap_bfloat16": Case(
+        lambda x: (upper_halves(x) << 16).astype(np.uint32).view(np.float32),
+        domains=[(bits,), (spread(1e-9, 1e6),)],
     ),
     # rng.wgsl
     "random_bits": Case(random_bits, domains=WORDS),

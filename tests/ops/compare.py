@@ -25,6 +25,8 @@ def same(tensor: Any, expected: Array, what: str) -> None:
     assert got.dtype == expected.dtype, f"{what}: dtype {got.dtype}, not {expected.dtype}"
     if got.dtype.kind == "c":
         got, expected = parts_of(got), parts_of(expected)
+    if got.dtype.kind == "V":  # bfloat16
+        got, expected = got.astype(np.float32), expected.astype(np.float32)
     bad = got != expected
     if got.dtype.kind == "f":
         bad &= ~(np.isnan(got) & np.isnan(expected))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
+from py_tensor.dtypes import parse
 from py_tensor.graph.arrays import cast as cast_numbers
 from tests.ops import references as ref
 from tests.ops.compare import same
@@ -653,7 +654,7 @@ def test_linspace_in_integers_overflows_like_astype(device: str) -> None:
     starts, stops = zip(*pairs, strict=True)
     for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
         exact = np.floor(np.linspace(starts, stops, 4))
-        expected = cast_numbers(np, exact, dtype)
+        expected = cast_numbers(np, exact, parse(dtype))
         same(pt.linspace(starts, stops, 4, dtype=dtype, device=device), expected, dtype)
         for column in (1, 9, 10, 18, 25, 33):
             got = pt.linspace(*pairs[column], 4, dtype=dtype, device=device)

@@ -101,7 +101,7 @@ def test_conversions(device: str, rng: numpy.random.Generator) -> None:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         fits = (np.floor(x) >= low) & (x < high + 1)
         np.testing.assert_array_equal(down[fits], np.floor(x[fits]).astype(dtype))
-        overflows = cast(np, np.floor(x[~fits]), dtype)
+        overflows = cast(np, np.floor(x[~fits]), target)
         np.testing.assert_array_equal(down[~fits], overflows)
     x = x[np.abs(x) < 2.0**63]
     np.testing.assert_array_equal(converted(ops.CEIL), np.ceil(x).astype(np.int64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes  # noqa: F401 - gives NumPy bfloat16
 import numpy as np
 import pytest
 
@@ -20,7 +21,7 @@ def same(array: Any, expected: Any, what: str) -> None:
     np.testing.assert_array_equal(array, expected, what, strict=True)
 
 
-DTYPES = ("float32", "int64", "uint8", "bool", "float16", "complex64")
+DTYPES = ("float32", "int64", "uint8", "bool", "float16", "bfloat16", "complex64")
 STEPS: dict[str, Callable[[np.random.Generator, Any], Callable[[Any], Any]]] = {
     "slice": lambda rng, a: _slice_of(rng, a.shape),
     "transpose": lambda rng, a: lambda x: x.T,

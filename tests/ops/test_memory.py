@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes  # noqa: F401 - gives NumPy bfloat16
 import numpy as np
 import pytest
 
@@ -32,6 +33,8 @@ def random_bytes(rng: np.random.Generator, *names: str) -> Array:
         numbers = raw.view(name)
         if numbers.dtype.kind in "fc":
             numbers[:] = np.nan_to_num(numbers, nan=1.5)
+        elif name == "bfloat16":
+            numbers[np.isnan(numbers)] = 1.5
     return raw.view(names[0]).reshape(3, -1)
 
 
@@ -40,7 +43,7 @@ def same(x: pt.Tensor, expected: Array) -> bool:
     found = x.numpy()
     if found.dtype != expected.dtype or found.shape != expected.shape:
         return False
-    if expected.dtype == np.float16:
+    if expected.dtype in (np.float16, np.dtype("bfloat16")):
         return bool((np.isnan(found) == np.isnan(expected)).all()) and bool(
             (found == expected)[~np.isnan(expected)].all()
         )

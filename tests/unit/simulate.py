@@ -315,7 +315,7 @@ def _evaluate(
                 value = Value(data, np.logical_and.reduce([a.defined for a in args]))
             case Convert():
                 given = values[i.arg]
-                value = Value(arrays.cast(np, given.data, i.dtype.name), given.defined)
+                value = Value(arrays.cast(np, given.data, i.dtype), given.defined)
             case Within():
                 given = values[i.arg]
                 value = Value((given.data >= i.low) & (given.data < i.high), given.defined)
