@@ -12,9 +12,9 @@ Parts: lint (ruff, pyright, tsc, the JavaScript linter), audit (known vulnerabil
 dependencies, if a registry answers), unit (no browser), ops (every op on the CPU device), native
 (the GPU without a browser, every op on it, and the lines and calls of the package), libraries
 (SciPy, einops and others on tensors), newest (unit, ops and libraries on the machine's newest
-Python, if the one in use is older), browser (the page, and a random part of the tests of ops inside
-it; with -k, all of them), ops-webgpu (every op inside the page), perf (counts and ratios, which
-unit and browser include too).
+Python, if the one in use is older: a random quarter of their files, or all of them with --only or
+-k), browser (the page, and a random part of the tests of ops inside it; with -k, all of them),
+ops-webgpu (every op inside the page), perf (counts, which unit and browser include too).
 Unknown options are passed to pytest. The last line is the total, "N passed, N failed"; the exit
 code is 0 only if something ran and nothing failed.
 
@@ -59,7 +59,7 @@ REPEATED = 5
 LANES = 2  # three take as long on two cores, which are busy all the time
 
 ON_WEBGPU = ["--device", "webgpu"]
-ON_NATIVE = ["--device", "native", "--few"]
+ON_NATIVE = ["--device", "native", "--few", "--programs", "20"]
 CROWDED, ALONE = "not alone", "alone"
 """Values for pytest's -m."""
 
@@ -80,6 +80,11 @@ def slices(folder: str, count: int) -> list[list[str]]:
     return [files[i::count] for i in range(count)]
 
 
+def drawn(folder: str) -> list[str]:
+    """Return a random quarter of the test files of a folder."""
+    return random.choice(slices(folder, 4))
+
+
 # pytest's targets and options: per part, and per piece of it.
 SUITES = {
     "browser": [
@@ -95,11 +100,18 @@ SUITES = {
     "unit": [["tests/unit", "tests/perf/counts"]],
     "newest": [["tests/unit"], ["tests/ops", "--device", "cpu"], ["tests/libraries"]],
 }
+# What runs instead of a part if all parts run: the others do the rest, on another Python.
+SAMPLES = {
+    "newest": [
+        drawn("tests/unit"),
+        [*drawn("tests/ops"), "--device", "cpu"],
+        drawn("tests/libraries"),
+    ]
+}
 # The tests marked `alone`, of the parts that have any.
 SUITES_ALONE = {
-    "browser": ["tests/browser", "tests/perf/page", "tests/ops", *ON_WEBGPU],
+    "browser": ["tests/browser", "tests/ops", *ON_WEBGPU],
     "ops-webgpu": ["tests/ops", *ON_WEBGPU],
-    "perf": ["tests/perf/page"],
     "ops": ["tests/ops", "--device", "cpu"],
     "native": ["tests/native", "tests/ops", *ON_NATIVE],
 }
@@ -153,7 +165,8 @@ def main() -> int:
     newest = environment.ensure_newest_venv() if "newest" in parts and options.setup else None
     if newest is None:
         parts = [part for part in parts if part != "newest"]
-    in_pytest = Pytest(python, newest, options.marks, for_pytest)
+    is_everything = not options.only and "-k" not in for_pytest
+    in_pytest = Pytest(python, newest, options.marks, for_pytest, is_everything)
     lanes = 1 if os.environ.get("CHROMIUM_GPU_FLAGS") else options.lanes  # one GPU, one browser
     outcomes = list(run_parts(parts, in_pytest, lanes, build=options.setup))
     return summarize(repeat(outcomes, python))
@@ -227,16 +240,19 @@ class Pytest:
         The interpreter for the part of that name.
     marks, options
         The command line: the value of -m, and all other options.
+    is_everything
+        Neither --only nor -k was given: samples suffice for some parts.
     """
 
     python: Path
     newest: Path | None
     marks: str | None
     options: Sequence[str]
+    is_everything: bool
 
     def pieces(self, part: str) -> list[Piece]:
         """Return the pieces of a part, without tests that must run alone."""
-        targets = SUITES[part]
+        targets = (self.is_everything and SAMPLES.get(part)) or SUITES[part]
         if len(targets) == 1 or "-k" in self.options:  # for a few tests, one browser is enough
             words = (word for target in targets for word in target)
             whole = dict.fromkeys(word for word in words if word != SHARD)

@@ -19,7 +19,7 @@ import py_tensor as pt
 from tests.differential.calls import CALLS, call
 from tests.differential.compare_calls import check
 
-EXAMPLES = {"cpu": 10, "native": 4, "webgpu": 2}
+EXAMPLES = {"cpu": 10, "native": 2, "webgpu": 2}
 """A number that takes one minute on two cores."""
 
 
