@@ -174,7 +174,9 @@ class CPU:
             operands = self._operands(node.inputs)
             if operands is None:
                 return False
-            array = arrays.computed(run, node, *operands)
+            array = node.op.compute(run, node, *operands)
+            if not node.meta.dtype.is_numpys:  # as in `computed`, without a call
+                array = arrays.fitted(run, node, array)
         except (_OutOfRangeError, MemoryError):
             return False
         finally:
@@ -394,7 +396,9 @@ class CPU:
                 return self.share(node)
             whole = layout is None
             array = node.storage if whole else arrays.moved(self.np, node.storage, layout)
-            return memoryview(arrays.encoded(self.np, array, node.meta.dtype).tobytes())
+            if not node.meta.dtype.is_numpys:
+                array = arrays.encoded(self.np, array, node.meta.dtype)
+            return memoryview(array.tobytes())
 
     def share(self, node: Node) -> memoryview:
         """Return the memory of a stored node itself; it is read-only from now on."""

@@ -79,9 +79,15 @@ _INTEGERS_OF_FLOATS: dict[DType, Callable[[Any, Array], Array]] = {
 
 def computed(run: Run, node: Any, *operands: Array) -> Array:
     """Return the result of a node's op, rounded to a dtype that NumPy does not have."""
-    array, dtype = node.op.compute(run, node, *operands), node.meta.dtype
-    if dtype.is_numpys or node.op.reads_by_map:
+    array = node.op.compute(run, node, *operands)
+    return array if node.meta.dtype.is_numpys else fitted(run, node, array)
+
+
+def fitted(run: Run, node: Any, array: Array) -> Array:
+    """Return the result of a node's op, rounded to its dtype, which NumPy does not have."""
+    if node.op.reads_by_map:
         return array
+    dtype = node.meta.dtype
     rounded = decoded(run.np, encoded(run.np, array, dtype), dtype)
     if not node.op.writes:
         return rounded
@@ -124,7 +130,7 @@ def of_floats(name: str) -> Callable[[Any, Array], Array]:
 
 def summed_in(np: Any, x: Array) -> Any:
     """Return NumPy's dtype in which elements are added: float32 for float16, else their own."""
-    return np.float32 if has_floats(x) and x.itemsize < 4 else x.dtype
+    return np.float32 if x.dtype.kind == "f" and x.itemsize < 4 else x.dtype
 
 
 def moved(np: Any, x: Array, layout: Layout) -> Array:

@@ -98,7 +98,8 @@ class Loop(NamedTuple):
         """Return the signatures without conversions, in NumPy's type characters."""
         found: list[str] = []
         for dtype in dtypes.ALL:
-            if self.accepts.takes(dtype) and self.accepts.compute(dtype) is dtype:
+            is_native = self.accepts.takes(dtype) and self.accepts.compute(dtype) is dtype
+            if dtype.is_numpys and is_native:
                 given, result = dtype.character, self.result(dtype).character
                 found.append(f"{given * nin}->{result * nout}")
         return found
