@@ -53,10 +53,11 @@ def cuts(
     rerolled: list[range] = []
     for first, end, period in program.loops:
         inlined = max(1, _inlined(order[first : first + period]))
-        reads_along = not {0, period}.issuperset(steps(program.operands, end, period))
+        if not {0, period}.issuperset(steps(program.operands, end, period)):
+            continue  # it reads along another loop; kernels of several iterations are fewer
         if not ends.isdisjoint(range(first + period, first + 2 * period)):
             iterations = 1
-        elif inlined * (end - first) > most * period and not reads_along:
+        elif inlined * (end - first) > most * period:
             iterations = max(1, most // inlined)
         else:
             continue

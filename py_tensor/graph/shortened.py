@@ -16,7 +16,7 @@ move, all older ones stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
@@ -215,10 +215,23 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
         if n < begin and end <= len(kernels):
             pairs = zip(kernels[n:begin], kernels[begin:end], strict=True)
             if all(_is_moved(one, other, move) for one, other in pairs):
-                if _reaches_back(short, kernels, begin) or _packs(kernels, n, begin, end):
-                    return None
-                return Repeated(short, begin, end)
+                usable = (
+                    _is_in_all(firsts[n:begin], places, short)
+                    and not _reaches_back(short, kernels, begin)
+                    and not _packs(kernels, n, begin, end)
+                )
+                return Repeated(short, begin, end) if usable else None
     return None
+
+
+def _is_in_all(written: Sequence[int], known: Container[int], short: Shortened) -> bool:
+    """Return whether all iterations but the first write what this one does.
+
+    If not, a kernel holds several iterations, and more iterations would have fewer kernels.
+    """
+    return all(
+        slot in known for last in written for slot in range(last, short.second - 1, -short.period)
+    )
 
 
 def moved_kernel(kernel: Kernel, move: Callable[[int], int]) -> Kernel:

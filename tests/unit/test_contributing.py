@@ -21,7 +21,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 PRODUCT = ("py_tensor", "shaders")
-TESTS = ("contributed.py", "simulate.py", "test_api.py", "test_imports.py", "test_typing.py")
+TESTS = (
+    "contributed.py",
+    "kernel_spec.py",
+    "simulate.py",
+    "test_api.py",
+    "test_imports.py",
+    "test_typing.py",
+)
 
 
 def section(title: str) -> str:
