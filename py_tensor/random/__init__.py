@@ -6,21 +6,24 @@ distributions are imported on first use.
 
 from __future__ import annotations
 
+import sys
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from py_tensor.graph.node import Device
 from py_tensor.ops.define import register
-from py_tensor.ops.operands import Operand
+from py_tensor.random.bit_generator import MT19937 as MT19937
+from py_tensor.random.bit_generator import PCG64 as PCG64
+from py_tensor.random.bit_generator import PCG64DXSM as PCG64DXSM
+from py_tensor.random.bit_generator import SFC64 as SFC64
 from py_tensor.random.bit_generator import BitGenerator as BitGenerator
+from py_tensor.random.bit_generator import Philox as Philox
 from py_tensor.random.bit_generator import Seed
 from py_tensor.random.bit_generator import Threefry as Threefry
-from py_tensor.random.core import Core
+from py_tensor.random.define import Size as Size  # the page explains the types in signatures
+from py_tensor.random.generator import METHODS, Core
 from py_tensor.random.generator import Generator as Generator
-from py_tensor.random.parameters import Size
 from py_tensor.random.seed_sequence import SeedSequence as SeedSequence
-from py_tensor.tensor import Tensor
 
 _default = Generator()
 
@@ -35,31 +38,6 @@ def manual_seed(seed: Seed) -> Generator:
 def seed(seed: Seed = None) -> None:
     """Reseed the generator behind the functions of this module, like `manual_seed`."""
     manual_seed(seed)
-
-
-def rand(*shape: Any, device: str | Device | None = None) -> Tensor:
-    """Draw float32 numbers from the uniform distribution over [0, 1): `rand(2, 3)`."""
-    return _default.rand(*shape, device=device)
-
-
-def randn(*shape: Any, device: str | Device | None = None) -> Tensor:
-    """Draw float32 numbers from the standard normal distribution."""
-    return _default.randn(*shape, device=device)
-
-
-def randint(
-    low: Operand,
-    high: Operand | None = None,
-    size: Size = None,
-    dtype: object = None,
-    *,
-    device: str | Device | None = None,
-) -> Tensor:
-    """Draw integers from `low` (inclusive) to `high` (exclusive).
-
-    If `high` is None, draw from 0 to `low`. The result has `dtype`, int32 by default.
-    """
-    return _default.randint(low, high, size, dtype, device=device)
 
 
 def default_rng(seed: Core | BitGenerator | Seed = None) -> Generator:
@@ -89,22 +67,18 @@ def _of_default(method: Any) -> Any:
     def function(*args: Any, **options: Any) -> Any:
         return method(_default, *args, **options)
 
-    found = signature(method)
-    vars(function)["__signature__"] = found.replace(parameters=[*found.parameters.values()][1:])
+    whole = signature(method)
+    vars(function)["__signature__"] = whole.replace(parameters=[*whole.parameters.values()][1:])
+    function.__module__, function.__qualname__ = __name__, method.__name__
     return function
 
 
-for _function in (rand, randn, randint):
-    register(_function, method=False)
-
 if TYPE_CHECKING:
     from py_tensor.random.legacy import RandomState as RandomState
-    from py_tensor.random.numpy_names import MT19937 as MT19937
-    from py_tensor.random.numpy_names import PCG64 as PCG64
-    from py_tensor.random.numpy_names import PCG64DXSM as PCG64DXSM
-    from py_tensor.random.numpy_names import SFC64 as SFC64
-    from py_tensor.random.numpy_names import Philox as Philox
 
+    rand = _default.rand
+    randint = _default.randint
+    randn = _default.randn
     beta = _default.beta
     binomial = _default.binomial
     bytes = _default.bytes
@@ -152,40 +126,28 @@ if TYPE_CHECKING:
     weibull = _default.weibull
     zipf = _default.zipf
 else:
-    _HERE = (
-        *(
-            "BitGenerator",
-            "Generator",
-            "SeedSequence",
-            "Threefry",
-            "default_rng",
-            "get_bit_generator",
-        ),
-        *("manual_seed", "rand", "randint", "randn", "seed", "set_bit_generator"),
-    )
-    _NUMPYS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-    _LEGACY = ("get_state", "random_integers", "ranf", "sample", "set_state", "uniform")
-    _METHODS = {n for n in dir(Generator) if n.islower() and not n.startswith("_")} - {"spawn"}
+    rand, randn, randint = map(_of_default, (Generator.rand, Generator.randn, Generator.randint))
+    for _function in (rand, randn, randint):
+        register(_function, method=False)
+
+    _HERE = {
+        "BitGenerator", "Generator", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64",
+        "SeedSequence", "Threefry", "default_rng", "get_bit_generator", "manual_seed", "rand",
+        "randint", "randn", "seed", "set_bit_generator",
+    }  # fmt: skip
+    _LEGACY = {"get_state", "random_integers", "ranf", "sample", "set_state", "uniform"}
+    _LATER = {*" ".join(METHODS.values()).split(), *_LEGACY, "RandomState"}
 
     def __getattr__(name: str) -> Any:
-        """Return a method of the default generator, or import a name on first use."""
-        if name in _NUMPYS:
-            from py_tensor.random import numpy_names as module
-
-            found = getattr(module, name)
-        elif name in _LEGACY or name == "RandomState":
-            from py_tensor.random.legacy import RandomState
-
-            found = RandomState if name == "RandomState" else _of_default(vars(RandomState)[name])
-        elif name in _METHODS:
-            found = _of_default(getattr(Generator, name))
-        else:
-            import sys
-
+        """Return a function that calls a method of the default generator, or `RandomState`."""
+        if name not in _LATER:
             words = f"module 'py_tensor.random' has no attribute '{name}'"
             raise AttributeError(words, name=name, obj=sys.modules[__name__])
-        globals()[name] = found
-        return found
+        from py_tensor.random.legacy import RandomState  # it has all methods of Generator, too
+
+        value = RandomState if name == "RandomState" else _of_default(getattr(RandomState, name))
+        globals()[name] = value
+        return value
 
     def __dir__() -> list[str]:
-        return sorted({*_HERE, *_NUMPYS, *_LEGACY, *_METHODS, "RandomState"})
+        return sorted({*_HERE, *_LATER})

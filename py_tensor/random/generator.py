@@ -1,59 +1,79 @@
-"""`Generator`: common distributions; the modules of other methods are imported on first use."""
+"""`Generator`: the modules of its methods are imported on first use."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from py_tensor.random.bit_generator import BitGenerator, Seed
-from py_tensor.random.core import Core
+from py_tensor.random.bit_generator import BitGenerator, Seed, Threefry
 
 if TYPE_CHECKING:
-    from py_tensor.random.multivariate import Multivariate
-    from py_tensor.random.orders import Orders
-
-    class Methods(Multivariate, Orders):
-        """All methods."""
-
+    from py_tensor.random.methods import Methods  # a stub, written by `npm run methods`
 else:
+    Methods = object
 
-    class _Later:
-        """A method whose module is imported when the method is first used."""
-
-        def __init__(self, module: str, name: str) -> None:
-            self.module, self.name = module, name
-
-        def __get__(self, generator: Any, owner: type) -> Any:
-            module = import_module(f"py_tensor.random.{self.module}")
-            for name, method in vars(getattr(module, self.module.capitalize())).items():
-                if not name.startswith("__"):
-                    setattr(Methods, name, method)
-            return getattr(owner if generator is None else generator, self.name)
-
-    ON_FIRST_USE = {
-        "continuous": (
-            "beta chisquare f gamma gumbel laplace logistic noncentral_chisquare noncentral_f "
-            "pareto power rayleigh standard_cauchy standard_gamma standard_t triangular vonmises "
-            "wald weibull _gammas _gammas_and_powers"
-        ),
-        "discrete": (
-            "binomial geometric hypergeometric logseries negative_binomial poisson zipf _binomials "
-            "_hypergeometrics"
-        ),
-        "multivariate": ("dirichlet multinomial multivariate_hypergeometric multivariate_normal"),
-        "orders": "bytes choice permutation permuted shuffle spawn",
-    }
-    """The methods of each module, including private methods that other modules call."""
-
-    class Methods(Core):
-        """All methods."""
-
-    for _module, _names in ON_FIRST_USE.items():
-        for _name in _names.split():
-            setattr(Methods, _name, _Later(_module, _name))
+METHODS = {
+    "common": (
+        "exponential integers lognormal normal rand randint randn random random_sample "
+        "standard_exponential standard_normal uniform"
+    ),
+    "distributions": (
+        "beta binomial chisquare f gamma geometric gumbel hypergeometric laplace logistic "
+        "logseries negative_binomial noncentral_chisquare noncentral_f pareto poisson power "
+        "rayleigh standard_cauchy standard_gamma standard_t triangular vonmises wald weibull zipf"
+    ),
+    "multivariate": "dirichlet multinomial multivariate_hypergeometric multivariate_normal",
+    "orders": "bytes choice permutation permuted shuffle",
+}
+"""The methods by the modules that define them as functions."""
 
 
-class Generator(Methods):
+class Core(Methods):
+    """A stream of random words, with the methods of generators.
+
+    Parameters
+    ----------
+    bit_generator : BitGenerator or seed, optional
+        The source of random words, or a seed for a `BitGenerator`.
+    """
+
+    def __init__(self, bit_generator: BitGenerator | Seed = None) -> None:
+        is_made = isinstance(bit_generator, BitGenerator)
+        self.bit_generator = bit_generator if is_made else Threefry(bit_generator)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(seed={self.bit_generator.key})"
+
+    def spawn(self, n_children: int) -> list[Self]:
+        """Create generators with independent streams.
+
+        Parameters
+        ----------
+        n_children : int
+            The number of generators. Raises ValueError if it is negative. Keys are hashed on the
+            host from the seed and the number spawned before (`SeedSequence.spawn`).
+        """
+        return [type(self)(made) for made in self.bit_generator.spawn(n_children)]
+
+
+class _Method:
+    """A method whose module is imported when the method is first used."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __get__(self, generator: Any, owner: type) -> Any:
+        method = getattr(import_module(f"py_tensor.random.{self.module}"), self.name)
+        setattr(Core, self.name, method)
+        return method.__get__(generator, owner)
+
+
+for _module, _names in METHODS.items():
+    for _name in _names.split():
+        setattr(Core, _name, _Method(_module, _name))
+
+
+class Generator(Core):
     """A stream of random numbers.
 
     A number depends only on the seed and on the number of words drawn before it. Both are fixed
@@ -74,6 +94,3 @@ class Generator(Methods):
     >>> pt.random.Generator(pt.random.PCG64(7)).poisson(4.0, 5).dtype
     py_tensor.int32
     """
-
-    def __init__(self, bit_generator: BitGenerator | Seed = None) -> None:
-        super().__init__(bit_generator)

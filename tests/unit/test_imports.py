@@ -1,7 +1,7 @@
 """The package's imports go to lower layers, and never form a cycle.
 
-Imports within functions and those for type checkers count too. `methods.pyi`, which type checkers
-read, is written by a program; it is the only file above the module that it describes.
+Imports within functions and those for type checkers count too. The files `methods.pyi`, which type
+checkers read, are written by a program; they are the only files above the modules they describe.
 """
 
 from __future__ import annotations

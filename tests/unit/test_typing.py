@@ -11,8 +11,9 @@ from web.build import methods
 TEXT = methods.TARGET.read_text("utf-8")
 
 
-def test_the_stub_is_up_to_date() -> None:
+def test_the_stubs_are_up_to_date() -> None:
     assert methods.page() == TEXT, "run `npm run methods`"
+    assert methods.page_of_generators() == methods.GENERATORS.read_text("utf-8")
 
 
 def test_the_stub_has_every_method() -> None:
@@ -39,3 +40,5 @@ def test_definitions_in_the_stub() -> None:
         "    def exp(self, /, out: Out = None, *, where: Operand = True, casting: str = ",
     ):
         assert line in TEXT
+    line = "    def poisson(self, lam: Operand = 1.0, size: Size = None) -> Tensor: ..."
+    assert line in methods.GENERATORS.read_text("utf-8")

@@ -99,6 +99,7 @@ ELSEWHERE = (
     *(
         "py_tensor/backend/bridge.py",  # for type checkers, as is the next
         "py_tensor/methods.pyi",
+        "py_tensor/random/methods.pyi",
         "py_tensor/backend/native*.py",
         "py_tensor/backend/interrupts.py",
     ),

@@ -1,9 +1,10 @@
-"""Writes py_tensor/methods.pyi: the methods that ops install on Tensor, for type checkers.
+"""Writes the methods that are not in a class's source, for type checkers.
 
 usage: npm run methods
 
-A method has the signature of the function that is installed. tests/unit/test_typing.py compares
-the file with what this module would write.
+py_tensor/methods.pyi has the methods that ops install on Tensor, and py_tensor/random/methods.pyi
+those of random generators. A method has the signature of the function that is installed.
+tests/unit/test_typing.py compares the files with what this module would write.
 """
 
 from __future__ import annotations
@@ -17,10 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import py_tensor as pt
+from py_tensor.random.generator import METHODS, Core
 from py_tensor.tensor import INSTALLED
 
-TARGET = Path(__file__).parents[2] / "py_tensor" / "methods.pyi"
+PACKAGE = Path(__file__).parents[2] / "py_tensor"
+TARGET = PACKAGE / "methods.pyi"
+GENERATORS = PACKAGE / "random" / "methods.pyi"
 HEAD = '"""The methods that ops install on Tensor; written by `npm run methods`."""\n'
+HEAD_OF_GENERATORS = (
+    '"""The methods of random generators; written by `npm run methods`."""\n\nimport builtins'
+)
 WIDER = "  # pyright: ignore[reportIncompatibleMethodOverride]"
 Imports = set[tuple[str, str]]  # a module and a name in it
 OVERRIDES = ("__eq__", "__ne__")  # the methods of object return bool
@@ -37,7 +44,7 @@ class _Text:
 
 
 def page() -> str:
-    """Return the text of the file."""
+    """Return the text of the file for Tensor."""
     imports: Imports = set()
     lines = ["def __hash__(self) -> int: ..."]  # Python would remove it beside __eq__
     for name in sorted(INSTALLED):
@@ -48,12 +55,24 @@ def page() -> str:
                 lines += [f"@{name}.setter", _definition(name, value.fset, imports, 1)]
         else:
             lines.append(_definition(name, value, imports))
+    return _text(HEAD, imports, lines)
+
+
+def page_of_generators() -> str:
+    """Return the text of the file for random generators."""
+    imports: Imports = set()
+    names = sorted(" ".join(METHODS.values()).split())
+    lines = [_definition(name, getattr(Core, name), imports) for name in names]
+    return _text(HEAD_OF_GENERATORS, imports, lines)
+
+
+def _text(head: str, imports: Imports, lines: list[str]) -> str:
     body = "".join(f"    {line}\n" for line in lines)
     names: dict[str, list[str]] = {}
     for source, name in sorted(imports):
         names.setdefault(source, []).append(name)
     heads = [f"from {source} import {', '.join(of_it)}" for source, of_it in names.items()]
-    return "\n".join([HEAD, *heads, "", "class Methods:", body])
+    return "\n".join([head, *heads, "", "class Methods:", body])
 
 
 def _definition(
@@ -87,7 +106,7 @@ def _typed(function: Any, annotation: str, imports: Imports) -> _Text:
     for node in ast.walk(ast.parse(annotation, mode="eval")):
         if isinstance(node, ast.Name) and node.id in _imports(module):
             imports.add((_imports(module)[node.id], node.id))
-        elif isinstance(node, ast.Name) and node.id in vars(module):
+        elif isinstance(node, ast.Name) and node.id in vars(module) and node.id != "builtins":
             imports.add((module.__name__, node.id))
     return _Text(annotation)
 
@@ -106,3 +125,4 @@ def _imports(module: Any) -> dict[str, str]:
 
 if __name__ == "__main__":
     TARGET.write_text(page(), "utf-8")
+    GENERATORS.write_text(page_of_generators(), "utf-8")
