@@ -46,11 +46,10 @@ PACKAGE = {name: module for module, names in {
 }.items() for name in names.split()}
 RANDOM = {name: module for module, names in {
     "py_tensor.random.legacy": "RandomState get_state random_integers ranf sample set_state uniform",
-    "py_tensor.random.numpy_names": "MT19937 PCG64 PCG64DXSM SFC64 Philox",
 }.items() for name in names.split()}
 METHODS = {name: module for module, names in {
-    "py_tensor.random.continuous": "gumbel laplace logistic pareto power rayleigh standard_cauchy triangular weibull wald standard_gamma _gammas _gammas_and_powers _quotients gamma beta chisquare f standard_t noncentral_chisquare _noncentral noncentral_f vonmises",
-    "py_tensor.random.discrete": "poisson binomial _binomials geometric logseries negative_binomial zipf hypergeometric _hypergeometrics",
+    "py_tensor.random.common": "uniform normal lognormal exponential rand randn random random_sample standard_normal standard_exponential randint integers",
+    "py_tensor.random.distributions": "gumbel laplace logistic pareto power rayleigh standard_cauchy triangular weibull geometric logseries wald standard_gamma gamma beta chisquare f standard_t noncentral_chisquare noncentral_f negative_binomial vonmises poisson binomial zipf hypergeometric",
     "py_tensor.random.multivariate": "dirichlet multinomial multivariate_hypergeometric multivariate_normal",
-    "py_tensor.random.orders": "permutation _order permuted shuffle choice _weighted _race bytes spawn",
+    "py_tensor.random.orders": "permutation permuted shuffle choice bytes",
 }.items() for name in names.split()}

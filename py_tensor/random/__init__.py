@@ -16,14 +16,12 @@ from py_tensor.random.generator import *
 from py_tensor.random.seed_sequence import *
 from py_tensor.random.seeding import *
 
-_METHODS = {n for n in dir(Generator) if n.islower() and not n.startswith("_")} - {"spawn"}
-
 
 def __getattr__(name: str) -> _Any:
     """Return a method of the default generator, or import a name on first use."""
     if name in _first_use.RANDOM:
         value = getattr(_import_module(_first_use.RANDOM[name]), name)
-    elif name in _METHODS:
+    elif name in _first_use.METHODS:
         value = _function_of(getattr(Generator, name))
     else:
         words = f"module {__name__!r} has no attribute {name!r}"
@@ -35,4 +33,4 @@ def __getattr__(name: str) -> _Any:
 def __dir__() -> list[str]:
     here = {name for name, value in globals().items() if not isinstance(value, _ModuleType)}
     public = {name for name in here if name[0] != "_"}
-    return sorted(public | _first_use.RANDOM.keys() | _METHODS)
+    return sorted(public | _first_use.RANDOM.keys() | _first_use.METHODS.keys())

@@ -6,10 +6,9 @@ from py_tensor.random.generator import *
 from py_tensor.random.seed_sequence import *
 from py_tensor.random.seeding import *
 from py_tensor.random.legacy import *
-from py_tensor.random.numpy_names import *
 import builtins
 from py_tensor.ops.operands import Operand
-from py_tensor.random.parameters import Size
+from py_tensor.random.define import Size
 from py_tensor.tensor import Tensor
 from typing import Any
 

@@ -15,13 +15,13 @@ from py_tensor.graph.node import Device, Node
 from py_tensor.graph.primitives import const, index
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.movement import converted
-from py_tensor.ops.operands import int_like
-from py_tensor.random.seed_sequence import SeedSequence, key_of
-from py_tensor.random.threefry import BITS, MASK, OFFSET
+from py_tensor.ops.operands import int_like, whole_number
+from py_tensor.random.seed_sequence import SeedSequence, count_of, key_of
+from py_tensor.random.threefry import MASK, offset, random_bits
 from py_tensor.shapes import Shape, parse_shape, size_of
 from py_tensor.tensor import Tensor
 
-__all__ = ["BitGenerator", "Threefry"]
+__all__ = ["MT19937", "PCG64", "PCG64DXSM", "SFC64", "BitGenerator", "Philox", "Threefry"]
 
 BLOCK = 2**32  # the number of counters that share a key
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: the distance between keys
@@ -47,20 +47,13 @@ class BitGenerator:
     """
 
     def __init__(self, seed: Seed = None) -> None:
-        self._entropy: Seed = int.from_bytes(os.urandom(8)) if seed is None else seed
+        number = int.from_bytes(os.urandom(8)) if seed is None else int_like(seed)
+        if number is not None and number < 0:
+            raise ValueError(f"{self._name}: seed must be at least 0, not {number}")
+        self._entropy: Seed = seed if number is None else number
         self._sequence: SeedSequence | None = None
-        self.key = self._key()
+        self.key = key_of(self.seed_seq) if number is None or number >= 2**64 else number
         self.drawn = 0
-
-    def _key(self) -> int:
-        number = int_like(self._entropy)
-        if number is not None:
-            if number < 0:
-                raise ValueError(f"{self._name}: seed must be at least 0, not {number}")
-            self._entropy = number
-            if number < 2**64:
-                return number
-        return key_of(self.seed_seq)
 
     @property
     def _name(self) -> str:
@@ -88,6 +81,12 @@ class BitGenerator:
             self.drawn = high * BLOCK + low + count
         return low, self.key & MASK, (self.key >> 32) ^ (high & MASK)
 
+    def numbered(self, shape: Shape, device: Device) -> tuple[Node, ...]:
+        """Draw a word per element: return a unique counter for each, and the key."""
+        words = self.take(size_of(shape))
+        start, *key = (const(word, dtypes.uint32, device) for word in words)
+        return bind(offset, (index(shape, device, dtypes.uint32), start)), *key
+
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
         """Return 32-bit words in a uint64 tensor, like NumPy's MT19937; without a size, an int.
 
@@ -99,22 +98,20 @@ class BitGenerator:
             return None
         if not size_of(shape):
             return zeros(shape, dtypes.uint64)
-        words = converted(Tensor(bits(self, shape, default_device())), dtypes.uint64)
+        words = converted(
+            Tensor(bind(random_bits, self.numbered(shape, default_device()))), dtypes.uint64
+        )
         return words.item() if size is None else words
 
     @property
     def state(self) -> dict[str, Any]:
         """The state of the generator as a dict; it can be assigned."""
-        return {
-            "bit_generator": self._name,
-            "state": {"key": self.key, "counter": self.drawn},
-        }
+        return {"bit_generator": self._name, "state": {"key": self.key, "counter": self.drawn}}
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
-        given: Any = cast("Any", state)
-        if not isinstance(given, dict):
-            raise TypeError(f"{self._name}: a state must be a dict, not {type(given).__name__}")
+        if not isinstance(cast("Any", state), dict):
+            raise TypeError(f"{self._name}: a state must be a dict, not {type(state).__name__}")
         if state.get("bit_generator") != self._name:
             raise ValueError(f"{self._name}: the state belongs to {state.get('bit_generator')!r}")
         self.key, self.drawn = state["state"]["key"], state["state"]["counter"]
@@ -133,23 +130,55 @@ class BitGenerator:
 
     def jumped(self, jumps: int = 1) -> BitGenerator:
         """Return a bit generator with an independent stream: the same counter, a different key."""
-        found = type(self)((self.key + as_index(jumps) * _GOLDEN) % 2**64)
-        found.drawn = self.drawn
-        return found
+        jumped = type(self)((self.key + as_index(jumps) * _GOLDEN) % 2**64)
+        return jumped.advance(self.drawn)
 
 
 class Threefry(BitGenerator):
     """The default bit generator."""
 
 
-def numbered(generator: BitGenerator, shape: Shape, device: Device) -> tuple[Node, ...]:
-    """Draw a word per element: return a unique counter for each, and the key."""
-    low, *keys = generator.take(size_of(shape))
-    numbers = index(shape, device, dtypes.uint32)
-    counter = bind(OFFSET, (numbers, const(low, dtypes.uint32, device)))
-    return counter, *(const(key, dtypes.uint32, device) for key in keys)
+class MT19937(BitGenerator):
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""
 
 
-def bits(generator: BitGenerator, shape: Shape, device: Device) -> Node:
-    """Draw one word (uint32) per element."""
-    return bind(BITS, numbered(generator, shape, device))
+class PCG64(BitGenerator):
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""
+
+
+class PCG64DXSM(BitGenerator):
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""
+
+
+class Philox(BitGenerator):
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's.
+
+    Parameters
+    ----------
+    seed : optional
+        As in `BitGenerator`.
+    counter : int, optional
+        The initial number of drawn words.
+    key : int, optional
+        From 0 to 2**128 - 1, instead of a seed. From 2**64 on it is hashed like a seed.
+
+    Raises
+    ------
+    ValueError
+        If both a seed and a key are passed, or one is out of range.
+    """
+
+    def __init__(
+        self, seed: Seed = None, counter: int | None = None, key: int | None = None
+    ) -> None:
+        if seed is not None and key is not None:
+            raise ValueError("Philox: takes either seed or key, not both")
+        if key is not None and not 0 <= whole_number("Philox", "key", key) < 2**128:
+            raise ValueError(f"Philox: key must be from 0 to 2**128 - 1, not {key}")
+        super().__init__(seed if key is None else key)
+        if counter is not None:
+            self.advance(count_of("Philox", "counter", counter))
+
+
+class SFC64(BitGenerator):
+    """Threefry with the name of a NumPy generator; the numbers differ from NumPy's."""

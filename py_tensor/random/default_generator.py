@@ -7,13 +7,9 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from py_tensor.graph.node import Device
 from py_tensor.ops.define import register
-from py_tensor.ops.operands import Operand
 from py_tensor.random.bit_generator import Seed
 from py_tensor.random.generator import Generator
-from py_tensor.random.parameters import Size
-from py_tensor.tensor import Tensor
 
 __all__ = ["manual_seed", "rand", "randint", "randn"]
 
@@ -36,6 +32,7 @@ def function_of(method: Callable[Concatenate[Any, P], R]) -> Callable[P, R]:
 
     called = signature(method)
     vars(function)["__signature__"] = called.replace(parameters=[*called.parameters.values()][1:])
+    function.__module__, function.__qualname__ = "py_tensor.random", method.__name__  # for pickles
     return function
 
 
@@ -46,30 +43,8 @@ def manual_seed(seed: Seed) -> Generator:
     return _default
 
 
-def rand(*shape: Any, device: str | Device | None = None) -> Tensor:
-    """Draw float32 numbers from the uniform distribution over [0, 1): `rand(2, 3)`."""
-    return _default.rand(*shape, device=device)
-
-
-def randn(*shape: Any, device: str | Device | None = None) -> Tensor:
-    """Draw float32 numbers from the standard normal distribution."""
-    return _default.randn(*shape, device=device)
-
-
-def randint(
-    low: Operand,
-    high: Operand | None = None,
-    size: Size = None,
-    dtype: object = None,
-    *,
-    device: str | Device | None = None,
-) -> Tensor:
-    """Draw integers from `low` (inclusive) to `high` (exclusive).
-
-    If `high` is None, draw from 0 to `low`. The result has `dtype`, int32 by default.
-    """
-    return _default.randint(low, high, size, dtype, device=device)
-
-
+rand = function_of(Generator.rand)
+randint = function_of(Generator.randint)
+randn = function_of(Generator.randn)
 for _function in (rand, randn, randint):
     register(_function, method=False)

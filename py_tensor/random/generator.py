@@ -1,46 +1,66 @@
-"""`Generator`: common distributions; the modules of other methods are imported on first use."""
+"""`Generator`: the modules of its methods are imported on first use."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from py_tensor import first_use
-from py_tensor.random.bit_generator import BitGenerator, Seed
-from py_tensor.random.core import Core
+from py_tensor.random.bit_generator import BitGenerator, Seed, Threefry
+
+if TYPE_CHECKING:
+    from py_tensor.random.methods import Methods  # a stub, written by `npm run names`
+else:
+    Methods = object
 
 __all__ = ["Generator"]
 
-if TYPE_CHECKING:
-    from py_tensor.random.multivariate import Multivariate
-    from py_tensor.random.orders import Orders
 
-    class Methods(Multivariate, Orders):
-        """All methods."""
+class Core(Methods):
+    """A stream of random words, with the methods of generators.
 
-else:
+    Parameters
+    ----------
+    bit_generator : BitGenerator or seed, optional
+        The source of random words, or a seed for a `BitGenerator`.
+    """
 
-    class _Later:
-        """A method whose module is imported when the method is first used."""
+    def __init__(self, bit_generator: BitGenerator | Seed = None) -> None:
+        is_made = isinstance(bit_generator, BitGenerator)
+        self.bit_generator = bit_generator if is_made else Threefry(bit_generator)
 
-        def __init__(self, module: str, name: str) -> None:
-            self.module, self.name = module, name
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(seed={self.bit_generator.key})"
 
-        def __get__(self, generator: Any, owner: type) -> Any:
-            owned = self.module.rpartition(".")[2].capitalize()
-            for name, method in vars(getattr(import_module(self.module), owned)).items():
-                if not name.startswith("__"):
-                    setattr(Methods, name, method)
-            return getattr(owner if generator is None else generator, self.name)
+    def spawn(self, n_children: int) -> list[Self]:
+        """Create generators with independent streams.
 
-    class Methods(Core):
-        """All methods."""
-
-    for _name, _module in first_use.METHODS.items():
-        setattr(Methods, _name, _Later(_module, _name))
+        Parameters
+        ----------
+        n_children : int
+            The number of generators. Raises ValueError if it is negative. Keys are hashed on the
+            host from the seed and the number spawned before (`SeedSequence.spawn`).
+        """
+        return [type(self)(made) for made in self.bit_generator.spawn(n_children)]
 
 
-class Generator(Methods):
+class _Method:
+    """A method whose module is imported when the method is first used."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __get__(self, generator: Any, owner: type) -> Any:
+        method = getattr(import_module(self.module), self.name)
+        setattr(Core, self.name, method)
+        return method.__get__(generator, owner)
+
+
+for _name, _module in first_use.METHODS.items():
+    setattr(Core, _name, _Method(_module, _name))
+
+
+class Generator(Core):
     """A stream of random numbers.
 
     A number depends only on the seed and on the number of words drawn before it. Both are fixed
@@ -61,6 +81,3 @@ class Generator(Methods):
     >>> pt.random.Generator(pt.random.PCG64(7)).poisson(4.0, 5).dtype
     py_tensor.int32
     """
-
-    def __init__(self, bit_generator: BitGenerator | Seed = None) -> None:
-        super().__init__(bit_generator)

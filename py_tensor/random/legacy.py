@@ -6,16 +6,17 @@ from typing import Any
 
 from py_tensor.ops.operands import Operand, number_like
 from py_tensor.random.bit_generator import BitGenerator, Seed
+from py_tensor.random.common import drawn_integers
 from py_tensor.random.default_generator import function_of
-from py_tensor.random.generator import Generator, Methods
-from py_tensor.random.parameters import Size
+from py_tensor.random.define import Size
+from py_tensor.random.generator import Core
 from py_tensor.random.threefry import MASK
 from py_tensor.tensor import Tensor
 
 __all__ = ["RandomState", "get_state", "random_integers", "ranf", "sample", "set_state", "uniform"]
 
 
-class RandomState(Methods):
+class RandomState(Core):
     """A generator with NumPy's legacy names; the algorithm is Threefry.
 
     Its methods take the same parameters as those of `Generator`, even if NumPy's take fewer.
@@ -61,20 +62,20 @@ class RandomState(Methods):
     ) -> Tensor:
         """Draw int32 from `low` to `high`, both included; from 1 to `low` if `high` is None."""
         low, high = (1, low) if high is None else (low, high)
-        return self._integers("random_integers", low, high, size, None, endpoint=True)
+        return drawn_integers(self, "random_integers", low, high, size, None, True, None)
 
     def uniform(self, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
         """Draw from the uniform distribution over [low, high), or over (high, low]."""
         first, last = number_like(low), number_like(high)
         if isinstance(first, float | int) and isinstance(last, float | int) and last < first:
-            return -self._uniform("uniform", -first, -last, size)
-        return Methods.uniform(self, low, high, size)  # `self` may be the module's `Generator`
+            return -Core.uniform(self, -first, -last, size)
+        return Core.uniform(self, low, high, size)  # `self` may be the module's `Generator`
 
     def tomaxint(self, size: Size = None) -> Tensor:
         """Draw int32 from 0 to the largest int32."""
         return self.randint(0, 2**31, size)
 
-    ranf = sample = Generator.random_sample
+    ranf = sample = Core.random_sample
 
 
 get_state = function_of(RandomState.get_state)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from py_tensor.dtypes import REAL_FLOATING, int32, uint32
-from py_tensor.random.threefry import centered, drawn_by, fraction, normal, opened, threefry
+from py_tensor.dtypes import REAL_FLOATING, DType, int32, uint32
+from py_tensor.graph.op import Elementwise
+from py_tensor.random.threefry import centered, drawn, fraction, normal, opened, threefry
 
 _ATTEMPTS = 128
-_KEYED = (uint32, uint32, uint32)  # the index of the element, and the key
 
 
 class _Words:
@@ -23,27 +23,57 @@ class _Words:
         self.np, self.index, self.keys = np, np.asarray(index).reshape(-1), (key0, key1)
 
     def flat(self, parameter: Any) -> Any:
-        """Return a parameter broadcast to all elements."""
-        return self.np.broadcast_to(self.np.asarray(parameter).reshape(-1), self.index.shape)
+        """Return a parameter for each element, in float64."""
+        flat = self.np.asarray(parameter).reshape(-1)
+        return self.np.broadcast_to(flat, self.index.shape).astype(self.np.float64)
+
+    def fractions(self, where: Any) -> Any:
+        return fraction(self.np, self.at(1, where)[0])
 
     def at(self, t: int, elements: Any) -> tuple[Any, Any]:
         return threefry(self.np, self.index[elements], t, *self.keys)
 
     def accept(
-        self, elements: Any, attempt: Callable[[int, Any], tuple[Any, Any]], steps: int = 1
+        self, where: Any, attempt: Callable[..., tuple[Any, Any]], *parameters: Any, steps: int = 1
     ) -> Any:
-        """Return the first accepted value of each element.
+        """Return the first accepted value of each element where a mask is set; 0 elsewhere.
 
-        ``attempt(t, elements)`` returns values and whether each is accepted.
+        ``attempt(*words, *parameters)`` takes two words for each step, and returns values and
+        whether each is accepted.
         """
-        found = self.np.zeros(self.index.size)
+        elements = self.np.nonzero(where)[0]
+        accepted = self.np.zeros(self.index.size)
         for t in range(1, _ATTEMPTS, steps):
             if not elements.size:
                 break
-            values, good = attempt(t, elements)
-            found[elements[good]] = values[good]
+            words = (word for step in range(steps) for word in self.at(t + step, elements))
+            values, good = attempt(*words, *(x[elements] for x in parameters))
+            accepted[elements[good]] = values[good]
             elements = elements[~good]
-        return found
+        return accepted
+
+
+def _kernel(
+    name: str, gives: DType | None = None, *, cost: int, counts: int = 0
+) -> Callable[[Callable[..., Any]], Elementwise]:
+    """Return a decorator that makes an op: the WGSL function has the name of the NumPy function.
+
+    The operands of the op are the index of each element, the key, and the parameters, of which the
+    first `counts` are uint32. The NumPy function takes the words and the parameters.
+    """
+
+    def made(draw: Callable[..., Any]) -> Elementwise:
+        def numpy(np: Any, index: Any, key0: Any, key1: Any, *parameters: Any) -> Any:
+            words = _Words(np, index, key0, key1)
+            return draw(np, words, *map(words.flat, parameters)).reshape(index.shape)
+
+        wgsl = f"{draw.__name__}({', '.join(f'{{{n}}}' for n in range(counts + 4))})"
+        leading = (uint32,) * (counts + 3)
+        return drawn(
+            name, {"*": wgsl}, numpy, accepts=REAL_FLOATING, gives=gives, leading=leading, cost=cost
+        )
+
+    return made
 
 
 def _gamma_excess(np: Any, s: Any) -> Any:
@@ -52,20 +82,14 @@ def _gamma_excess(np: Any, s: Any) -> Any:
     return 3 * np.where(np.abs(s) < 0.01, s**4 * p, whole)
 
 
-def _gamma(np: Any, *operands: Any) -> Any:
-    index, key0, key1, shape = operands
-    words = _Words(np, index, key0, key1)
-    d = words.flat(shape).astype(np.float64) - 1 / 3
+@_kernel("standard_gamma", cost=400)
+def gamma_variate(np: Any, words: _Words, shape: Any) -> Any:
+    def attempt(a: Any, b: Any, c: Any, _: Any, d: Any) -> tuple[Any, Any]:
+        s = normal(np, a, b) / (3 * np.sqrt(d))
+        good = (s > -1) & (np.log(opened(np, c)) < d * _gamma_excess(np, s))
+        return d * (1 + s) ** 3, good
 
-    def attempt(t: int, elements: Any) -> tuple[Any, Any]:
-        x = normal(np, *words.at(t, elements))
-        u = opened(np, words.at(t + 1, elements)[0])
-        wide = d[elements]
-        s = x / (3 * np.sqrt(wide))
-        good = (s > -1) & (np.log(u) < wide * _gamma_excess(np, s))
-        return wide * (1 + s) ** 3, good
-
-    return words.accept(np.arange(d.size), attempt, 2).reshape(index.shape)
+    return words.accept(~np.isnan(shape), attempt, shape - 1 / 3, steps=2)
 
 
 def _deviance(np: Any, d: Any, mean: Any) -> Any:
@@ -98,29 +122,23 @@ def _counted(np: Any, u: Any, first: Any, rise: Callable[[int], Any], most: Any)
     `first` is P(X = 0), and ``rise(k)`` is P(X = k) / P(X = k - 1).
     """
     probability, above = first.copy(), 1 - first
-    found = np.zeros(u.size)
+    count = np.zeros(u.size)
     for k in range(1, _ATTEMPTS):
-        going = (u < above) & (probability > 3e-8) & (found < most) & (found == k - 1)
+        going = (u < above) & (probability > 3e-8) & (count < most) & (count == k - 1)
         if not going.any():
             break
-        found[going] = k
+        count[going] = k
         probability = probability * rise(k)
         above = above - probability
-    return found
+    return count
 
 
-def _poisson(np: Any, *operands: Any) -> Any:
-    index, key0, key1, rates = operands
-    words = _Words(np, index, key0, key1)
-    rate = words.flat(rates).astype(np.float64)
-    large = np.nonzero(rate >= 10)[0]
-    b = 0.931 + 2.53 * np.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-
-    def attempt(t: int, elements: Any) -> tuple[Any, Any]:
-        first, second = words.at(t, elements)
+@_kernel("poisson", int32, cost=500)
+def poisson_variate(np: Any, words: _Words, rate: Any) -> Any:
+    def attempt(first: Any, second: Any, mean: Any) -> tuple[Any, Any]:
         u, margin = _signed(np, first)
-        v, mean, wide, tall = opened(np, second), rate[elements], b[elements], a[elements]
+        v, wide = opened(np, second), 0.931 + 2.53 * np.sqrt(mean)
+        tall = -0.059 + 0.02483 * wide
         k = np.floor((2 * tall / margin + wide) * u + mean + 0.43)
         inverse_alpha, inside = 1.1239 + 1.1328 / (wide - 3.4), 0.9277 - 3.6224 / (wide - 2)
         hat = np.log(v * inverse_alpha / (tall / margin**2 + wide))
@@ -128,11 +146,11 @@ def _poisson(np: Any, *operands: Any) -> Any:
         good |= hat <= -_count_excess(np, k - mean, mean, np.maximum(k, 0))
         return k, good & (k >= 0) & (k <= 2147483520) & ((margin >= 0.013) | (v <= margin))
 
-    found = words.accept(large, attempt)
-    small = np.nonzero(~(rate >= 10))[0]
-    u, mean = fraction(np, words.at(1, small)[0]), rate[small]
-    found[small] = _counted(np, u, np.exp(-mean), lambda k: mean / k, _ATTEMPTS)
-    return found.reshape(index.shape)
+    is_large = rate >= 10
+    count = words.accept(is_large, attempt, rate)
+    u, mean = words.fractions(~is_large), rate[~is_large]
+    count[~is_large] = _counted(np, u, np.exp(-mean), lambda k: mean / k, _ATTEMPTS)
+    return count
 
 
 def _binomial_excess(np: Any, k: Any, n: Any, p: Any) -> Any:
@@ -141,17 +159,11 @@ def _binomial_excess(np: Any, k: Any, n: Any, p: Any) -> Any:
     return _count_excess(np, d, mean, k) + _count_excess(np, -d, n - mean, n - k)
 
 
-def _binomial(np: Any, *operands: Any) -> Any:
-    index, key0, key1, sizes, chances = operands
-    words = _Words(np, index, key0, key1)
-    n, p = (words.flat(x).astype(np.float64) for x in (sizes, chances))
-    large = np.nonzero(n * p >= 10)[0]
-
-    def attempt(t: int, elements: Any) -> tuple[Any, Any]:
-        first, second = words.at(t, elements)
+@_kernel("binomial", int32, cost=600, counts=1)
+def binomial_variate(np: Any, words: _Words, n: Any, p: Any) -> Any:
+    def attempt(first: Any, second: Any, size: Any, share: Any) -> tuple[Any, Any]:
         u, margin = _signed(np, first)
-        v, size, share = opened(np, second), n[elements], p[elements]
-        mean = size * share
+        v, mean = opened(np, second), size * share
         deviation = np.sqrt(mean * (1 - share))
         b = 1.15 + 2.53 * deviation
         a = -0.0873 + 0.0248 * b + 0.01 * share
@@ -162,17 +174,12 @@ def _binomial(np: Any, *operands: Any) -> Any:
         good |= hat <= top - _binomial_excess(np, k, size, share)
         return k, good & (k >= 0) & (k <= size)
 
-    found = words.accept(large, attempt)
-    small = np.nonzero(~(n * p >= 10))[0]
-    size, share = n[small], p[small]
-    found[small] = _counted(
-        np,
-        fraction(np, words.at(1, small)[0]),
-        np.exp(size * np.log1p(-share)),
-        lambda k: (size - k + 1) / k * (share / (1 - share)),
-        size,
-    )
-    return found.reshape(index.shape)
+    is_large = n * p >= 10
+    count = words.accept(is_large, attempt, n, p)
+    u, size, share = words.fractions(~is_large), n[~is_large], p[~is_large]
+    none, odds = np.exp(size * np.log1p(-share)), share / (1 - share)
+    count[~is_large] = _counted(np, u, none, lambda k: (size - k + 1) / k * odds, size)
+    return count
 
 
 def _hypergeometric_excess(np: Any, k: Any, r: Any, m: Any, total: Any) -> Any:
@@ -186,16 +193,15 @@ def _hypergeometric_excess(np: Any, k: Any, r: Any, m: Any, total: Any) -> Any:
     )
 
 
-def _hypergeometric(np: Any, *operands: Any) -> Any:
-    index, key0, key1, *rest = operands
-    words = _Words(np, index, key0, key1)
-    r, m, total, whole, part = (words.flat(x).astype(np.float64) for x in rest)
-
-    def attempt(t: int, elements: Any) -> tuple[Any, Any]:
-        first, second = words.at(t, elements)
+@_kernel("hypergeometric", int32, cost=1000, counts=4)
+def hypergeometric_variate(
+    np: Any, words: _Words, r: Any, m: Any, total: Any, whole: Any, part: Any
+) -> Any:
+    def attempt(
+        first: Any, second: Any, kind: Any, taken: Any, everything: Any, whole: Any, part: Any
+    ) -> tuple[Any, Any]:
         x, y = opened(np, first), opened(np, second)
-        kind, taken, everything = r[elements], m[elements], total[elements]
-        share, mean = kind / everything, (whole + part)[elements]
+        share, mean = kind / everything, whole + part
         variance = taken * share * (1 - share) * (everything - taken) / (everything - 1)
         deviation = np.sqrt(variance + 0.5)
         width = 1.7155277699214135 * deviation + 0.8989161620588988
@@ -205,51 +211,43 @@ def _hypergeometric(np: Any, *operands: Any) -> Any:
         lower = lower - _hypergeometric_excess(np, k, kind, taken, everything)
         good = (x * (4 - x) - 3 <= lower) | ((x * (x - lower) < 1) & (2 * np.log(x) <= lower))
         inside = (k >= 0) & (k <= np.minimum(kind, taken))
-        return k, good & inside & (np.abs(k - whole[elements]) <= 16 * deviation + 1)
+        return k, good & inside & (np.abs(k - whole) <= 16 * deviation + 1)
 
-    found = words.accept(np.nonzero(m >= 10)[0], attempt)
+    count = words.accept(m >= 10, attempt, r, m, total, whole, part)
     few = np.nonzero(~(m >= 10))[0]
     left = r[few]
     for i in range(int(m[few].max(initial=0))):
         word = words.at(i + 1, few)[0]
-        place = np.floor(word * (total[few] - i) * 2.0**-32)
-        left = left - ((place < left) & (i < m[few]))
-    found[few] = r[few] - left
-    return found.reshape(index.shape)
+        position = np.floor(word * (total[few] - i) * 2.0**-32)
+        left = left - ((position < left) & (i < m[few]))
+    count[few] = r[few] - left
+    return count
 
 
-def _vonmises(np: Any, *operands: Any) -> Any:
-    index, key0, key1, kappas = operands
-    words = _Words(np, index, key0, key1)
-    kappa = np.clip(words.flat(kappas).astype(np.float64), 1e-7, 1e15)
+@_kernel("vonmises", cost=400)
+def vonmises_variate(np: Any, words: _Words, kappa: Any) -> Any:
+    kappa = np.clip(kappa, 1e-7, 1e15)
     q = np.sqrt(1 + 4 * kappa**2)
     root = np.sqrt(1 + q)
     small = 1 - 2 * kappa * root / ((q + 1) * (root + 2**0.5))
     large = (2**0.5 * root - 1 - 1 / (2 * kappa + q)) / (2 * kappa)
     below = np.where(kappa < 1, small, large)
-    e = below**2 / (2 * (1 - below))
 
-    def attempt(t: int, elements: Any) -> tuple[Any, Any]:
-        first, second = words.at(t, elements)
+    def attempt(first: Any, second: Any, kappa: Any, below: Any) -> tuple[Any, Any]:
         turn, v = centered(np, first), opened(np, second)
         slope = np.tan(np.pi * np.minimum(np.abs(turn), 0.5 - 2.0**-33))
-        excess, narrow = e[elements], (below / (2 - below))[elements]
+        excess = below**2 / (2 * (1 - below))
         c = 1 + 2 * slope**2 / (excess * (1 + slope**2) + 2)
-        c = kappa[elements] * excess * c
+        c = kappa * excess * c
         good = (c * (2 - c) > v) | (np.log(c / v) + 1 >= c)
-        return np.copysign(2 * np.arctan(narrow * slope), turn), good
+        return np.copysign(2 * np.arctan(below / (2 - below) * slope), turn), good
 
-    return words.accept(np.arange(kappa.size), attempt).reshape(index.shape)
+    return words.accept(~np.isnan(kappa), attempt, kappa, below)
 
 
-def _zipf(np: Any, *operands: Any) -> Any:
-    index, key0, key1, exponents = operands
-    words = _Words(np, index, key0, key1)
-    a = np.minimum(words.flat(exponents).astype(np.float64), 60)
-
-    def attempt(t: int, elements: Any) -> tuple[Any, Any]:
-        first, second = words.at(t, elements)
-        exponent = a[elements]
+@_kernel("zipf", int32, cost=500)
+def zipf_variate(np: Any, words: _Words, exponent: Any) -> Any:
+    def attempt(first: Any, second: Any, exponent: Any) -> tuple[Any, Any]:
         least = np.exp(-21.487562 * exponent)
         u = least + (1 - least) * fraction(np, first)
         x = np.maximum(np.floor(np.exp(-np.log(u) / exponent)), 1)
@@ -257,59 +255,5 @@ def _zipf(np: Any, *operands: Any) -> Any:
         good = opened(np, second) * x * rise / two <= (rise + 1) / (two + 1)
         return x, good & (x <= 2147483520)
 
-    return np.maximum(words.accept(np.arange(a.size), attempt), 1).reshape(index.shape)
-
-
-# The operands are the index of each element, the key, and the parameters.
-GAMMA = drawn_by(
-    "standard_gamma",
-    "gamma_variate({0}, {1}, {2}, {3})",
-    _gamma,
-    accepts=REAL_FLOATING,
-    cost=400,
-    leading=_KEYED,
-)
-POISSON = drawn_by(
-    "poisson",
-    "poisson_variate({0}, {1}, {2}, {3})",
-    _poisson,
-    int32,
-    REAL_FLOATING,
-    cost=500,
-    leading=_KEYED,
-)
-BINOMIAL = drawn_by(
-    "binomial",
-    "binomial_variate({0}, {1}, {2}, {3}, {4})",
-    _binomial,
-    int32,
-    REAL_FLOATING,
-    cost=600,
-    leading=(*_KEYED, uint32),
-)
-HYPERGEOMETRIC = drawn_by(
-    "hypergeometric",
-    "hypergeometric_variate({0}, {1}, {2}, {3}, {4}, {5}, {6}, {7})",
-    _hypergeometric,
-    int32,
-    REAL_FLOATING,
-    cost=1000,
-    leading=(*_KEYED, uint32, uint32, uint32, uint32),
-)
-VONMISES = drawn_by(
-    "vonmises",
-    "vonmises_variate({0}, {1}, {2}, {3})",
-    _vonmises,
-    accepts=REAL_FLOATING,
-    cost=400,
-    leading=_KEYED,
-)
-ZIPF = drawn_by(
-    "zipf",
-    "zipf_variate({0}, {1}, {2}, {3})",
-    _zipf,
-    int32,
-    REAL_FLOATING,
-    cost=500,
-    leading=_KEYED,
-)
+    exponent = np.minimum(exponent, 60)
+    return np.maximum(words.accept(~np.isnan(exponent), attempt, exponent), 1)

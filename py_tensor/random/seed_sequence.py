@@ -7,13 +7,13 @@ and any number of words is hashed from the pool. Results equal those of NumPy's 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import permutations, product
 from typing import Any, cast
 
 from py_tensor import dtypes
 from py_tensor.ops.movement import converted
-from py_tensor.ops.operands import int_like
-from py_tensor.random.parameters import count_of
+from py_tensor.ops.operands import int_like, whole_number
 from py_tensor.random.threefry import MASK
 from py_tensor.tensor import Tensor, tensor_of
 
@@ -28,25 +28,23 @@ def _words(entropy: Any) -> list[int]:
     if number is not None:
         if number < 0:
             raise ValueError(f"SeedSequence: numbers must be at least 0, not {number}")
-        return [number >> at & MASK for at in range(0, max(number.bit_length(), 1), 32)]
+        return [number >> n & MASK for n in range(0, max(number.bit_length(), 1), 32)]
     if isinstance(entropy, str | bytes) or not hasattr(entropy, "__iter__"):
         raise TypeError(f"SeedSequence: takes ints, not {entropy!r}")
-    given = entropy.tolist() if hasattr(entropy, "tolist") else entropy
-    return [word for part in given for word in _words(part)]
+    numbers = entropy.tolist() if hasattr(entropy, "tolist") else entropy
+    return [word for number in numbers for word in _words(number)]
 
 
-def _multipliers(first: int, factor: int) -> Iterator[tuple[int, int]]:
-    """Yield the (XOR mask, factor) pairs for hashing successive words."""
-    while True:
-        second = first * factor & MASK
-        yield first, second
-        first = second
+def _hasher(mask: int, factor: int) -> Callable[[int], int]:
+    """Return a function that hashes successive words."""
 
+    def hashed(word: int) -> int:
+        nonlocal mask
+        word, mask = word ^ mask, mask * factor & MASK
+        word = word * mask & MASK
+        return word ^ word >> 16
 
-def _hashed(word: int, constants: Iterator[tuple[int, int]]) -> int:
-    mask, factor = next(constants)
-    word = (word ^ mask) * factor & MASK
-    return word ^ word >> 16
+    return hashed
 
 
 def _mixed(x: int, y: int) -> int:
@@ -109,25 +107,21 @@ class SeedSequence:
         return {name: getattr(self, name) for name in names}
 
     def _mix(self) -> list[int]:
-        words = _words(self.entropy)
+        words, size = _words(self.entropy), self.pool_size
         if self.spawn_key:  # after a full pool, so that it cannot equal longer entropy
-            words += [0] * (self.pool_size - len(words)) + _words(self.spawn_key)
-        constants = _multipliers(0x43B0D7E5, 0x931E8875)
-        filled = [*words, *([0] * self.pool_size)][: self.pool_size]
-        pool = [_hashed(word, constants) for word in filled]
-        for source in range(self.pool_size):
-            for target in range(self.pool_size):
-                if source != target:
-                    pool[target] = _mixed(pool[target], _hashed(pool[source], constants))
-        for word in words[self.pool_size :]:
-            for target in range(self.pool_size):
-                pool[target] = _mixed(pool[target], _hashed(word, constants))
+            words += [0] * (size - len(words)) + _words(self.spawn_key)
+        hashed = _hasher(0x43B0D7E5, 0x931E8875)
+        pool = [hashed(word) for word in [*words, *([0] * size)][:size]]
+        for source, target in permutations(range(size), 2):
+            pool[target] = _mixed(pool[target], hashed(pool[source]))
+        for word, target in product(words[size:], range(size)):
+            pool[target] = _mixed(pool[target], hashed(word))
         return pool
 
     def hashed_words(self, count: int) -> list[int]:
         """Return `count` 32-bit words."""
-        constants = _multipliers(0x8B51F9DD, 0x58F38DED)
-        return [_hashed(self.pool[n % self.pool_size], constants) for n in range(count)]
+        hashed = _hasher(0x8B51F9DD, 0x58F38DED)
+        return [hashed(self.pool[n % self.pool_size]) for n in range(count)]
 
     def generate_state(self, n_words: int, dtype: object = "uint32") -> Tensor:
         """Return words of 32 or 64 bits to seed a generator.
@@ -155,6 +149,14 @@ class SeedSequence:
             SeedSequence(self.entropy, spawn_key=(*self.spawn_key, n), pool_size=self.pool_size)
             for n in range(first, self.n_children_spawned)
         ]
+
+
+def count_of(op: str, name: str, value: Any) -> int:
+    """Return a value as a nonnegative int."""
+    count = whole_number(op, name, value)
+    if count < 0:
+        raise ValueError(f"{op}: {name} must be at least 0, not {count}")
+    return count
 
 
 def key_of(sequence: SeedSequence) -> int:

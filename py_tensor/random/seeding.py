@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from py_tensor.random.bit_generator import BitGenerator, Seed
-from py_tensor.random.core import Core
 from py_tensor.random.default_generator import default_generator, manual_seed
-from py_tensor.random.generator import Generator
+from py_tensor.random.generator import Core, Generator
 
 __all__ = ["default_rng", "get_bit_generator", "seed", "set_bit_generator"]
 

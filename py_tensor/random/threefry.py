@@ -6,10 +6,11 @@ are in `shaders/lib/rng.wgsl` and give the same bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.dtypes import WORDS, Accepts, DType
+from py_tensor.dtypes import WORDS, DType, float32, int32
 from py_tensor.graph.node import NOT_DIFFERENTIABLE
 from py_tensor.graph.op import Elementwise, OnArrays
 
@@ -55,76 +56,61 @@ def normal(np: Any, a: Any, b: Any) -> Any:
     return np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
 
 
-def _exponential(np: Any, bits: Any) -> Any:
+drawn = partial(Elementwise, accepts=WORDS, vjp=NOT_DIFFERENTIABLE)
+"""Create an op that draws random numbers from words and parameters."""
+
+
+def _op(
+    wgsl: str, name: str, gives: DType | None = None, cost: int = 1
+) -> Callable[[OnArrays], Elementwise]:
+    """Return a decorator that makes an op of its NumPy function."""
+    return lambda function: drawn(name, {"*": wgsl}, function, gives=gives, cost=cost)
+
+
+@_op("random_bits({0}, {1}, {2})", "random_bits", cost=60)
+def random_bits(np: Any, index: Any, key0: Any, key1: Any) -> Any:
+    return threefry(np, index, 0, key0, key1)[0]
+
+
+@_op("uniform_from_bits({0})", "rand", float32)
+def uniform_from_bits(np: Any, bits: Any) -> Any:
+    return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+
+
+@_op("random_normal({0}, {1}, {2})", "randn", float32, cost=110)
+def random_normal(np: Any, index: Any, key0: Any, key1: Any) -> Any:
+    return normal(np, *threefry(np, index, 0, key0, key1))
+
+
+@_op("exponential_from_bits({0})", "standard_exponential", float32, cost=30)
+def exponential_from_bits(np: Any, bits: Any) -> Any:
     large = bits >= 2**31
     tail = fraction(np, np.where(large, ~bits, bits))
     return -np.where(large, np.log(tail), np.log1p(-tail))
 
 
-def _randint(np: Any, bits: Any, low: Any, span: Any) -> Any:
-    high = (bits.astype(np.uint64) * span.astype(np.uint64)) >> np.uint64(32)
-    return low + high.astype(np.uint32).astype(np.int32)
-
-
-def drawn_by(
-    name: str,
-    wgsl: str,
-    numpy: OnArrays,
-    gives: DType | None = None,
-    accepts: Accepts = WORDS,
-    *,
-    cost: int = 1,
-    leading: tuple[DType, ...] = (),
-) -> Elementwise:
-    """Create an op that draws random numbers from words and parameters."""
-    return Elementwise(
-        name,
-        wgsl={"*": wgsl},
-        numpy=numpy,
-        accepts=accepts,
-        gives=gives,
-        leading=leading,
-        cost=cost,
-        vjp=NOT_DIFFERENTIABLE,
-    )
-
-
-BITS = drawn_by(
-    "random_bits",
-    "random_bits({0}, {1}, {2})",
-    lambda np, index, key0, key1: threefry(np, index, 0, key0, key1)[0],
-    cost=60,
-)
-UNIFORM = drawn_by(
-    "rand",
-    "uniform_from_bits({0})",
-    lambda np, bits: (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24),
-    dtypes.float32,
-)
-NORMAL = drawn_by(
-    "randn",
-    "random_normal({0}, {1}, {2})",
-    lambda np, index, key0, key1: normal(np, *threefry(np, index, 0, key0, key1)),
-    dtypes.float32,
-    cost=110,
-)
-EXPONENTIAL = drawn_by(
-    "standard_exponential", "exponential_from_bits({0})", _exponential, dtypes.float32, cost=30
-)
 # Numbers between -1/2 and 1/2, with full precision near 0.
-CENTERED = drawn_by("centered", "centered_from_bits({0})", centered, dtypes.float32, cost=8)
-RANDINT = drawn_by(
-    "randint",
-    "randint_from_bits({0}, bitcast<i32>({1}), {2})",
-    lambda np, bits, low, span: _randint(np, bits, low.astype(np.int32), span),
-    dtypes.int32,
-    cost=8,
-)
-# For the full range of int32, the span does not fit a word, and the word itself is the result.
-RANDINT_ANY = drawn_by(
-    "randint",
-    "bitcast<i32>({0} + {1})",
-    lambda np, bits, low: (bits + low).astype(np.int32),
-    dtypes.int32,
-)
-OFFSET = drawn_by("offset", "{0} + {1}", lambda np, x, y: x + y)
+centered_from_bits = _op("centered_from_bits({0})", "centered", float32, cost=8)(centered)
+
+
+@_op("randint_from_bits({0}, bitcast<i32>({1}), {2})", "randint", int32, cost=8)
+def randint_from_bits(np: Any, bits: Any, low: Any, span: Any) -> Any:
+    high = (bits.astype(np.uint64) * span.astype(np.uint64)) >> np.uint64(32)
+    return low.astype(np.int32) + high.astype(np.uint32).astype(np.int32)
+
+
+# For the full range of int32: its span does not fit a word, and the word itself is the result.
+@_op("bitcast<i32>({0} + {1})", "randint", int32)
+def any_int32(np: Any, bits: Any, low: Any) -> Any:
+    return (bits + low).astype(np.int32)
+
+
+@_op("{0} + {1}", "offset")
+def offset(np: Any, x: Any, y: Any) -> Any:
+    return x + y
+
+
+OF_ONE_WORD = {
+    uniform_from_bits, exponential_from_bits, centered_from_bits, randint_from_bits, any_int32
+}  # fmt: skip
+"""The ops whose first operand is a word; the other ops that draw take its counter and the key."""

@@ -38,7 +38,7 @@ from py_tensor.ops.elementwise import WHERE
 from py_tensor.ops.reduction import ARGMAX, MAX_OF_FLOATS
 from py_tensor.ops.scan import CUMSUM
 from py_tensor.ops.sorting import SORT
-from py_tensor.random.threefry import BITS
+from py_tensor.random.threefry import random_bits
 from tests.unit.fake_bridge import GPU
 
 RECORDED: dict[str, tuple[Callable[[pt.Tensor], pt.Tensor], list[str]]] = {
@@ -118,7 +118,7 @@ REFUSED: list[tuple[Op, tuple[Node, ...], Any, type[Exception], str]] = [
     (AND, (f6, f6), None, DTypeError, "bitwise_and: takes bool and int dtypes, not"),
     (NEGATIVE, (b6,), None, DTypeError, "negative: takes int, float and complex dtypes, not bool$"),
     (WHERE, (f6, f6, f6), None, DTypeError, "where: operand 0 must be bool, not float32$"),
-    (BITS, (i6, i6, i6), None, DTypeError, "random_bits: takes uint32, not int32$"),
+    (random_bits, (i6, i6, i6), None, DTypeError, "random_bits: takes uint32, not int32$"),
     (CAST, (f6,), "int", DTypeError, "astype: converts to a dtype, not to 'int'$"),
     (SUM, (f6,), (1,), AxisError, "sum: axis 1 is out of bounds for"),
     (SUM, (f6,), (-1,), AxisError, r"sum: axes must be nonnegative, not \(-1,\)$"),

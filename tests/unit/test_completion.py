@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import re
 import sys
@@ -465,7 +466,7 @@ def test_help_explains_the_types_in_signatures() -> None:
                 continue
             found = inspection.help_on({"pt": pt}, f"{path}.{name}", source=False)
             assert not isinstance(found, str)
-            home = vars(sys.modules[value.__module__])
+            home = vars(sys.modules[inspect.unwrap(value).__module__])  # not that of pt.random
             types = set(re.findall(r"\b[A-Z]\w+\b", found["signature"] or "")) & home.keys()
             own = {
                 type_

@@ -16,6 +16,7 @@ from py_tensor.first_use import METHODS, PACKAGE, RANDOM
 from tests.environment import ROOT
 
 MODULES = {*PACKAGE.values(), *RANDOM.values(), *METHODS.values()}
+MODULES -= {"py_tensor.random.common"}  # `rand`, `randint` and `randn` are made from its methods
 
 
 def fresh(code: str) -> Any:

@@ -14,6 +14,7 @@ from py_tensor.tensor import INSTALLED, Tensor
 from web.build import names
 
 TEXT = (names.FOLDER / "methods.pyi").read_text("utf-8")
+GENERATORS = (names.FOLDER / "random" / "methods.pyi").read_text("utf-8")
 
 
 def test_the_written_files_are_up_to_date() -> None:
@@ -72,3 +73,5 @@ def test_definitions_in_the_stub() -> None:
         "    def exp(self, /, out: Out = None, *, where: Operand = True, casting: str = ",
     ):
         assert line in TEXT
+    line = "    def poisson(self, lam: Operand = 1.0, size: Size = None) -> Tensor: ..."
+    assert line in GENERATORS

@@ -5,7 +5,7 @@ usage: npm run names
 - py_tensor/first_use.py: the modules that are imported when one of their names is first used.
 - py_tensor/__init__.pyi and py_tensor/random/__init__.pyi, for type checkers: all public names.
 - py_tensor/methods.pyi, for type checkers: the methods that ops install on Tensor, with the
-  signatures of the installed functions.
+  signatures of the installed functions; py_tensor/random/methods.pyi: those of generators.
 
 The names in a module's `__all__` are public. A module with a function `__dir__` is a namespace,
 such as `pt.linalg`; the names of any other module belong to the namespace that contains it, which
@@ -70,6 +70,9 @@ def stubs() -> dict[Path, str]:
     return {
         FOLDER / "__init__.pyi": _page("The public names", _exported(PACKAGE, modules)),
         FOLDER / "random" / "__init__.pyi": _page("The names of `random`", of_random),
+        FOLDER / "random" / "methods.pyi": _page(
+            "The methods of random generators", _methods_of_generators(modules)
+        ),
         FOLDER / "methods.pyi": _page("The methods that ops install on Tensor", _methods()),
     }
 
@@ -153,15 +156,21 @@ def _exported(space: str, modules: Modules) -> Iterator[str]:
 
 
 def _methods_in(module: _Module) -> list[str]:
-    """Return the methods that a module adds to `Generator`: those of the class of its name."""
-    name = module.name.rpartition(".")[2].capitalize()
+    """Return the methods of generators that a module defines.
+
+    They are the functions of `self`, and those that the decorator `distribution` makes.
+    """
     return [
-        method.name
+        node.name
         for node in module.body
-        if isinstance(node, ast.ClassDef) and node.name == name != "Core"
-        for method in node.body
-        if isinstance(method, ast.FunctionDef) and not method.name.startswith("__")
+        if isinstance(node, ast.FunctionDef) and node.name[0] != "_" and _is_method(node)
     ]
+
+
+def _is_method(node: ast.FunctionDef) -> bool:
+    decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+    is_distribution = any(text.startswith("distribution(") for text in decorators)
+    return is_distribution or [p.arg for p in node.args.args][:1] == ["self"]
 
 
 # -- Methods and functions -----------------------------------------------------------------------
@@ -177,11 +186,23 @@ def _functions(modules: Modules) -> list[str]:
     others = [name for module in imported for name in module.public]
     others += [name for names in _on_first_use(RANDOM, modules).values() for name in names]
     imports: Imports = set()
-    lines: list[str] = []
-    for name in sorted(vars(random)["_METHODS"] - {*others}):
-        line = _definition(name, getattr(random, name), imports)
-        lines.append(line.replace(f"-> {name}:", f"-> builtins.{name}:"))  # of `bytes`
+    names = sorted({*_names_of_methods(modules)} - {*others})
+    lines = [_definition(name, getattr(random, name), imports) for name in names]
     return ["import builtins", *_import_lines(imports), "", *lines]
+
+
+def _methods_of_generators(modules: Modules) -> list[str]:
+    """Return the class of the methods of generators."""
+    from py_tensor.random.generator import Core
+
+    imports: Imports = set()
+    names = sorted(_names_of_methods(modules))
+    lines = [_method(name, getattr(Core, name), imports) for name in names]
+    return ["import builtins", *_class(lines, imports)]
+
+
+def _names_of_methods(modules: Modules) -> Iterator[str]:
+    return (name for m in modules.values() if m.space == RANDOM for name in _methods_in(m))
 
 
 def _methods() -> list[str]:
@@ -198,6 +219,10 @@ def _methods() -> list[str]:
                 lines += [f"@{name}.setter", _method(name, value.fset, imports, 1)]
         else:
             lines.append(_method(name, value, imports))
+    return _class(lines, imports)
+
+
+def _class(lines: list[str], imports: Imports) -> list[str]:
     return [*_import_lines(imports), "", "class Methods:", *(f"    {line}" for line in lines)]
 
 
@@ -248,7 +273,7 @@ def _typed(function: Any, annotation: str, imports: Imports) -> _Text:
     for node in ast.walk(ast.parse(annotation, mode="eval")):
         if isinstance(node, ast.Name) and node.id in _imports(module):
             imports.add((_imports(module)[node.id], node.id))
-        elif isinstance(node, ast.Name) and node.id in vars(module):
+        elif isinstance(node, ast.Name) and node.id in vars(module) and node.id != "builtins":
             imports.add((module.__name__, node.id))
     return _Text(annotation)
 

@@ -1,0 +1,356 @@
+"""The most common draws: uniform, normal and exponential numbers, and integers."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import Any
+
+from py_tensor import dtypes
+from py_tensor.backend.choice import parse
+from py_tensor.dtypes import DType
+from py_tensor.errors import check_option
+from py_tensor.graph.node import Device
+from py_tensor.ops.elementwise import where
+from py_tensor.ops.movement import converted
+from py_tensor.ops.operands import Operand, number_like
+from py_tensor.random import threefry
+from py_tensor.random.define import (
+    Draw,
+    Rule,
+    Size,
+    check_together,
+    distribution,
+    draw_of,
+)
+from py_tensor.random.generator import Core
+from py_tensor.random.threefry import MASK
+from py_tensor.shapes import parse_shape
+from py_tensor.tensor import Tensor
+
+# -- Distributions with parameters ----------------------------------------------------------------
+
+
+def _overflows(low: Any, high: Any) -> Any:
+    span = high - low
+    return (span != span) | (abs(span) > dtypes.DEFAULT.floating.highest)
+
+
+_ORDERED = Rule("high must not be below low", lambda low, high: high < low)
+_SPAN = Rule("high - low must be finite in the default dtype", _overflows, error=OverflowError)
+
+
+@distribution(_ORDERED, _SPAN, low="a number", high="a number")
+def uniform(draw: Draw, low: Operand = 0.0, high: Operand = 1.0, size: Size = None) -> Tensor:
+    """Draw from the uniform distribution over [low, high).
+
+    Parameters
+    ----------
+    low : float or array_like
+        The lower limit.
+    high : float or array_like
+        The upper limit, not below `low`. Raises OverflowError if their difference is infinite.
+        The limits are not checked if either is a tensor.
+    """
+    result = draw.uniforms() * (high - low) + low
+    return where(result >= high, low, result)  # rounding may give `high` itself
+
+
+@distribution(loc="a number", scale="at least 0")
+def normal(draw: Draw, loc: Operand = 0.0, scale: Operand = 1.0, size: Size = None) -> Tensor:
+    """Draw from the normal distribution with mean `loc` and standard deviation `scale`.
+
+    Parameters
+    ----------
+    loc : float or array_like
+        The mean.
+    scale : float or array_like
+        Not negative.
+    """
+    return draw.normals() * scale + loc
+
+
+@distribution(mean="a number", sigma="at least 0")
+def lognormal(draw: Draw, mean: Operand = 0.0, sigma: Operand = 1.0, size: Size = None) -> Tensor:
+    """Draw from the log-normal distribution: numbers whose logarithms are normal.
+
+    Parameters
+    ----------
+    mean : float or array_like
+        The mean of the logarithms.
+    sigma : float or array_like
+        The standard deviation of the logarithms; not negative.
+    """
+    return (draw.normals() * sigma + mean).exp()
+
+
+@distribution(scale="at least 0")
+def exponential(draw: Draw, scale: Operand = 1.0, size: Size = None) -> Tensor:
+    """Draw from the exponential distribution of mean `scale`.
+
+    Uses inversion.
+
+    Parameters
+    ----------
+    scale : float or array_like
+        Not negative.
+    """
+    return draw.exponentials() * scale
+
+
+# -- Without parameters, or with `out` -------------------------------------------------------------
+
+
+def rand(self: Core, *shape: Any, device: str | Device | None = None) -> Tensor:
+    """Draw from the uniform distribution over [0, 1), in the default dtype.
+
+    float32 numbers are multiples of 2**-24. ``rand(2, 3)`` and ``rand((2, 3))`` are equivalent.
+    """
+    return _plain(self, "rand", shape, device).uniforms()
+
+
+def randn(self: Core, *shape: Any, device: str | Device | None = None) -> Tensor:
+    """Draw from the standard normal distribution (Box-Muller), in the default dtype."""
+    return _plain(self, "randn", shape, device).normals()
+
+
+def _plain(self: Core, op: str, args: tuple[Any, ...], device: str | Device | None) -> Draw:
+    """Return a draw in the default dtype, of the shape in ``rand(2, 3)`` or ``rand((2, 3))``."""
+    shape = parse_shape(op, args[0] if len(args) == 1 else args)
+    return Draw(self.bit_generator, shape, parse(device), dtypes.DEFAULT.floating)
+
+
+@distribution()
+def random(draw: Draw, size: Size = None, dtype: object = None, out: Any = None) -> Tensor:
+    """Draw from the uniform distribution over [0, 1).
+
+    Parameters
+    ----------
+    size : int or tuple of ints, optional
+        The shape of the result; by default the shape of `out`, or ().
+    dtype : optional
+        float32 or, on the cpu device, float64; by default `get_default_dtype()`.
+    out : Tensor or NumPy array, optional
+        The destination, which sets the shape and dtype.
+
+    Returns
+    -------
+    Tensor
+        Multiples of 2**-24, or of 2**-53 in float64.
+
+    Raises
+    ------
+    TypeError
+        If the dtype is not supported or not the dtype of `out`.
+    ValueError
+        If the size is not the shape of `out`.
+    """
+    return draw.uniforms()
+
+
+def random_sample(self: Core, size: Size = None) -> Tensor:
+    """Draw from the uniform distribution over [0, 1), in the default dtype."""
+    return self.random(size)
+
+
+@distribution()
+def standard_normal(draw: Draw, size: Size = None, dtype: object = None, out: Any = None) -> Tensor:
+    """Draw from the standard normal distribution.
+
+    Uses the transform of G. E. P. Box and M. E. Muller, "A note on the generation of random
+    normal deviates", 1958. In float32 no number is above 6.8.
+
+    Parameters
+    ----------
+    size, dtype, out : optional
+        As in `random`, with the same errors.
+    """
+    return draw.normals()
+
+
+@distribution()
+def standard_exponential(
+    draw: Draw, size: Size = None, dtype: object = None, method: str = "zig", out: Any = None
+) -> Tensor:
+    """Draw from the exponential distribution of mean 1, using inversion.
+
+    Parameters
+    ----------
+    size, dtype, out : optional
+        As in `random`, with the same errors.
+    method : {"zig", "inv"}
+        Accepted; has no effect.
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown.
+    """
+    check_option("standard_exponential", "method", method, ("zig", "inv"))
+    return draw.exponentials()
+
+
+# -- Integers -------------------------------------------------------------------------------------
+
+
+def randint(
+    self: Core,
+    low: Operand,
+    high: Operand | None = None,
+    size: Size = None,
+    dtype: object = None,
+    *,
+    device: str | Device | None = None,
+) -> Tensor:
+    """Draw integers from `low` (inclusive) to `high` (exclusive).
+
+    If `high` is None, draw from 0 to `low`. Parameters and errors are as in `integers`.
+    """
+    return drawn_integers(self, "randint", low, high, size, dtype, False, device)
+
+
+def integers(
+    self: Core,
+    low: Operand,
+    high: Operand | None = None,
+    size: Size = None,
+    dtype: object = None,
+    endpoint: bool = False,
+) -> Tensor:
+    """Draw integers from `low` to `high`, which is excluded unless `endpoint` is true.
+
+    If `high` is None, draw from 0 to `low`. A range that does not fit int32 takes two words of
+    the stream for each element.
+
+    Parameters
+    ----------
+    low, high : int or array_like of ints
+        Arrays broadcast. Tensors are not read: where `low` is not below `high`, the result is
+        arbitrary.
+    size : int or tuple of ints, optional
+        The shape of the result; by default the broadcast shape of the bounds.
+    dtype : optional
+        An integer dtype or bool; int32 by default.
+    endpoint : bool
+        Whether `high` is included.
+
+    Returns
+    -------
+    Tensor
+        The probability of each value has an error of at most 2**-32, or 2**-64 for a wide
+        range.
+
+    Raises
+    ------
+    TypeError
+        If a bound has a fraction or is a tuple, or `dtype` is another dtype.
+    ValueError
+        If a range is empty or does not fit the dtype.
+    """
+    return drawn_integers(self, "integers", low, high, size, dtype, endpoint, None)
+
+
+def drawn_integers(
+    generator: Core,
+    op: str,
+    low: Any,
+    high: Any,
+    size: Size,
+    dtype: object,
+    endpoint: bool,
+    device: Any,
+) -> Tensor:
+    low, high = (0, low) if high is None else (low, high)
+    kind = dtypes.int32 if dtype is None else dtypes.parse(dtype)
+    if kind.is_inexact:
+        raise TypeError(f"{op}: dtype must be an integer dtype or bool, not {kind}")
+    if _is_array(low) or _is_array(high):
+        return converted(_between_arrays(generator, op, low, high, size, kind, endpoint), kind)
+    first, stop = _bounds(op, low, high, kind, endpoint)
+    shape = parse_shape(op, () if size is None else size)
+    draw = Draw(generator.bit_generator, shape, parse(device))
+    if first < -(2**31) or stop > 2**31:
+        drawn = _of_64_bits(draw, first % 2**64, stop - first)
+    elif stop - first == 2**32:
+        drawn = draw.by(threefry.any_int32, first % 2**32)
+    else:
+        drawn = draw.by(threefry.randint_from_bits, first % 2**32, stop - first)
+    return converted(drawn, kind)
+
+
+def _bounds(op: str, low: Any, high: Any, kind: DType, endpoint: bool) -> tuple[int, int]:
+    """Return the first int of a range and the one after its last; raise if a dtype lacks one."""
+    try:
+        first, stop = _whole(low), _whole(high) + endpoint
+    except TypeError:
+        raise TypeError(
+            f"{op}: low and high must be ints, not {low!r} and {high!r};"
+            f" pass a shape as size: {op}(low, high, size) or {op}(high, size=size)"
+        ) from None
+    if first >= stop:
+        raise ValueError(f"{op}: [{first}, {stop}) is empty: low must be less than high")
+    least, most = _held(kind)
+    if first < least or stop - 1 > most:
+        hint = "" if kind.is_wide else "; use dtype='int64'"
+        raise ValueError(f"{op}: [{first}, {stop}) is outside the range of {kind}{hint}")
+    return first, stop
+
+
+def _between_arrays(
+    generator: Core, op: str, low: Any, high: Any, size: Size, kind: DType, endpoint: bool
+) -> Tensor:
+    """Draw integers between bounds, at least one of which is an array."""
+    least, most = _held(kind)
+    stop = most + (not endpoint)
+    has_large = kind.is_unsigned and not kind.is_packed  # numbers that int32 lacks
+    wide = kind if kind.is_wide else dtypes.int64 if has_large else None
+    first = Rule(f"of {kind}", lambda v: (v < least) | (v > most), wide)
+    last = Rule(f"up to {stop}", lambda v: (v < least) | (v > stop), wide)
+    draw, values = draw_of(generator, op, size, ("low", low, first), ("high", high, last))
+    is_empty = Rule("low must be below high", lambda a, b: a > b if endpoint else a >= b)
+    check_together(op, is_empty, low, high)
+    is_wide = any(isinstance(v, Tensor) and v.dtype.is_wide for v in values) or kind.is_wide
+    signed = dtypes.int64 if is_wide else dtypes.int32  # first: float bounds may be negative
+    words = dtypes.uint64 if is_wide else dtypes.uint32
+    start, end = (
+        converted(converted(value, signed), words)
+        if isinstance(value, Tensor)
+        else _whole(value) % 2 ** (32 * words.words)
+        for value in values
+    )
+    span = end - start + endpoint
+    if is_wide:
+        return _of_64_bits(draw, start, span)
+    return draw.by(threefry.randint_from_bits, start, span)
+
+
+def _of_64_bits(draw: Draw, low: Any, span: Any) -> Tensor:
+    """Draw uint64 numbers from a range of length `span` that starts at `low`, modulo 2**64."""
+    above, below = (converted(draw.by(threefry.random_bits), dtypes.uint64) for _ in range(2))
+    drawn = (above << 32) | below
+    if isinstance(span, Tensor) or span < 2**64:
+        drawn = _upper_product(drawn, span)
+    return drawn + low
+
+
+def _is_array(bound: object) -> bool:
+    """Return whether a bound is a tensor, a list, or an array with at least one axis."""
+    return isinstance(bound, Tensor | list) or getattr(bound, "ndim", 0) > 0
+
+
+def _whole(bound: Any) -> int:
+    """Return an integer bound as an int; a float with an integer value is accepted."""
+    number = number_like(bound)
+    is_whole = isinstance(number, float) and number.is_integer()
+    return int(bound) if is_whole else as_index(bound)
+
+
+def _held(dtype: DType) -> tuple[int, int]:
+    return int(dtype.lowest), int(dtype.highest)
+
+
+def _upper_product(x: Tensor, factor: Any) -> Tensor:
+    """Return the upper 64 bits of the products of uint64 with factors below 2**64."""
+    above, below = x >> 32, x & MASK
+    crossed, straight = above * (factor & MASK), below * (factor >> 32)
+    middle = (below * (factor & MASK) >> 32) + (crossed & MASK) + (straight & MASK)
+    return above * (factor >> 32) + (crossed >> 32) + (straight >> 32) + (middle >> 32)
