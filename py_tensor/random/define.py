@@ -113,7 +113,7 @@ class Draw(NamedTuple):
         if op in threefry.OF_ONE_WORD:  # other ops take the counter and the key
             numbers = (bind(threefry.random_bits, numbers),)
         for value, kind in zip(parameters, kinds, strict=True):
-            if type(value) is int and kind is dtypes.uint32:
+            if type(value) is int and kind.is_unsigned:
                 numbers += (const(value, kind, self.device),)
             else:
                 numbers += (lift(op.name, value, self.shape, kind, self.device),)
