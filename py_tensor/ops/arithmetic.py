@@ -150,8 +150,8 @@ def sinc(x: Operand) -> Tensor:
     near = x - 2 * round(x / 2)  # in [-1, 1], exactly
     # Mirror at 1/2, so that the sine is that of a small angle.
     near = where(abs(near) > 0.5, copysign(1.0, near) - near, near)
-    found = where(isinf(x), math.nan, sin(near * math.pi) / (x * math.pi))
-    return where(abs(x) <= 1e-9, 1.0, found)  # also for subnormals, which may be flushed to 0
+    ratio = where(isinf(x), math.nan, sin(near * math.pi) / (x * math.pi))
+    return where(abs(x) <= 1e-9, 1.0, ratio)  # also for subnormals, which may be flushed to 0
 
 
 register(sinc, method=False, ulp=4)
@@ -263,11 +263,13 @@ def nan_to_num(
     """
     x = tensor_of(x, "nan_to_num")
     if x.dtype.is_complex:
-        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag))
-        found = apply(COMPLEX, tuple(parts))
+        components = (
+            nan_to_num(component, True, nan, posinf, neginf) for component in (x.real, x.imag)
+        )
+        number = apply(COMPLEX, tuple(components))
         if copy:
-            return as_ndarray(found)
-        x[...] = found
+            return as_ndarray(number)
+        x[...] = number
         return x
     if not x.dtype.is_floating:
         return x.copy() if copy else x

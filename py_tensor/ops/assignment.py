@@ -87,10 +87,10 @@ def _resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
         If the size changes and the tensor is a view, has views (whatever `refcheck` is) or is a
         scalar.
     """
-    given = new_shape[0] if len(new_shape) == 1 else new_shape
-    if given is None or not new_shape:
+    sizes = new_shape[0] if len(new_shape) == 1 else new_shape
+    if sizes is None or not new_shape:
         return
-    shape = parse_shape("resize", given)
+    shape = parse_shape("resize", sizes)
     if size_of(shape) == self.size and self.flags.c_contiguous and not self.is_scalar:
         self.shape = shape
         return
@@ -154,9 +154,9 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     _target("copyto", dst)
     check_option("copyto", "casting", casting, CASTINGS)
     number = number_like(src, dst.dtype)
-    given = as_given(dst, src, "copyto")
+    source = as_given(dst, src, "copyto")
     if number is None:
-        dtype = given.dtype
+        dtype = source.dtype
     elif isinstance(src, Scalar):
         dtype = of_scalar(src)
     else:  # NumPy's number: its own dtype, also one of 64 bits
@@ -169,7 +169,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
     elif casting != "unsafe" and not weak:
         check_kind("copyto", dtype, dst.dtype, "casting='unsafe' allows it")
     if where is True:
-        setitem(dst, Ellipsis, given if number is None else number)
+        setitem(dst, Ellipsis, source if number is None else number)
         return
     condition = tensor_of(where, "copyto", device=dst.device)
     if condition.ndim and not condition.dtype.is_bool:
@@ -178,7 +178,7 @@ def copyto(dst: Tensor, src: Operand, casting: str = "same_kind", where: Operand
         raise ShapeError(
             f"copyto: where of shape {condition.shape} does not broadcast to {dst.shape}"
         )
-    _overwrite(dst, choose(condition, cast_and_broadcast(dst, given, dst.shape, "copyto"), dst))
+    _overwrite(dst, choose(condition, cast_and_broadcast(dst, source, dst.shape, "copyto"), dst))
 
 
 def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
@@ -194,13 +194,13 @@ def putmask(a: Tensor, /, mask: Operand, values: Operand) -> None:
         If `values` is a tensor or an array of floats for integers, or of numbers for bools.
     """
     _target("putmask", a)
-    mask, given = tensor_of(mask, "putmask", device=a.device), as_given(a, values, "putmask")
+    mask, replacements = tensor_of(mask, "putmask", device=a.device), as_given(a, values, "putmask")
     if mask.size != a.size:
         raise ShapeError(f"putmask: mask of shape {mask.shape} does not match a of shape {a.shape}")
     if getattr(values, "ndim", 0):
-        check_kind("putmask", given.dtype, a.dtype, "pt.copyto(..., casting='unsafe')")
-    if given.size and a.size:
-        repeated = converted(_repeated(given, a.size), a.dtype)
+        check_kind("putmask", replacements.dtype, a.dtype, "pt.copyto(..., casting='unsafe')")
+    if replacements.size and a.size:
+        repeated = converted(_repeated(replacements, a.size), a.dtype)
         _overwrite(a, choose(reshape_copy(mask, a.shape), reshape_copy(repeated, a.shape), a))
 
 
@@ -223,7 +223,7 @@ def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
         If an element is selected and `vals` is empty.
     """
     _target("place", arr)
-    mask, given = tensor_of(mask, "place", device=arr.device), as_given(arr, vals, "place")
+    mask, replacements = tensor_of(mask, "place", device=arr.device), as_given(arr, vals, "place")
     mask = converted(mask, bool_)
     if mask.size != arr.size:
         raise ShapeError(
@@ -231,10 +231,10 @@ def place(arr: Tensor, mask: Operand, vals: Operand) -> None:
         )
     mask = reshape_copy(mask, arr.shape)
     count = int(mask.sum())
-    if count and not given.size:
+    if count and not replacements.size:
         raise ValueError("place: vals must not be empty")
     if count:
-        setitem(arr, mask, _repeated(given, count))
+        setitem(arr, mask, _repeated(replacements, count))
 
 
 def fill_diagonal(a: Tensor, val: Operand, wrap: bool = False) -> None:
@@ -292,35 +292,35 @@ class flatiter:  # noqa: N801 - NumPy's name
     @property
     def coords(self) -> tuple[int, ...]:
         """The index of the next element along each axis."""
-        place: list[int] = []
-        at = self.index
+        inner_index: list[int] = []
+        outer = self.index
         for size in reversed(self.base.shape[1:]):
-            at, inner = divmod(at, size)
-            place.insert(0, inner)
-        return (at, *place) if self.base.shape else ()
+            outer, inner = divmod(outer, size)
+            inner_index.insert(0, inner)
+        return (outer, *inner_index) if self.base.shape else ()
 
     def __getitem__(self, key: Any) -> Tensor:
-        place = self._place(key)
-        if place is None:
+        index = self._place(key)
+        if index is None:
             return getitem(flatten(self.base), key)
-        return copy_or_scalar(getitem(self.base, place))
+        return copy_or_scalar(getitem(self.base, index))
 
     def __setitem__(self, key: Any, value: Operand) -> None:
         """Assign the elements of `value` in order, repeating them if there are too few."""
         x = _target("flat", self.base)
-        place = self._place(key)
-        if place is not None:
-            setitem(x, place, value)
+        index = self._place(key)
+        if index is not None:
+            setitem(x, index, value)
             return
         is_view = x.flags.c_contiguous
         flat = reshape(x, -1) if is_view else flatten(x)
         stored: Operand = number_like(value, x.dtype)
         if stored is None:
-            given = tensor_of(value, "flat", device=x.device)
+            values = tensor_of(value, "flat", device=x.device)
             selected = getitem(flat, key)
-            if selected.size and not given.size:
+            if selected.size and not values.size:
                 raise ValueError("flat: the value must not be empty")
-            stored = reshape_copy(_repeated(given, selected.size), selected.shape)
+            stored = reshape_copy(_repeated(values, selected.size), selected.shape)
         setitem(flat, key, stored)
         if not is_view:
             _overwrite(x, reshape_copy(flat, x.shape))
@@ -333,14 +333,14 @@ class flatiter:  # noqa: N801 - NumPy's name
         """Return the index of one element in the tensor; None if the key is not an int."""
         if isinstance(key, bool) or not hasattr(key, "__index__") or getattr(key, "ndim", 0):
             return None
-        at, n = as_index(key), len(self)
-        if not -n <= at < n:
-            raise IndexError(f"flat: index {at} is out of range for {n} elements")
-        place: list[int] = []
+        flat_index, n = as_index(key), len(self)
+        if not -n <= flat_index < n:
+            raise IndexError(f"flat: index {flat_index} is out of range for {n} elements")
+        index: list[int] = []
         for size in reversed(self.base.shape):
-            at, inner = divmod(at % n, size)
-            place.insert(0, inner)
-        return tuple(place)
+            flat_index, inner = divmod(flat_index % n, size)
+            index.insert(0, inner)
+        return tuple(index)
 
 
 def _set_flat(self: Tensor, value: Operand) -> None:

@@ -89,10 +89,10 @@ def angle(z: Operand, deg: bool = False) -> Tensor:
     z = as_floating(z, "angle")
     if z.dtype.is_complex:
         real, imag = parts_of(z)
-        found = arctan2(imag, real)
+        radians = arctan2(imag, real)
     else:
-        found = arctan2(0.0, z)
-    return found * (180 / math.pi) if deg else found
+        radians = arctan2(0.0, z)
+    return radians * (180 / math.pi) if deg else radians
 
 
 def squared_length(x: Tensor) -> Tensor:

@@ -97,18 +97,18 @@ def _takes_shape(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
 
 
 def _filled(op: Movement, shape: object, value: Scalar, dtype: DType, device: Any) -> Tensor:
-    place = parse(device)
+    target = parse(device)
     sizes = parse_shape(op.name, shape)
     if value in (0, 1) and type(value) is int:
-        made = _filled_with_int((), op, sizes, value, dtype, place)
+        made = _filled_with_int((), op, sizes, value, dtype, target)
     else:
-        made = _filled_with(op, sizes, value, dtype, place)
+        made = _filled_with(op, sizes, value, dtype, target)
     return made if sizes else as_ndarray(made)
 
 
-def _filled_with(op: Movement, sizes: Shape, value: Scalar, dtype: DType, place: Device) -> Tensor:
-    place.check(op.name, meta_of((), dtype, place))
-    return filled(value, meta_of(sizes, dtype, place), op)
+def _filled_with(op: Movement, sizes: Shape, value: Scalar, dtype: DType, target: Device) -> Tensor:
+    target.check(op.name, meta_of((), dtype, target))
+    return filled(value, meta_of(sizes, dtype, target), op)
 
 
 _filled_with_int = Composition(_filled_with)
@@ -144,8 +144,8 @@ def full(
     check_order("full", order, "CF")
     if is_array_like(fill_value):
         target = None if dtype is None else dtypes.parse(dtype)
-        place = None if device is None else parse(device)
-        made = expand(tensor_of(fill_value, "full", dtype=target, device=place), shape).copy()
+        on_device = None if device is None else parse(device)
+        made = expand(tensor_of(fill_value, "full", dtype=target, device=on_device), shape).copy()
         return laid_out(made, order)
     target = None if dtype is None else dtypes.parse(dtype)
     value = number_of("full", "fill_value", fill_value, target)
@@ -354,7 +354,7 @@ def arange(
     )
 
 
-def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) -> Tensor:
+def _range(start: Real, stop: Real, step: Real, target: DType, device: Device) -> Tensor:
     if step == 0:
         raise ValueError("arange: step must not be 0")
     count = _steps(start, stop, step)
@@ -368,7 +368,7 @@ def _range(start: Real, stop: Real, step: Real, target: DType, place: Device) ->
     else:  # NumPy takes the difference of the first two numbers
         start = float(start)
         step = (start + float(step)) - start
-    return _named(ARANGE, _ramp("arange", count, start, step, target, place))
+    return _named(ARANGE, _ramp("arange", count, start, step, target, device))
 
 
 _int_range = Composition(_range)  # only for ints, because equal numbers of other types may differ
@@ -489,7 +489,7 @@ def linspace(
     num = whole_number("linspace", "num", num)
     if num < 0:
         raise ValueError(f"linspace: num must be at least 0, not {num}")
-    place = parse(device)
+    on_device = parse(device)
     target = _parsed(dtype)
     gaps = num - 1 if endpoint else num
     low, high = float(start), float(stop)
@@ -498,14 +498,14 @@ def linspace(
     wide = _dtype_of_products(start, stop, num) if num and target.is_integer else None
     is_double = target.is_floating and target.has_64_bits
     if step == 0 and low != high and is_double:  # the step underflows
-        values = arange(num, dtype=target, device=place) / gaps * (high - low) + low
+        values = arange(num, dtype=target, device=on_device) / gaps * (high - low) + low
     elif wide is None:
-        values = _ramp("linspace", num, low, step, target, place, end)
+        values = _ramp("linspace", num, low, step, target, on_device, end)
     else:
         distance = int(stop) - int(start)
-        values = arange(num, dtype=wide, device=place) * distance // max(gaps, 1) + int(start)
-    found = _named(LINSPACE, converted(values, target))
-    return (found, step if gaps > 0 else math.nan) if retstep else found
+        values = arange(num, dtype=wide, device=on_device) * distance // max(gaps, 1) + int(start)
+    spaced = _named(LINSPACE, converted(values, target))
+    return (spaced, step if gaps > 0 else math.nan) if retstep else spaced
 
 
 def _dtype_of_products(start: Real, stop: Real, num: int) -> DType | None:
@@ -540,8 +540,8 @@ def _between(
     placed: Operand = start
     if device is not None and not any(isinstance(v, Tensor) for v in (start, stop)):
         placed = tensor_of(start, "linspace", device=parse(device))
-    given = in_common_dtype("linspace", placed, stop)
-    low, high = (as_floating(v, "linspace") for v in given)
+    ends = in_common_dtype("linspace", placed, stop)
+    low, high = (as_floating(v, "linspace") for v in ends)
     target = low.dtype if dtype is None else dtypes.parse(dtype)
     if target.is_inexact and target.has_64_bits:  # keep the digits of ends that are ints
         low, high = (converted(v, dtypes.promote(v.dtype, target)) for v in (low, high))
@@ -552,37 +552,37 @@ def _between(
     distance = high - low
     step = distance / builtins.max(gaps, 1)
     rank = step.ndim
-    places = arange(count, device=step.device)
-    places = places.reshape(count, *(1,) * rank)
+    counted = arange(count, device=step.device)
+    counted = counted.reshape(count, *(1,) * rank)
     is_single = step.dtype.is_floating and not step.dtype.has_64_bits
     bits = _bits_of_ends(start, stop, low, high) if is_single else None
-    if target.is_integer and all(not v.dtype.is_inexact for v in given):
-        first, last = (converted(v, dtypes.int64) for v in given)
-        found = first + converted(places, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
+    if target.is_integer and all(not v.dtype.is_inexact for v in ends):
+        first, last = (converted(v, dtypes.int64) for v in ends)
+        spaced = first + converted(counted, dtypes.int64) * (last - first) // builtins.max(gaps, 1)
     elif bits is not None:
-        found = divided(*bits, places, builtins.max(gaps, 1))
-        found = floored(found, target) if target.is_integer else to_float32(found)
+        spaced = divided(*bits, counted, builtins.max(gaps, 1))
+        spaced = floored(spaced, target) if target.is_integer else to_float32(spaced)
         if retstep:
             exact = divided_step(*bits, builtins.max(gaps, 1))
             step = converted(to_float32(exact), step.dtype)
     else:
-        numbers = converted(places, dtypes.real_of(step.dtype))
+        numbers = converted(counted, dtypes.real_of(step.dtype))
         # As NumPy does, for steps that underflow; one step of zero changes how all are rounded.
         is_zero = equal(step, 0)
         has_zero_step = is_zero.any() if rank else is_zero
-        parts = builtins.max(gaps, 1)
+        intervals = builtins.max(gaps, 1)
         # NumPy divides complex numbers by a real one by multiplying with its reciprocal.
-        shares = numbers * (1 / parts) if step.dtype.is_complex else numbers / parts
+        shares = numbers * (1 / intervals) if step.dtype.is_complex else numbers / intervals
         product = where(has_zero_step, shares * distance, numbers * step)
         # `maximum` rounds the product before the sum, as NumPy does; GPUs would fuse the two.
-        found = low + (product if step.dtype.is_complex else maximum(product, -math.inf))
+        spaced = low + (product if step.dtype.is_complex else maximum(product, -math.inf))
         if endpoint and count > 1:
-            found = where(equal(places, gaps), high, found)
-        found = floor(found) if target.is_integer else found
-    found = converted(found, target)
-    at = normalize_axis("linspace", axis, rank + 1)
-    found = found.transpose((*range(1, at + 1), 0, *range(at + 1, rank + 1)))
-    return (found, step if gaps > 0 else step * math.nan) if retstep else found
+            spaced = where(equal(counted, gaps), high, spaced)
+        spaced = floor(spaced) if target.is_integer else spaced
+    spaced = converted(spaced, target)
+    new_axis = normalize_axis("linspace", axis, rank + 1)
+    spaced = spaced.transpose((*range(1, new_axis + 1), 0, *range(new_axis + 1, rank + 1)))
+    return (spaced, step if gaps > 0 else step * math.nan) if retstep else spaced
 
 
 def _bits_of_ends(start: Any, stop: Any, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor] | None:

@@ -96,13 +96,13 @@ class Loop(NamedTuple):
 
     def types(self, nin: int, nout: int) -> list[str]:
         """Return the signatures without conversions, in NumPy's type characters."""
-        found: list[str] = []
+        signatures: list[str] = []
         for dtype in dtypes.ALL:
             is_native = self.accepts.takes(dtype) and self.accepts.compute(dtype) is dtype
             if dtype.is_numpys and is_native:
-                given, result = dtype.character, self.result(dtype).character
-                found.append(f"{given * nin}->{result * nout}")
-        return found
+                operand, result = dtype.character, self.result(dtype).character
+                signatures.append(f"{operand * nin}->{result * nout}")
+        return signatures
 
 
 LOOPS: dict[str, Loop] = {}
@@ -186,21 +186,21 @@ def check_options(
         raise TypeError(f"{op}: signature is not supported; use dtype")
     check_option(op, "casting", casting, dtypes.CASTINGS)
     check_order(op, order)
-    given = coerce(op, operands)
+    coerced = coerce(op, operands)
     if dtype is not None:
         target = dtypes.parse(dtype)
         accepts.check_converted(op, target)
     elif casting == SAME_KIND:
         return
     else:
-        target = accepts.check(op, common_dtype(op, given))
-    for x in given:
+        target = accepts.check(op, common_dtype(op, coerced))
+    for x in coerced:
         if isinstance(x, Tensor):
             dtypes.check_cast(op, x.dtype, target, casting)
         elif casting != "unsafe":  # a Python number: only its kind matters
-            own = dtypes.of_scalar(x)
-            own = target if own.is_signed and target.is_unsigned else own
-            check_kind(op, own, target, "casting='unsafe' allows it")
+            number_dtype = dtypes.of_scalar(x)
+            number_dtype = target if number_dtype.is_signed and target.is_unsigned else number_dtype
+            check_kind(op, number_dtype, target, "casting='unsafe' allows it")
 
 
 def _in_requested_dtype(
@@ -478,9 +478,9 @@ def binary_of(
                         return Tensor(make((a, b)))
                 elif kind is int or isinstance(y, float):  # includes NumPy's float64
                     kind = kind if kind is int else float
-                    found = with_numbers[a.meta, kind]
-                    if found is not None:
-                        steps, make, low, high, convert, make_number = found
+                    numbered = with_numbers[a.meta, kind]
+                    if numbered is not None:
+                        steps, make, low, high, convert, make_number = numbered
                         if kind is float or low <= y <= high:
                             if steps:
                                 a = follow(a, steps)
@@ -501,9 +501,9 @@ def binary_of(
             if kind is int or isinstance(y, float):
                 kind = kind if kind is int else float
                 a = x._node  # pyright: ignore[reportPrivateUsage]
-                found = with_numbers[a.meta, kind]
-                if found is not None:
-                    steps, make, low, high, convert, make_number = found
+                numbered = with_numbers[a.meta, kind]
+                if numbered is not None:
+                    steps, make, low, high, convert, make_number = numbered
                     if kind is float or low <= y <= high:
                         number = make_number(convert(y), ())
                         if steps:
@@ -553,13 +553,13 @@ def _composed(
     casting: str,
 ) -> Tensor:
     """Call `compose` on operands in one dtype that broadcast."""
-    given = coerce(name, operands)
-    shape = broadcast(name, *(x.shape for x in given if isinstance(x, Tensor)))
-    common = common_dtype(name, given)
+    coerced = coerce(name, operands)
+    shape = broadcast(name, *(x.shape for x in coerced if isinstance(x, Tensor)))
+    common = common_dtype(name, coerced)
     target = accepts.check(name, common) if dtype is None else dtypes.parse(dtype)
-    device = device_of(given)
+    device = device_of(coerced)
     device.check(name, meta_of((), target, device))
-    nodes = [lift(name, x, shape, target, device) for x in given]
+    nodes = [lift(name, x, shape, target, device) for x in coerced]
     return stored(name, compose(*map(Tensor, nodes)), out, where, casting)
 
 
@@ -639,8 +639,8 @@ def _repeating(multiply: Binary) -> Binary:
 
 def _left_to(other: object, method: str, x: Tensor) -> Any:
     """Read a scalar and call the other operand's operator with the number."""
-    own = getattr(other, method, None) if x.is_scalar and takes_numbers(other) else None
-    return NotImplemented if own is None else own(x.item())
+    reflected = getattr(other, method, None) if x.is_scalar and takes_numbers(other) else None
+    return NotImplemented if reflected is None else reflected(x.item())
 
 
 def _install_operator(

@@ -56,16 +56,16 @@ def diff(
         raise ValueError(f"diff: n must be at least 0, not {n}")
     if not n:
         return x
-    at = normalize_axis("diff", axis, x.ndim)
-    one = (*x.shape[:at], 1, *x.shape[at + 1 :])
-    for given, is_first in ((prepend, True), (append, False)):
-        if given is not None:
-            x, end = in_common_dtype("diff", x, given)
+    along = normalize_axis("diff", axis, x.ndim)
+    one = (*x.shape[:along], 1, *x.shape[along + 1 :])
+    for added, is_first in ((prepend, True), (append, False)):
+        if added is not None:
+            x, end = in_common_dtype("diff", x, added)
             end = end if end.ndim else broadcast_to(end, one)
-            x = concat([end, x] if is_first else [x, end], at)
+            x = concat([end, x] if is_first else [x, end], along)
     between = not_equal if x.dtype.is_bool else subtract
     for _ in range(n):
-        x = between(sliced(x, at, 1, None), sliced(x, at, None, -1))
+        x = between(sliced(x, along, 1, None), sliced(x, along, None, -1))
     return x
 
 
@@ -79,8 +79,8 @@ def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | Non
     """
     x = ravel(tensor_of(ary, "ediff1d"))
     ends: list[list[Tensor]] = []
-    for given in (to_begin, to_end):
-        end = [] if given is None else [ravel(tensor_of(given, "ediff1d", device=x.device))]
+    for added in (to_begin, to_end):
+        end = [] if added is None else [ravel(tensor_of(added, "ediff1d", device=x.device))]
         for v in end:
             check_cast("ediff1d", v.dtype, x.dtype, "same_kind")
         ends.append([converted(v, x.dtype) for v in end])
@@ -120,8 +120,8 @@ def gradient(f: Operand, *varargs: Any, axis: Any = None, edge_order: int = 1) -
     steps = steps * len(axes) if len(steps) == 1 else steps
     if len(steps) != len(axes):
         raise TypeError(f"gradient: {len(varargs)} spacings do not match {len(axes)} axes")
-    found = [_derived(x, a, step, edge_order) for a, step in zip(axes, steps, strict=True)]
-    return found[0] if len(axes) == 1 else tuple(found)
+    derivatives = [_derived(x, a, step, edge_order) for a, step in zip(axes, steps, strict=True)]
+    return derivatives[0] if len(axes) == 1 else tuple(derivatives)
 
 
 def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
@@ -134,8 +134,8 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
 
     number = number_like(step)
     step = step if number is None else number
-    places = None if isinstance(step, int | float) else tensor_of(step, "gradient", device=x.device)
-    if places is None or not places.ndim:
+    points = None if isinstance(step, int | float) else tensor_of(step, "gradient", device=x.device)
+    if points is None or not points.ndim:
         inside = (part(2, None) - part(None, -2)) / (step * 2)
         if edge_order == 1:
             first, last = (
@@ -146,11 +146,11 @@ def _derived(x: Tensor, axis: int, step: Any, edge_order: int) -> Tensor:
             first = (-3 * part(0, 1) + 4 * part(1, 2) - part(2, 3)) / (step * 2)
             last = (3 * part(n - 1, n) - 4 * part(n - 2, n - 1) + part(n - 3, n - 2)) / (step * 2)
         return concat([first, inside, last], axis)
-    if places.shape != (n,):
+    if points.shape != (n,):
         raise ShapeError(
-            f"gradient: coordinates of shape {places.shape} do not match axis {axis} of {x.shape}"
+            f"gradient: coordinates of shape {points.shape} do not match axis {axis} of {x.shape}"
         )
-    gaps = as_floating(places, "gradient")
+    gaps = as_floating(points, "gradient")
     gaps = reshape_copy(gaps[1:] - gaps[:-1], (n - 1,) + (1,) * (x.ndim - axis - 1))
     before, behind = gaps[:-1], gaps[1:]
     whole = before + behind
@@ -189,16 +189,16 @@ def trapezoid(y: Operand, x: Operand | None = None, dx: Scalar = 1.0, axis: int 
         The spacing, if `x` is None.
     """
     y = tensor_of(y, "trapezoid")
-    at = normalize_axis("trapezoid", axis, y.ndim)
+    along = normalize_axis("trapezoid", axis, y.ndim)
     width: Any = dx
     if x is not None:
-        given = tensor_of(x, "trapezoid", device=y.device)
-        if given.ndim == 1:
-            width = reshape(diff(given), (-1,) + (1,) * (y.ndim - at - 1))
+        points = tensor_of(x, "trapezoid", device=y.device)
+        if points.ndim == 1:
+            width = reshape(diff(points), (-1,) + (1,) * (y.ndim - along - 1))
         else:
-            width = diff(given, 1, at)
-    heights = sliced(y, at, 1, None) + sliced(y, at, None, -1)
-    return sum(width * heights / 2.0, at)
+            width = diff(points, 1, along)
+    heights = sliced(y, along, 1, None) + sliced(y, along, None, -1)
+    return sum(width * heights / 2.0, along)
 
 
 def unwrap(
@@ -220,7 +220,7 @@ def unwrap(
     x = tensor_of(p, "unwrap")
     if x.dtype.is_complex:
         raise DTypeError(f"unwrap: takes real dtypes, not {x.dtype.name}")
-    at = normalize_axis("unwrap", axis, x.ndim)
+    along = normalize_axis("unwrap", axis, x.ndim)
     number = number_like(period)
     if number is None:
         period = cast("Any", tensor_of(period, "unwrap", device=x.device))
@@ -229,13 +229,13 @@ def unwrap(
     is_whole = isinstance(period, int) and not x.dtype.is_inexact
     high = period // 2 if is_whole else period / 2
     x = widened(x)
-    steps = converted(diff(x, axis=at), (x * 1 if is_whole else x * 1.0).dtype)
+    steps = converted(diff(x, axis=along), (x * 1 if is_whole else x * 1.0).dtype)
     within = remainder(steps + high, period) - high
     if not (is_whole and period % 2):
         within = where(equal(within, -high) & (steps > 0), high, within)
     moves = where(abs(steps) < (high if discont is None else discont), 0, within - steps)
-    first = converted(sliced(x, at, None, 1), steps.dtype)
-    return concat([first, sliced(x, at, 1, None) + cumsum(moves, at)], at)
+    first = converted(sliced(x, along, None, 1), steps.dtype)
+    return concat([first, sliced(x, along, 1, None) + cumsum(moves, along)], along)
 
 
 trapz = trapezoid

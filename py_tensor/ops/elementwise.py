@@ -194,11 +194,11 @@ def _sigmoid(np: Any, x: Any) -> Any:
 
 def _tanh(np: Any, x: Any) -> Any:
     """Return tanh; at an infinity, the imaginary part is a signed 0, as in the standard."""
-    found = np.asarray(np.tanh(x))
-    if np.iscomplexobj(found):
-        at = np.isinf(x.real) & np.isfinite(x.imag)
-        found.imag[at] = np.copysign(0, x.imag[at])
-    return found
+    tangent = np.asarray(np.tanh(x))
+    if np.iscomplexobj(tangent):
+        infinite = np.isinf(x.real) & np.isfinite(x.imag)
+        tangent.imag[infinite] = np.copysign(0, x.imag[infinite])
+    return tangent
 
 
 # -- One operand, any number --------------------------------------------------------------------
@@ -558,13 +558,13 @@ def _raised(x: Operand, y: Operand) -> Tensor:
 
 def _has_negative_powers(x: Operand, y: Operand) -> bool:
     """Return whether an exponent that the host knows is negative, and all operands are integers."""
-    given = coerce("power", (x, y))
+    operands = coerce("power", (x, y))
     number = number_like(y)
-    if not common_dtype("power", given).is_integer:
+    if not common_dtype("power", operands).is_integer:
         return False
     if isinstance(number, int):
         return number < 0
-    powers = known(cast("Tensor", given[1]))
+    powers = known(cast("Tensor", operands[1]))
     return powers is not None and bool((powers < 0).any())
 
 

@@ -58,8 +58,8 @@ class Factor(Op):
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         with run.np.errstate(all="ignore"):
-            found = self.on_arrays(run.np, operands[0], node.attrs)
-        return run.np.asarray(found).astype(node.meta.dtype.host, copy=False)
+            factored = self.on_arrays(run.np, operands[0], node.attrs)
+        return run.np.asarray(factored).astype(node.meta.dtype.host, copy=False)
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:
@@ -94,8 +94,8 @@ def _each(np: Any, function: Callable[..., Array], *operands: Array) -> Array:
 def _solved(np: Any, x: Array, beside: int) -> Array:
     n = x.shape[-1]
     a, b = _swapped(np, x[..., :n, :]), _swapped(np, x[..., n:, :])
-    found = _each(np, np.linalg.solve, a, b)
-    return np.concatenate([x[..., :n, :], _swapped(np, found)], -2)
+    solution = _each(np, np.linalg.solve, a, b)
+    return np.concatenate([x[..., :n, :], _swapped(np, solution)], -2)
 
 
 def _determinant(np: Any, x: Array, beside: int) -> Array:
@@ -114,10 +114,10 @@ def _orthogonal(np: Any, x: Array, beside: int) -> Array:
     """Return the columns of both factors; those of the triangle are padded with zeros."""
     a = _swapped(np, x[..., beside:, :])
     q, r = np.linalg.qr(a, mode="complete" if beside == x.shape[-1] else "reduced")
-    found = np.zeros_like(x)
-    found[..., :beside, :] = _swapped(np, q)[..., :beside, :]
-    found[..., beside:, : r.shape[-2]] = _swapped(np, r)
-    return found
+    factors = np.zeros_like(x)
+    factors[..., :beside, :] = _swapped(np, q)[..., :beside, :]
+    factors[..., beside:, : r.shape[-2]] = _swapped(np, r)
+    return factors
 
 
 def _factor(

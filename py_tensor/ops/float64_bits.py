@@ -35,9 +35,9 @@ def _ramp(np: Any, i: Any, start: Any, step: Any) -> Any:
 
 def _rounded_ramp(np: Any, i: Any, start: Any, step: Any, known: Any) -> Any:
     sums = _ramp(np, i, start, step).astype("f") if i.size <= BLOCK else _blocks(np, i, start, step)
-    at, _ = words = known.reshape(1).view("i")
-    if at >= 0:
-        np.copyto(sums, words.view("f")[1], where=i == at)
+    known_index, _ = words = known.reshape(1).view("i")
+    if known_index >= 0:
+        np.copyto(sums, words.view("f")[1], where=i == known_index)
     return sums
 
 

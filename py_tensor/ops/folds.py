@@ -162,10 +162,10 @@ def computed_in(function: Any, name: str, x: Tensor, dtype: object, out: Out) ->
     if loop is None:
         raise DTypeError(f"{name}: needs operands of one dtype")
     wanted = None if dtype is None else dtypes.parse(dtype)
-    given = x.dtype if out is None else _into(function, name, x, out)
-    target = loop.accepts.check(name, wanted or given)
+    source = x.dtype if out is None else _into(function, name, x, out)
+    target = loop.accepts.check(name, wanted or source)
     gives = loop.result(target)
-    if gives.is_bool and (wanted or given).is_bool:  # a comparison of bools, computed in int32
+    if gives.is_bool and (wanted or source).is_bool:  # a comparison of bools, computed in int32
         return gives
     if gives is not target or (wanted is not None and target is not wanted):
         raise DTypeError(f"{name}: returns {gives}, not {wanted or target}")
@@ -277,10 +277,10 @@ def _folded(
         y = reshape(y, kept)
         return y if begin is None else function(begin, y)
     if name == "subtract" and chosen is None:
-        (at,) = axes
+        (along,) = axes
         if begin is not None:
-            return subtract(begin, sum(x, at, x.dtype))
-        return sum(choose(equal(_numbers(x, at), 0), x, negative(x)), at, x.dtype)
+            return subtract(begin, sum(x, along, x.dtype))
+        return sum(choose(equal(_numbers(x, along), 0), x, negative(x)), along, x.dtype)
     order = (*axes, *(a for a in range(x.ndim) if a not in axes))
     x = reshape(permute(x, order), (-1, *kept)) if x.size else reshape(x, (x.shape[axes[0]], *kept))
     if name in ASSOCIATIVE:
@@ -306,38 +306,38 @@ def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out:
     x = tensor_of(array, name)
     if not x.ndim:
         raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
-    at = normalize_axis(name, axis, x.ndim)
+    along = normalize_axis(name, axis, x.ndim)
     target = computed_in(function, name, x, dtype, out)
-    return stored_whole(name, _running(function, name, converted(x, target), at), out)
+    return stored_whole(name, _running(function, name, converted(x, target), along), out)
 
 
-def _running(function: Any, name: str, x: Tensor, at: int) -> Tensor:
-    n = x.shape[at]
+def _running(function: Any, name: str, x: Tensor, along: int) -> Tensor:
+    n = x.shape[along]
     if not x.size:
         return copy_or_scalar(x)
     if function.__name__ in SCANS:
-        return scanned(SCANS[function.__name__], name, x, at, x.dtype)
+        return scanned(SCANS[function.__name__], name, x, along, x.dtype)
     if function.__name__ == "logical_xor":  # whether an odd number of them is nonzero
-        return converted(remainder(scanned(CUMSUM, name, x, at, dtypes.int32), 2), x.dtype)
+        return converted(remainder(scanned(CUMSUM, name, x, along, dtypes.int32), 2), x.dtype)
     if function.__name__ == "subtract":
-        x = choose(equal(_numbers(x, at), 0), x, negative(x))
-        return scanned(CUMSUM, name, x, at, x.dtype)
+        x = choose(equal(_numbers(x, along), 0), x, negative(x))
+        return scanned(CUMSUM, name, x, along, x.dtype)
     if n == 1:
         return copy_or_scalar(x)
     if function.__name__ in ASSOCIATIVE:
         step = 1
         while step < n:
-            combined = function(sliced(x, at, 0, n - step), sliced(x, at, step, n))
-            x = concat([sliced(x, at, 0, step), combined], at)
+            combined = function(sliced(x, along, 0, n - step), sliced(x, along, step, n))
+            x = concat([sliced(x, along, 0, step), combined], along)
             step *= 2
         return x
     if _is_kernel(function, x):
-        rows = reshape(x, (product_of(x.shape[:at]), n, -1))
+        rows = reshape(x, (product_of(x.shape[:along]), n, -1))
         return reshape(_in_order(function.op, rows, True), x.shape)
-    found = [sliced(x, at, 0, 1)]
+    results = [sliced(x, along, 0, 1)]
     for k in range(1, n):
-        found.append(function(found[-1], sliced(x, at, k, k + 1)))
-    return concat(found, at)
+        results.append(function(results[-1], sliced(x, along, k, k + 1)))
+    return concat(results, along)
 
 
 MAX_IN_ORDER = 1 << 16  # the most elements in an invocation's loop, to limit a dispatch's time
@@ -352,13 +352,13 @@ def _is_kernel(function: Any, x: Tensor) -> bool:
 
 def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
     """Apply an op in order along the middle one of three axes; return the last result or all."""
-    found: list[Tensor] = []
+    pieces: list[Tensor] = []
     for start in range(0, x.shape[1], MAX_IN_ORDER):
-        part = sliced(x, 1, start, start + MAX_IN_ORDER)
-        part = concat([found[-1][:, -1:], part], 1) if found else part
-        y = _serial(op, x.dtype, running)(part)
-        found.append(y[:, 1:] if found and running else y)
-    return concat(found, 1) if running and len(found) > 1 else found[-1]
+        piece = sliced(x, 1, start, start + MAX_IN_ORDER)
+        piece = concat([pieces[-1][:, -1:], piece], 1) if pieces else piece
+        y = _serial(op, x.dtype, running)(piece)
+        pieces.append(y[:, 1:] if pieces and running else y)
+    return concat(pieces, 1) if running and len(pieces) > 1 else pieces[-1]
 
 
 def _of_one(shape: Shape) -> Shape:
@@ -376,11 +376,11 @@ def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], 
     def fold(np: Any, x: Any) -> Any:
         on_arrays: Any = op.numpy
         y = x[:, :1]
-        found = [y]
+        results = [y]
         for k in range(1, x.shape[1]):
             y = on_arrays(np, y, x[:, k : k + 1]).astype(x.dtype)
-            found.append(y)
-        return np.concatenate(found, 1) if running else y
+            results.append(y)
+        return np.concatenate(results, 1) if running else y
 
     step = wrapped(dtype, apply_text(op, dtype, ("folded", "x[at]"))) if dtype.on_gpu else ""
     store = "y[at] = folded;" if running else ""
@@ -416,39 +416,43 @@ def reduced_at(
     x = tensor_of(array, name)
     if not x.ndim:
         raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
-    at = normalize_axis(name, axis, x.ndim)
-    n = x.shape[at]
+    along = normalize_axis(name, axis, x.ndim)
+    n = x.shape[along]
     numbers, shape = numbers_of(name, indices)
     if len(shape) != 1:
         raise ShapeError(f"{name}: indices must be 1-D, not of shape {shape}")
     starts = [as_index(i) for i in numbers]
     wrong = next((i for i in starts if not 0 <= i < n), None)
     if wrong is not None:
-        raise IndexError(f"{name}: index {wrong} is out of range for axis {at} of shape {x.shape}")
+        raise IndexError(
+            f"{name}: index {wrong} is out of range for axis {along} of shape {x.shape}"
+        )
     if dtype is None and out is not None and function.__name__ not in _IN_RANGE:
         dtype = _into(function, name, x, out)
-    summed = function.reduce(sliced(x, at, 0, 1), at, dtype, keepdims=True)
+    summed = function.reduce(sliced(x, along, 0, 1), along, dtype, keepdims=True)
     of_length: dict[int, list[int]] = {}
-    for place, (i, j) in enumerate(pairwise((*starts, n))):
-        of_length.setdefault(j - i if i < j else 1, []).append(place)
-    parts = [sliced(summed, at, 0, 0)]
+    for number, (i, j) in enumerate(pairwise((*starts, n))):
+        of_length.setdefault(j - i if i < j else 1, []).append(number)
+    reduced = [sliced(summed, along, 0, 0)]
     order: list[int] = []
-    for length, places in of_length.items():
-        order += places
-        first = [starts[place] for place in places]
+    for length, numbers_of_length in of_length.items():
+        order += numbers_of_length
+        first = [starts[number] for number in numbers_of_length]
         if len(first) == 1:
-            slices = sliced(x, at, first[0], first[0] + length)
-            slices = reshape(slices, (*x.shape[:at], 1, *slices.shape[at:]))
+            slices = sliced(x, along, first[0], first[0] + length)
+            slices = reshape(slices, (*x.shape[:along], 1, *slices.shape[along:]))
         else:
             index = reshape(tensor_of(first, name, device=x.device), (-1, 1))
-            slices = take(x, index + arange(length, device=x.device), at)
+            slices = take(x, index + arange(length, device=x.device), along)
         if length == 1:
-            parts.append(converted(reshape(slices, _without(slices.shape, at + 1)), summed.dtype))
+            reduced.append(
+                converted(reshape(slices, _without(slices.shape, along + 1)), summed.dtype)
+            )
         else:
-            parts.append(function.reduce(slices, at + 1, dtype))
-    y = concat(parts, at)
+            reduced.append(function.reduce(slices, along + 1, dtype))
+    y = concat(reduced, along)
     if order != sorted(order):
-        y = take(y, sorted(range(len(order)), key=order.__getitem__), at)
+        y = take(y, sorted(range(len(order)), key=order.__getitem__), along)
     return stored_whole(name, y, out)
 
 
@@ -469,13 +473,13 @@ def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: b
     a._check_writeable(name)  # pyright: ignore[reportPrivateUsage]
     if (b is None) != (function.nin == 1):
         raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")
-    given = None if b is None else as_given(a, b, name)
-    if given is not None and function.__name__ in _SCATTERED and _holds(a, given.dtype):
-        _scatter(function, name, a, indices, given, atomic)
+    values = None if b is None else as_given(a, b, name)
+    if values is not None and function.__name__ in _SCATTERED and _holds(a, values.dtype):
+        _scatter(function, name, a, indices, values, atomic)
     elif has_no_arrays(indices):
-        _apply_once(function, a, indices, given)
+        _apply_once(function, a, indices, values)
     else:
-        _apply_each(function, a, indices, given)
+        _apply_each(function, a, indices, values)
 
 
 def _holds(a: Tensor, dtype: DType) -> bool:
@@ -484,48 +488,48 @@ def _holds(a: Tensor, dtype: DType) -> bool:
 
 
 def _scatter(
-    function: Any, name: str, a: Tensor, indices: Any, given: Tensor, atomic: bool
+    function: Any, name: str, a: Tensor, indices: Any, values: Tensor, atomic: bool
 ) -> None:
     mode = _SCATTERED[function.__name__]
     if mode == "add" and atomic:
         mode = "add_atomic"
-    given = converted(given, a.dtype)
+    values = converted(values, a.dtype)
     if function.__name__ == "subtract":
         if a.dtype.is_bool:
             raise DTypeError(f"{name}: takes int and float dtypes, not bool")
-        combine(a, indices, negative(given), mode, add)
+        combine(a, indices, negative(values), mode, add)
     else:
-        combine(a, indices, given, mode, function)
+        combine(a, indices, values, mode, function)
 
 
-def _apply_once(function: Any, a: Tensor, indices: Any, given: Tensor | None) -> None:
+def _apply_once(function: Any, a: Tensor, indices: Any, operand: Tensor | None) -> None:
     selected = getitem(a, indices)
-    y = function(selected) if given is None else function(selected, given)
+    y = function(selected) if operand is None else function(selected, operand)
     setitem(a, indices, y)
 
 
-def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) -> None:
+def _apply_each(function: Any, a: Tensor, indices: Any, operand: Tensor | None) -> None:
     """Apply the function at each index, also at repeated indices.
 
     The largest count of a repeated index is read. If the order does not matter, the values for one
     element are combined first, in as many steps as the logarithm of that count. Otherwise each
     round applies one value per element.
     """
-    places = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
-    if not places.size:
+    targets = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
+    if not targets.size:
         return
     values = None
-    if given is not None:
-        values = reshape_copy(broadcast_to(given, places.shape), (places.size,))
-    places = reshape_copy(places, (places.size,))
-    order = argsort(places)
-    places = take(places, order)  # group those of one element, in order
-    numbers = arange(places.size, device=a.device)
-    goes_on = concat([numbers[:1] > 0, equal(places[1:], places[:-1])])
+    if operand is not None:
+        values = reshape_copy(broadcast_to(operand, targets.shape), (targets.size,))
+    targets = reshape_copy(targets, (targets.size,))
+    order = argsort(targets)
+    targets = take(targets, order)  # group those of one element, in order
+    numbers = arange(targets.size, device=a.device)
+    goes_on = concat([numbers[:1] > 0, equal(targets[1:], targets[:-1])])
     rank = numbers - build(MAXIMA, (choose(goes_on, 0, numbers),), (0,))
     times = int(max(rank)) + 1
     if times == 1:
-        _apply_once(function, a, indices, given)
+        _apply_once(function, a, indices, operand)
         return
     y = reshape_copy(a, (a.size,))
     target = None
@@ -539,13 +543,13 @@ def _apply_each(function: Any, a: Tensor, indices: Any, given: Tensor | None) ->
             combined = choose(rank[step:] >= step, combined, values[step:])
             values = concat([values[:step], combined])
             step *= 2
-        result = function(take(y, places), values)
-        setitem(y, places, result)  # for repeated elements the last result remains
+        result = function(take(y, targets), values)
+        setitem(y, targets, result)  # for repeated elements the last result remains
     else:
         values = () if values is None else (take(values, order),)
         y = concat([y, y[:1]])  # one more element, for values that are not written in a round
         for time in range(times):
-            result = function(take(y, places), *values)
-            setitem(y, choose(equal(rank, time), places, a.size), result)
+            result = function(take(y, targets), *values)
+            setitem(y, choose(equal(rank, time), targets, a.size), result)
         y = y[:-1]
     setitem(a, Ellipsis, reshape(y, a.shape))

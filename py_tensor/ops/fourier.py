@@ -29,8 +29,8 @@ MAX_TO_SQUARE = 46340  # the largest number whose square fits in int32
 
 def _grad(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int, bool, float]) -> tuple[Tensor]:
     """Return the same transform of the gradient, because its matrix is symmetric."""
-    found = transformed(g, *attrs)
-    return (found if x.dtype.is_complex else found.real,)
+    spectrum = transformed(g, *attrs)
+    return (spectrum if x.dtype.is_complex else spectrum.real,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -54,8 +54,8 @@ class FourierTransform(Op):
         axis, is_inverse, scale = node.attrs
         function = run.np.fft.ifft if is_inverse else run.np.fft.fft
         wide = operands[0].astype("complex128", copy=False)
-        found = function(wide, axis=axis, norm="forward" if is_inverse else "backward")
-        return (found * scale).astype(node.meta.dtype.host)
+        spectrum = function(wide, axis=axis, norm="forward" if is_inverse else "backward")
+        return (spectrum * scale).astype(node.meta.dtype.host)
 
 
 def _build(builder: Builder, slot: int, node: Node) -> None:
@@ -109,9 +109,9 @@ def _convolved(x: Tensor, axis: int, is_inverse: bool, scale: float) -> Tensor:
         [(0, length - n if a == axis else 0) for a in range(x.ndim)],
     )
     product = transformed(spread, axis, False, 1.0) * reshape(filter_, (length, *behind))
-    found = transformed(product, axis, True, scale / length)
-    found = sliced(found, axis, n) * reshape(chirp, (n, *behind))
-    return conjugate(found) if is_inverse else found
+    spectrum = transformed(product, axis, True, scale / length)
+    spectrum = sliced(spectrum, axis, n) * reshape(chirp, (n, *behind))
+    return conjugate(spectrum) if is_inverse else spectrum
 
 
 def _chirp(n: int, x: Tensor) -> Tensor:

@@ -161,20 +161,20 @@ class vectorize:  # noqa: N801 - NumPy's name
         NumPy splits the axes of arrays of flat indices, and checks the shapes of the results.
         """
         np = host.load_numpy()
-        places = [i for i in range(len(operands)) if i not in self.excluded]
-        tensors = [tensor_of(operands[i], "vectorize") for i in places]
+        positions = [i for i in range(len(operands)) if i not in self.excluded]
+        tensors = [tensor_of(operands[i], "vectorize") for i in positions]
         calls: list[list[Tensor]] = []
 
         def call(*indices: Any) -> Any:
             row = [*operands]
-            for place, x, index in zip(places, tensors, indices, strict=True):
+            for position, x, index in zip(positions, tensors, indices, strict=True):
                 start = int(index.flat[0]) if index.size else 0
-                row[place] = reshape(reshape(x, -1)[start : start + index.size], index.shape)
+                row[position] = reshape(reshape(x, -1)[start : start + index.size], index.shape)
             try:
-                found: Any = self.pyfunc(*row, **options)
+                result: Any = self.pyfunc(*row, **options)
             except Exception as error:
                 raise _FunctionError from error
-            results = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
+            results = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
             calls.append([tensor_of(y, "vectorize", device=device_of(tensors)) for y in results])
             shaped = [np.empty(y.shape, "?") for y in calls[-1]]
             return tuple(shaped) if len(shaped) > 1 else shaped[0]
@@ -183,10 +183,10 @@ class vectorize:  # noqa: N801 - NumPy's name
         split = np.vectorize(call, types and "?" * len(types), signature=self.signature)
         try:
             with naming("vectorize"):
-                found = split(*(np.arange(x.size).reshape(x.shape) for x in tensors))
+                result = split(*(np.arange(x.size).reshape(x.shape) for x in tensors))
         except _FunctionError as error:
             raise cast("Exception", error.__cause__) from None
-        shaped = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
+        shaped = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
         made: list[Tensor] = []
         for n, (array, dtype) in enumerate(zip(shaped, types or [None] * len(shaped), strict=True)):
             whole = stack([results[n] for results in calls]) if calls else zeros(0, dtype)
@@ -233,13 +233,13 @@ class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
     def __call__(self, *operands: Any, **options: Any) -> Any:
         if len(operands) != self.nin or options:
             raise TypeError(f"{self.__name__}: takes {self.nin} operands, not {len(operands)}")
-        found: Any = super().__call__(*operands)
-        given = len(cast("Any", found)) if isinstance(found, tuple) else 1
-        if given != self.nout:
+        result: Any = super().__call__(*operands)
+        count = len(cast("Any", result)) if isinstance(result, tuple) else 1
+        if count != self.nout:
             raise ValueError(
-                f"{self.__name__}: the function returned {given} results, not {self.nout}"
+                f"{self.__name__}: the function returned {count} results, not {self.nout}"
             )
-        return cast("Any", found)
+        return cast("Any", result)
 
 
 def _parsed(dtype: Any) -> Any:
@@ -255,19 +255,23 @@ def apply_along_axis(
     The function is called with a tensor, once for each vector, and the results are stacked.
     """
     x = tensor_of(arr, "apply_along_axis")
-    at = normalize_axis("apply_along_axis", axis, x.ndim)
-    rows = moveaxis(x, at, -1)
+    along = normalize_axis("apply_along_axis", axis, x.ndim)
+    rows = moveaxis(x, along, -1)
     kept = rows.shape[:-1]
-    found = [
+    results = [
         tensor_of(func1d(rows[index], *args, **options), "apply_along_axis", device=x.device)
         for index in product(*map(range, kept))
     ]
-    if not found:
+    if not results:
         raise ValueError(f"apply_along_axis: no vectors along axis {axis} of shape {x.shape}")
-    own = found[0].shape
-    whole = reshape(stack(found), (*kept, *own))
-    places = range(len(kept), len(kept) + len(own))
-    return moveaxis(whole, tuple(places), tuple(range(at, at + len(own)))) if own else whole
+    result_shape = results[0].shape
+    whole = reshape(stack(results), (*kept, *result_shape))
+    result_axes = range(len(kept), len(kept) + len(result_shape))
+    return (
+        moveaxis(whole, tuple(result_axes), tuple(range(along, along + len(result_shape))))
+        if result_shape
+        else whole
+    )
 
 
 def apply_over_axes(
@@ -278,9 +282,9 @@ def apply_over_axes(
     rank = x.ndim
     one = int_like(axes)
     for axis in cast("Sequence[int]", axes) if one is None else (one,):
-        at = normalize_axis("apply_over_axes", axis, rank, of_scalar=True)
-        found = func(x, at)
-        x = found if found.ndim == rank else found.expand_dims(at)
+        along = normalize_axis("apply_over_axes", axis, rank, of_scalar=True)
+        result = func(x, along)
+        x = result if result.ndim == rank else result.expand_dims(along)
     return x
 
 
@@ -375,10 +379,10 @@ def piecewise(
         value = function(x, *args, **options) if callable(function) else function
         return converted(as_given(x, value, "piecewise"), x.dtype)
 
-    found = of(funclist[len(conditions)] if len(funclist) > len(conditions) else 0)
+    chosen = of(funclist[len(conditions)] if len(funclist) > len(conditions) else 0)
     for condition, function in zip(conditions, funclist, strict=False):
-        found = where(condition, of(function), found)
-    return broadcast_to(found, x.shape).copy()
+        chosen = where(condition, of(function), chosen)
+    return broadcast_to(chosen, x.shape).copy()
 
 
 def choose(
@@ -393,27 +397,27 @@ def choose(
         it modulo the number of choices, or use the nearest valid number.
     """
     number = tensor_of(a, "choose")
-    given = coerce("choose", members_of("choose", choices))
-    dtype = common_dtype("choose", given)
-    given = [
+    options = coerce("choose", members_of("choose", choices))
+    dtype = common_dtype("choose", options)
+    options = [
         converted(tensor_of(v, "choose", device=number.device), dtype)
         if isinstance(v, Tensor)
         else tensor_of(v, "choose", dtype=dtype, device=number.device)
-        for v in given
+        for v in options
     ]
-    number, *spread = broadcast_arrays(number, *given)
+    number, *spread = broadcast_arrays(number, *options)
     number = converted(number, dtypes.numeric(number.dtype))
     if mode == "wrap":
-        number = remainder(number, len(given))
+        number = remainder(number, len(options))
     elif mode == "clip":
-        number = number.clip(0, len(given) - 1)
+        number = number.clip(0, len(options) - 1)
     elif mode == "raise":
-        number = where(number < 0, len(given), number)  # also out of range
+        number = where(number < 0, len(options), number)  # also out of range
     else:
         raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
     every = stack(spread)
-    found = indices_of("choose", number.expand_dims(0), every, 0)
-    chosen = reshape(gathered(every, (0,), (found.tensor,), 0, found.op), number.shape)
+    index = indices_of("choose", number.expand_dims(0), every, 0)
+    chosen = reshape(gathered(every, (0,), (index.tensor,), 0, index.op), number.shape)
     return stored_whole("choose", chosen, out)
 
 

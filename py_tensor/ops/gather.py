@@ -59,19 +59,23 @@ def take(
     >>> pt.take(pt.tensor([10, 20, 30]), [2, 0, -1])
     tensor([30, 10, 30])
     """
-    x, at = along_axis("take", tensor_beside("take", a, indices), axis, of_scalar=True)
-    found = indices_to_take("take", in_mode("take", indices, x.shape[at], mode, x.device), x, at)
-    return stored_whole("take", gather_nd(x, (at,), (found.tensor,), at, op=found.op), out)
+    x, along = along_axis("take", tensor_beside("take", a, indices), axis, of_scalar=True)
+    checked = indices_to_take(
+        "take", in_mode("take", indices, x.shape[along], mode, x.device), x, along
+    )
+    return stored_whole(
+        "take", gather_nd(x, (along,), (checked.tensor,), along, op=checked.op), out
+    )
 
 
-def indices_to_take(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
+def indices_to_take(op: str, indices: Operand, x: Tensor, axis: int) -> Indices:
     """Like `indices_of`, but unchecked if an earlier axis has no elements, as in NumPy."""
     try:
-        return indices_of(op, given, x, axis)
+        return indices_of(op, indices, x, axis)
     except IndexError:
         if 0 not in x.shape[:axis]:
             raise
-    return Indices(tensor_of(given, op, dtype=dtypes.int32, device=x.device), "")
+    return Indices(tensor_of(indices, op, dtype=dtypes.int32, device=x.device), "")
 
 
 def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Operand:
@@ -80,13 +84,13 @@ def in_mode(op: str, indices: Operand, n: int, mode: str, device: Device) -> Ope
         return indices
     if mode not in ("wrap", "clip"):
         raise ValueError(f"{op}: mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
-    found = tensor_of(indices, op, device=device)
-    if not found.size:
+    numbers = tensor_of(indices, op, device=device)
+    if not numbers.size:
         return indices
-    if not found.dtype.is_integer or not n:  # selecting raises an error
-        return found
-    found = widened(found)
-    return remainder(found, n) if mode == "wrap" else clip(found, 0, n - 1)
+    if not numbers.dtype.is_integer or not n:  # selecting raises an error
+        return numbers
+    numbers = widened(numbers)
+    return remainder(numbers, n) if mode == "wrap" else clip(numbers, 0, n - 1)
 
 
 def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Tensor:
@@ -115,10 +119,10 @@ def take_along_axis(arr: Operand, indices: Operand, axis: int | None = -1) -> Te
     tensor([[10, 20, 30],
             [ 4,  5,  6]])
     """
-    x, at = along_axis("take_along_axis", arr, axis)
-    found = indices_of("take_along_axis", indices, x, at)
-    x, index = beside("take_along_axis", x, found.tensor, at)
-    return gathered(x, (at,), (index,), at, found.op)
+    x, along = along_axis("take_along_axis", arr, axis)
+    checked = indices_of("take_along_axis", indices, x, along)
+    x, index = beside("take_along_axis", x, checked.tensor, along)
+    return gathered(x, (along,), (index,), along, checked.op)
 
 
 def beside(op: str, x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -157,13 +161,13 @@ def gather_nd(
     """
     nodes = tuple(map(node_of, (x, *indices)))
     try:
-        found = _recipes[op, tuple(node.meta for node in nodes), tuple(axes), at]
+        recipe = _recipes[op, tuple(node.meta for node in nodes), tuple(axes), at]
     except DeviceError:
         x, *indices = on_one_device(op or "index", (x, *indices))
         return gather_nd(x, axes, indices, at, op=op)
-    if isinstance(found, Meta):
-        return Tensor(empty_node(found))
-    return checking(Tensor(record(found, *nodes)), op)
+    if isinstance(recipe, Meta):
+        return Tensor(empty_node(recipe))
+    return checking(Tensor(record(recipe, *nodes)), op)
 
 
 def _recipe_of(op: str, metas: tuple[Meta, ...], axes: tuple[int, ...], at: int) -> Recipe | Meta:
@@ -224,10 +228,12 @@ def spread_over(
     walked = (*rest[:at], *common, *rest[at:])
 
     def over(index: Meta) -> tuple[Step, ...]:
-        own = common if is_flat else (*(1,) * (len(common) - len(index.shape)), *index.shape)
-        own = (*(1 for _ in rest[:at]), *own, *(1 for _ in rest[at:]))
-        applied = [(RESHAPE, own)] if own != index.shape else []
-        return steps(index, *applied, *([(EXPAND, walked)] if walked != own else []))
+        index_shape = (
+            common if is_flat else (*(1,) * (len(common) - len(index.shape)), *index.shape)
+        )
+        index_shape = (*(1 for _ in rest[:at]), *index_shape, *(1 for _ in rest[at:]))
+        applied = [(RESHAPE, index_shape)] if index_shape != index.shape else []
+        return steps(index, *applied, *([(EXPAND, walked)] if walked != index_shape else []))
 
     return Spread(tuple(map(over, indices)) if size_of(walked) else (), walked, full)
 
@@ -246,42 +252,42 @@ class Indices:
     op: str
 
 
-def indices_of(op: str, given: Operand, x: Tensor, axis: int) -> Indices:
+def indices_of(op: str, indices: Operand, x: Tensor, axis: int) -> Indices:
     """Convert indices to a tensor on the device of `x`, and check them if they are known."""
-    if isinstance(given, Tensor):
-        if given.device is not x.device:
-            x, given = on_one_device(op, (x, given))
-        if not given.dtype.is_integer:
-            raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
-        if given.size and not x.shape[axis]:
+    if isinstance(indices, Tensor):
+        if indices.device is not x.device:
+            x, indices = on_one_device(op, (x, indices))
+        if not indices.dtype.is_integer:
+            raise DTypeError(f"{op}: indices must be integers, not {indices.dtype}")
+        if indices.size and not x.shape[axis]:
             raise IndexError(f"{op}: axis {axis} of shape {x.shape} has no elements to take")
-        if given.size and not x.size:  # no kernel will check them
-            values = known(given)
+        if indices.size and not x.size:  # no kernel will check them
+            values = known(indices)
             if values is not None:
                 _check(op, int(values.min()), int(values.max()), x, axis)
-        return Indices(given, op)
-    if hasattr(given, "__array_interface__"):
-        if not has_integers(given):
-            raise DTypeError(f"{op}: indices must be integers, not {given.dtype}")
-        if given.size:
-            _check(op, int(given.min()), int(given.max()), x, axis)
+        return Indices(indices, op)
+    if hasattr(indices, "__array_interface__"):
+        if not has_integers(indices):
+            raise DTypeError(f"{op}: indices must be integers, not {indices.dtype}")
+        if indices.size:
+            _check(op, int(indices.min()), int(indices.max()), x, axis)
     else:
         try:
-            values = [as_index(i) for i in _flat(given)]
+            values = [as_index(i) for i in _flat(indices)]
         except TypeError:
-            raise DTypeError(f"{op}: indices must be integers, not {given!r}") from None
+            raise DTypeError(f"{op}: indices must be integers, not {indices!r}") from None
         if values:
             _check(op, min(values), max(values), x, axis)
-    return Indices(tensor_of(given, op, dtype=dtypes.int32, device=x.device), "")
+    return Indices(tensor_of(indices, op, dtype=dtypes.int32, device=x.device), "")
 
 
-def _flat(given: Any) -> Iterator[Any]:
+def _flat(nested: Any) -> Iterator[Any]:
     """Yield the scalars in nested lists; a bool is not an index."""
-    if isinstance(given, list | tuple | range):
-        for item in cast("list[Any]", given):
+    if isinstance(nested, list | tuple | range):
+        for item in cast("list[Any]", nested):
             yield from _flat(item)
     else:
-        yield None if isinstance(given, bool) else given
+        yield None if isinstance(nested, bool) else nested
 
 
 def _check(op: str, low: int, high: int, x: Tensor, axis: int) -> None:

@@ -243,15 +243,15 @@ def _between(
     """`geomspace` between ends that are tensors or have axes."""
     if not any(isinstance(v, Tensor) for v in (start, stop)):
         start = tensor_of(start, "geomspace", device=device)
-    given = in_common_dtype("geomspace", start, stop)
-    low, high = broadcast_arrays(*(as_floating(v, "geomspace") for v in given))
-    at = normalize_axis("geomspace", axis, low.ndim + 1)
-    share = linspace(low.real * 0, low.real * 0 + 1, num, endpoint, axis=at)
+    ends = in_common_dtype("geomspace", start, stop)
+    low, high = broadcast_arrays(*(as_floating(v, "geomspace") for v in ends))
+    new_axis = normalize_axis("geomspace", axis, low.ndim + 1)
+    share = linspace(low.real * 0, low.real * 0 + 1, num, endpoint, axis=new_axis)
     turn = sign(low)
-    low, high, turn = (expand_dims(v, at) for v in (low, high, turn))
-    found = power(low / turn, 1 - share) * power(high / turn, share) * turn
-    found = where(share == 0, low, where(share == 1, high, found))
-    return _rounded(found, dtype)
+    low, high, turn = (expand_dims(v, new_axis) for v in (low, high, turn))
+    powers = power(low / turn, 1 - share) * power(high / turn, share) * turn
+    powers = where(share == 0, low, where(share == 1, high, powers))
+    return _rounded(powers, dtype)
 
 
 # -- Grids --------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ class _Grid:
         if type(key) is slice:
             return _range_of(key)
         dtype = _dtype_of(self._name, key)
-        ranges = [_range_of(part, dtype) for part in key]
+        ranges = [_range_of(item, dtype) for item in key]
         floats = [x.dtype for x in ranges if x.dtype.is_floating]
         ranges = [converted(x, floats[0]) if floats else x for x in ranges]
         shape = tuple(x.size for x in ranges)
@@ -379,10 +379,10 @@ class _Joined:
         return f"py_tensor.{self._name}"
 
     def __getitem__(self, key: Any) -> Tensor:
-        parts: list[Any] = [*key] if type(key) is tuple else [key]
+        items: list[Any] = [*key] if type(key) is tuple else [key]
         axis, least, start = self._numbers
-        if isinstance(parts[0], str):
-            text = str(parts.pop(0))
+        if isinstance(items[0], str):
+            text = str(items.pop(0))
             if text in ("r", "c"):
                 raise ValueError(
                     f"{self._name}: {text!r} asks for a matrix, and there is no matrix class;"
@@ -393,12 +393,12 @@ class _Joined:
                 axis, least, start = (*given, *self._numbers[len(given) :])
             except ValueError:
                 raise ValueError(f"{self._name}: invalid directive {text!r}") from None
-        given = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in parts])
+        given = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
         device, dtype = device_of(given), common_dtype(self._name, given)
         joined: list[Tensor] = []
-        for part in given:
-            shape = part.shape if isinstance(part, Tensor) else ()
-            x = Tensor(lift(self._name, part, shape, dtype, device))
+        for item in given:
+            shape = item.shape if isinstance(item, Tensor) else ()
+            x = Tensor(lift(self._name, item, shape, dtype, device))
             missing = max(least - x.ndim, 0)
             before = start if start >= 0 else start + missing + 1
             joined.append(reshape_copy(x, (1,) * before + x.shape + (1,) * (missing - before)))
@@ -431,16 +431,16 @@ def ix_(*args: Operand) -> tuple[Tensor, ...]:
     ShapeError
         If an operand is not a vector.
     """
-    found: list[Tensor] = []
-    for number, given in enumerate(args):
-        empty = isinstance(given, list | tuple) and not given
-        x = tensor_of(given, "ix_", dtype=dtypes.int32 if empty else None)
+    along: list[Tensor] = []
+    for number, index in enumerate(args):
+        empty = isinstance(index, list | tuple) and not index
+        x = tensor_of(index, "ix_", dtype=dtypes.int32 if empty else None)
         if x.ndim != 1:
             raise ShapeError(f"ix_: takes vectors, not shape {x.shape}")
         x = flatnonzero(x) if x.dtype.is_bool else x
         behind = len(args) - number - 1
-        found.append(reshape(x, (1,) * number + (x.size,) + (1,) * behind))
-    return tuple(found)
+        along.append(reshape(x, (1,) * number + (x.size,) + (1,) * behind))
+    return tuple(along)
 
 
 def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tuple[Tensor, ...]:
@@ -465,21 +465,21 @@ def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tup
     return tuple(x // unit % n for unit, n in zip(units, sizes, strict=True))
 
 
-def _places(op: str, given: Operand) -> Tensor:
+def _places(op: str, operand: Operand) -> Tensor:
     """Return indices as a tensor of at least 32 bits, so that their products do not wrap around."""
-    x = tensor_of(given, op)
+    x = tensor_of(operand, op)
     if x.dtype.is_inexact:
         raise DTypeError(f"{op}: indices must be integers or bools, not {x.dtype}")
     return widened(x)
 
 
-def _check_range(op: str, given: Operand, n: int) -> None:
+def _check_range(op: str, indices: Operand, n: int) -> None:
     """Raise ValueError for a number outside ``range(n)``, if it is known on the host."""
-    if isinstance(given, Tensor):
-        values = known(given)
+    if isinstance(indices, Tensor):
+        values = known(indices)
         wrong: Any = () if values is None else values[(values < 0) | (values >= n)]
     else:
-        wrong = [i for i in numbers_of(op, given)[0] if not 0 <= i < n]
+        wrong = [i for i in numbers_of(op, indices)[0] if not 0 <= i < n]
     if len(wrong):
         raise ValueError(f"{op}: index {wrong[0]} is out of range for {n} elements")
 
@@ -513,16 +513,18 @@ def ravel_multi_index(
     if len(multi_index) != len(sizes):
         raise ShapeError(f"ravel_multi_index: {len(multi_index)} indices for shape {sizes}")
     modes = (mode,) * len(sizes) if isinstance(mode, str) else mode
-    places: list[Tensor] = []
-    for given, n, own, unit in zip(multi_index, sizes, modes, units, strict=True):
-        if own == "raise":
-            _check_range("ravel_multi_index", given, n)
-        x = _places("ravel_multi_index", given)
-        places.append(tensor_of(in_mode("ravel_multi_index", x, n, own, x.device), "") * unit)
-    found = places[0]
-    for more in places[1:]:
-        found = found + more
-    return converted(found, dtypes.DEFAULT_INT) if found.dtype.is_unsigned else found
+    offsets: list[Tensor] = []
+    for index, n, axis_mode, unit in zip(multi_index, sizes, modes, units, strict=True):
+        if axis_mode == "raise":
+            _check_range("ravel_multi_index", index, n)
+        x = _places("ravel_multi_index", index)
+        offsets.append(
+            tensor_of(in_mode("ravel_multi_index", x, n, axis_mode, x.device), "") * unit
+        )
+    flat = offsets[0]
+    for more in offsets[1:]:
+        flat = flat + more
+    return converted(flat, dtypes.DEFAULT_INT) if flat.dtype.is_unsigned else flat
 
 
 def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:

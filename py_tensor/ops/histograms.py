@@ -148,7 +148,7 @@ def _range_of(op: str, limits: Any) -> _Range | None:
 
 def _bins(
     op: str,
-    given: Tensor,
+    sample: Tensor,
     bins: Bins,
     limits: Any,
     *,
@@ -156,14 +156,14 @@ def _bins(
     wide: bool = False,
 ) -> _Bins:
     """Return bins; with `wide`, edges between Python numbers are float64 for floats too."""
-    REAL_FLOATING.check(op, given.dtype)
+    REAL_FLOATING.check(op, sample.dtype)
     limits = _range_of(op, limits)
     if isinstance(bins, str):
         if weighted:
             raise TypeError(f"{op}: the rule {bins!r} does not support weights")
-        bins, limits = _by_rule(op, given, bins, limits)
+        bins, limits = _by_rule(op, sample, bins, limits)
     elif not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
-        edges = tensor_of(bins, op, device=given.device)
+        edges = tensor_of(bins, op, device=sample.device)
         if not edges.ndim:
             raise TypeError(f"{op}: bins must be an int, edges or the name of a rule, not {bins!r}")
         if edges.ndim != 1:
@@ -171,24 +171,24 @@ def _bins(
         REAL.check(op, edges.dtype)
         if not is_increasing(bins):
             raise ValueError(f"{op}: edges must increase monotonically")
-        return _Bins(edges, bits=_bits_beside(op, given, bins, edges))
+        return _Bins(edges, bits=_bits_beside(op, sample, bins, edges))
     count = as_index(bins)
     if count < 1:
         raise ValueError(f"{op}: bins must be at least 1, not {count}")
-    return _equal_bins(op, given, count, limits, wide=wide)
+    return _equal_bins(op, sample, count, limits, wide=wide)
 
 
 def _equal_bins(
-    op: str, given: Tensor, count: int, limits: _Range | None, *, wide: bool = False
+    op: str, sample: Tensor, count: int, limits: _Range | None, *, wide: bool = False
 ) -> _Bins:
     """Return bins of equal width."""
-    x = as_floating(given, op, REAL_FLOATING)
+    x = as_floating(sample, op, REAL_FLOATING)
     if limits is None and not x.size:
         limits = _Range(0.0, 1.0)
     has_python_ends = limits is not None and limits.dtype is None
-    is_exact = not given.dtype.is_inexact or (wide and has_python_ends)
+    is_exact = not sample.dtype.is_inexact or (wide and has_python_ends)
     if is_exact and not x.dtype.has_64_bits:
-        return _wide_bins(given, x.dtype, count, limits)
+        return _wide_bins(sample, x.dtype, count, limits)
     if limits is None:
         values = known(x)
         if values is not None and not math.isfinite(values.max() - values.min()):
@@ -243,10 +243,10 @@ def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
     return divided(low, high, arange(count + 1, device=low.device), count)
 
 
-def _wide_bins(given: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
+def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
     """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
     if limits is None:
-        x = widened(given)
+        x = widened(sample)
         least, most = min(x), max(x)
         alike = equal(least, most)
         low, high = (
@@ -255,11 +255,11 @@ def _wide_bins(given: Tensor, dtype: DType, count: int, limits: _Range | None) -
         )
     else:
         least = None
-        low, high = (constant_bits(v, given.device) for v in limits[:2])
+        low, high = (constant_bits(v, sample.device) for v in limits[:2])
     if limits is None or limits.dtype is None:
         bits = _edge_bits(count, low, high)
     else:
-        steps = _in_equal_steps(*_ends(limits, limits.dtype, given.device), count)
+        steps = _in_equal_steps(*_ends(limits, limits.dtype, sample.device), count)
         bits = float64_bits(converted(steps, dtypes.float32))
     return _Bins(converted(to_float32(bits), dtype), (low, high), bits, limits, least)
 
@@ -276,13 +276,13 @@ def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
     return tensor_of(numbers, op, dtype=dtypes.uint64, device=x.device)
 
 
-def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[int, _Range]:
+def _by_rule(op: str, sample: Tensor, rule: str, limits: _Range | None) -> tuple[int, _Range]:
     """Return the number of bins that a rule of NumPy gives, and the range; x is read."""
-    np, elements = host.load_numpy(), converted(given, dtypes.parse(given.dtype.host)).numpy()
-    is_narrow = given.dtype.is_floating and not given.dtype.has_64_bits
+    np, elements = host.load_numpy(), converted(sample, dtypes.parse(sample.dtype.host)).numpy()
+    is_narrow = sample.dtype.is_floating and not sample.dtype.has_64_bits
     bounds = (elements.min().item(), elements.max().item()) if elements.size else (0.0, 1.0)
-    if not given.dtype.is_inexact:
-        elements = elements.astype(dtypes.longest(given.dtype).name)
+    if not sample.dtype.is_inexact:
+        elements = elements.astype(dtypes.longest(sample.dtype).name)
         if limits is None:  # no width depends on the least element, and smaller numbers are exact
             elements -= elements.min(initial=bounds[0])
     ends = None
@@ -291,7 +291,7 @@ def _by_rule(op: str, given: Tensor, rule: str, limits: _Range | None) -> tuple[
         ends = scalar(limits.low), scalar(limits.high)
     with naming(op):
         count = len(np.histogram_bin_edges(elements, rule, ends)) - 1
-    return count, limits or _range(op, *bounds, given.dtype if is_narrow else None)
+    return count, limits or _range(op, *bounds, sample.dtype if is_narrow else None)
 
 
 def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
@@ -455,8 +455,8 @@ def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
 
 
 def _weights(op: str, weights: Operand, x: Tensor) -> Tensor:
-    found = tensor_of(weights, op, device=x.device)
-    return converted(found, dtypes.numeric(found.dtype))
+    converted_weights = tensor_of(weights, op, device=x.device)
+    return converted(converted_weights, dtypes.numeric(converted_weights.dtype))
 
 
 def histogram(
@@ -498,16 +498,16 @@ def histogram(
         If a rule is combined with weights, or the elements are complex.
     """
     x = ravel(tensor_of(a, "histogram"))
-    found = _bins("histogram", x, bins, range, weighted=weights is not None)
-    edges = found.edges
-    given = None if weights is None else ravel(_weights("histogram", weights, x))
-    if given is not None and given.shape != x.shape:
+    chosen = _bins("histogram", x, bins, range, weighted=weights is not None)
+    edges = chosen.edges
+    vector = None if weights is None else ravel(_weights("histogram", weights, x))
+    if vector is not None and vector.shape != x.shape:
         raise ShapeError(
-            f"histogram: weights of shape {given.shape} do not match a of shape {x.shape}"
+            f"histogram: weights of shape {vector.shape} do not match a of shape {x.shape}"
         )
-    counts = _counted(_bin_of(x, found), builtins.max(edges.size - 1, 0), given)
+    counts = _counted(_bin_of(x, chosen), builtins.max(edges.size - 1, 0), vector)
     if density:
-        counts = counts / sum(counts) / found.widths(dtypes.floating(x.dtype))
+        counts = counts / sum(counts) / chosen.widths(dtypes.floating(x.dtype))
     return counts, edges
 
 
@@ -541,9 +541,9 @@ def histogram2d(
         raise ShapeError(
             f"histogram2d: x of shape {first.shape} does not match y of shape {second.shape}"
         )
-    given = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
-    is_pair = type(given) in (list, tuple) and len(given) == 2
-    pair: Sequence[Any] = given if is_pair else (given, given)
+    listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
+    is_pair = type(listed) in (list, tuple) and len(listed) == 2
+    pair: Sequence[Any] = listed if is_pair else (listed, listed)
     counts, edges = _of_points("histogram2d", (first, second), pair, range, density, weights)
     return counts, edges[0], edges[1]
 
@@ -587,8 +587,8 @@ def histogramdd(
         raise ShapeError(
             f"histogramdd: coordinates must have the same shape, not {[v.shape for v in vectors]}"
         )
-    given = bins.tolist() if len(getattr(bins, "shape", ())) == 1 else bins
-    each = given if type(given) in (list, tuple) else [given] * len(vectors)
+    listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 else bins
+    each = listed if type(listed) in (list, tuple) else [listed] * len(vectors)
     if len(each) != len(vectors) or (range is not None and len(range) != len(vectors)):
         raise ValueError(
             f"histogramdd: bins {bins} and range {range} do not match {len(vectors)} axes"
@@ -607,32 +607,32 @@ def _of_points(
     """Return the counts in a grid with one axis per vector, and its edges."""
     first = vectors[0]
     floating = REAL_FLOATING.check(op, first.dtype)
-    given = None if weights is None else _weights(op, weights, first)
+    weight = None if weights is None else _weights(op, weights, first)
     ranges = [None] * len(vectors) if limits is None else limits
     if any(isinstance(b, str) for b in bins):
         raise TypeError(f"{op}: bins must be ints or edges; rules are for one axis")
-    found = [
+    chosen = [
         _bins(op, v, b, r, weighted=weights is not None, wide=True)
         for v, b, r in zip(vectors, bins, ranges, strict=True)
     ]
-    edges = [each.edges for each in found]
+    edges = [axis_bins.edges for axis_bins in chosen]
     shape = tuple(builtins.max(e.size - 1, 0) for e in edges)
-    field, beside = None, None
-    for v, each, n in zip(vectors, found, shape, strict=True):
-        number = _bin_of(v, each)
+    cell, outside = None, None
+    for v, axis_bins, n in zip(vectors, chosen, shape, strict=True):
+        number = _bin_of(v, axis_bins)
         out = equal(number, n)
-        field = number if field is None else field * n + number
-        beside = out if beside is None else beside | out
-    assert field is not None
-    assert beside is not None
+        cell = number if cell is None else cell * n + number
+        outside = out if outside is None else outside | out
+    assert cell is not None
+    assert outside is not None
     total = size_of(shape)
-    counts = _counted(choose(beside, total, field), total, given)
+    counts = _counted(choose(outside, total, cell), total, weight)
     counts = reshape(converted(counts, floating), shape)
     if density:
         counts = counts / sum(counts)
-        for axis, each in enumerate(found):
-            behind = (1,) * (len(found) - axis - 1)
-            counts = counts / reshape(each.widths(floating), (-1, *behind))
+        for axis, axis_bins in enumerate(chosen):
+            behind = (1,) * (len(chosen) - axis - 1)
+            counts = counts / reshape(axis_bins.widths(floating), (-1, *behind))
     return counts, edges
 
 

@@ -12,9 +12,9 @@ from py_tensor.graph.node import Device, Node
 from py_tensor.tensor import Tensor, tensor_of
 
 
-def from_host(op: str, found: Any, dtype: DType, device: Device) -> Tensor:
+def from_host(op: str, array: Any, dtype: DType, device: Device) -> Tensor:
     """Convert NumPy's result of the function `op` to a tensor."""
-    x = tensor_of(found, op, dtype=dtype, device=device)
+    x = tensor_of(array, op, dtype=dtype, device=device)
     storage = x._node.storage  # pyright: ignore[reportPrivateUsage]
     if isinstance(storage, Storage):
         storage.source = op

@@ -66,28 +66,28 @@ def getitem(x: Tensor, key: Index | tuple[Index, ...], /) -> Tensor:
         If an index is out of range, there are more indices than axes, the shape of a mask does not
         fit, or a part is not a valid index. For indices on the GPU it is raised by the next read.
     """
-    place = _place(x, key)
-    if place is None and (known := _with_known(key)) is not key:
-        key, place = known, _place(x, known)
-    if place is not None:
-        return x._element(place)  # pyright: ignore[reportPrivateUsage]
+    flat_index = _place(x, key)
+    if flat_index is None and (known := _with_known(key)) is not key:
+        key, flat_index = known, _place(x, known)
+    if flat_index is not None:
+        return x._element(flat_index)  # pyright: ignore[reportPrivateUsage]
     plain = _plain(key)
     if plain is not None:
         layout = _layout_by_key(x, key, plain)
         if not (layout.shape or Ellipsis in plain):
             return x._element(layout.offset)  # pyright: ignore[reportPrivateUsage]
-        found = x._view_by(layout)  # pyright: ignore[reportPrivateUsage]
-        return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not layout.shape else found
+        view = x._view_by(layout)  # pyright: ignore[reportPrivateUsage]
+        return as_ndarray(copy_or_scalar(view)) if x.is_scalar and not layout.shape else view
     keys = _parsed(key)
     if keys is None:
         keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
-        found = _select(x, keys)
+        view = _select(x, keys)
         # One element is a scalar and not a view, unless the key has more than ints. NumPy treats an
         # array of one integer as an int, but copies what it selects.
-        is_view = found.ndim or Ellipsis in keys
+        is_view = view.ndim or Ellipsis in keys
         if not is_view or any(map(_is_array, keys)):
-            return copy_or_scalar(found)
-        return as_ndarray(copy_or_scalar(found)) if x.is_scalar and not found.ndim else found
+            return copy_or_scalar(view)
+        return as_ndarray(copy_or_scalar(view)) if x.is_scalar and not view.ndim else view
     if all(map(_is_for_numpy, keys)):
         at_once = x._selected(keys)  # pyright: ignore[reportPrivateUsage]
         if at_once is not None:
@@ -118,12 +118,12 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         bits wrap around, because nothing is read to raise an error.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
-    place = _place(x, key)
-    if place is None and (known := _with_known(key)) is not key:
-        key, place = known, _place(x, known)
-    if place is not None:
-        if not x._assign_element(place, value):  # pyright: ignore[reportPrivateUsage]
-            write(x, Layout((), (), place), value)
+    flat_index = _place(x, key)
+    if flat_index is None and (known := _with_known(key)) is not key:
+        key, flat_index = known, _place(x, known)
+    if flat_index is not None:
+        if not x._assign_element(flat_index, value):  # pyright: ignore[reportPrivateUsage]
+            write(x, Layout((), (), flat_index), value)
         return
     plain = _plain(key)
     if plain is not None:
@@ -182,16 +182,16 @@ def write(x: Tensor, selected: Layout, value: Operand) -> None:
 def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
     """Return a value in the dtype of `x`, broadcast to a shape; a number stays a constant."""
     if type(value) is Tensor:
-        node, own = value._node, x._node.meta  # pyright: ignore[reportPrivateUsage]
+        node, target = value._node, x._node.meta  # pyright: ignore[reportPrivateUsage]
         meta = node.meta
-        is_same = meta.dtype is own.dtype
-        if is_same and meta.shape == shape and meta.device is own.device:
+        is_same = meta.dtype is target.dtype
+        if is_same and meta.shape == shape and meta.device is target.device:
             return node
         is_real = not (meta.dtype.is_bool or meta.dtype.is_complex)
-        if not is_same and own.dtype.is_signed and is_real and value.is_scalar:
-            found = known(value)
-            if found is not None:
-                dtypes.check_range("setitem", found.item(), own.dtype)
+        if not is_same and target.dtype.is_signed and is_real and value.is_scalar:
+            number_read = known(value)
+            if number_read is not None:
+                dtypes.check_range("setitem", number_read.item(), target.dtype)
     # As in NumPy, one of its scalars has to fit a signed dtype, and a 0-d array wraps around.
     wraps = x.dtype.is_unsigned or hasattr(value, "__setitem__")
     number = number_like(value, x.dtype if wraps else None)
@@ -205,17 +205,17 @@ def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setit
 
     Leading axes of length 1 that the shape lacks are dropped, as in NumPy.
     """
-    given = as_given(x, value, op)
-    if given.device is not x.device:
-        given = _moved(op, x, given)
-    given = without_leading(converted(given, x.dtype), len(shape))
-    if given.shape == shape:
-        return given
+    operand = as_given(x, value, op)
+    if operand.device is not x.device:
+        operand = _moved(op, x, operand)
+    operand = without_leading(converted(operand, x.dtype), len(shape))
+    if operand.shape == shape:
+        return operand
     try:
-        return broadcast_to(given, shape)
+        return broadcast_to(operand, shape)
     except ShapeError:
         raise ShapeError(
-            f"{op}: a value of shape {given.shape} does not broadcast to the selection's {shape}"
+            f"{op}: a value of shape {operand.shape} does not broadcast to the selection's {shape}"
         ) from None
 
 
@@ -227,13 +227,13 @@ def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
     if number is not None:
         return Tensor(constant(op, number, x.dtype, x.device))
     try:
-        given = tensor_of(value, op, device=x.device)
+        operand = tensor_of(value, op, device=x.device)
     except OverflowError:  # ints that the dtype of `x` may be able to hold
         return tensor_of(value, op, dtype=x.dtype, device=x.device)
-    kinds = given.dtype.kind + x.dtype.kind if isinstance(value, list | tuple | range) else ""
+    kinds = operand.dtype.kind + x.dtype.kind if isinstance(value, list | tuple | range) else ""
     if kinds in ("ii", "ui") or (kinds == "iu" and _holds_ints(value)):  # every element must fit
         return tensor_of(value, op, dtype=x.dtype, device=x.device)
-    return given
+    return operand
 
 
 def _holds_ints(value: Operand) -> bool:
@@ -261,19 +261,19 @@ _selections = Recipes[tuple[Any, ...], Layout]()
 
 def _plain(key: Any) -> tuple[Any, ...] | None:
     """Return a key of Python ints, None, ... and slices of ints in hashable form."""
-    found: list[Any] = []
-    parts: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
-    for part in parts:
-        if type(part) is slice:
-            ends = part.start, part.stop, part.step
+    hashable: list[Any] = []
+    items: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
+    for item in items:
+        if type(item) is slice:
+            ends = item.start, item.stop, item.step
             if not _ENDS.issuperset(map(type, ends)):
                 return None
-            found.append(ends)
-        elif type(part) is int or part is None or part is Ellipsis:
-            found.append(part)
+            hashable.append(ends)
+        elif type(item) is int or item is None or item is Ellipsis:
+            hashable.append(item)
         else:
             return None
-    return tuple(found)
+    return tuple(hashable)
 
 
 _ENDS = {int, NoneType}  # the types of a slice's ends in a cached key
@@ -295,35 +295,35 @@ def _place(x: Tensor, key: Any) -> int | None:
     keys = cast("tuple[int, ...]", key)
     if len(keys) != len(layout.shape):
         return None
-    place = layout.offset
+    flat_index = layout.offset
     for number, n, stride in zip(keys, layout.shape, layout.strides, strict=True):
         if not -n <= number < n:
             return None
-        place += (number if number >= 0 else number + n) * stride
-    return place
+        flat_index += (number if number >= 0 else number + n) * stride
+    return flat_index
 
 
 def _with_known(key: Any) -> Any:
     """Return a key with an int for each integer scalar that can be read without waiting."""
     if type(key) is not tuple:
         return _known(key)
-    parts = cast("tuple[Any, ...]", key)
-    found = tuple(map(_known, parts))
-    return found if any(map(is_not, found, parts)) else parts
+    items = cast("tuple[Any, ...]", key)
+    read = tuple(map(_known, items))
+    return read if any(map(is_not, read, items)) else items
 
 
-def _known(part: Any) -> Any:
-    if type(part) is not Tensor:
-        return part
-    known = part._known_index()  # pyright: ignore[reportPrivateUsage]
-    return part if known is None else known
+def _known(item: Any) -> Any:
+    if type(item) is not Tensor:
+        return item
+    known = item._known_index()  # pyright: ignore[reportPrivateUsage]
+    return item if known is None else known
 
 
-def _is_for_numpy(part: Any) -> bool:
+def _is_for_numpy(item: Any) -> bool:
     """Return whether NumPy reads a part of a key in the same way."""
-    if isinstance(part, list):
-        return all(type(k) is int for k in cast("list[Any]", part))
-    return type(part) in _READ_ALIKE or isinstance(part, Tensor)
+    if isinstance(item, list):
+        return all(type(k) is int for k in cast("list[Any]", item))
+    return type(item) in _READ_ALIKE or isinstance(item, Tensor)
 
 
 _READ_ALIKE = {int, slice, NoneType, type(Ellipsis)}
@@ -332,52 +332,52 @@ _READ_ALIKE = {int, slice, NoneType, type(Ellipsis)}
 def _layout_by_key(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
     """Return the part of a tensor's memory selected by a key that `_plain` made hashable."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
-    place = layout.shape, layout.strides, layout.offset, plain
-    selected = _selections.get(place)
+    selection = layout.shape, layout.strides, layout.offset, plain
+    selected = _selections.get(selection)
     if selected is None:
         keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
-        selected = _selections.keep(place, _layout_of(layout, keys))
+        selected = _selections.keep(selection, _layout_of(layout, keys))
     return selected
 
 
 def _parsed(key: Any) -> tuple[Any, ...] | None:
     """Return the parts of a key with masks or integer tensors; None for a basic key."""
-    parts = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
-    for part in parts:
-        if part is None or part is Ellipsis or isinstance(part, slice):
+    items = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
+    for item in items:
+        if item is None or item is Ellipsis or isinstance(item, slice):
             continue
-        if isinstance(part, int) and not isinstance(part, bool):
+        if isinstance(item, int) and not isinstance(item, bool):
             continue
-        if isinstance(part, bool | Tensor | list | tuple | range):
-            return parts
-        kind = getattr(getattr(part, "dtype", None), "kind", "i")
-        if kind == "b" or getattr(part, "ndim", 0):
-            return parts
-        if kind not in "iu" or not hasattr(part, "__index__"):
+        if isinstance(item, bool | Tensor | list | tuple | range):
+            return items
+        kind = getattr(getattr(item, "dtype", None), "kind", "i")
+        if kind == "b" or getattr(item, "ndim", 0):
+            return items
+        if kind not in "iu" or not hasattr(item, "__index__"):
             raise IndexError(
                 "index: takes ints, slices, ..., None, masks, and integers in a tensor, array or"
-                f" list, not {_described(part)}"
+                f" list, not {_described(item)}"
             )
     return None
 
 
-def _is_array(part: Any) -> bool:
+def _is_array(item: Any) -> bool:
     """Return whether a part of a key is an array and not a NumPy scalar."""
-    return hasattr(part, "dtype") and hasattr(part, "__len__")
+    return hasattr(item, "dtype") and hasattr(item, "__len__")
 
 
-def _described(part: Any) -> str:
-    return f"the float {part}" if isinstance(part, float) else type(part).__name__
+def _described(item: Any) -> str:
+    return f"the float {item}" if isinstance(item, float) else type(item).__name__
 
 
-def _is_basic(part: Any) -> bool:
+def _is_basic(item: Any) -> bool:
     """Return whether a part selects a view. ``x.argmax()`` counts as an int, as in NumPy."""
-    if isinstance(part, Tensor):
-        return part.is_scalar and not part.dtype.is_bool
-    return not (is_array_like(part) or _is_flag(part))
+    if isinstance(item, Tensor):
+        return item.is_scalar and not item.dtype.is_bool
+    return not (is_array_like(item) or _is_flag(item))
 
 
-def _viewed(x: Tensor, keys: tuple[Any, ...], found: Callable[[], Tensor]) -> Tensor:
+def _viewed(x: Tensor, keys: tuple[Any, ...], read: Callable[[], Tensor]) -> Tensor:
     """Return the result of a key with scalars, as a view: a write to it or its base reads them."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
 
@@ -385,7 +385,7 @@ def _viewed(x: Tensor, keys: tuple[Any, ...], found: Callable[[], Tensor]) -> Te
         ints = (as_index(k) if isinstance(k, Tensor) else k for k in keys)
         return _layout_of(layout, tuple(ints))
 
-    return x._found_view(found, find)  # pyright: ignore[reportPrivateUsage]
+    return x._found_view(read, find)  # pyright: ignore[reportPrivateUsage]
 
 
 def _select(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
@@ -487,14 +487,14 @@ class _Selection:
     op: str
 
     @staticmethod
-    def of(x: Tensor, given: tuple[Any, ...]) -> _Selection:
-        given = tuple(_with_masks(k, x) for k in given)
-        dots = [i for i, k in enumerate(given) if k is Ellipsis]
-        keys = _without_ellipsis(given, x.ndim)
+    def of(x: Tensor, items: tuple[Any, ...]) -> _Selection:
+        items = tuple(_with_masks(k, x) for k in items)
+        dots = [i for i, k in enumerate(items) if k is Ellipsis]
+        keys = _without_ellipsis(items, x.ndim)
         k: Any
         basic: list[Any] = []
         parts: list[Tensor] = []
-        places: list[int] = []
+        window_axes: list[int] = []
         positions: list[int] = []  # the positions of parts that select elements, including ints
         before: list[int] = []  # the number of window axes before each
         axis = kept = 0
@@ -511,7 +511,7 @@ class _Selection:
             if _is_flag(k):  # a new axis, of which it selects 1 or 0 elements
                 basic.append(None)
                 parts.append(_flag(k, x))
-                places.append(kept)
+                window_axes.append(kept)
                 kept += 1
                 continue
             if not is_array_like(k):
@@ -522,11 +522,11 @@ class _Selection:
                 k = _fitting_mask(k, x, axis)
                 covered = k.ndim
             else:
-                found = _indices_along(k, x, axis, keys)
-                k, op, covered = found.tensor, op or found.op, 1
+                checked = _indices_along(k, x, axis, keys)
+                k, op, covered = checked.tensor, op or checked.op, 1
             basic += [_ALL] * covered
             parts.append(k)
-            places.append(kept)
+            window_axes.append(kept)
             axis += covered
             kept += covered
         is_whole = len(basic) == x.ndim and all(k is _ALL for k in basic)
@@ -534,7 +534,9 @@ class _Selection:
         apart = any(later - earlier > 1 for earlier, later in pairwise(positions))
         single = len(parts) == len(positions) == 1 and _is_mask(parts[0])
         mask = parts[0] if single else None
-        return _Selection(window, mask, places[0], parts, places, 0 if apart else before[0], op)
+        return _Selection(
+            window, mask, window_axes[0], parts, window_axes, 0 if apart else before[0], op
+        )
 
     def read(self) -> Tensor:
         mask, window = self.mask, self.window
@@ -568,10 +570,10 @@ class _Selection:
         """Return an integer tensor for each axis that is selected from."""
         indices: list[Tensor] = []
         axes: list[int] = []
-        for part, place in zip(self.parts, self.places, strict=True):
-            found = nonzero(part) if _is_mask(part) else (part,)
-            indices += found
-            axes += range(place, place + len(found))
+        for item, window_axis in zip(self.parts, self.places, strict=True):
+            selected = nonzero(item) if _is_mask(item) else (item,)
+            indices += selected
+            axes += range(window_axis, window_axis + len(selected))
         try:
             broadcast("index", *(i.shape for i in indices))
         except ShapeError as error:
@@ -584,24 +586,24 @@ class _Selection:
         rest = window.shape[start + mask.ndim :]
         number = number_like(value, window.dtype)
         if number is not None:
-            given = Tensor(constant("setitem", number, window.dtype, window.device))
+            operand = Tensor(constant("setitem", number, window.dtype, window.device))
         else:
-            given = as_given(window, value, "setitem")
-            if given.ndim > len(rest):
+            operand = as_given(window, value, "setitem")
+            if operand.ndim > len(rest):
                 if start:
                     return None
-                if given.shape[-len(rest) - 1] != 1:
-                    return self._placed(mask, given, rest)
-            given = reshape_copy(cast_and_broadcast(window, given, (1, *rest)), rest)
+                if operand.shape[-len(rest) - 1] != 1:
+                    return self._placed(mask, operand, rest)
+            operand = reshape_copy(cast_and_broadcast(window, operand, (1, *rest)), rest)
         mask = reshape_copy(mask, (*mask.shape, *(1 for _ in rest)))
-        return where(mask, given, window)
+        return where(mask, operand, window)
 
     def _placed(self, mask: Tensor, value: Tensor, rest: Shape) -> Tensor:
         """Return the window with the n-th of some values at the n-th place where a mask is true."""
         window = self.window
-        found = nonzero(mask)[0].size
-        values = cast_and_broadcast(window, value, (found, *rest))
-        if not found:
+        count = nonzero(mask)[0].size
+        values = cast_and_broadcast(window, value, (count, *rest))
+        if not count:
             return window
         counts = reshape_copy(cumsum(reshape_copy(mask, (mask.size,))), mask.shape)
         taken = gather_nd(values, [0], [where(mask, counts - 1, 0)], 0, op="")
@@ -627,32 +629,32 @@ def _flag(key: Any, x: Tensor) -> Tensor:
     return full((1,), bool(key), dtype=dtypes.bool_, device=x.device)
 
 
-def _with_masks(given: Any, x: Tensor) -> Any:
+def _with_masks(item: Any, x: Tensor) -> Any:
     """Return a part of a key; bools in lists and arrays, and tensors in lists, as a tensor."""
-    if _holds_tensors(given):
-        given = tensor_of(given, "index", device=x.device)
-    if isinstance(given, Tensor):
-        if given.dtype.is_floating:
-            raise IndexError(f"index: takes integers and bools in a tensor, not {given.dtype}")
-        return given
-    if isinstance(given, bool) or not holds_masks(given):
-        return _as_ints(given) if isinstance(given, list | tuple) else given
-    return tensor_of(given, "index", dtype=dtypes.bool_, device=x.device)
+    if _holds_tensors(item):
+        item = tensor_of(item, "index", device=x.device)
+    if isinstance(item, Tensor):
+        if item.dtype.is_floating:
+            raise IndexError(f"index: takes integers and bools in a tensor, not {item.dtype}")
+        return item
+    if isinstance(item, bool) or not holds_masks(item):
+        return _as_ints(item) if isinstance(item, list | tuple) else item
+    return tensor_of(item, "index", dtype=dtypes.bool_, device=x.device)
 
 
-def _as_ints(given: Any) -> Any:
+def _as_ints(item: Any) -> Any:
     """Return nested lists in which a bool among integers is 0 or 1, as in NumPy."""
-    if isinstance(given, list | tuple):
-        return [_as_ints(k) for k in cast("list[Any]", given)]
-    is_flag = isinstance(given, bool) or (_is_mask(given) and not given.ndim)
-    return int(given) if is_flag else given
+    if isinstance(item, list | tuple):
+        return [_as_ints(k) for k in cast("list[Any]", item)]
+    is_flag = isinstance(item, bool) or (_is_mask(item) and not item.ndim)
+    return int(item) if is_flag else item
 
 
-def _holds_tensors(given: Any) -> bool:
+def _holds_tensors(item: Any) -> bool:
     """Return whether a part is a sequence of tensors with axes, such as that of `where`."""
-    if not isinstance(given, list | tuple):
+    if not isinstance(item, list | tuple):
         return False
-    return any(isinstance(k, Tensor) and k.ndim for k in cast("list[Any]", given))
+    return any(isinstance(k, Tensor) and k.ndim for k in cast("list[Any]", item))
 
 
 def _selects_nothing(key: Any) -> bool:

@@ -108,12 +108,12 @@ class nditer:  # noqa: N801 - NumPy's name
         buffersize: int = 0,
     ) -> None:
         self._is_single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
-        given: list[Any] = [op] if self._is_single else [*cast("Sequence[Any]", op)]
-        tensors = [None if x is None else tensor_of(x, "nditer") for x in given]
+        operands: list[Any] = [op] if self._is_single else [*cast("Sequence[Any]", op)]
+        tensors = [None if x is None else tensor_of(x, "nditer") for x in operands]
         present = [x for x in tensors if x is not None]
         if not present:
             raise ValueError("nditer: needs an operand that is not None")
-        names, count = {*(flags or ())}, len(given)
+        names, count = {*(flags or ())}, len(operands)
         with naming("nditer"):
             self._indices = host.load_numpy().nditer(
                 [None if x is None else _indices_of(x) for x in tensors],
@@ -125,15 +125,15 @@ class nditer:  # noqa: N801 - NumPy's name
                 itershape=itershape,
             )
         types = _dtypes(op_dtypes, count)
-        common = common_dtype("nditer", coerce("nditer", [x for x in given if x is not None]))
+        common = common_dtype("nditer", coerce("nditer", [x for x in operands if x is not None]))
         if "common_dtype" in names:
             types = [dtype or common for dtype in types]
         self._is_whole = "external_loop" in names
         self._writable = [
-            x is None or bool({"readwrite", "writeonly"} & {*own})
-            for x, own in zip(given, _flags_of(op_flags, count), strict=True)
+            x is None or bool({"readwrite", "writeonly"} & {*own_flags})
+            for x, own_flags in zip(operands, _flags_of(op_flags, count), strict=True)
         ]
-        device = next((x.device for x in given if isinstance(x, Tensor)), None)
+        device = next((x.device for x in operands if isinstance(x, Tensor)), None)
         self.operands = tuple(
             self._allocated(n, dtype or common, device)
             if x is None

@@ -50,8 +50,8 @@ __all__ = [
 
 def _each(function: Callable[[Operand], Tensor], tensors: Sequence[Operand]) -> Any:
     """Return the result for one operand, or a tuple of results for several."""
-    found = tuple(map(function, tensors))
-    return found[0] if len(found) == 1 else found
+    results = tuple(map(function, tensors))
+    return results[0] if len(results) == 1 else results
 
 
 def _with_one_axis(x: Operand) -> Tensor:
@@ -97,9 +97,9 @@ def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
 
     `subok` is accepted and has no effect.
     """
-    given = [tensor_of(x, "broadcast_arrays") for x in args]
-    shape = broadcast_of("broadcast_arrays", *(x.shape for x in given))
-    return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in given)
+    operands = [tensor_of(x, "broadcast_arrays") for x in args]
+    shape = broadcast_of("broadcast_arrays", *(x.shape for x in operands))
+    return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in operands)
 
 
 class broadcast:  # noqa: N801 - NumPy's name
@@ -165,12 +165,12 @@ class broadcast:  # noqa: N801 - NumPy's name
 def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
     """Move an axis to before the axis at `start`; returns a view."""
     x = tensor_of(a, "rollaxis")
-    at = normalize_axis("rollaxis", axis, x.ndim)
+    along = normalize_axis("rollaxis", axis, x.ndim)
     to = start + x.ndim if start < 0 else start
     if not 0 <= to <= x.ndim:
         raise ShapeError(f"rollaxis: start {start} is out of bounds for {x.ndim} axes")
-    order = [a for a in range(x.ndim) if a != at]
-    order.insert(to - (at < to), at)
+    order = [a for a in range(x.ndim) if a != along]
+    order.insert(to - (along < to), along)
     return x.transpose(tuple(order))
 
 
@@ -195,25 +195,25 @@ def block(arrays: Any) -> Tensor:
     of length 1.
     """
 
-    def depth_of(part: Any) -> int:
-        inner = cast("list[Any]", part) if isinstance(part, list) else None
+    def depth_of(nested: Any) -> int:
+        inner = cast("list[Any]", nested) if isinstance(nested, list) else None
         return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
 
-    def leaves(part: Any) -> list[Operand]:
-        if not isinstance(part, list):
-            return [part]
-        if not part:
+    def leaves(nested: Any) -> list[Operand]:
+        if not isinstance(nested, list):
+            return [nested]
+        if not nested:
             raise ValueError("block: lists must not be empty")
-        return [x for inner in cast("list[Any]", part) for x in leaves(inner)]
+        return [x for inner in cast("list[Any]", nested) for x in leaves(inner)]
 
-    parts = tensors_of("block", leaves(arrays))
-    left = iter(parts)
+    tensors = tensors_of("block", leaves(arrays))
+    left = iter(tensors)
     depth = depth_of(arrays)
-    rank = max(depth, *(x.ndim for x in parts))
+    rank = max(depth, *(x.ndim for x in tensors))
 
-    def joined(part: Any, level: int) -> Tensor:
-        if isinstance(part, list):
-            return concat([joined(x, level - 1) for x in cast("list[Any]", part)], -level)
+    def joined(nested: Any, level: int) -> Tensor:
+        if isinstance(nested, list):
+            return concat([joined(x, level - 1) for x in cast("list[Any]", nested)], -level)
         x = next(left)
         return reshape_copy(x, (1,) * (rank - x.ndim) + x.shape)
 
@@ -279,15 +279,15 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
     DTypeError
         If the indices are not integers.
     """
-    x, at = along_axis("delete", arr, axis)
-    n = x.shape[at]
+    x, along = along_axis("delete", arr, axis)
+    n = x.shape[along]
     kept = ones((n,), dtypes.bool_, device=x.device)
     count = None
     if isinstance(obj, slice):
         gone = range(n)[obj]
         gone = gone if gone.step > 0 else gone[::-1]
         if gone.step == 1:
-            return _without(x, at, [(gone.start, max(gone.start, gone.stop))])
+            return _without(x, along, [(gone.start, max(gone.start, gone.stop))])
         kept[obj] = False
         count = n - len(gone)
     elif holds_masks(obj):
@@ -298,21 +298,23 @@ def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
             )
         kept = logical_not(mask)
     else:
-        found = indices_of("delete", obj, x, at)
+        checked = indices_of("delete", obj, x, along)
         if not isinstance(obj, Tensor):
             gone = {i % n for i in numbers_of("delete", obj)[0]}
             if len(gone) <= MAX_CUTS:
-                return _without(x, at, [(i, i + 1) for i in sorted(gone)])
+                return _without(x, along, [(i, i + 1) for i in sorted(gone)])
             count = n - len(gone)
-        places = ravel(found.tensor)
-        kept = scatter(kept, (0,), (places,), 0, False, unique=True, op=found.op)  # of one value
-    return gather_nd(x, (at,), (places_of("delete", kept, count),), at, op="")
+        indices = ravel(checked.tensor)
+        kept = scatter(kept, (0,), (indices,), 0, False, unique=True, op=checked.op)  # of one value
+    return gather_nd(x, (along,), (places_of("delete", kept, count),), along, op="")
 
 
-def _without(x: Tensor, at: int, cuts: list[tuple[int, int]]) -> Tensor:
+def _without(x: Tensor, axis: int, cuts: list[tuple[int, int]]) -> Tensor:
     """Return a copy without the slices along an axis in some ranges, in ascending order."""
-    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), x.shape[at]]
-    return concat([sliced(x, at, *part) for part in zip(starts, ends, strict=True)], at)
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), x.shape[axis]]
+    return concat(
+        [sliced(x, axis, *ends_of_piece) for ends_of_piece in zip(starts, ends, strict=True)], axis
+    )
 
 
 def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
@@ -338,23 +340,25 @@ def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> 
     DTypeError
         If the indices are not integers.
     """
-    x, at = along_axis("insert", arr, axis)
-    n = x.shape[at]
-    places = _insertion_places(obj, n, x.device)
-    given = as_given(x, values, "insert")
-    if places.size == 1:  # all values are inserted before one place
-        given = reshape_copy(given, (1,) * (x.ndim - given.ndim) + given.shape)
-        given = given if places.ndim else moveaxis(given, 0, at)
-        places = broadcast_to(places, (given.shape[at],))
-    shape = (*x.shape[:at], places.size, *x.shape[at + 1 :])
-    new = cast_and_broadcast(x, given, shape, "insert")
+    x, along = along_axis("insert", arr, axis)
+    n = x.shape[along]
+    positions = _insertion_places(obj, n, x.device)
+    inserted = as_given(x, values, "insert")
+    if positions.size == 1:  # all values are inserted before one place
+        inserted = reshape_copy(inserted, (1,) * (x.ndim - inserted.ndim) + inserted.shape)
+        inserted = inserted if positions.ndim else moveaxis(inserted, 0, along)
+        positions = broadcast_to(positions, (inserted.shape[along],))
+    shape = (*x.shape[:along], positions.size, *x.shape[along + 1 :])
+    new = cast_and_broadcast(x, inserted, shape, "insert")
     if not isinstance(obj, Tensor | slice) and not holds_masks(obj):
         numbers, _ = numbers_of("insert", obj)
         if len(numbers) == 1:
-            place: int = numbers[0] + n if numbers[0] < 0 else numbers[0]
-            return concat([sliced(x, at, 0, place), new, sliced(x, at, place, n)], at)
-    order = argsort(concat([places, arange(n, device=x.device)]))  # stable: new elements first
-    return gather_nd(concat([new, x], at), (at,), (order,), at, op="")
+            position: int = numbers[0] + n if numbers[0] < 0 else numbers[0]
+            return concat(
+                [sliced(x, along, 0, position), new, sliced(x, along, position, n)], along
+            )
+    order = argsort(concat([positions, arange(n, device=x.device)]))  # stable: new elements first
+    return gather_nd(concat([new, x], along), (along,), (order,), along, op="")
 
 
 def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
@@ -363,7 +367,7 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
         return arange(*obj.indices(n), device=device)
     is_mask = holds_masks(obj)
     if is_mask or isinstance(obj, Tensor):
-        found = tensor_of(obj, "insert", device=device)
+        positions = tensor_of(obj, "insert", device=device)
     else:
         numbers, shape = numbers_of("insert", obj)
         for i in numbers:
@@ -371,22 +375,22 @@ def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
                 raise DTypeError(f"insert: indices must be integers, not {i!r}")
             if not -n <= i <= n:
                 raise IndexError(f"insert: index {i} is out of range for an axis of {n} elements")
-        places = [i + n if i < 0 else i for i in numbers]
-        found = reshape(tensor_of(places, "insert", dtype=dtypes.int32, device=device), shape)
-    if found.ndim > 1 or (is_mask and not found.ndim):
+        positive = [i + n if i < 0 else i for i in numbers]
+        positions = reshape(tensor_of(positive, "insert", dtype=dtypes.int32, device=device), shape)
+    if positions.ndim > 1 or (is_mask and not positions.ndim):
         raise ShapeError(
-            f"insert: obj must be an index or a vector of indices, not of shape {found.shape}"
+            f"insert: obj must be an index or a vector of indices, not of shape {positions.shape}"
         )
     if is_mask:
-        found = flatnonzero(found)
-    elif not found.dtype.is_integer:
-        raise DTypeError(f"insert: indices must be integers, not {found.dtype}")
+        positions = flatnonzero(positions)
+    elif not positions.dtype.is_integer:
+        raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
     if not isinstance(obj, Tensor):
-        return found
-    found = converted(found, dtypes.int32)
-    found = where(found < 0, found + n, found)
-    found = where(found < 0, n + 1, found)  # also out of range
-    return gather_nd(arange(n + 1, device=device), (0,), (found,), 0, op="insert")
+        return positions
+    positions = converted(positions, dtypes.int32)
+    positions = where(positions < 0, positions + n, positions)
+    positions = where(positions < 0, n + 1, positions)  # also out of range
+    return gather_nd(arange(n + 1, device=device), (0,), (positions,), 0, op="insert")
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
@@ -415,14 +419,14 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
         return filt
     is_there = not_equal(x, 0)
     key = [slice(None)] * x.ndim
-    for at in axes:
-        others = tuple(a for a in range(x.ndim) if a != at)
+    for trimmed in axes:
+        others = tuple(a for a in range(x.ndim) if a != trimmed)
         along = any(is_there, others).tolist()
         if True in along:
             first, end = along.index(True), len(along) - along[::-1].index(True)
-            key[at] = slice(first if "f" in sides else None, end if "b" in sides else None)
+            key[trimmed] = slice(first if "f" in sides else None, end if "b" in sides else None)
         else:
-            key[at] = slice(0)
+            key[trimmed] = slice(0)
     is_list = isinstance(filt, list | tuple) and x.ndim == 1
     return cast("Any", filt)[key[0]] if is_list else x[tuple(key)]
 

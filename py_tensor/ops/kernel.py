@@ -73,20 +73,20 @@ class Custom(Op):
 
     def results(self, metas: tuple[Meta, ...]) -> list[Meta]:
         """Return the metas of all outputs."""
-        given = dict(zip(self.inputs, metas, strict=False))
+        by_name = dict(zip(self.inputs, metas, strict=False))
         for (name, dtype), meta in zip(self.inputs.items(), metas, strict=False):
             if dtype is not None and meta.dtype is not dtype:
                 raise DTypeError(f"{self.name}: {name} must be {dtype}, not {meta.dtype}")
             if not meta.size:
                 raise ShapeError(f"{self.name}: {name} of shape {meta.shape} has no elements")
-        shapes = [meta.shape for meta in given.values()]
-        found: list[Meta] = []
+        shapes = [meta.shape for meta in by_name.values()]
+        metas_of_outputs: list[Meta] = []
         for name, (where, kind) in self.outputs.items():
-            shape = given[where].shape if isinstance(where, str) else where(*shapes)
-            dtype = given[kind].dtype if isinstance(kind, str) else kind
+            shape = by_name[where].shape if isinstance(where, str) else where(*shapes)
+            dtype = by_name[kind].dtype if isinstance(kind, str) else kind
             shape = parse_shape(f"{self.name}: {name}", shape)
-            found.append(meta_of(shape, dtype, metas[0].device))
-        return found
+            metas_of_outputs.append(meta_of(shape, dtype, metas[0].device))
+        return metas_of_outputs
 
     def count(self, inputs: tuple[Meta, ...], results: list[Meta]) -> int:
         """Return the number of indices to run for."""
@@ -107,8 +107,8 @@ class Custom(Op):
         assert self.on_arrays is not None
         k = len(self.inputs)
         options = {name: x.item() for name, x in zip(self.params, operands[k:], strict=True)}
-        found = self.on_arrays(run.np, *map(_read_only, operands[:k]), **options)
-        results: tuple[Array, ...] = found if len(self.outputs) > 1 else (found,)
+        computed = self.on_arrays(run.np, *map(_read_only, operands[:k]), **options)
+        results: tuple[Array, ...] = computed if len(self.outputs) > 1 else (computed,)
         result = run.np.asarray(results[node.attrs]).astype(node.meta.dtype.host)
         if result.shape != node.meta.shape:
             raise ShapeError(
@@ -270,11 +270,11 @@ def kernel(
         vjp=NOT_DIFFERENTIABLE,
     )  # fmt: skip
 
-    def function(*operands: Operand, **given: Real) -> Any:
+    def function(*operands: Operand, **values: Real) -> Any:
         if len(operands) != len(named):
             raise TypeError(f"{name}: takes {', '.join(named)}, not {len(operands)} tensors")
-        if given.keys() != numbers.keys():
-            raise TypeError(f"{name}: takes the numbers ({', '.join(numbers)}), not {list(given)}")
+        if values.keys() != numbers.keys():
+            raise TypeError(f"{name}: takes the numbers ({', '.join(numbers)}), not {list(values)}")
         tensors = as_arrays(name, operands)
         device = tensors[0].device
         if device.uses_numpy and numpy is None:
@@ -283,7 +283,7 @@ def kernel(
             )
         nodes = [node_of(x) for x in tensors]
         nodes += [
-            constant(name, _number(name, word, given[word], dtype), dtype, device)
+            constant(name, _number(name, word, values[word], dtype), dtype, device)
             for word, dtype in numbers.items()
         ]
         metas = tuple(x.meta for x in nodes)
@@ -291,8 +291,8 @@ def kernel(
         for meta in results:
             device.check(name, meta)
         op.count(metas[: len(named)], results)
-        found = tuple(Tensor(bind(op, tuple(nodes), n)) for n in range(len(outputs)))
-        return found[0] if len(found) == 1 else found
+        outputs_made = tuple(Tensor(bind(op, tuple(nodes), n)) for n in range(len(outputs)))
+        return outputs_made[0] if len(outputs_made) == 1 else outputs_made
 
     function.__name__ = function.__qualname__ = name
     return function
@@ -335,9 +335,9 @@ def _rule(name: str, rule: str | tuple[ShapeRule, object], inputs: Mapping[str, 
     return where, kind if isinstance(kind, str) and kind in inputs else dtypes.parse(kind)
 
 
-def _number(name: str, word: str, given: object, dtype: DType) -> Real:
+def _number(name: str, word: str, value: object, dtype: DType) -> Real:
     """Return a parameter; an integer dtype accepts only whole numbers."""
-    number = real_number_of(name, word, given)
+    number = real_number_of(name, word, value)
     if dtype.is_integer and number != int(number):
         raise DTypeError(f"{name}: {word} must be {dtype}, not {number}")
     return number

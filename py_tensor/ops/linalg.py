@@ -118,13 +118,13 @@ def matmul(
     a, b = node_of(x), node_of(y)
     if a.meta.dtype.is_complex or b.meta.dtype.is_complex:
         return _of_parts(x, y)
-    found = _recipes[a.meta, b.meta]
-    if isinstance(found, Meta):
-        return zeros(found.shape, dtype=found.dtype, device=found.device)
+    recipe = _recipes[a.meta, b.meta]
+    if isinstance(recipe, Meta):
+        return zeros(recipe.shape, dtype=recipe.dtype, device=recipe.device)
     made = None
     if a.meta.dtype is b.meta.dtype and not a.meta.dtype.is_packed:
-        made = a.meta.device.product(a, b, found.meta)
-    return Tensor(made or record(found, a, b))
+        made = a.meta.device.product(a, b, recipe.meta)
+    return Tensor(made or record(recipe, a, b))
 
 
 CORES = {"matmul": (2, 2, 2), "matvec": (2, 1, 1), "vecmat": (1, 2, 1), "vecdot": (1, 1, 0)}
@@ -191,10 +191,10 @@ def _of_parts(x: Tensor, y: Tensor) -> Tensor:
     """Return a product of complex matrices from products of their parts, by tiled kernels."""
     dtype = dtypes.real_of(dtypes.promote(x.dtype, y.dtype))
     if not x.dtype.is_complex:
-        return joined(*(matmul(converted(x, dtype), part) for part in parts_of(y)))
+        return joined(*(matmul(converted(x, dtype), component) for component in parts_of(y)))
     a, b = parts_of(x)
     if not y.dtype.is_complex:
-        return joined(*(matmul(part, converted(y, dtype)) for part in (a, b)))
+        return joined(*(matmul(component, converted(y, dtype)) for component in (a, b)))
     c, d = (a, b) if y is x else parts_of(y)
     return joined(matmul(a, c) - matmul(b, d), matmul(a, d) + matmul(b, c))
 
@@ -278,19 +278,26 @@ def dot(a: Operand, b: Operand, out: Out = None) -> Tensor:
     if type(a) is not Tensor or type(b) is not Tensor or a.device is not b.device:
         a, b = as_arrays("dot", (a, b))
     product = _dot(a, b) if a.ndim and b.ndim else a * b
-    own, target = product.dtype, target_of("dot", out)
-    if target is not None and own.is_small and own.is_integer and target.dtype != own:
-        raise ValueError(f"dot: out must have dtype {own}, not {target.dtype}")
+    computed_in, target = product.dtype, target_of("dot", out)
+    if (
+        target is not None
+        and computed_in.is_small
+        and computed_in.is_integer
+        and target.dtype != computed_in
+    ):
+        raise ValueError(f"dot: out must have dtype {computed_in}, not {target.dtype}")
     return stored_whole("dot", product, out)
 
 
 def _dot(a: Tensor, b: Tensor) -> Tensor:
-    (*rows, n), at = a.shape, max(b.ndim - 2, 0)
-    if b.shape[at] != n:
-        raise ShapeError(f"dot: inner sizes differ: {a.shape} has {n}, {b.shape} has {b.shape[at]}")
+    (*rows, n), axis_of_b = a.shape, max(b.ndim - 2, 0)
+    if b.shape[axis_of_b] != n:
+        raise ShapeError(
+            f"dot: inner sizes differ: {a.shape} has {n}, {b.shape} has {b.shape[axis_of_b]}"
+        )
     if b.ndim < 3:
         return matmul(a, b)
-    order = at, *(axis for axis in range(b.ndim) if axis != at)
+    order = axis_of_b, *(axis for axis in range(b.ndim) if axis != axis_of_b)
     columns = tuple(b.shape[axis] for axis in order[1:])
     left = reshape_copy(a, (size_of(tuple(rows)), n))
     right = reshape_copy(permute(b, order), (n, size_of(columns)))

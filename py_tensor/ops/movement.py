@@ -137,8 +137,8 @@ def _astype(
     check_order("astype", order)
     if casting != "unsafe":
         dtypes.check_cast("astype", x.dtype, dtypes.parse(dtype), casting)
-    found = astype(x, dtype, copy=copy, device=device)
-    return found if found.flags.f_contiguous else laid_out(found, order)
+    cast_tensor = astype(x, dtype, copy=copy, device=device)
+    return cast_tensor if cast_tensor.flags.f_contiguous else laid_out(cast_tensor, order)
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
@@ -286,8 +286,8 @@ def along_axis(
     x = tensor_of(x, op)
     if axis is None:
         x, axis = x if x.ndim == 1 else ravel(x), 0
-    at = normalize_axis(op, axis, x.ndim, of_scalar=of_scalar)
-    return x if x.ndim else ravel(x), at
+    number = normalize_axis(op, axis, x.ndim, of_scalar=of_scalar)
+    return x if x.ndim else ravel(x), number
 
 
 def flatten(x: Operand, /, order: str = "C") -> Tensor:
@@ -315,12 +315,12 @@ def permute_dims(a: Operand, axes: Sequence[int] | None = None) -> Tensor:
 
 
 def _permuted(op: str, x: Tensor, order: Sequence[Any]) -> Tensor:
-    found = tuple(normalize_axis(op, a, x.ndim) for a in order)
-    if sorted(found) != list(range(x.ndim)):
+    axes = tuple(normalize_axis(op, a, x.ndim) for a in order)
+    if sorted(axes) != list(range(x.ndim)):
         raise ShapeError(
-            f"{op}: axes {found} are not a permutation of the {x.ndim} axes of {x.shape}"
+            f"{op}: axes {axes} are not a permutation of the {x.ndim} axes of {x.shape}"
         )
-    return view_by(x, _layout(x).permuted(found))
+    return view_by(x, _layout(x).permuted(axes))
 
 
 def transpose(a: Operand, axes: Any = None) -> Tensor:
@@ -401,10 +401,10 @@ def squeeze(a: Operand, axis: int | tuple[int, ...] | None = None) -> Tensor:
 def expand_dims(a: Operand, axis: int | tuple[int, ...] = 0) -> Tensor:
     """Insert axes of length 1 at the positions `axis` of the result; returns a view."""
     x = tensor_of(a, "expand_dims")
-    given = axis if isinstance(axis, tuple) else (axis,)
-    axes = normalize_axes("expand_dims", given, x.ndim + len(given))
+    listed = axis if isinstance(axis, tuple) else (axis,)
+    axes = normalize_axes("expand_dims", listed, x.ndim + len(listed))
     sizes = iter(x.shape)
-    shape = tuple(1 if a in axes else next(sizes) for a in range(x.ndim + len(given)))
+    shape = tuple(1 if a in axes else next(sizes) for a in range(x.ndim + len(listed)))
     return reshape(x, check_rank("expand_dims", shape))
 
 
@@ -477,32 +477,32 @@ def pad_widths(pad_width: Any, rank: int) -> tuple[tuple[int, int], ...]:
     return pairs
 
 
-def sides_of(name: str, given: Any, rank: int) -> list[tuple[Any, Any]]:
+def sides_of(name: str, value: Any, rank: int) -> list[tuple[Any, Any]]:
     """Return a pair for each axis, from a value, a pair, or pairs; tensors are not read."""
-    if isinstance(given, Tensor):
-        values, shape = [*given.reshape(-1)], given.shape
+    if isinstance(value, Tensor):
+        values, shape = [*value.reshape(-1)], value.shape
     else:
-        values, shape = numbers_of("pad", given)
+        values, shape = numbers_of("pad", value)
     if len(values) == 1:
         return [(values[0], values[0])] * rank
     if len(values) == 2 and shape != (2, 1):
         return [(values[0], values[1])] * rank
     if len(shape) != 2 or shape[0] != rank or shape[1] not in (1, 2):
-        raise ShapeError(f"pad: {name} {given} does not give a pair for each of {rank} axes")
+        raise ShapeError(f"pad: {name} {value} does not give a pair for each of {rank} axes")
     return [(values[i], values[i + shape[1] - 1]) for i in range(0, len(values), shape[1])]
 
 
-def _pairs(op: str, given: Sequence[Sequence[int]], rank: int) -> tuple[tuple[int, int], ...]:
+def _pairs(op: str, widths: Sequence[Sequence[int]], rank: int) -> tuple[tuple[int, int], ...]:
     try:
-        pairs = [(low, high) for low, high in given]
+        pairs = [(low, high) for low, high in widths]
     except (TypeError, ValueError):
-        raise ShapeError(f"{op}: takes a pair of ints for each axis, not {given!r}") from None
+        raise ShapeError(f"{op}: takes a pair of ints for each axis, not {widths!r}") from None
     if len(pairs) != rank:
         raise ShapeError(f"{op}: got {len(pairs)} pairs for {rank} axes")
     try:
         return tuple((as_index(low), as_index(high)) for low, high in pairs)
     except TypeError:
-        raise TypeError(f"{op}: takes pairs of ints, not {given!r}") from None
+        raise TypeError(f"{op}: takes pairs of ints, not {widths!r}") from None
 
 
 # -- Joining ------------------------------------------------------------------------------------
@@ -515,15 +515,15 @@ def _together(op: str, tensors: Sequence[Operand]) -> list[Tensor]:
     known = [x for x in tensors if isinstance(x, Tensor)]
     wide = widest(known)
     own_device = known[0].device if known else None
-    given = [x if isinstance(x, Tensor) else beside(wide, x, op, own_device) for x in tensors]
-    if not given:
+    operands = [x if isinstance(x, Tensor) else beside(wide, x, op, own_device) for x in tensors]
+    if not operands:
         raise ValueError(f"{op}: needs at least one tensor")
-    dtype, device = given[0].dtype, given[0].device
-    for x in given[1:]:
+    dtype, device = operands[0].dtype, operands[0].device
+    for x in operands[1:]:
         if x.device is not device:
-            return _together(op, on_one_device(op, given))
+            return _together(op, on_one_device(op, operands))
         dtype = dtypes.promote(dtype, x.dtype)
-    return [converted(x, dtype) for x in given]
+    return [converted(x, dtype) for x in operands]
 
 
 def widened(x: Tensor) -> Tensor:
@@ -531,9 +531,13 @@ def widened(x: Tensor) -> Tensor:
     return converted(x, dtypes.widened(x.dtype))
 
 
-def members_of(op: str, given: Any) -> list[Any]:
+def members_of(op: str, sequence: Any) -> list[Any]:
     """Return the items of a list or a tuple, or the slices of a tensor along its first axis."""
-    return [*cast("list[Any]", given if isinstance(given, list | tuple) else tensor_of(given, op))]
+    return [
+        *cast(
+            "list[Any]", sequence if isinstance(sequence, list | tuple) else tensor_of(sequence, op)
+        )
+    ]
 
 
 def _is_int(value: object) -> bool:
@@ -546,17 +550,17 @@ def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     However, a Python int beside 8- or 16-bit numbers is int32, because the NumPy functions that
     this serves convert it to an array first.
     """
-    given = coerce(op, (x, y))
-    device = device_of(given)
-    if any(isinstance(v, Tensor) and v.dtype.is_small for v in given):
-        given = [
-            tensor_of(v, op, device=device) if _is_int(own) else v
-            for v, own in zip(given, (x, y), strict=True)
+    coerced = coerce(op, (x, y))
+    device = device_of(coerced)
+    if any(isinstance(v, Tensor) and v.dtype.is_small for v in coerced):
+        coerced = [
+            tensor_of(v, op, device=device) if _is_int(operand) else v
+            for v, operand in zip(coerced, (x, y), strict=True)
         ]
-    dtype = common_dtype(op, given)
+    dtype = common_dtype(op, coerced)
     a, b = (
         converted(v, dtype) if isinstance(v, Tensor) else filled(v, meta_of((), dtype, device))
-        for v in given
+        for v in coerced
     )
     return a, b
 
@@ -609,25 +613,25 @@ def _concat(
     if isinstance(axis, Tensor):
         raise TypeError(f"{op}: takes a list of tensors, then an axis: pt.{op}([x, y])")
     check_option(op, "casting", casting, dtypes.CASTINGS)
-    given = _together(op, tensors)
+    operands = _together(op, tensors)
     if out is not None or dtype is not None:
-        target = given[0].dtype if dtype is None else dtypes.parse(dtype)
+        target = operands[0].dtype if dtype is None else dtypes.parse(dtype)
         for x in tensors if dtype is not None else ():
             if isinstance(x, Tensor):
                 dtypes.check_cast(op, x.dtype, target, casting)
-        whole = _concat(op, [converted(x, target) for x in given], axis, None, None)
+        whole = _concat(op, [converted(x, target) for x in operands], axis, None, None)
         return stored_whole(op, whole, out, casting)
     if axis is None:
-        given, axis = [ravel(x) for x in given], 0
-    first = given[0]
+        operands, axis = [ravel(x) for x in operands], 0
+    first = operands[0]
     if not first.ndim:
         raise ShapeError(f"{op}: 0-d tensors have no axis to join along; use stack")
-    at = normalize_axis(op, axis, first.ndim)
-    joined(op, [x.shape for x in given], at)
-    parts = [x for x in given if x.size]
-    if len(parts) == 1:
-        return parts[0].copy()
-    return build(CONCAT, parts or given, at)
+    along = normalize_axis(op, axis, first.ndim)
+    joined(op, [x.shape for x in operands], along)
+    nonempty = [x for x in operands if x.size]
+    if len(nonempty) == 1:
+        return nonempty[0].copy()
+    return build(CONCAT, nonempty or operands, along)
 
 
 def stack(
@@ -640,16 +644,20 @@ def stack(
 ) -> Tensor:
     """Stack tensors of equal shape along a new axis; `dtype` and `casting` as in `concat`."""
     check_option("stack", "casting", casting, dtypes.CASTINGS)
-    given = _together("stack", arrays)
-    at = normalize_axis("stack", axis, given[0].ndim + 1)
-    shape = given[0].shape
-    for x in given[1:]:
+    operands = _together("stack", arrays)
+    new_axis = normalize_axis("stack", axis, operands[0].ndim + 1)
+    shape = operands[0].shape
+    for x in operands[1:]:
         if x.shape != shape:
             raise ShapeError(f"stack: shapes {shape} and {x.shape} differ")
-    if out is None and dtype is None and len(given) > 1 and given[0].size:
-        one = check_rank("stack", (*shape[:at], 1, *shape[at:]))
-        return Tensor(bind(CONCAT, tuple([bind(RESHAPE, (node_of(x),), one) for x in given]), at))
-    return concat([expand_dims(x, at) for x in given], at, out, dtype=dtype, casting=casting)
+    if out is None and dtype is None and len(operands) > 1 and operands[0].size:
+        one = check_rank("stack", (*shape[:new_axis], 1, *shape[new_axis:]))
+        return Tensor(
+            bind(CONCAT, tuple([bind(RESHAPE, (node_of(x),), one) for x in operands]), new_axis)
+        )
+    return concat(
+        [expand_dims(x, new_axis) for x in operands], new_axis, out, dtype=dtype, casting=casting
+    )
 
 
 def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
@@ -661,44 +669,44 @@ def split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
         If the axis does not divide into that many equal parts.
     """
     x = tensor_of(ary, "split")
-    at = normalize_axis("split", axis, x.ndim)
-    n = x.shape[at]
-    parts = _parts("split", indices_or_sections)
-    if parts is None:
+    along = normalize_axis("split", axis, x.ndim)
+    n = x.shape[along]
+    count = _parts("split", indices_or_sections)
+    if count is None:
         try:
             cuts = [slice(as_index(i), None).indices(n)[0] for i in indices_or_sections]
         except TypeError:
             raise TypeError(f"split: indices must be ints, not {indices_or_sections!r}") from None
-    elif parts < 1 or n % parts:
+    elif count < 1 or n % count:
         raise ShapeError(
-            f"split: axis {at} of shape {x.shape} does not divide into {parts} equal parts"
+            f"split: axis {along} of shape {x.shape} does not divide into {count} equal parts"
         )
     else:
-        cuts = [n // parts * i for i in range(1, parts)]
+        cuts = [n // count * i for i in range(1, count)]
     layout, whole = _layout(x), [(0, m, 1) for m in x.shape]
-    found: list[Tensor] = []
+    pieces: list[Tensor] = []
     for start, stop in pairwise((0, *cuts, n)):
-        whole[at] = start, max(0, stop - start), 1
-        found.append(view_by(x, layout.sliced(tuple(whole))))
-    return found
+        whole[along] = start, max(0, stop - start), 1
+        pieces.append(view_by(x, layout.sliced(tuple(whole))))
+    return pieces
 
 
-def _parts(op: str, given: Any) -> int | None:
+def _parts(op: str, sections: Any) -> int | None:
     """Return a number of parts; None for a sequence of indices."""
-    if isinstance(given, Sequence) or getattr(given, "ndim", 0):
+    if isinstance(sections, Sequence) or getattr(sections, "ndim", 0):
         return None
     try:
-        return as_index(given)
+        return as_index(sections)
     except TypeError:
-        raise TypeError(f"{op}: takes a number of parts or indices, not {given!r}") from None
+        raise TypeError(f"{op}: takes a number of parts or indices, not {sections!r}") from None
 
 
 def unstack(x: Operand, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """Return the slices along `axis` as a tuple of views; the inverse of `stack`."""
     x = tensor_of(x, "unstack")
-    at = normalize_axis("unstack", axis, x.ndim)
-    before = (slice(None),) * at
-    return tuple(x[(*before, i)] for i in range(x.shape[at]))
+    along = normalize_axis("unstack", axis, x.ndim)
+    before = (slice(None),) * along
+    return tuple(x[(*before, i)] for i in range(x.shape[along]))
 
 
 def array_split(ary: Operand, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
@@ -731,13 +739,13 @@ def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ten
     layout = _layout(x)
     rest = [axis for axis in range(x.ndim) if axis not in (a, b)]
     pair = layout.permuted((a, b))
-    found = pair.diagonal(offset) if offset else pair.diagonal()
+    selected = pair.diagonal(offset) if offset else pair.diagonal()
     return view_by(
         x,
         Layout(
-            (*(layout.shape[axis] for axis in rest), *found.shape),
-            (*(layout.strides[axis] for axis in rest), *found.strides),
-            found.offset,
+            (*(layout.shape[axis] for axis in rest), *selected.shape),
+            (*(layout.strides[axis] for axis in rest), *selected.strides),
+            selected.offset,
         ),
         writeable=False,
     )
@@ -808,17 +816,19 @@ def _has_sum(terms: list[tuple[int, int]], total: int) -> bool:
         return low <= high
     step = divisor // common
     first = total // common * pow(number // common, -1, step) % step
-    found = range(low + (first - low) % step, high + 1, step)
-    return bool(found) if len(rest) == 1 else any(_has_sum(rest, total - number * m) for m in found)
+    counts = range(low + (first - low) % step, high + 1, step)
+    return (
+        bool(counts) if len(rest) == 1 else any(_has_sum(rest, total - number * m) for m in counts)
+    )
 
 
 def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:
     """Return whether the memory ranges of two tensors overlap; see `shares_memory`."""
-    given = [tensor_of(v, "may_share_memory") for v in (a, b)]
-    bases = [v if v.base is None else v.base for v in given]
-    if bases[0] is not bases[1] or not all(v.size for v in given):
+    operands = [tensor_of(v, "may_share_memory") for v in (a, b)]
+    bases = [v if v.base is None else v.base for v in operands]
+    if bases[0] is not bases[1] or not all(v.size for v in operands):
         return False
-    (low, high), (low2, high2) = (_layout(v).extent for v in given)
+    (low, high), (low2, high2) = (_layout(v).extent for v in operands)
     return low <= high2 and low2 <= high
 
 

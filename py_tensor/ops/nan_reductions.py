@@ -99,10 +99,10 @@ def nanvar(
         dtype = float_into("nanvar", x, out)
     if x.dtype.is_inexact:
         axis = normalize_axes("nanvar", axis, x.ndim, of_scalar=True)
-    found = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
+    variance = var(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
     if x.dtype.is_inexact:
-        found = choose(sum(where, axis, keepdims=keepdims) > least, found, math.nan)
-    return stored_whole("nanvar", found, out)
+        variance = choose(sum(where, axis, keepdims=keepdims) > least, variance, math.nan)
+    return stored_whole("nanvar", variance, out)
 
 
 def nanstd(
@@ -122,8 +122,8 @@ def nanstd(
     least = ddof if correction is None else correction
     if dtype is None and out is not None:
         dtype = float_into("nanstd", x, out)
-    found = nanvar(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
-    return stored_whole("nanstd", root_of_squares(found), out)
+    variance = nanvar(x, axis, dtype, None, least, keepdims, where=where, mean=mean)
+    return stored_whole("nanstd", root_of_squares(variance), out)
 
 
 def _without_nan(op: str, x: Operand, where: Operand) -> tuple[Tensor, Operand]:
@@ -176,10 +176,10 @@ def _extreme(
     where: Operand,
 ) -> Tensor:
     x = tensor_of(x, op)
-    found = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
+    extreme = fold(_replaced(x, op, beyond), axis, None, keepdims, initial, where)
     if initial is None and x.dtype.is_inexact:
-        found = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, found)
-    return stored(op, found, out)
+        extreme = choose(all(isnan(x), axis, keepdims=keepdims), math.nan, extreme)
+    return stored(op, extreme, out)
 
 
 def nanargmax(

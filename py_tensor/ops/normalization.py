@@ -68,8 +68,8 @@ def layer_norm(
     ShapeError
         If the shape of `weight` or `bias` is not ``tuple(x.shape[a] for a in axis)``.
     """
-    given = [x, *(v for v in (weight, bias) if v is not None)]
-    x, *rest = as_arrays("layer_norm", given)
+    operands = [x, *(v for v in (weight, bias) if v is not None)]
+    x, *rest = as_arrays("layer_norm", operands)
     x = as_floating(x, "layer_norm", REAL_FLOATING)
     axes = normalize_axes("layer_norm", axis, x.ndim)
     rest = iter([_along(v, x, axes) for v in rest])

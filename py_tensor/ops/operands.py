@@ -109,8 +109,8 @@ def number_like(value: object, stored_in: DType | None = None) -> Scalar | None:
         return value
     if isinstance(value, Tensor) or not _is_number(value):
         return None
-    given = cast("Any", value)
-    number = float(given) if has_floats(given) else given.item()
+    scalar = cast("Any", value)
+    number = float(scalar) if has_floats(scalar) else scalar.item()
     if stored_in is not None and stored_in.is_integer and type(number) is int:
         low, high = dtypes.integer_range(stored_in)
         return (number - low) % (high - low + 1) + low
@@ -121,8 +121,8 @@ def own_dtype(op: str, number: object) -> DType:
     """Return the dtype of a Python or NumPy number alone."""
     if isinstance(number, Scalar):
         return dtypes.of_scalar(number)
-    own = cast("Any", number).dtype
-    return dtypes.of_host(op, own.kind, own.itemsize, own.name)
+    host_dtype = cast("Any", number).dtype
+    return dtypes.of_host(op, host_dtype.kind, host_dtype.itemsize, host_dtype.name)
 
 
 def int_like(value: Any) -> int | None:
@@ -131,20 +131,20 @@ def int_like(value: Any) -> int | None:
     return as_index(value) if is_int else None
 
 
-def numbers_of(op: str, given: Any) -> tuple[list[Any], Shape]:
+def numbers_of(op: str, operand: Any) -> tuple[list[Any], Shape]:
     """Return the elements of an operand as Python numbers, and its shape; a tensor is read."""
-    if isinstance(given, list | tuple | range):
-        parts = [numbers_of(op, part) for part in cast("list[Any]", given)]
-        shapes = {shape for _, shape in parts} or {()}
+    if isinstance(operand, list | tuple | range):
+        listed = [numbers_of(op, item) for item in cast("list[Any]", operand)]
+        shapes = {shape for _, shape in listed} or {()}
         if len(shapes) > 1:
             raise ShapeError(f"{op}: the lists are ragged: parts of shapes {sorted(shapes)}")
-        return [n for numbers, _ in parts for n in numbers], (len(parts), *shapes.pop())
-    number = number_like(given)
+        return [n for numbers, _ in listed for n in numbers], (len(listed), *shapes.pop())
+    number = number_like(operand)
     if number is not None:
         return [number], ()
-    if not hasattr(given, "tolist"):
-        raise TypeError(f"{op}: takes numbers, not {type(given).__name__}")
-    return given.reshape(-1).tolist(), tuple(given.shape)
+    if not hasattr(operand, "tolist"):
+        raise TypeError(f"{op}: takes numbers, not {type(operand).__name__}")
+    return operand.reshape(-1).tolist(), tuple(operand.shape)
 
 
 def known(x: Tensor) -> Any:
@@ -260,16 +260,16 @@ def _converted(
     beside_them = [x.dtype for x in arrays[leading:] if isinstance(x, Tensor)]
     common = reduce(dtypes.promote, beside_them) if beside_them else None
     result: list[Tensor | Scalar] = []
-    for place, x in enumerate(arrays):
+    for position, x in enumerate(arrays):
         if isinstance(x, Tensor | Scalar):
             result.append(x)
             continue
         value = number_of(op, "an operand", x)
-        if place < leading or (common is not None and not has_integers(x)):
+        if position < leading or (common is not None and not has_integers(x)):
             result.append(value)
             continue
-        own = dtypes.BY_NAME[x.dtype.name] if wide else own_dtype(op, x)
-        dtype = own if common is None else dtypes.promote(common, own)
+        number_dtype = dtypes.BY_NAME[x.dtype.name] if wide else own_dtype(op, x)
+        dtype = number_dtype if common is None else dtypes.promote(common, number_dtype)
         is_weak = dtype is common
         result.append(
             value if is_weak else Tensor(constant(op, value, dtype, device or default_device()))
@@ -281,23 +281,26 @@ def _converted(
 
 def as_arrays(op: str, operands: Sequence[Operand]) -> list[Tensor]:
     """Convert operands to tensors on one device; a number has its own dtype, as in `asarray`."""
-    given = coerce(op, operands)
-    device, dtype = device_of(given), common_dtype(op, [x for x in given if isinstance(x, Tensor)])
+    coerced = coerce(op, operands)
+    device, dtype = (
+        device_of(coerced),
+        common_dtype(op, [x for x in coerced if isinstance(x, Tensor)]),
+    )
     result: list[Tensor] = []
-    for x, own in zip(given, operands, strict=True):
+    for x, operand in zip(coerced, operands, strict=True):
         if isinstance(x, Tensor):
             result.append(x)
-        elif isinstance(x, int) and not isinstance(own, Scalar):  # NumPy's, of a narrower dtype
+        elif isinstance(x, int) and not isinstance(operand, Scalar):  # NumPy's, of a narrower dtype
             result.append(Tensor(constant(op, x, dtype, device)))
         else:
-            result.append(tensor_of(own, op, device=device))
+            result.append(tensor_of(operand, op, device=device))
     return on_one_device(op, result)
 
 
 def widest(operands: Sequence[Operand]) -> DType | None:
     """Return the dtype of a 64-bit tensor among the operands (complex: 64 bits per part)."""
-    given = (x.dtype for x in operands if isinstance(x, Tensor))
-    return next((dtype for dtype in given if dtype.has_64_bits), None)
+    all_dtypes = (x.dtype for x in operands if isinstance(x, Tensor))
+    return next((dtype for dtype in all_dtypes if dtype.has_64_bits), None)
 
 
 def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Tensor:
@@ -306,19 +309,19 @@ def beside(wide: DType | None, x: Operand, op: str, device: Device | None) -> Te
     An array beside a 64-bit tensor keeps its dtype. Integers in a list get the dtype of the tensor
     if it can represent them.
     """
-    own = getattr(getattr(x, "dtype", None), "name", None) if wide else None
-    if wide is None or wide.is_inexact or own is not None:
-        return tensor_of(x, op, dtype=dtypes.BY_NAME.get(own or ""), device=device)
+    host_dtype = getattr(getattr(x, "dtype", None), "name", None) if wide else None
+    if wide is None or wide.is_inexact or host_dtype is not None:
+        return tensor_of(x, op, dtype=dtypes.BY_NAME.get(host_dtype or ""), device=device)
     try:
-        found = tensor_of(x, op, device=device)
+        converted_operand = tensor_of(x, op, device=device)
     except OverflowError:
         return tensor_of(x, op, dtype=wide, device=device)
-    if found.dtype is not dtypes.DEFAULT_INT:
-        return found
+    if converted_operand.dtype is not dtypes.DEFAULT_INT:
+        return converted_operand
     try:
         return tensor_of(x, op, dtype=wide, device=device)
     except OverflowError:  # negative, beside uint64
-        return found
+        return converted_operand
 
 
 def common_dtype(op: str, operands: Sequence[Tensor | Scalar]) -> DType:
@@ -342,13 +345,13 @@ def in_dtype(op: str, x: Operand, dtype: object) -> Tensor:
         If the dtype cannot hold a Python int.
     """
     target = dtypes.parse(dtype)
-    given = tensor_of(x, op, dtype=target if isinstance(x, int) and target.is_integer else None)
-    if given.dtype is target:
-        return given
-    if given.dtype.is_complex and not target.is_complex:
-        raise DTypeError(f"{op}: cannot convert {given.dtype} to {target}; use x.real")
-    given.device.check(op, meta_of((), target, given.device))
-    return Tensor(follow(node_of(given), steps_to(node_of(given).meta, given.shape, target)))
+    operand = tensor_of(x, op, dtype=target if isinstance(x, int) and target.is_integer else None)
+    if operand.dtype is target:
+        return operand
+    if operand.dtype.is_complex and not target.is_complex:
+        raise DTypeError(f"{op}: cannot convert {operand.dtype} to {target}; use x.real")
+    operand.device.check(op, meta_of((), target, operand.device))
+    return Tensor(follow(node_of(operand), steps_to(node_of(operand).meta, operand.shape, target)))
 
 
 def steps_to(meta: Meta, shape: Shape, dtype: DType) -> tuple[Step, ...]:

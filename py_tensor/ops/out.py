@@ -26,10 +26,10 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-def check_kind(op: str, given: DType, target: DType, instead: str) -> None:
+def check_kind(op: str, source: DType, target: DType, instead: str) -> None:
     """Raise DTypeError if the target's kind cannot hold the kind of a dtype."""
-    if not is_of_kind(given, target):
-        raise DTypeError(f"{op}: {given} cannot be stored in {target}; {instead}")
+    if not is_of_kind(source, target):
+        raise DTypeError(f"{op}: {source} cannot be stored in {target}; {instead}")
 
 
 def store(op: str, target: Tensor, result: Tensor, casting: str = SAME_KIND) -> Tensor:
@@ -92,13 +92,13 @@ def stored(
     Where `condition` is false, `out` keeps its elements; without `out` they are 0. If `out` is a
     NumPy array, the result is read.
     """
-    given = target_of(op, out)
-    if given is not None and not isinstance(given, Tensor):
+    target = target_of(op, out)
+    if target is not None and not isinstance(target, Tensor):
         where = condition if condition is True else tensor_of(condition, op).numpy()
-        return _stored_on_host(result, given, casting, where)
+        return _stored_on_host(result, target, casting, where)
     if condition is not True:
-        result = apply(WHERE, (condition, result, False if given is None else given))
-    return result if given is None else store(op, given, result, casting)
+        result = apply(WHERE, (condition, result, False if target is None else target))
+    return result if target is None else store(op, target, result, casting)
 
 
 def stored_both(
@@ -143,7 +143,7 @@ def stored_whole(op: str, result: Tensor, out: Out, casting: str = "unsafe") -> 
     return _stored_on_host(result, target, casting)
 
 
-def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0) -> DType:
+def dtype_into(op: str, source: DType, device: Device, out: Out, *, added: int = 0) -> DType:
     """Return the dtype in which a reduction or scan into `out` computes if it is given none.
 
     As in NumPy, it is the common dtype of the elements and `out`, but never float64 on the GPU.
@@ -152,32 +152,32 @@ def dtype_into(op: str, own: DType, device: Device, out: Out, *, added: int = 0)
     target = target_of(op, out)
     wanted = None if target is None else dtypes.BY_NAME.get(target.dtype.name)
     if wanted is None:
-        return own
+        return source
     if not wanted.on_gpu and not device.uses_numpy:
         wanted = dtypes.complex64 if wanted.is_complex else dtypes.float32
-    if own.is_inexact:
+    if source.is_inexact:
         # NumPy's floats hold all integers of 8, 16 and 32 bits; with 64 bits they are float64.
         exact = {1: dtypes.float16, 2: dtypes.float32, 4: dtypes.float64, 8: dtypes.float64}
         if wanted.is_integer and device.uses_numpy:
             wanted = exact[wanted.itemsize]
-        return dtypes.promote(own, wanted)
-    common = dtypes.promote(own, wanted)
+        return dtypes.promote(source, wanted)
+    common = dtypes.promote(source, wanted)
     if wanted.is_unsigned and wanted.has_64_bits:  # it wraps around like int64
         return wanted
-    if own.has_64_bits and (added or wanted.is_signed):
-        return own
+    if source.has_64_bits and (added or wanted.is_signed):
+        return source
     common = dtypes.real_of(common)
     if added and (common.is_floating or common.has_64_bits):
-        return dtypes.int32 if added << 8 * own.itemsize <= 2**31 else dtypes.int64
+        return dtypes.int32 if added << 8 * source.itemsize <= 2**31 else dtypes.int64
     return common
 
 
 def target_of(op: str, out: Out) -> Any:
     """Return the target to write to: a tensor, a NumPy array, or None."""
-    given: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
-    if given is None or isinstance(given, Tensor) or hasattr(given, "__array_interface__"):
-        return given
-    raise TypeError(f"{op}: out must be a tensor or an array, not {type(given).__name__}")
+    target: Any = cast("Any", out)[0] if isinstance(out, tuple) else out
+    if target is None or isinstance(target, Tensor) or hasattr(target, "__array_interface__"):
+        return target
+    raise TypeError(f"{op}: out must be a tensor or an array, not {type(target).__name__}")
 
 
 def _stored_on_host(result: Tensor, out: Any, casting: str, where: Any = True) -> Any:

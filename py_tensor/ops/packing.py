@@ -64,17 +64,17 @@ def packbits(a: Operand, /, axis: int | None = None, bitorder: str = "big") -> T
     DTypeError
         If the elements are neither integers nor bools.
     """
-    x, at = along_axis("packbits", a, axis, of_scalar=True)
+    x, along = along_axis("packbits", a, axis, of_scalar=True)
     if x.dtype.is_inexact:
         raise DTypeError(f"packbits: takes integers or bools, not {x.dtype}")
-    bits = moveaxis(not_equal(x, 0), at, -1)
-    places = _places("packbits", bitorder, x.device)
+    bits = moveaxis(not_equal(x, 0), along, -1)
+    shifts = _places("packbits", bitorder, x.device)
     if x.device.computes_cpu_ops and x.size:
-        return moveaxis(build(_PACK, (bits,), bitorder), -1, at)
+        return moveaxis(build(_PACK, (bits,), bitorder), -1, along)
     bits = pad_constant(bits, [*[(0, 0)] * (bits.ndim - 1), (0, -bits.shape[-1] % 8)])
     bits = reshape_copy(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
-    values = sum(where(bits, 1 << places, 0), -1)
-    return moveaxis(converted(values, dtypes.uint8), -1, at)
+    values = sum(where(bits, 1 << shifts, 0), -1)
+    return moveaxis(converted(values, dtypes.uint8), -1, along)
 
 
 def unpackbits(
@@ -99,17 +99,17 @@ def unpackbits(
     ValueError
         If a negative count drops more bits than there are.
     """
-    x, at = along_axis("unpackbits", a, axis, of_scalar=True)
+    x, along = along_axis("unpackbits", a, axis, of_scalar=True)
     if x.dtype is not dtypes.uint8:
         raise DTypeError(f"unpackbits: takes uint8, not {x.dtype}")
-    rows = moveaxis(x, at, -1)
-    places = _places("unpackbits", bitorder, x.device)
+    rows = moveaxis(x, along, -1)
+    shifts = _places("unpackbits", bitorder, x.device)
     n = 8 * rows.shape[-1]
     if x.device.computes_cpu_ops and x.size:
         bits = build(_UNPACK, (rows,), bitorder)
     else:
         bytes_ = expand_dims(converted(rows, dtypes.int32), -1)
-        bits = bitwise_and(right_shift(bytes_, places), 1)
+        bits = bitwise_and(right_shift(bytes_, shifts), 1)
         bits = converted(reshape_copy(bits, (*rows.shape[:-1], n)), dtypes.uint8)
     wanted = n if count is None else as_index(count)
     wanted = wanted + n if wanted < 0 else wanted
@@ -117,7 +117,7 @@ def unpackbits(
         raise ValueError(f"unpackbits: count {count} is outside {n} bits")
     if wanted > n:
         bits = pad_constant(bits, [*[(0, 0)] * (bits.ndim - 1), (0, wanted - n)])
-    return moveaxis(bits[..., :wanted], -1, at)
+    return moveaxis(bits[..., :wanted], -1, along)
 
 
 for _function in (packbits, unpackbits):

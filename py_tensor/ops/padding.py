@@ -59,11 +59,11 @@ def padded(
     for axis, (before, after) in enumerate(widths):
         if mode != "constant" and not x.shape[axis] and (before or after):
             raise ValueError(f"pad: axis {axis} of shape {x.shape} has no elements to repeat")
-    given = options.get(_OPTION[mode] or "")
+    option = options.get(_OPTION[mode] or "")
     if mode in ("edge", "wrap", "reflect", "symmetric"):
-        if given not in (None, "even", "odd"):
-            raise ValueError(f"pad: reflect_type must be 'even' or 'odd', not {given!r}")
-        odd = given == "odd"
+        if option not in (None, "even", "odd"):
+            raise ValueError(f"pad: reflect_type must be 'even' or 'odd', not {option!r}")
+        odd = option == "odd"
         if odd:
             for axis, width in enumerate(widths):
                 x = _reflected_odd(x, axis, *width, include_edge=mode == "symmetric")
@@ -72,9 +72,9 @@ def padded(
         return x.copy()
     if mode in _STATISTICS:
         pairs = [(None, None)] * x.ndim
-        pairs = pairs if given is None else sides_of("stat_length", given, x.ndim)
+        pairs = pairs if option is None else sides_of("stat_length", option, x.ndim)
     else:
-        pairs = sides_of(_OPTION[mode] or "", 0 if given is None else given, x.ndim)
+        pairs = sides_of(_OPTION[mode] or "", 0 if option is None else option, x.ndim)
     for axis, ((before, after), (first, last)) in enumerate(zip(widths, pairs, strict=True)):
         if not before and not after:
             continue
@@ -117,16 +117,16 @@ def _continued(x: Tensor, widths: Widths, mode: str) -> Tensor:
         n = x.shape[axis]
         if not before and not after:
             continue
-        place = arange(before + n + after, device=x.device) - before
+        index = arange(before + n + after, device=x.device) - before
         if mode == "edge":
-            place = place.clip(0, n - 1)
+            index = index.clip(0, n - 1)
         elif mode == "wrap":
-            place = place % n
+            index = index % n
         else:  # mirrored at the last element, or just beyond it
             turn, most = (2 * n - 2, 2 * n - 2) if mode == "reflect" else (2 * n, 2 * n - 1)
-            place = place % builtins.max(turn, 1)
-            place = where(place >= n, most - place, place)
-        x = gather_nd(x, (axis,), (place,), axis, op="")
+            index = index % builtins.max(turn, 1)
+            index = where(index >= n, most - index, index)
+        x = gather_nd(x, (axis,), (index,), axis, op="")
     return x
 
 
@@ -138,8 +138,8 @@ def _reflected_odd(x: Tensor, axis: int, before: int, after: int, *, include_edg
     period, skip = (n, 0) if include_edge else (n - 1, 1)
 
     def part(start: int, stop: int) -> Tensor:
-        found = sliced(x, axis, start, stop)
-        return converted(found, dtypes.numeric(x.dtype))
+        piece = sliced(x, axis, start, stop)
+        return converted(piece, dtypes.numeric(x.dtype))
 
     while before or after:
         length = x.shape[axis]
@@ -160,8 +160,10 @@ def _statistics(x: Tensor, axis: int, mode: str, lengths: tuple[Any, Any]) -> li
     """
     n = x.shape[axis]
     windows: list[tuple[int, int]] = []
-    for side, given in enumerate(lengths):
-        length = n if given is None else builtins.min(whole_number("pad", "stat_length", given), n)
+    for side, option in enumerate(lengths):
+        length = (
+            n if option is None else builtins.min(whole_number("pad", "stat_length", option), n)
+        )
         if length < 0 or (not length and mode in ("maximum", "minimum")):
             raise ValueError(f"pad: mode {mode!r} is undefined for stat_length {length}")
         windows.append((n - length, n) if side else (0, length))
@@ -191,7 +193,7 @@ def _rounded_median(x: Tensor, axis: int) -> Tensor:
     """Return the median of integers, rounded half to even."""
     n = x.shape[axis]
     ordered = sort(x, axis)
-    low, high = (sliced(ordered, axis, at, at + 1) for at in ((n - 1) // 2, n // 2))
+    low, high = (sliced(ordered, axis, middle, middle + 1) for middle in ((n - 1) // 2, n // 2))
     below = (low >> 1) + (high >> 1) + (low & high & 1)  # the sum of both may overflow
     return below + (below & (low ^ high) & 1)
 
@@ -203,7 +205,7 @@ def _ramps(x: Tensor, axis: int, width: tuple[int, int], ends: tuple[Any, Any]) 
     """Return ramps from the end values, inclusive, to the elements at the edges."""
     before, after = width
     last = x.shape[axis] - 1
-    edges = [x[(slice(None),) * axis + (place,)] for place in (0, last)]
+    edges = [x[(slice(None),) * axis + (index,)] for index in (0, last)]
     left, right = (
         linspace(end, edge, n, endpoint=False, dtype=x.dtype, axis=axis)
         for end, edge, n in zip(ends, edges, (before, after), strict=True)

@@ -157,8 +157,8 @@ def ldexp(
     DTypeError
         If the exponents are not integers.
     """
-    place = getattr(x2, "device", None)
-    x = x1 if isinstance(x1, Tensor) else tensor_of(x1, "ldexp", device=place)
+    target = getattr(x2, "device", None)
+    x = x1 if isinstance(x1, Tensor) else tensor_of(x1, "ldexp", device=target)
     powers = x2 if isinstance(x2, Tensor) else tensor_of(x2, "ldexp", device=x.device)
     check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
     x = x if dtype is None else in_dtype("ldexp", x, dtype)

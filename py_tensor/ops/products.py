@@ -107,8 +107,10 @@ def vecdot(
         raise ShapeError(
             f"vecdot: vectors must have equal lengths, not {a.shape[-1]} and {b.shape[-1]}"
         )
-    found = matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
-    return stored("vecdot", expand_dims(found, axis) if keepdims else found, out, True, casting)
+    products = matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
+    return stored(
+        "vecdot", expand_dims(products, axis) if keepdims else products, out, True, casting
+    )
 
 
 def matvec(
@@ -162,8 +164,8 @@ def vecmat(
         return along_axes(vecmat, x1, x2, out, axes, axis, keepdims, options)
     a, b = _computed_in("vecmat", x1, x2, dtype, casting, signature, order)
     _check_axes("vecmat", a, b)
-    found = matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
-    return stored("vecmat", found, out, True, casting)
+    products = matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
+    return stored("vecmat", products, out, True, casting)
 
 
 def _check_axes(op: str, a: Tensor, b: Tensor) -> None:
@@ -211,8 +213,8 @@ def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
             raise ShapeError(f"tensordot: shapes {a.shape} and {b.shape} do not have {count} axes")
         axes = range(a.ndim - count, a.ndim), range(count)
     left, right = (
-        [normalize_axis("tensordot", axis, v.ndim) for axis in _several(given)]
-        for given, v in zip(axes, (a, b), strict=True)
+        [normalize_axis("tensordot", axis, v.ndim) for axis in _several(listed)]
+        for listed, v in zip(axes, (a, b), strict=True)
     )
     if [a.shape[i] for i in left] != [b.shape[i] for i in right]:
         raise ShapeError(
@@ -326,8 +328,8 @@ def _grad_slide(g: Any, y: Any, a: Any, b: Any, mode: Any) -> tuple[Any, ...]:
     return _slid("correlate", whole, flip(b), "valid"), flip(_slid("correlate", whole, a, "valid"))
 
 
-def _slid_products(np: Any, given: tuple[Array, ...], mode: Any) -> Array:
-    a, b = given
+def _slid_products(np: Any, operands: tuple[Array, ...], mode: Any) -> Array:
+    a, b = operands
     wide = a.astype(summed_in(np, a), copy=False)  # rounded once
     return np.convolve(wide, b[::-1].astype(wide.dtype), mode).astype(a.dtype)
 
@@ -360,14 +362,14 @@ def _slid(op: str, a: Tensor, b: Tensor, mode: str) -> Tensor:
     step = max(_AT_ONCE // windows.shape[0], 1)
     total = None
     for start in range(0, b.size, step):
-        part, factors = windows[:, start : start + step], b[start : start + step]
+        window, factors = windows[:, start : start + step], b[start : start + step]
         if mode == "valid":
-            found = matmul(part, factors)
+            products = matmul(window, factors)
         else:  # do not pad with 0: 0 * inf is NaN
-            place = first + (arange(factors.size, device=a.device) + start)
-            inside = (place >= 0) & (place < a.size)
-            found = sum(where(inside, part * factors, 0), 1, a.dtype)
-        total = found if total is None else total + found
+            position = first + (arange(factors.size, device=a.device) + start)
+            inside = (position >= 0) & (position < a.size)
+            products = sum(where(inside, window * factors, 0), 1, a.dtype)
+        total = products if total is None else total + products
     assert total is not None
     return total
 
@@ -417,51 +419,54 @@ def einsum(
     check_option("einsum", "casting", casting, dtypes.CASTINGS)
     check_order("einsum", order)
     text, tensors = _as_text(operands)
-    given = as_arrays("einsum", tensors)
-    target = common_dtype("einsum", given) if dtype is None else dtypes.parse(dtype)
+    converted_operands = as_arrays("einsum", tensors)
+    target = common_dtype("einsum", converted_operands) if dtype is None else dtypes.parse(dtype)
     if dtype is None and out is not None:
-        terms = math.prod(max(x.size, 1) for x in given)
-        added = terms << 8 * target.itemsize * (len(given) - 1)
-        target = dtype_into("einsum", target, given[0].device, out, added=added)
-    given = [converted(x, target) for x in given]
-    labels, kept = _labels(text, given)
+        terms = math.prod(max(x.size, 1) for x in converted_operands)
+        added = terms << 8 * target.itemsize * (len(converted_operands) - 1)
+        target = dtype_into("einsum", target, converted_operands[0].device, out, added=added)
+    converted_operands = [converted(x, target) for x in converted_operands]
+    labels, kept = _labels(text, converted_operands)
     sizes: dict[Any, int] = {}
-    for x, own in zip(given, labels, strict=True):
-        if len(set(zip(own, x.shape, strict=True))) > len(set(own)):
+    for x, operand_labels in zip(converted_operands, labels, strict=True):
+        if len(set(zip(operand_labels, x.shape, strict=True))) > len(set(operand_labels)):
             raise ShapeError(
                 f"einsum: {text!r}: axes with the same letter differ in length in {x.shape}"
             )
-        for n, label in zip(x.shape, own, strict=True):
+        for n, label in zip(x.shape, operand_labels, strict=True):
             if sizes.setdefault(label, n) != n and 1 not in (n, sizes[label]):
                 raise ShapeError(f"einsum: {text!r}: {label!r} has sizes {sizes[label]} and {n}")
             sizes[label] = n if sizes[label] == 1 else sizes[label]
-    parts = [_plain(x, own, sizes) for x, own in zip(given, labels, strict=True)]
+    factors = [
+        _plain(x, operand_labels, sizes)
+        for x, operand_labels in zip(converted_operands, labels, strict=True)
+    ]
 
     def needed_beside(*others: tuple[Tensor, Labels]) -> set[Any]:
         """Return the labels of the result, of the remaining operands, and of `others`."""
-        return {*kept, *chain.from_iterable(own for _, own in (*parts, *others))}
+        return {*kept, *chain.from_iterable(term for _, term in (*factors, *others))}
 
     def growth(pair: tuple[int, int]) -> int:
-        one, other = (set(parts[at][1]) for at in pair)
-        beside = (own for at, (_, own) in enumerate(parts) if at not in pair)
-        left = (one | other) & {*kept, *chain.from_iterable(beside)}
+        one, other = (set(factors[number][1]) for number in pair)
+        remaining = (term for number, (_, term) in enumerate(factors) if number not in pair)
+        left = (one | other) & {*kept, *chain.from_iterable(remaining)}
         size, first, second = (math.prod(sizes[c] for c in of) for of in (left, one, other))
         return size - first - second
 
-    for places in _path(text, given, optimize):
-        first, *others = [parts[at] for at in places]
-        parts = [part for at, part in enumerate(parts) if at not in places]
+    for combined in _path(text, converted_operands, optimize):
+        first, *others = [factors[position] for position in combined]
+        factors = [factor for position, factor in enumerate(factors) if position not in combined]
         for n, second in enumerate(others, 1):
             first = _product(*first, *second, needed_beside(*others[n:]))
-        parts.append(first)
-    while len(parts) > 1:
-        every = combinations(range(len(parts)), 2)
+        factors.append(first)
+    while len(factors) > 1:
+        every = combinations(range(len(factors)), 2)
         i, j = (0, 1) if optimize is False else min(every, key=growth)
-        second, first = parts.pop(j), parts.pop(i)
-        parts.insert(0, _product(*first, *second, needed_beside()))
-    ((result, found),) = parts
-    result, found = _summed(result, found, set(kept))
-    return stored("einsum", permute(result, tuple(map(found.index, kept))), out)
+        second, first = factors.pop(j), factors.pop(i)
+        factors.insert(0, _product(*first, *second, needed_beside()))
+    ((result, result_labels),) = factors
+    result, result_labels = _summed(result, result_labels, set(kept))
+    return stored("einsum", permute(result, tuple(map(result_labels.index, kept))), out)
 
 
 def einsum_path(
@@ -491,14 +496,14 @@ def einsum_path(
     )
 
 
-def _path(text: str, given: Sequence[Tensor], optimize: Any) -> Sequence[tuple[int, ...]]:
+def _path(text: str, operands: Sequence[Tensor], optimize: Any) -> Sequence[tuple[int, ...]]:
     """Return the contraction path, given or from NumPy: positions of operands to combine."""
     is_one = not isinstance(optimize, list | tuple)
     name, *path = [optimize] if is_one else cast("list[Any]", optimize)
     if name == "einsum_path":
         return path
     if name == "optimal":
-        return einsum_path(text, *given, optimize=optimize)[0][1:]
+        return einsum_path(text, *operands, optimize=optimize)[0][1:]
     if name not in (True, False, "greedy"):
         raise ValueError(
             f"einsum: optimize must be a bool, 'greedy', 'optimal' or a path, not {name!r}"
@@ -522,12 +527,12 @@ def _as_text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return text, list(operands[: 2 * count : 2])
 
 
-def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
+def _labels(text: str, operands: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
     """Return the axis labels of each operand and of the result; those of ``...`` are numbers."""
     inputs, arrow, output = text.partition("->")
     terms = inputs.split(",")
-    if len(terms) != len(given):
-        raise ValueError(f"einsum: {text!r} names {len(terms)} operands, not {len(given)}")
+    if len(terms) != len(operands):
+        raise ValueError(f"einsum: {text!r} names {len(terms)} operands, not {len(operands)}")
 
     def of(term: str, rank: int) -> Labels:
         before, dots, behind = term.partition("...")
@@ -536,7 +541,7 @@ def _labels(text: str, given: Sequence[Tensor]) -> tuple[list[Labels], Labels]:
             raise ShapeError(f"einsum: {term!r} does not match an operand of {rank} axes")
         return (*before, *range(-inside, 0), *behind)
 
-    labels = [of(term, x.ndim) for term, x in zip(terms, given, strict=True)]
+    labels = [of(term, x.ndim) for term, x in zip(terms, operands, strict=True)]
     every = list(chain.from_iterable(labels))
     dotted = sorted({label for label in every if isinstance(label, int)})
     if arrow:
@@ -585,18 +590,18 @@ def _product(
     rows, columns = [c for c in of_a if c not in both], [c for c in of_b if c not in both]
     size = {**dict(zip(of_a, a.shape, strict=True)), **dict(zip(of_b, b.shape, strict=True))}
 
-    def shaped(x: Tensor, own: Labels, *groups: list[Any]) -> Tensor:
+    def shaped(x: Tensor, axis_labels: Labels, *groups: list[Any]) -> Tensor:
         """Order the axes by groups, and merge each group into one axis."""
-        order = tuple(own.index(c) for group in (batch, *groups) for c in group)
+        order = tuple(axis_labels.index(c) for group in (batch, *groups) for c in group)
         merged = (math.prod(size[c] for c in group) for group in groups)
         return reshape_copy(permute(x, order), (*(size[c] for c in batch), *merged))
 
-    found = (*batch, *rows, *columns)
+    product_labels = (*batch, *rows, *columns)
     if inside:
         product = matmul(shaped(a, of_a, rows, inside), shaped(b, of_b, inside, columns))
     else:
         product = shaped(a, of_a, rows, []) * shaped(b, of_b, [], columns)
-    return reshape(product, tuple(size[c] for c in found)), found
+    return reshape(product, tuple(size[c] for c in product_labels)), product_labels
 
 
 for _function in (

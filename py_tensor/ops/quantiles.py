@@ -107,19 +107,19 @@ def _quantiles(
         from py_tensor.ops.statistics import weights_of
 
         weighted = _weighted(op, rows, in_rows(weights_of(op, weights, x, axis)), without_nan)
-        found = [reshape(weighted(share), shape) for share in shares]
+        values = [reshape(weighted(share), shape) for share in shares]
     elif n:
-        at = _among_numbers if without_nan else _among_all
+        quantile_of = _among_numbers if without_nan else _among_all
         ordered = sort(rows)
-        found = [reshape(at(ordered, share, method), shape) for share in shares]
+        values = [reshape(quantile_of(ordered, share, method), shape) for share in shares]
     elif method != "mean" and not without_nan:
         raise IndexError(f"{op}: shape {x.shape} has no elements along the axes")
     else:
-        found = [full(shape, math.nan, x.dtype, device=x.device)] * len(shares)
+        values = [full(shape, math.nan, x.dtype, device=x.device)] * len(shares)
     if not of_shares:
-        return stored(op, found[0], out)
+        return stored(op, values[0], out)
     none = zeros((0, *shape), x.dtype, device=x.device)
-    return stored(op, reshape(stack(found) if found else none, (*of_shares, *shape)), out)
+    return stored(op, reshape(stack(values) if values else none, (*of_shares, *shape)), out)
 
 
 def _weighted(
@@ -141,11 +141,11 @@ def _weighted(
     reached = sums / total
 
     def at(share: float) -> Tensor:
-        place = sum((reached < share) | (reached == 0), -1, keepdims=True)
-        found = take_along_axis(ordered, minimum(place, ordered.shape[-1] - 1), -1)[..., 0]
+        index = sum((reached < share) | (reached == 0), -1, keepdims=True)
+        values = take_along_axis(ordered, minimum(index, ordered.shape[-1] - 1), -1)[..., 0]
         if without_nan or not has_nan:
-            return found
-        return choose(isnan(ordered[..., -1]), math.nan, found)
+            return values
+        return choose(isnan(ordered[..., -1]), math.nan, values)
 
     return at
 
@@ -154,14 +154,14 @@ def _among_all(ordered: Tensor, share: float, method: str) -> Tensor:
     """Return a quantile of each sorted row; NaN if the row has a NaN, which is last."""
     n = ordered.shape[-1]
     off = _offset(share, method)
-    place = (n - 1) * share if off is None else n * share + off
-    whole = math.floor(place)
-    *places, part = _neighbours(whole, place - whole, method)
-    low, high = (builtins.min(builtins.max(i, 0), n - 1) for i in places)
+    position = (n - 1) * share if off is None else n * share + off
+    whole = math.floor(position)
+    *neighbours, fraction = _neighbours(whole, position - whole, method)
+    low, high = (builtins.min(builtins.max(i, 0), n - 1) for i in neighbours)
     first, second = ordered[..., low], ordered[..., high]
-    found = first if method in _EXACT else _between(first, second, part)
-    has_nan = found.dtype.is_inexact
-    return choose(isnan(ordered[..., -1]), math.nan, found) if has_nan else found
+    values = first if method in _EXACT else _between(first, second, fraction)
+    has_nan = values.dtype.is_inexact
+    return choose(isnan(ordered[..., -1]), math.nan, values) if has_nan else values
 
 
 def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
@@ -169,13 +169,18 @@ def _among_numbers(ordered: Tensor, share: float, method: str) -> Tensor:
     count = sum(~isnan(ordered), -1, keepdims=True)
     last = maximum(count - 1, 0)
     off = _offset(share, method)
-    whole, part = _product(last if off is None else count, share, ordered.dtype)
+    whole, fraction = _product(last if off is None else count, share, ordered.dtype)
     if off is not None:
-        part = part + off
-        whole, part = whole + converted(floor(part), whole.dtype), part - floor(part)
-    *places, part = _neighbours(whole, part, method)
-    first, second = (take_along_axis(ordered, minimum(maximum(i, 0), last), -1) for i in places)
-    return first if method in _EXACT else converted(_between(first, second, part), ordered.dtype)
+        fraction = fraction + off
+        whole, fraction = (
+            whole + converted(floor(fraction), whole.dtype),
+            fraction - floor(fraction),
+        )
+    *neighbours, fraction = _neighbours(whole, fraction, method)
+    first, second = (take_along_axis(ordered, minimum(maximum(i, 0), last), -1) for i in neighbours)
+    return (
+        first if method in _EXACT else converted(_between(first, second, fraction), ordered.dtype)
+    )
 
 
 def _offset(share: float, method: str) -> float | None:
@@ -206,32 +211,32 @@ def _product(counts: Tensor, share: float, dtype: dtypes.DType) -> tuple[Tensor,
     return converted(whole, dtypes.int32), converted(below >> 8, dtypes.float32) * 2.0**-24
 
 
-def _neighbours(whole: Any, part: Any, method: str) -> tuple[Any, Any, Any]:
+def _neighbours(whole: Any, fraction: Any, method: str) -> tuple[Any, Any, Any]:
     """Return the two positions around a fractional one, and its distance from the first.
 
     NumPy's "linear" uses two positions even if one is exact, which gives NaN for infinities.
     """
     if method in _EXACT:
         if method == "nearest":
-            whole = whole + ((part > 0.5) | ((part == 0.5) & (whole % 2 == 1)))
+            whole = whole + ((fraction > 0.5) | ((fraction == 0.5) & (whole % 2 == 1)))
         elif method == "closest_observation":
-            whole = whole + ((part > 0) | (whole % 2 == 0))
+            whole = whole + ((fraction > 0) | (whole % 2 == 0))
         elif method != "lower":
-            whole = whole + (part > 0)
+            whole = whole + (fraction > 0)
         return whole, whole, None
     if method == "averaged_inverted_cdf":
-        return whole, whole + 1, ((part > 0) + 1) * 0.5
+        return whole, whole + 1, ((fraction > 0) + 1) * 0.5
     if method == "mean":
-        return whole, whole + (part > 0), None
-    return whole, whole + 1, (part > 0) * 0.5 if method == "midpoint" else part
+        return whole, whole + (fraction > 0), None
+    return whole, whole + 1, (fraction > 0) * 0.5 if method == "midpoint" else fraction
 
 
-def _between(low: Tensor, high: Tensor, part: Any) -> Tensor:
+def _between(low: Tensor, high: Tensor, fraction: Any) -> Tensor:
     """Interpolate between two values, from the nearer end, as in NumPy."""
-    if part is None:
+    if fraction is None:
         return low / 2 + high / 2
     apart = high - low
-    return choose(part >= 0.5, high - apart * (1 - part), low + apart * part)
+    return choose(fraction >= 0.5, high - apart * (1 - fraction), low + apart * fraction)
 
 
 def quantile(

@@ -48,10 +48,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _sequence(given: Any) -> tuple[Any, ...]:
+def _sequence(value: Any) -> tuple[Any, ...]:
     """Return one or several axes or counts as a tuple; a tensor of them is read."""
-    given = given.tolist() if hasattr(given, "tolist") else given
-    return tuple(cast("Sequence[Any]", given)) if isinstance(given, Sequence) else (given,)
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return tuple(cast("Sequence[Any]", value)) if isinstance(value, Sequence) else (value,)
 
 
 def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
@@ -63,19 +63,19 @@ def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequenc
         If `source` and `destination` differ in length, or either repeats an axis.
     """
     x = tensor_of(a, "moveaxis")
-    given = [
+    both = [
         [normalize_axis("moveaxis", axis, x.ndim) for axis in _sequence(axes)]
         for axes in (source, destination)
     ]
-    moved, places = given
-    if not len(moved) == len(places) == len(set(moved)) == len(set(places)):
+    moved, positions = both
+    if not len(moved) == len(positions) == len(set(moved)) == len(set(positions)):
         raise ShapeError(
             f"moveaxis: source {source} and destination {destination} must have equal"
             " lengths and no repeated axes"
         )
     order = [axis for axis in range(x.ndim) if axis not in moved]
-    for place, axis in sorted(zip(places, moved, strict=True)):
-        order.insert(place, axis)
+    for position, axis in sorted(zip(positions, moved, strict=True)):
+        order.insert(position, axis)
     return permute(x, tuple(order))
 
 
@@ -104,19 +104,19 @@ def repeat(a: Operand, repeats: int | Sequence[int] | Tensor, axis: int | None =
     ShapeError
         If the number of `repeats` is neither one nor the length of the axis.
     """
-    x, at = along_axis("repeat", a, axis, of_scalar=True)
-    before, n, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
+    x, along = along_axis("repeat", a, axis, of_scalar=True)
+    before, n, behind = x.shape[:along], x.shape[along], x.shape[along + 1 :]
     numbers, shape = numbers_of("repeat", repeats)
     counts = [_count("repeat", number) for number in numbers]
     if len(shape) > 1 or (len(counts) != 1 and len(counts) != n):
         raise ShapeError(
-            f"repeat: repeats of shape {shape} do not match axis {at} of shape {x.shape}"
+            f"repeat: repeats of shape {shape} do not match axis {along} of shape {x.shape}"
         )
     if len(counts) != 1:
-        return take(x, [i for i, count in enumerate(counts) for _ in range(count)], at)
+        return take(x, [i for i, count in enumerate(counts) for _ in range(count)], along)
     (count,) = counts
     return reshape_copy(
-        expand(expand_dims(x, at + 1), (*before, n, count, *behind)),
+        expand(expand_dims(x, along + 1), (*before, n, count, *behind)),
         (*before, n * count, *behind),
     )
 
@@ -152,8 +152,8 @@ def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | Non
     x = tensor_of(a, "roll")
     if type(shift) is int and type(axis) is int:
         node = node_of(x)
-        found = _rolls[node.meta, shift, axis]
-        return Tensor(follow(node, found)) if found else x.copy()
+        steps = _rolls[node.meta, shift, axis]
+        return Tensor(follow(node, steps)) if steps else x.copy()
     if axis is None:
         return reshape_copy(roll(ravel(x), shift, 0), x.shape)
     by = _rolled(x.shape, shift, axis)
@@ -169,9 +169,9 @@ def _rolled(shape: Shape, shift: int | Sequence[int], axis: int | Sequence[int])
     if len(shifts) != len(axes):
         raise ShapeError(f"roll: {len(shifts)} shifts do not match {len(axes)} axes")
     by = [0] * len(shape)
-    for given, shift_along in zip(axes, shifts, strict=True):
-        at = normalize_axis("roll", given, len(shape))
-        by[at] = (by[at] - whole_number("roll", "shift", shift_along)) % max(shape[at], 1)
+    for number, shift_along in zip(axes, shifts, strict=True):
+        along = normalize_axis("roll", number, len(shape))
+        by[along] = (by[along] - whole_number("roll", "shift", shift_along)) % max(shape[along], 1)
     return tuple(by)
 
 
@@ -198,8 +198,8 @@ def hstack(tup: Sequence[Operand], *, dtype: object = None, casting: str = "same
     Options as in `concat`.
     """
     parts = [x if x.ndim else reshape(x, (1,)) for x in tensors_of("hstack", tup)]
-    at = 0 if parts and parts[0].ndim == 1 else 1
-    return concat(parts, at, dtype=dtype, casting=casting)
+    along = 0 if parts and parts[0].ndim == 1 else 1
+    return concat(parts, along, dtype=dtype, casting=casting)
 
 
 def meshgrid(
@@ -225,7 +225,7 @@ def meshgrid(
         order[:2] = order[1::-1]
     shape = tuple(flat[i].size for i in order)
     grids = [
-        reshape(x, tuple(x.size if at == n else 1 for at in order)) for n, x in enumerate(flat)
+        reshape(x, tuple(x.size if axis == n else 1 for axis in order)) for n, x in enumerate(flat)
     ]
     if not sparse:
         grids = [expand(x, shape) for x in grids]

@@ -264,9 +264,9 @@ def _reduce(
     """Record a reduction. `empty` is the result for no elements; None raises an error."""
     axes = normalize_axes(op.name, axis, x.ndim, of_scalar=True)
     node = node_of(x)
-    found = _recipes[op, node.meta, axes, bool(keepdims)]
-    if found is not None:
-        return Tensor(follow(node, found))
+    steps = _recipes[op, node.meta, axes, bool(keepdims)]
+    if steps is not None:
+        return Tensor(follow(node, steps))
     shape = reduced(x.shape, axes)
     dtype = op.gives or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
@@ -300,8 +300,8 @@ def _by_axis(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | 
     if type(x) is not Tensor or not (axis is None or type(axis) is int):
         return None
     node = node_of(x)
-    found = _steps_by_axis[op, node.meta, axis, bool(keepdims)]
-    return None if found is None else Tensor(follow(node, found))
+    steps = _steps_by_axis[op, node.meta, axis, bool(keepdims)]
+    return None if steps is None else Tensor(follow(node, steps))
 
 
 def _steps_along(
@@ -361,9 +361,9 @@ def _fold(
     if where is True and dtype is None and empty is not None:
         x, where = _values_and_mask(x, axis)
     if out is None and initial is None and where is True and dtype is None:
-        found = _by_axis(op, x, axis, keepdims)
-        if found is not None:
-            return found
+        reduction = _by_axis(op, x, axis, keepdims)
+        if reduction is not None:
+            return reduction
     name = op.name
     element_dtype = wider = None
     if dtype is None and out is not None and (accepts is SUMMED or initial is not None):
@@ -400,7 +400,7 @@ def _fold(
 
 
 def as_floats(
-    op: str, own: DType, device: Device, out: Out, compute: Callable[[DType], Tensor], y: Tensor
+    op: str, source: DType, device: Device, out: Out, compute: Callable[[DType], Tensor], y: Tensor
 ) -> Tensor:
     """Return a sum or a product `y` of integers for an `out` of floats, which do not wrap around.
 
@@ -411,12 +411,12 @@ def as_floats(
     compute
         Computes `y` in a dtype.
     """
-    floating = dtype_into(op, own, device, out)
-    if own.is_inexact or not floating.is_floating:
+    floating = dtype_into(op, source, device, out)
+    if source.is_inexact or not floating.is_floating:
         return y
     if y.dtype.is_floating:  # NaN is 0 times a product that is too large
         return choose(isnan(y), 0.0, y)
-    if not own.has_64_bits:
+    if not source.has_64_bits:
         return y
     exact = converted(y, floating)
     return exact + round((compute(floating) - exact) * 2.0**-64) * 2.0**64
@@ -556,9 +556,9 @@ _WITH_INITIAL: dict[str, Callable[..., Tensor]] = {
 
 
 def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> Tensor:
-    found = _by_axis(op, x, axis, keepdims)
-    if found is not None:
-        return found
+    index = _by_axis(op, x, axis, keepdims)
+    if index is not None:
+        return index
     x = _through(_ARG_ACCEPTS, x, op.name)
     axes = None if axis is None else normalize_axis(op.name, axis, x.ndim, of_scalar=True)
     if not x.ndim:
@@ -683,8 +683,8 @@ def var(
         The mean with kept axes, if already known.
     """
     correction = ddof if correction is None else correction
-    found = _variance("var", a, axis, correction, keepdims, where, dtype, mean, out)
-    return stored_whole("var", found, out)
+    variance = _variance("var", a, axis, correction, keepdims, where, dtype, mean, out)
+    return stored_whole("var", variance, out)
 
 
 def _variance(
@@ -741,8 +741,8 @@ def std(
 ) -> Tensor:
     """Standard deviation over `axis`: the square root of `var`."""
     correction = ddof if correction is None else correction
-    found = _variance("std", a, axis, correction, keepdims, where, dtype, mean, out)
-    return stored_whole("std", root_of_squares(found), out)
+    variance = _variance("std", a, axis, correction, keepdims, where, dtype, mean, out)
+    return stored_whole("std", root_of_squares(variance), out)
 
 
 def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:

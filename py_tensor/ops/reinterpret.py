@@ -72,8 +72,8 @@ def _parted(x: Tensor, target: DType) -> Tensor:
 def _joined(x: Tensor, target: DType) -> Tensor:
     """Join groups of elements into larger ones."""
     if target.is_complex:
-        part = dtypes.real_of(target)
-        pairs = _bits(x, part) if x.itemsize == part.itemsize else _joined(x, part)
+        component = dtypes.real_of(target)
+        pairs = _bits(x, component) if x.itemsize == component.itemsize else _joined(x, component)
         return joined(pairs[..., ::2], pairs[..., 1::2])
     whole, count = _UNSIGNED[target.itemsize], target.itemsize // x.itemsize
     parts = converted(_bits(x, _UNSIGNED[x.itemsize]), whole)
@@ -88,11 +88,11 @@ def _shifts(x: Tensor, whole: DType, size: int) -> Tensor:
 
 def byteswap(x: Tensor, inplace: bool = False) -> Tensor:
     """Implement `Tensor.byteswap`."""
-    part = dtypes.real_of(x.dtype)
-    if part.itemsize == 1:
+    component = dtypes.real_of(x.dtype)
+    if component.itemsize == 1:
         swapped = x.copy()
     else:
-        shape = (*x.shape, x.itemsize // part.itemsize, part.itemsize)
+        shape = (*x.shape, x.itemsize // component.itemsize, component.itemsize)
         octets = reshape_copy(_parted_bytes(x), shape)
         swapped = reshape_copy(flip(octets, -1), (*x.shape, x.itemsize))
         swapped = reshape_copy(_joined(swapped, x.dtype), x.shape)

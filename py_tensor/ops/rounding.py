@@ -66,15 +66,15 @@ def round(a: Operand, decimals: int = 0, out: Out = None) -> Tensor:
     """
     if out is not None:
         return stored("round", round(a, decimals), out)
-    x, places = tensor_of(a, "round"), _places(decimals)
+    x, digits = tensor_of(a, "round"), _places(decimals)
     if not x.dtype.is_inexact:
-        return _round_integers(x, 10**-places) if places < 0 else _to_integers(x)
-    if places and x.dtype.is_complex:  # scaled as a whole, an infinite part makes the other NaN
-        return apply(COMPLEX, (round(x.real, places), round(x.imag, places)))
-    scale = float(f"1e{abs(places)}")
-    if places > 0:
+        return _round_integers(x, 10**-digits) if digits < 0 else _to_integers(x)
+    if digits and x.dtype.is_complex:  # scaled as a whole, an infinite part makes the other NaN
+        return apply(COMPLEX, (round(x.real, digits), round(x.imag, digits)))
+    scale = float(f"1e{abs(digits)}")
+    if digits > 0:
         return divide(_to_integers(multiply(x, scale)), scale)
-    return multiply(_to_integers(divide(x, scale)), scale) if places else _to_integers(x)
+    return multiply(_to_integers(divide(x, scale)), scale) if digits else _to_integers(x)
 
 
 def _places(decimals: Any) -> int:
@@ -113,8 +113,8 @@ def divmod(
 
     Both are within 4 ulp in float32.
     """
-    given: Any = {"dtype": dtype, "casting": casting, "signature": signature, "order": order}
-    both = floor_divide(x1, x2, **given), remainder(x1, x2, **given)
+    options: Any = {"dtype": dtype, "casting": casting, "signature": signature, "order": order}
+    both = floor_divide(x1, x2, **options), remainder(x1, x2, **options)
     return stored_both("divmod", both, out, where, casting)
 
 

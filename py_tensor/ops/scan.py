@@ -23,20 +23,22 @@ def scanned(
     op: Scan, name: str, x: Operand, axis: int | None, dtype: object, out: Out = None
 ) -> Tensor:
     """Return a cumulative op in `dtype`, by default that of a sum into `out`."""
-    x, at = along_axis(name, x, axis, of_scalar=True)
+    x, along = along_axis(name, x, axis, of_scalar=True)
     if dtype is not None:
         target = dtypes.parse(dtype)
     else:
-        own = x.dtype
+        element_dtype = x.dtype
         if out is not None:
-            own = dtype_into(name, own, x.device, out, added=x.size if op is CUMSUM else 0)
-        target = SUMMED.check(name, own)
+            element_dtype = dtype_into(
+                name, element_dtype, x.device, out, added=x.size if op is CUMSUM else 0
+            )
+        target = SUMMED.check(name, element_dtype)
     if target.is_packed:  # for bools: whether any, or all, elements so far are nonzero
         x = converted(x, target)
-        return converted(scanned(op, name, x, at, dtypes.in_words(target)), target)
+        return converted(scanned(op, name, x, along, dtypes.in_words(target)), target)
 
     def compute(dtype: DType) -> Tensor:
-        return build(op, (converted(x, dtype),), (at,))
+        return build(op, (converted(x, dtype),), (along,))
 
     y = compute(target)
     if dtype is None and out is not None:
@@ -76,9 +78,9 @@ def _cumulative(
     y = scanned(op, name, x, axis, dtype, out)
     if initial is None:
         return stored_whole(name, y, out)
-    at = normalize_axis(name, 0 if axis is None else axis, y.ndim)
-    shape = tuple(1 if a == at else n for a, n in enumerate(y.shape))
-    y = concat([full(shape, initial, dtype=y.dtype, device=y.device), y], at)
+    along = normalize_axis(name, 0 if axis is None else axis, y.ndim)
+    shape = tuple(1 if a == along else n for a, n in enumerate(y.shape))
+    y = concat([full(shape, initial, dtype=y.dtype, device=y.device), y], along)
     return stored_whole(name, y, out)
 
 

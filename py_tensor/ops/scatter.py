@@ -84,11 +84,11 @@ def scatter(
     """
     nodes = [node_of(index) for index in indices]
     spread = spread_over(op or "scatter", x.shape, axes, [node.meta for node in nodes], at)
-    given = _values(x, values, spread.shape, op or "scatter")
-    if not given.size:
+    spread_values = _values(x, values, spread.shape, op or "scatter")
+    if not spread_values.size:
         return x
     over = [Tensor(follow(node, steps)) for node, steps in zip(nodes, spread.steps, strict=True)]
-    return scattered(x, axes, over, at, reshape(given, spread.walked), mode, unique, op)
+    return scattered(x, axes, over, at, reshape(spread_values, spread.walked), mode, unique, op)
 
 
 def scattered(
@@ -113,11 +113,11 @@ def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:
     number = number_like(values, x.dtype)
     if number is not None:
         return expand(Tensor(constant(op, number, x.dtype, x.device)), shape)
-    given = converted(tensor_of(values, op, device=x.device), x.dtype)
-    given = without_leading(given, len(shape))
-    if broadcast(op, given.shape, shape) != shape:
-        raise ShapeError(f"{op}: values of shape {given.shape} do not broadcast to {shape}")
-    return expand(given, shape)
+    operand = converted(tensor_of(values, op, device=x.device), x.dtype)
+    operand = without_leading(operand, len(shape))
+    if broadcast(op, operand.shape, shape) != shape:
+        raise ShapeError(f"{op}: values of shape {operand.shape} do not broadcast to {shape}")
+    return expand(operand, shape)
 
 
 def without_leading(value: Tensor, rank: int) -> Tensor:
@@ -131,31 +131,31 @@ def without_leading(value: Tensor, rank: int) -> Tensor:
 def with_put(x: Tensor, indices: Operand, values: Operand, mode: str = "raise") -> Tensor:
     """Return `x` with values at flat indices; too few values are repeated."""
     flat = ravel(x)
-    found = indices_of("put", in_mode("put", indices, x.size, mode, x.device), flat, 0)
-    index = ravel(found.tensor)
-    given = ravel(tensor_of(values, "put"))
-    if not given.size:
+    checked = indices_of("put", in_mode("put", indices, x.size, mode, x.device), flat, 0)
+    index = ravel(checked.tensor)
+    elements = ravel(tensor_of(values, "put"))
+    if not elements.size:
         return x
-    if given.size not in (1, index.size):
+    if elements.size not in (1, index.size):
         number = arange(index.size, device=x.device)
-        given = gather_nd(given, (0,), (number % given.size,), 0, op="")
-    return reshape_copy(scatter(flat, (0,), (index,), 0, given, op=found.op), x.shape)
+        elements = gather_nd(elements, (0,), (number % elements.size,), 0, op="")
+    return reshape_copy(scatter(flat, (0,), (index,), 0, elements, op=checked.op), x.shape)
 
 
 def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int | None) -> Tensor:
     """Return `x` with values at the places that `take_along_axis` reads with the same indices."""
     if axis is None:
         return reshape_copy(with_put_along_axis(ravel(x), indices, values, 0), x.shape)
-    at = normalize_axis("put_along_axis", axis, x.ndim)
-    found = indices_of("put_along_axis", indices, x, at)
-    wide, index = beside("put_along_axis", x, found.tensor, at)
+    along = normalize_axis("put_along_axis", axis, x.ndim)
+    checked = indices_of("put_along_axis", indices, x, along)
+    wide, index = beside("put_along_axis", x, checked.tensor, along)
     if wide.shape != x.shape:
         raise ShapeError(
             f"put_along_axis: indices of shape {index.shape} do not broadcast"
-            f" to the axes other than {at} of {x.shape}"
+            f" to the axes other than {along} of {x.shape}"
         )
-    given = _values(x, values, index.shape, "put_along_axis")
-    return scattered(x, (at,), (index,), at, given, "set", False, found.op)
+    elements = _values(x, values, index.shape, "put_along_axis")
+    return scattered(x, (along,), (index,), along, elements, "set", False, checked.op)
 
 
 def flatnonzero(a: Operand) -> Tensor:
@@ -182,11 +182,11 @@ def values_where(mask: Tensor, values: Tensor, count: int | None = None) -> Tens
         return build(COMPRESS, (mask, values), int(sum(mask)) if count is None else count)
     counts = cumsum(mask)
     count = int(counts[-1]) if count is None else count
-    found = zeros((count,), values.dtype, device=mask.device)
+    selected = zeros((count,), values.dtype, device=mask.device)
     if not count:
-        return found
+        return selected
     target = choose(mask, counts - 1, count)  # out of range, where nothing is written
-    return scattered(found, (0,), (target,), 0, values, "set", unique=True, op="")
+    return scattered(selected, (0,), (target,), 0, values, "set", unique=True, op="")
 
 
 def selected(mask: Tensor, values: Tensor) -> Tensor:
@@ -303,10 +303,10 @@ def compress(condition: Operand, a: Operand, axis: int | None = None, out: Out =
     mask = _beside("compress", condition, x)
     if mask.ndim != 1:
         raise ShapeError(f"compress: condition must be 1-D, not of shape {mask.shape}")
-    x, at = along_axis("compress", x, axis, of_scalar=True)
-    found = indices_to_take("compress", places_of("compress", mask), x, at)
-    op = found.op if mask.size > x.shape[at] else ""
-    return stored_whole("compress", gather_nd(x, (at,), (found.tensor,), at, op=op), out)
+    x, along = along_axis("compress", x, axis, of_scalar=True)
+    checked = indices_to_take("compress", places_of("compress", mask), x, along)
+    op = checked.op if mask.size > x.shape[along] else ""
+    return stored_whole("compress", gather_nd(x, (along,), (checked.tensor,), along, op=op), out)
 
 
 def extract(condition: Operand, arr: Operand) -> Tensor:
@@ -361,7 +361,7 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
         raise DTypeError(f"bincount: takes integers, not {x.dtype}")
     if minlength < 0:
         raise ValueError(f"bincount: minlength must be at least 0, not {minlength}")
-    given = 1 if weights is None else _weights(x, weights)
+    added = 1 if weights is None else _weights(x, weights)
     x = converted(x, dtypes.numeric(x.dtype))
     unsigned = dtypes.uint64 if x.dtype.is_wide else dtypes.uint32
     most = int(max(converted(x, unsigned))) if x.size else -1  # negative ones wrap to the largest
@@ -369,17 +369,17 @@ def bincount(x: Operand, /, weights: Operand | None = None, minlength: int = 0) 
         raise ValueError(f"bincount: elements must be at least 0, not {int(min(x))}")
     n = most + 1 if most >= minlength else minlength
     dtype = dtypes.int32 if weights is None else dtypes.DEFAULT.floating
-    return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, given, "add", op="")
+    return scatter(zeros((n,), dtype, device=x.device), (0,), (x,), 0, added, "add", op="")
 
 
 def _weights(x: Tensor, weights: Operand) -> Tensor:
-    found = tensor_of(weights, "bincount", device=x.device)
-    dtypes.REAL.check("bincount", found.dtype)
-    if found.shape != x.shape:
+    checked = tensor_of(weights, "bincount", device=x.device)
+    dtypes.REAL.check("bincount", checked.dtype)
+    if checked.shape != x.shape:
         raise ShapeError(
-            f"bincount: weights of shape {found.shape} do not match x of shape {x.shape}"
+            f"bincount: weights of shape {checked.shape} do not match x of shape {x.shape}"
         )
-    return found
+    return checked
 
 
 register(nonzero)

@@ -61,9 +61,9 @@ _SEARCH = CpuOp(
 )
 
 
-def element_at(x: Tensor, places: Tensor) -> Tensor:
+def element_at(x: Tensor, indices: Tensor) -> Tensor:
     """Take elements of a vector at indices known to be in range."""
-    return gather_nd(x, (0,), (places,), 0, op="")
+    return gather_nd(x, (0,), (indices,), 0, op="")
 
 
 def searchsorted(
@@ -102,14 +102,14 @@ def searchsorted(
         return less(element, wanted) | (isnan(wanted) & ~isnan(element))
 
     n = a.size
-    place = zeros(wanted.shape, dtypes.int32, device=a.device)
+    position = zeros(wanted.shape, dtypes.int32, device=a.device)
     step = 1 << n.bit_length() >> 1
     while step:
-        further = place + step
+        further = position + step
         element = element_at(a, minimum(further, n) - 1)
-        place = where((further <= n) & is_before(element), further, place)
+        position = where((further <= n) & is_before(element), further, position)
         step //= 2
-    return place
+    return position
 
 
 def is_increasing(edges: Any) -> bool:
@@ -183,46 +183,50 @@ def interp(
     """
     if is_array_like(x):
         x = tensor_beside("interp", x, xp, fp)
-    at, places = in_common_dtype("interp", tensor_beside("interp", xp, x, fp), x)
-    dtypes.REAL.check("interp", at.dtype)
-    at, values = in_common_dtype("interp", at, fp)
-    if at.dtype.is_floating:  # neighbouring positions may be equal in 16 bits
-        at = converted(at, dtypes.in_words(at.dtype))
-    at, values = in_common_dtype("interp", at, values)
-    at, values = (converted(v, dtypes.floating(v.dtype)) for v in (at.real, values))
-    places = converted(places, at.dtype)
-    if at.ndim != 1 or at.shape != values.shape or not at.size:
+    positions, wanted = in_common_dtype("interp", tensor_beside("interp", xp, x, fp), x)
+    dtypes.REAL.check("interp", positions.dtype)
+    positions, values = in_common_dtype("interp", positions, fp)
+    if positions.dtype.is_floating:  # neighbouring positions may be equal in 16 bits
+        positions = converted(positions, dtypes.in_words(positions.dtype))
+    positions, values = in_common_dtype("interp", positions, values)
+    positions, values = (converted(v, dtypes.floating(v.dtype)) for v in (positions.real, values))
+    wanted = converted(wanted, positions.dtype)
+    if positions.ndim != 1 or positions.shape != values.shape or not positions.size:
         raise ShapeError(
-            f"interp: xp of shape {at.shape} does not match fp of shape {values.shape}"
+            f"interp: xp of shape {positions.shape} does not match fp of shape {values.shape}"
         )
     if period is not None:
         period, left, right = abs(period), None, None
-        at, places = remainder(at, period), remainder(places, period)
-        order = argsort(at)
-        at, values = take(at, order), take(values, order)
-        at = concat([at[-1:] - period, at, at[:1] + period])
+        positions, wanted = remainder(positions, period), remainder(wanted, period)
+        order = argsort(positions)
+        positions, values = take(positions, order), take(values, order)
+        positions = concat([positions[-1:] - period, positions, positions[:1] + period])
         values = concat([values[-1:], values, values[:1]])
-    found = _interpolated((at, values, places))
-    found = found if left is None else where(places < at[0], left, found)
-    return found if right is None else where(places > at[-1], right, found)
+    interpolated = _interpolated((positions, values, wanted))
+    interpolated = (
+        interpolated if left is None else where(wanted < positions[0], left, interpolated)
+    )
+    return interpolated if right is None else where(wanted > positions[-1], right, interpolated)
 
 
 @Composition
-def _interpolated(at: Tensor, values: Tensor, places: Tensor) -> Tensor:
+def _interpolated(positions: Tensor, values: Tensor, wanted: Tensor) -> Tensor:
     """Like `interp`, for operands of one dtype and the values of the points at both ends."""
-    if at.size > 1:
-        above = clip(searchsorted(at, places, "right"), 1, at.size - 1)
-        low, high = element_at(at, above - 1), element_at(at, above)
+    if positions.size > 1:
+        above = clip(searchsorted(positions, wanted, "right"), 1, positions.size - 1)
+        low, high = element_at(positions, above - 1), element_at(positions, above)
         start, end = element_at(values, above - 1), element_at(values, above)
         slope = (end - start) / (high - low)
-        found = slope * (places - low) + start
-        found = where(isnan(found), slope * (places - high) + end, found)  # for infinite points
-        level = isnan(found) & equal(start, end) & ~isnan(places)
-        found = where(level | equal(places, low), start, found)
+        interpolated = slope * (wanted - low) + start
+        interpolated = where(
+            isnan(interpolated), slope * (wanted - high) + end, interpolated
+        )  # for infinite points
+        level = isnan(interpolated) & equal(start, end) & ~isnan(wanted)
+        interpolated = where(level | equal(wanted, low), start, interpolated)
     else:
-        found = broadcast_to(values[0], places.shape)
-    found = where(places >= at[-1], values[-1], found)
-    return where(places < at[0], values[0], found)
+        interpolated = broadcast_to(values[0], wanted.shape)
+    interpolated = where(wanted >= positions[-1], values[-1], interpolated)
+    return where(wanted < positions[0], values[0], interpolated)
 
 
 def isin(

@@ -71,49 +71,51 @@ def unique(
     is_alike = axis is None or not (x.dtype.is_floating and x.dtype.is_packed)
     if is_alike and 0 < x.size < MIN_COUNTED and (elements := known(x)) is not None:
         options = (return_inverse, return_counts, axis)
-        _, *found = host.load_numpy().unique(elements, True, *options, equal_nan=equal_nan)
-        found = [tensor_of(y, "unique", dtype=dtypes.int32, device=x.device) for y in found]
-        values = take(x, found[0], axis)
-        found = [values, *found] if return_index else [values, *found[1:]]
-        return tuple(found) if len(found) > 1 else values
+        _, *results = host.load_numpy().unique(elements, True, *options, equal_nan=equal_nan)
+        results = [tensor_of(y, "unique", dtype=dtypes.int32, device=x.device) for y in results]
+        values = take(x, results[0], axis)
+        results = [values, *results] if return_index else [values, *results[1:]]
+        return tuple(results) if len(results) > 1 else values
     if axis is None or x.ndim == 1:
         axis = None
-        given = ravel(x)
+        slices = ravel(x)
         is_narrow = x.dtype.is_packed  # the range of the dtype is small: nothing is read
         fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.read_work)
         if not x.dtype.is_inexact and x.size >= fewest:
-            found = _counted(given, x.shape, return_index, return_inverse, return_counts)
-            if found is not None:
-                return tuple(found) if len(found) > 1 else found[0]
+            results = _counted(slices, x.shape, return_index, return_inverse, return_counts)
+            if results is not None:
+                return tuple(results) if len(results) > 1 else results[0]
         is_ordered = return_index or return_inverse
-        order = argsort(given) if is_ordered else None
-        rows = sort(given) if order is None else gather_nd(given, (0,), (order,), 0, op="")
+        order = argsort(slices) if is_ordered else None
+        rows = sort(slices) if order is None else gather_nd(slices, (0,), (order,), 0, op="")
     else:
-        given = moveaxis(x, axis, 0)
-        n = given.shape[0]
-        flat = reshape(given, (n, given.size // n if n else 0))
+        slices = moveaxis(x, axis, 0)
+        n = slices.shape[0]
+        flat = reshape(slices, (n, slices.size // n if n else 0))
         order = _order_of_rows(flat) if flat.size else arange(n, device=x.device)
         rows = take(flat, order, 0)
-    n = given.shape[0]
+    n = slices.shape[0]
     same = equal(rows[1:], rows[:-1])
     if equal_nan and axis is None:
         same = same | (isnan(rows[1:]) & isnan(rows[:-1]))
     same = same if axis is None else all(same, 1)
     starts = concat([ones(least(n, 1), dtypes.bool_, device=x.device), ~same])
-    places = flatnonzero(starts)
-    first = None if order is None else take(order, places)
-    values = take(rows, places) if first is None or axis is None else take(given, first, 0)
-    found = [values if axis is None else moveaxis(values, 0, axis)]
+    first_positions = flatnonzero(starts)
+    first = None if order is None else take(order, first_positions)
+    values = (
+        take(rows, first_positions) if first is None or axis is None else take(slices, first, 0)
+    )
+    results = [values if axis is None else moveaxis(values, 0, axis)]
     if return_index and first is not None:
-        found.append(first)
+        results.append(first)
     if return_inverse and order is not None:
         none = zeros(n, dtypes.int32, device=x.device)
         inverse = scatter(none, (0,), (order,), 0, cumsum(starts) - 1, unique=True, op="")
-        found.append(reshape(inverse, x.shape) if axis is None else inverse)
+        results.append(reshape(inverse, x.shape) if axis is None else inverse)
     if return_counts:
         end = full(least(n, 1), n, dtypes.int32, device=x.device)
-        found.append(subtract(concat([places[1:], end]), places))
-    return tuple(found) if len(found) > 1 else found[0]
+        results.append(subtract(concat([first_positions[1:], end]), first_positions))
+    return tuple(results) if len(results) > 1 else results[0]
 
 
 def _order_of_rows(x: Tensor) -> Tensor:
@@ -140,17 +142,18 @@ def _ranks(x: Tensor) -> Tensor:
     """
     order = argsort(x, 0)
     rows = take_along_axis(x, order, 0)
-    parts = [real(rows), imag(rows)] if x.dtype.is_complex else [rows]
+    components = [real(rows), imag(rows)] if x.dtype.is_complex else [rows]
     same, *others = [
-        equal(part[1:], part[:-1]) | (isnan(part[1:]) & isnan(part[:-1])) for part in parts
+        equal(component[1:], component[:-1]) | (isnan(component[1:]) & isnan(component[:-1]))
+        for component in components
     ]
     for other in others:
         same = same & other
     rises = concat([zeros((1, x.shape[1]), dtypes.bool_, device=x.device), ~same])
-    places = ravel(order * x.shape[1] + arange(x.shape[1], device=x.device))
+    positions = ravel(order * x.shape[1] + arange(x.shape[1], device=x.device))
     none = zeros(x.size, dtypes.int32, device=x.device)
     ranks = ravel(cumsum(rises, 0))
-    return reshape(scatter(none, (0,), (places,), 0, ranks, unique=True, op=""), x.shape)
+    return reshape(scatter(none, (0,), (positions,), 0, ranks, unique=True, op=""), x.shape)
 
 
 def _counted(
@@ -179,19 +182,19 @@ def _counted(
     counts = scatter(none, (0,), (bins(),), 0, 1, mode, unique=mode == "set", op="")
     occurs = counts > 0
     has_places = has_index or has_counts
-    places = flatnonzero(occurs) if has_places else arange(span, device=x.device)
-    values = converted(converted(places, narrow.dtype) + bounds[0], x.dtype)
-    found = [values if has_places else values_where(occurs, values)]
+    occurring = flatnonzero(occurs) if has_places else arange(span, device=x.device)
+    values = converted(converted(occurring, narrow.dtype) + bounds[0], x.dtype)
+    results = [values if has_places else values_where(occurs, values)]
     if has_index:
         after = full(span, x.size, dtypes.int32, device=x.device)
         number = arange(x.size, device=x.device)
-        found.append(take(scatter(after, (0,), (bins(),), 0, number, "min", op=""), places))
+        results.append(take(scatter(after, (0,), (bins(),), 0, number, "min", op=""), occurring))
     if has_inverse:
         inverse = gather_nd(cumsum(occurs) - 1, (0,), (bins(),), 0, op="")
-        found.append(reshape(inverse, shape))
+        results.append(reshape(inverse, shape))
     if has_counts:
-        found.append(take(counts, places))
-    return found
+        results.append(take(counts, occurring))
+    return results
 
 
 class UniqueAllResult(NamedTuple):
@@ -256,10 +259,10 @@ def intersect1d(
     first, of_first = unique(a, return_index=True)
     second, of_second = unique(b, return_index=True)
     both = isin(first, second)
-    found = compress(both, first)
+    common = compress(both, first)
     if not return_indices:
-        return found
-    return found, compress(both, of_first), compress(isin(second, first), of_second)
+        return common
+    return common, compress(both, of_first), compress(isin(second, first), of_second)
 
 
 def _occurring_twice(a: Tensor, b: Tensor, return_indices: bool) -> Any:
@@ -268,10 +271,10 @@ def _occurring_twice(a: Tensor, b: Tensor, return_indices: bool) -> Any:
     order = argsort(x)  # stable
     x = x[order]
     same = equal(x[1:], x[:-1])
-    found = compress(same, x[:-1])
+    common = compress(same, x[:-1])
     if not return_indices:
-        return found
-    return found, compress(same, order[:-1]), compress(same, order[1:]) - a.size
+        return common
+    return common, compress(same, order[:-1]), compress(same, order[1:]) - a.size
 
 
 def union1d(ar1: Operand, ar2: Operand) -> Tensor:

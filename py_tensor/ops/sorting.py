@@ -31,11 +31,11 @@ ARGSORT = Sort("argsort", indices=True, vjp=NOT_DIFFERENTIABLE)
 
 
 def _along(op: Sort, x: Operand, axis: int | None, descending: bool) -> Tensor:
-    x, at = along_axis(op.name, x, axis)
+    x, number = along_axis(op.name, x, axis)
     if descending and x.dtype.is_inexact:  # NaN comes last: sort the negatives in ascending order
-        sorted_ = build(op, (negative(x),), (at, False))
+        sorted_ = build(op, (negative(x),), (number, False))
         return sorted_ if op is ARGSORT else negative(sorted_)
-    return build(op, (x,), (at, bool(descending)))
+    return build(op, (x,), (number, bool(descending)))
 
 
 _KINDS = ("quicksort", "heapsort", "mergesort", "stable")

@@ -61,17 +61,17 @@ def average(
     x = as_floating(a, "average")
     axes = normalize_axes("average", axis, x.ndim)
     if weights is None:
-        found = mean(x, axis, keepdims=keepdims)
+        averages = mean(x, axis, keepdims=keepdims)
         count = float(size_of(tuple(x.shape[a] for a in axes)))
-        total = full(found.shape, count, x.dtype, device=x.device)
-        return (found, total) if returned else found
+        total = full(averages.shape, count, x.dtype, device=x.device)
+        return (averages, total) if returned else averages
     w = weights_of("average", weights, x, axis)
     total = sum(w, axis, keepdims=keepdims)
     sums = known(total)
     if sums is not None and (sums == 0).any():
         raise ZeroDivisionError("average: the sum of the weights is 0")
-    found = sum(x * w, axis, keepdims=keepdims) / total
-    return (found, total) if returned else found
+    averages = sum(x * w, axis, keepdims=keepdims) / total
+    return (averages, total) if returned else averages
 
 
 def weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
@@ -83,12 +83,12 @@ def weights_of(op: str, weights: Operand, x: Tensor, axis: Axes) -> Tensor:
         raise TypeError(
             f"{op}: weights of shape {w.shape} for a tensor of shape {x.shape} need an axis"
         )
-    given = axis if isinstance(axis, tuple) else (axis,)
+    listed = axis if isinstance(axis, tuple) else (axis,)
     axes = normalize_axes(op, axis, x.ndim)
-    places = [normalize_axis(op, a, x.ndim) for a in given]
-    if w.shape != tuple(x.shape[a] for a in places):
+    numbers = [normalize_axis(op, a, x.ndim) for a in listed]
+    if w.shape != tuple(x.shape[a] for a in numbers):
         raise ShapeError(f"{op}: weights of shape {w.shape} do not match axes {axes} of {x.shape}")
-    w = transpose(w, tuple(places.index(a) for a in axes))
+    w = transpose(w, tuple(numbers.index(a) for a in axes))
     w = reshape(w, tuple(n if a in axes else 1 for a, n in enumerate(x.shape)))
     return broadcast_to(w, x.shape)
 
@@ -129,18 +129,18 @@ def cov(
         x = concat([x, _variables(tensor_of(y, "cov", device=x.device), "cov", rowvar)])
     x = x if dtype is None else converted(x, dtypes.parse(dtype))
     less_by = (0 if bias else 1) if ddof is None else ddof
-    given = [
+    weights = [
         converted(tensor_of(w, "cov", device=x.device), dtypes.real_of(x.dtype))
         for w in (fweights, aweights)
         if w is not None
     ]
-    if not given:
+    if not weights:
         centred = x - mean(x, 1, keepdims=True)
         divisor: Any = builtins.max(float(x.shape[1] - less_by), 0.0)
         return squeeze(matmul(centred, transpose(conjugated(centred))) / divisor)
-    w = given[0] if len(given) == 1 else given[0] * given[1]
+    w = weights[0] if len(weights) == 1 else weights[0] * weights[1]
     total = sum(w)
-    spread = total if aweights is None else sum(w * given[-1])
+    spread = total if aweights is None else sum(w * weights[-1])
     divisor = total - less_by * spread / total if aweights is not None else total - less_by
     centred = x - sum(x * w, 1, keepdims=True) / total
     return squeeze(matmul(centred * w, transpose(conjugated(centred))) / maximum(divisor, 0.0))
@@ -161,14 +161,14 @@ def corrcoef(
     x: Operand, y: Operand | None = None, rowvar: bool = True, *, dtype: object = None
 ) -> Tensor:
     """Correlation coefficients of variables, between -1 and 1; arguments as in `cov`."""
-    found = cov(x, y, rowvar, dtype=dtype)
-    if not found.ndim:
-        return found / found
-    spread = sqrt(diag(found).real)
-    found = found / expand_dims(spread, 1) / spread
-    if found.dtype.is_complex:
-        return joined(clip(found.real, -1, 1), clip(found.imag, -1, 1))
-    return clip(found, -1, 1)
+    covariance = cov(x, y, rowvar, dtype=dtype)
+    if not covariance.ndim:
+        return covariance / covariance
+    spread = sqrt(diag(covariance).real)
+    covariance = covariance / expand_dims(spread, 1) / spread
+    if covariance.dtype.is_complex:
+        return joined(clip(covariance.real, -1, 1), clip(covariance.imag, -1, 1))
+    return clip(covariance, -1, 1)
 
 
 for _function in (average, corrcoef, cov):

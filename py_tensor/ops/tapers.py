@@ -31,8 +31,8 @@ i0 = unary(
 
 def _numbers(M: Real, device: Any) -> Tensor:  # noqa: N803 - NumPy's name
     """Return `M` numbers from -1 to 1, one for each point of a window; 0 for a single point."""
-    places = arange(1 - M, M, 2, dtype=dtypes.DEFAULT.floating, device=device)
-    return places / (M - 1) if M > 1 else places * 0
+    points = arange(1 - M, M, 2, dtype=dtypes.DEFAULT.floating, device=device)
+    return points / (M - 1) if M > 1 else points * 0
 
 
 def bartlett(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803

@@ -177,23 +177,23 @@ def _acosh(np: Any, x: Any) -> Any:
 
 def _expm1_complex(np: Any, x: Any) -> Any:
     """Return exp(x) - 1, also where NumPy's expm1 is NaN; at 0 it is +0, as in the standard."""
-    found = np.asarray(np.exp(x) - x.dtype.type(1))
+    result = np.asarray(np.exp(x) - x.dtype.type(1))
     is_small = np.abs(x.real) <= 1
     half = np.sin(x.imag / 2)
     small = np.expm1(np.where(is_small, x.real, 0)) * np.cos(x.imag) - 2 * half * half
-    found.real[is_small] = small[is_small]
+    result.real[is_small] = small[is_small]
     is_real = x.imag == 0
-    found.real[is_real], found.imag[is_real] = np.expm1(x.real)[is_real] + 0, x.imag[is_real]
-    return found
+    result.real[is_real], result.imag[is_real] = np.expm1(x.real)[is_real] + 0, x.imag[is_real]
+    return result
 
 
 def _log1p_complex(np: Any, x: Any) -> Any:
     """Return log1p, accurate for a small x; NumPy computes log(1 + x), which loses its digits."""
-    found = np.asarray(np.log1p(x))
+    result = np.asarray(np.log1p(x))
     is_small = np.maximum(np.abs(x.real), np.abs(x.imag)) <= 0.5
     small = np.where(is_small, x, 0)
-    found.real[is_small] = (np.log1p(small.real * (2 + small.real) + small.imag**2) / 2)[is_small]
-    return found
+    result.real[is_small] = (np.log1p(small.real * (2 + small.real) + small.imag**2) / 2)[is_small]
+    return result
 
 
 def _erf(np: Any, x: Any) -> Any:

@@ -107,8 +107,8 @@ def _reduce_of(function: Any) -> Callable[..., Tensor]:
             from py_tensor.ops.folds import reduced_by
 
             return reduced_by(function, fold, array, axis, dtype, out, keepdims, initial, where)
-        given = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
-        options = {name: value for name, value in given.items() if value is not None}
+        passed = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
+        options = {name: value for name, value in passed.items() if value is not None}
         return fold(array, axis, out=out, keepdims=keepdims, **options)
 
     return reduce
@@ -218,8 +218,10 @@ def _give_methods() -> None:
     while UFUNCS:
         function = UFUNCS.pop()
         for method, make in zip(METHODS, _MAKERS, strict=True):
-            given = make(function) if _has(function, method) else _refusing(function, method)
-            setattr(function, method, given)
+            method_function = (
+                make(function) if _has(function, method) else _refusing(function, method)
+            )
+            setattr(function, method, method_function)
 
 
 ON_UFUNC.append(_give_methods)

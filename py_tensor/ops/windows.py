@@ -91,14 +91,14 @@ def sliding_window_view(
     axes = [normalize_axis("sliding_window_view", a, x.ndim) for a in named]
     if len(axes) != len(window):
         raise ShapeError(f"sliding_window_view: window {window} does not match axes {tuple(axes)}")
-    own: Any = x._layout  # pyright: ignore[reportPrivateUsage]
+    layout_of_x: Any = x._layout  # pyright: ignore[reportPrivateUsage]
     shape = list(x.shape)
     for a, n in zip(axes, window, strict=True):
         shape[a] -= n - 1
         if shape[a] < 1:
             raise ShapeError(f"sliding_window_view: window {window} is larger than {x.shape}")
-    strides = (*own.strides, *(own.strides[a] for a in axes))
-    layout = Layout((*shape, *window), strides, own.offset)
+    strides = (*layout_of_x.strides, *(layout_of_x.strides[a] for a in axes))
+    layout = Layout((*shape, *window), strides, layout_of_x.offset)
     return view_by(x, layout, writeable=writeable and layout.is_injective)
 
 
