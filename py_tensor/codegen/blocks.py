@@ -81,10 +81,10 @@ class Blocks:
         order = [d for d in range(len(names)) if d != -2] + [-2]
         statements: list[str] = []
         for column in range(4):
-            places = [*names[:-1], f"(along * 4u + {column}u)"]
-            space = Space([places[d] for d in order], self._reordered(order), 4)
-            at = address(params, space, load.access, 4)
-            statements.append(f"let {name}_{column} = b{number}[{at}];")
+            coordinates = [*names[:-1], f"(along * 4u + {column}u)"]
+            space = Space([coordinates[d] for d in order], self._reordered(order), 4)
+            index = address(params, space, load.access, 4)
+            statements.append(f"let {name}_{column} = b{number}[{index}];")
         rows = (f"{name}_{column}" for column in range(4))
         return statements, [binding.lane(load.dtype, row, "i") for row in rows]
 

@@ -204,8 +204,8 @@ def kept_choices(record: str, software: bool) -> Choices | None:
         JSON, ``{"choices": {name of a parameter: text of a value}, ...}``. Any text is accepted.
     """
     try:
-        found: Any = json.loads(record)["choices"].items()
-        values = {name: value_of(name, text, software) for name, text in found}
+        texts: Any = json.loads(record)["choices"].items()
+        values = {name: value_of(name, text, software) for name, text in texts}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return replace(defaults(software), **values) if values else None

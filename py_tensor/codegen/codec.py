@@ -102,12 +102,12 @@ class Binding:
         if not dtype.is_packed:
             which = f"[{number}]" if dynamic else f".{XYZW[number]}"
             return f"load_{dtype.name}({vector}{which})"
-        at = number if dynamic else f"{number}u"
+        element = number if dynamic else f"{number}u"
         if self._words == 1:
-            return f"load_{dtype.name}({vector}, {at})"
+            return f"load_{dtype.name}({vector}, {element})"
         by = dtype.per_word // 2
         which = f"[{number} >> {by}u]" if dynamic else f".{XYZW[number >> by]}"
-        return f"load_{dtype.name}({vector}{which}, {at})"
+        return f"load_{dtype.name}({vector}{which}, {element})"
 
 
 def _in_words(stored: Sequence[str], dtype: DType) -> list[list[str]]:
@@ -128,8 +128,12 @@ def as_words(dtype: DType, value: str) -> list[str]:
     `value` should be a name, because it occurs twice for a value of two words.
     """
     if dtype.is_wide:
-        parts = [f"{value}.x", f"{value}.y"]
-        return parts if not dtype.is_complex else [f"bitcast<u32>({part})" for part in parts]
+        components = [f"{value}.x", f"{value}.y"]
+        return (
+            components
+            if not dtype.is_complex
+            else [f"bitcast<u32>({component})" for component in components]
+        )
     match dtype.wgsl:
         case "u32":
             return [value]
@@ -157,7 +161,7 @@ def from_words(dtype: DType, *words: str) -> str:
 def to_words(value: complex, dtype: DType) -> list[int]:
     """Return the words of a Python scalar, as `from_words` expects them."""
     if dtype.is_complex:
-        return [_float_bits(part, real_of(dtype)) for part in (value.real, value.imag)]
+        return [_float_bits(component, real_of(dtype)) for component in (value.real, value.imag)]
     value = value.real
     bits = int(value) if not dtype.is_floating else _float_bits(value, dtype)
     return [bits >> 32 * n & 0xFFFFFFFF for n in range(dtype.words)]

@@ -62,8 +62,8 @@ def padded_class(count: int, rank: int) -> int:
 def text_for(texts: Mapping[str, Texts], dtype: DType) -> Texts:
     """Return an op's text for the WGSL type of a dtype; the key "64" covers int64 and uint64."""
     kind = str(dtype.wgsl)
-    found = texts.get(kind) or (texts.get("64") if kind in ("int64", "uint64") else None)
-    return texts["*"] if found is None else found
+    text = texts.get(kind) or (texts.get("64") if kind in ("int64", "uint64") else None)
+    return texts["*"] if text is None else text
 
 
 def apply_text(op: Elementwise, dtype: DType, args: Sequence[str]) -> str:
@@ -182,8 +182,8 @@ class BodyCode:
 
     def inputs(self) -> list[Instruction]:
         """Return the instructions that are arguments of the body's function."""
-        given = Load | Place | Index | Mask | Accumulated
-        return [i for i in self.body.instructions if isinstance(i, given)]
+        argument = Load | Place | Index | Mask | Accumulated
+        return [i for i in self.body.instructions if isinstance(i, argument)]
 
     def binding(self, load: Load | Gather) -> int:
         return next(n for n, b in enumerate(self.bindings) if b.slot == load.slot)
@@ -290,8 +290,8 @@ class BodyCode:
         dtypes = [self.body.dtype(n) for n in loop.constants[0]]
         length, before = sum(dtype.words for dtype in dtypes), 0
         for number, dtype in enumerate(dtypes):
-            places = [f"({row} + turn * {length}u + {before + n}u)" for n in range(dtype.words)]
-            value = from_words(dtype, *map(params.found, places))
+            words = [f"({row} + turn * {length}u + {before + n}u)" for n in range(dtype.words)]
+            value = from_words(dtype, *map(params.found, words))
             lines.append(f"  let constant{number} = {value};")
             before += dtype.words
         for n, operands in zip(first, loop.operands, strict=True):
@@ -306,12 +306,12 @@ class BodyCode:
             *(f"let v{loop.iterations[-x.back][x.place]} = {name(x)};" for x in loop.used),
         ]
 
-    def _place(self, place: Place, n: int, params: Params) -> list[str]:
+    def _place(self, address: Place, n: int, params: Params) -> list[str]:
         """Return statements that find an address: a negative index counts from the end."""
         lines = [f"var v{n} = from{n};"]
         outside: list[str] = []
         for j, (value, extent, stride) in enumerate(
-            zip(place.indices, place.extents, place.strides, strict=True)
+            zip(address.indices, address.extents, address.strides, strict=True)
         ):
             index, size, step = f"v{value}", params.add(extent), params.add(stride)
             where, bad, dtype = f"i{n}_{j}", f"bad{n}_{j}", self.body.dtype(value)
@@ -326,9 +326,9 @@ class BodyCode:
                 lines.append(f"let {bad} = i32({where}) != {where}_s;")
             lines.append(f"v{n} += {where} * {step};")
             outside.append(bad)
-            if place.checks:
-                guard = "" if place.guard is None else f" & v{place.guard}"
-                word = params.add(place.words[j])
+            if address.checks:
+                guard = "" if address.guard is None else f" & v{address.guard}"
+                word = params.add(address.words[j])
                 bits = f"bitcast<u32>({index})"
                 if self.noted is not None:
                     name = f"noted{len(self.noted)}"
@@ -337,7 +337,7 @@ class BodyCode:
                 else:
                     noted = f"atomicMax(&b{self._faults()}[{word}], {bits});"
                     lines.append(f"if ({bad}{guard}) {{ {noted} }}")
-        if not place.clips:
+        if not address.clips:
             lines.append(f"if ({' | '.join(outside)}) {{ v{n} = {NOWHERE}u; }}")
         return lines
 
@@ -479,8 +479,8 @@ def _renumbered(function: str) -> str:
     """
     numbers: dict[str, int] = {}
 
-    def name(found: re.Match[str]) -> str:
-        return f"{found[1]}{numbers.setdefault(found[2], len(numbers))}"
+    def name(match: re.Match[str]) -> str:
+        return f"{match[1]}{numbers.setdefault(match[2], len(numbers))}"
 
     return re.sub(r"\b(v|from|turns_|bad|i(?=\d+_\d))(\d+)", name, function)
 
@@ -522,11 +522,11 @@ def decode_padded(
     """Like `decode_coordinates`, without any division if all extents but the last are 1."""
     if len(extents) == 1:
         return [], [source]
-    split, found = decode_coordinates(params, extents, source, f"{name}_")
+    split, coordinates = decode_coordinates(params, extents, source, f"{name}_")
     names = [f"{name}{d}" for d in range(len(extents))]
     statements = [*(f"var {c} = 0u;" for c in names[:-1]), f"var {names[-1]} = {source};"]
     statements.append(f"if ({params.add(size_of(tuple(extents[:-1])))} > 1u) {{")
-    taken = [f"{c} = {value};" for c, value in zip(names, found, strict=True)]
+    taken = [f"{c} = {value};" for c, value in zip(names, coordinates, strict=True)]
     return [*statements, *(f"  {line}" for line in (*split, *taken)), "}"], names
 
 

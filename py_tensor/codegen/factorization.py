@@ -208,14 +208,14 @@ class _Steps:
     def bound(self, slot: int, dtype: DType | None = None, *, writable: bool = True) -> Binding:
         return Binding(slot, dtype or self.stage.dtype, vector=False, writable=writable)
 
-    def panel(self, work: int, places: int, start: int, width: int) -> None:
-        """Eliminate the columns of a panel; `places` receives the row exchanges."""
+    def panel(self, work: int, exchanges: int, start: int, width: int) -> None:
+        """Eliminate the columns of a panel; `exchanges` receives the row exchanges."""
         stage, rows = self.stage, self.stage.length - start
         workgroup = self.workgroup(rows)
         at_a_time = 4 if rows > workgroup else 1
         self.run(
             "factor_panel",
-            [self.bound(work), self.bound(places, uint32)],
+            [self.bound(work), self.bound(exchanges, uint32)],
             (stage.stride, stage.length, start, width),
             "minus_product product quotient size real",
             stage.matrices,
@@ -265,7 +265,7 @@ class _Steps:
         pitch: int,
         width: int,
         *,
-        places: int | None = None,
+        exchanges: int | None = None,
         unit: bool = False,
         backward: bool = False,
         by_rows: bool = False,
@@ -276,15 +276,15 @@ class _Steps:
         Right-hand sides are `step` elements apart; columns (or rows) of the triangle are `pitch`
         apart.
         """
-        own = triangle.slot == x.slot
+        is_inside = triangle.slot == x.slot
         bindings = [self.bound(x.slot)]
-        if not own:
+        if not is_inside:
             bindings.append(self.bound(triangle.slot, writable=False))
-        place = "0u"
-        if places is not None:
-            place = f"b{len(bindings)}[at]"
-            bindings.append(self.bound(places, uint32, writable=False))
-        element = f"b{0 if own else 1}[at]"
+        exchange = "0u"
+        if exchanges is not None:
+            exchange = f"b{len(bindings)}[at]"
+            bindings.append(self.bound(exchanges, uint32, writable=False))
+        element = f"b{0 if is_inside else 1}[at]"
         element = f"conjugate({element})" if conjugate else element
         divided = "x" if unit else "quotient(x, diagonal)"
         self.run(
@@ -296,10 +296,10 @@ class _Steps:
             count * width * width,
             f"const BY_ROWS = {_flag(by_rows)};",
             f"const BACKWARD = {_flag(backward)};",
-            f"const EXCHANGES = {_flag(places is not None)};",
+            f"const EXCHANGES = {_flag(exchanges is not None)};",
             f"fn divided(x: Number, diagonal: Number) -> Number {{ return {divided}; }}",
             f"fn triangle(at: u32) -> Number {{ return {element}; }}",
-            f"fn place(at: u32) -> u32 {{ return {place}; }}",
+            f"fn place(at: u32) -> u32 {{ return {exchange}; }}",
             constants={
                 "WORKGROUP": min(4 * SPAN, self.context.profile.workgroup),
                 "PANEL": self.stage.panel,
@@ -373,17 +373,17 @@ class _Steps:
             return None
         return {"TEAM": team, "UNITS": units, "ROOM": room}, -(-stage.matrices // units)
 
-    def eliminate_small(self, target: int, places: int | None) -> bool:
-        """Eliminate small matrices; also solve if there is no `places`. False if too large."""
+    def eliminate_small(self, target: int, exchanges: int | None) -> bool:
+        """Eliminate small matrices; also solve if there is no `exchanges`. False if too large."""
         stage = self.stage
-        found = self.small(stage.columns)
-        if found is None:
+        small = self.small(stage.columns)
+        if small is None:
             return False
-        constants, groups = found
+        constants, groups = small
         bindings = [self.bound(stage.source, writable=False), self.bound(target)]
         note = "fn note_exchanges(at: u32, count: u32) {}"
-        if places is not None:
-            bindings.append(self.bound(places, uint32))
+        if exchanges is not None:
+            bindings.append(self.bound(exchanges, uint32))
             note = "fn note_exchanges(at: u32, count: u32) { b2[at] = count; }"
         self.run(
             "factor_small",
@@ -392,7 +392,7 @@ class _Steps:
             "minus_product product quotient size real",
             groups,
             stage.length**2 * stage.columns,
-            f"const SOLVES = {_flag(places is None)};",
+            f"const SOLVES = {_flag(exchanges is None)};",
             note,
             constants=constants | {"PANEL": stage.panel},
         )
@@ -401,10 +401,10 @@ class _Steps:
     def cholesky_small(self) -> bool:
         """Factor small matrices in workgroup memory; False if they are too large."""
         stage = self.stage
-        found = self.small(stage.length)
-        if found is None:
+        small = self.small(stage.length)
+        if small is None:
             return False
-        constants, groups = found
+        constants, groups = small
         del constants["ROOM"]
         self.run(
             "factor_small_triangle",
@@ -419,20 +419,20 @@ class _Steps:
 
     # -- Elimination ----------------------------------------------------------------------------
 
-    def eliminate(self, work: int, places: int) -> None:
+    def eliminate(self, work: int, exchanges: int) -> None:
         """Reduce matrices to upper triangles by elimination with row exchanges.
 
         Right-hand sides are transformed along with them.
         """
         n, stride = self.stage.length, self.stage.stride
         for start, width in self.panels(n):
-            self.panel(work, places, start, width)
+            self.panel(work, exchanges, start, width)
             after = start + width
             if not (count := self.stage.columns - after):
                 continue
             corner = _Part(work, stride, start * (n + 1))
             strip = _Part(work, stride, after * n + start)
-            self.substitute(strip, count, n, corner, n, width, places=places, unit=True)
+            self.substitute(strip, count, n, corner, n, width, exchanges=exchanges, unit=True)
             if rows := n - after:
                 rest = _Part(work, stride, after * (n + 1))
                 below = _Part(work, stride, start * n + after)
@@ -444,32 +444,32 @@ class _Steps:
         count = self.stage.columns - n
         for start, width in reversed(self.panels(n)):
             corner = _Part(work, stride, start * (n + 1))
-            found = _Part(work, stride, n * n + start)
-            self.substitute(found, count, n, corner, n, width, backward=True)
+            solved = _Part(work, stride, n * n + start)
+            self.substitute(solved, count, n, corner, n, width, backward=True)
             if start:
                 sides, above = _Part(work, stride, n * n), _Part(work, stride, start * n)
-                self.product(sides, n, (start, count, width), above, n, found, n)
+                self.product(sides, n, (start, count, width), above, n, solved, n)
 
     def solve(self) -> None:
         if self.eliminate_small(self.stage.target, None):
             return
-        work, places = self.stage.target, self.temporary(3 * self.stage.panel + 1, uint32)
+        work, exchanges = self.stage.target, self.temporary(3 * self.stage.panel + 1, uint32)
         self.copy(work)
-        self.eliminate(work, places)
+        self.eliminate(work, exchanges)
         self.substitute_back(work)
 
     def determinants(self) -> None:
         stage = self.stage
         work = self.temporary(stage.stride)
-        places = self.temporary(3 * stage.panel + 1, uint32)
-        if not self.eliminate_small(work, places):
+        exchanges = self.temporary(3 * stage.panel + 1, uint32)
+        if not self.eliminate_small(work, exchanges):
             self.copy(work)
-            self.eliminate(work, places)
+            self.eliminate(work, exchanges)
         self.run(
             "factor_determinant",
             [
                 self.bound(work, writable=False),
-                self.bound(places, uint32, writable=False),
+                self.bound(exchanges, uint32, writable=False),
                 self.bound(stage.target),
             ],
             (stage.length, stage.stride),

@@ -99,14 +99,14 @@ def passes(n: int, inner: int, tile: int) -> tuple[int, ...]:
     divisors = sorted(
         d for d in _divisors(n) if d <= most and invocations_of(d) * MIN_COLUMNS <= MAX_INVOCATIONS
     )
-    found: list[int] = []
+    lengths: list[int] = []
     while n > 1:
         usable = [d for d in divisors if n % d == 0]
         count = math.ceil(math.log(n) / math.log(usable[-1]) - 1e-9)
         balanced = n ** (1 / count) - 1e-9
-        found.append(next((d for d in usable if d >= balanced), usable[-1]))
-        n //= found[-1]
-    return tuple(found)
+        lengths.append(next((d for d in usable if d >= balanced), usable[-1]))
+        n //= lengths[-1]
+    return tuple(lengths)
 
 
 def _largest(n: int) -> tuple[int, ...]:
@@ -118,10 +118,10 @@ def _largest(n: int) -> tuple[int, ...]:
 
 
 def _divisors(n: int) -> set[int]:
-    found = {1}
+    divisors = {1}
     for factor in factors(n):
-        found |= {d * factor for d in found}
-    return found - {1}
+        divisors |= {d * factor for d in divisors}
+    return divisors - {1}
 
 
 # -- Dispatches ---------------------------------------------------------------------------------
@@ -139,8 +139,8 @@ def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
         is_last = number == len(lengths) - 1
         output = kernel.spread_outputs[0].slot
         target = output if is_last else context.temporary(points * complex64.itemsize)
-        found = _Pass(kernel, stage, length, before, source, target, is_last)
-        dispatches.append(found.dispatch(context))
+        one_pass = _Pass(kernel, stage, length, before, source, target, is_last)
+        dispatches.append(one_pass.dispatch(context))
         source, before = target, before * length
     return dispatches
 

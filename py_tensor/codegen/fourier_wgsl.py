@@ -17,14 +17,14 @@ MAX_RADIX = 16
 @cache
 def factors(n: int) -> tuple[int, ...]:
     """Return the prime factors of a number, ascending."""
-    found: list[int] = []
+    primes: list[int] = []
     factor = 2
     while factor * factor <= n:
         while n % factor == 0:
-            found.append(factor)
+            primes.append(factor)
             n //= factor
         factor += 1
-    return (*found, n) if n > 1 else tuple(found)
+    return (*primes, n) if n > 1 else tuple(primes)
 
 
 @cache
@@ -161,10 +161,10 @@ class Form:
 
     def stages(self) -> list[str]:
         """Return statements of the whole pass."""
-        lines, found, together = list[str](), radices(self.length), 1
+        lines, factors_used, together = list[str](), radices(self.length), 1
         values: list[list[str]] = []
-        for number, radix in enumerate(found):
-            is_last = number == len(found) - 1
+        for number, radix in enumerate(factors_used):
+            is_last = number == len(factors_used) - 1
             if number == 0 or is_last:
                 lines += self._place(self.stores_across if is_last else self.loads_across, number)
             names = [
@@ -174,21 +174,23 @@ class Form:
             if number == 0:
                 lines += self._load(radix, names)
             else:
-                lines += self._exchange(found[number - 1], together, values, radix, names, number)
-                together *= found[number - 1]
+                lines += self._exchange(
+                    factors_used[number - 1], together, values, radix, names, number
+                )
+                together *= factors_used[number - 1]
             values = [
                 self._transformed(m, radix, together, row, number, lines)
                 for m, row in enumerate(names)
             ]
-        return [*lines, *self._store(found[-1], together, values)]
+        return [*lines, *self._store(factors_used[-1], together, values)]
 
     def _place(self, across: bool, number: int) -> list[str]:
         """Return the column of an invocation and its part of the column, for loading or storing."""
-        lane, part = ("%", "/") if across else ("/", "%")
+        lane, share = ("%", "/") if across else ("/", "%")
         by = self.columns if across else self.invocations
         lines = [
             f"let lane{number} = invocation {lane} {by}u;",
-            f"let part{number} = invocation {part} {by}u;",
+            f"let part{number} = invocation {share} {by}u;",
         ]
         if number == 0 or self.loads_across != self.stores_across:
             lines.append(f"let place{number} = column(tile + lane{number});")
@@ -209,12 +211,12 @@ class Form:
         lines: list[str] = []
         count = self.length // radix
         for m in range(self._turns(radix)):
-            at = f"(part{self._owner(number)} + {m * self.invocations}u)"
-            inner = body(m, at)
+            index = f"(part{self._owner(number)} + {m * self.invocations}u)"
+            inner = body(m, index)
             if (m + 1) * self.invocations <= count:
                 lines += inner
             else:
-                lines += [f"if ({at} < {count}u) {{", *(f"  {line}" for line in inner), "}"]
+                lines += [f"if ({index} < {count}u) {{", *(f"  {line}" for line in inner), "}"]
         return lines
 
     def _load(self, radix: int, names: list[list[str]]) -> list[str]:
@@ -242,8 +244,8 @@ class Form:
         """Multiply the values of a butterfly by twiddle factors, and return their transform."""
         mark = f"y{number}_{m}_"
         if together > 1:
-            at = f"(part{self._owner(number)} + {m * self.invocations}u) % {together}u"
-            lines.append(f"let {mark}k = {at};")
+            index = f"(part{self._owner(number)} + {m * self.invocations}u) % {together}u"
+            lines.append(f"let {mark}k = {index};")
             n = together * radix
             for q, name in enumerate(names[1:], 1):
                 root = f"root_of_unity({mark}k * {q}u, {n}u, {1 / n!r})"
@@ -261,51 +263,51 @@ class Form:
     ) -> list[str]:
         """Exchange the results of a stage in the order in which the following stage reads them."""
 
-        def put(part: str) -> Callable[[int, str], list[str]]:
+        def put(letter: str) -> Callable[[int, str], list[str]]:
             def written(m: int, at: str) -> list[str]:
                 first = f"{at} / {together}u * {together * radix}u + {at} % {together}u"
-                places = [f"{first} + {q * together}u" for q in range(radix)]
+                indices = [f"{first} + {q * together}u" for q in range(radix)]
                 return [
-                    f"shared_parts[{self._cell(place, number - 1)}] = {value}.{part};"
-                    for place, value in zip(places, values[m], strict=True)
+                    f"shared_parts[{self._cell(index, number - 1)}] = {value}.{letter};"
+                    for index, value in zip(indices, values[m], strict=True)
                 ]
 
             return written
 
-        def taken(part: str) -> Callable[[int, str], list[str]]:
+        def taken(letter: str) -> Callable[[int, str], list[str]]:
             def read(m: int, at: str) -> list[str]:
                 apart = self.length // following
                 return [
-                    f"{name}.{part} = shared_parts[{self._cell(f'{at} + {q * apart}u', number)}];"
+                    f"{name}.{letter} = shared_parts[{self._cell(f'{at} + {q * apart}u', number)}];"
                     for q, name in enumerate(names[m])
                 ]
 
             return read
 
         lines: list[str] = []
-        for part in "xy":
-            lines += ["workgroupBarrier();"] if number > 1 or part == "y" else []
-            lines += self._each(radix, number - 1, put(part))
-            lines += ["workgroupBarrier();", *self._each(following, number, taken(part))]
+        for letter in "xy":
+            lines += ["workgroupBarrier();"] if number > 1 or letter == "y" else []
+            lines += self._each(radix, number - 1, put(letter))
+            lines += ["workgroupBarrier();", *self._each(following, number, taken(letter))]
         return lines
 
-    def _cell(self, place: str, number: int) -> str:
-        """Return the index in workgroup memory of element `place` of an invocation's column."""
+    def _cell(self, element: str, number: int) -> str:
+        """Return the index in workgroup memory of an element of an invocation's column."""
         lane = f"lane{self._owner(number)}"
         if self.loads_across or self.stores_across:
-            return f"spread_out(({place}) * COLUMNS + {lane})"
-        return f"spread_out({lane} * LENGTH + {place})"
+            return f"spread_out(({element}) * COLUMNS + {lane})"
+        return f"spread_out({lane} * LENGTH + {element})"
 
     def _store(self, radix: int, together: int, values: list[list[str]]) -> list[str]:
         last = len(radices(self.length)) - 1
-        place = f"place{last}"
+        column = f"place{last}"
 
         def stored(m: int, at: str) -> list[str]:
             return [
-                f"put({place}, first + ({at} + {q * together}u) * before, {value});"
+                f"put({column}, first + ({at} + {q * together}u) * before, {value});"
                 for q, value in enumerate(values[m])
             ]
 
         lines = self._each(radix, last, stored)
-        first = f"let first = {place}.first / before * whole + {place}.first % before;"
-        return [f"if ({place}.is_inside) {{", *(f"  {x}" for x in [first, *lines]), "}"]
+        first = f"let first = {column}.first / before * whole + {column}.first % before;"
+        return [f"if ({column}.is_inside) {{", *(f"  {x}" for x in [first, *lines]), "}"]

@@ -104,15 +104,15 @@ def lower_jacobi(kernel: Kernel, context: Context) -> list[Dispatch]:
         return [writer.dispatch(stage.rows, 2, passes=1, sweeps=SWEEPS, least=1e-6)]
     size = count * stage.rows * stage.n
     copy = copying(stage.operand, stage.dtype, stage.target, stage.dtype, size, kernel.label)
-    found = [lower_map(copy, context.profile, context.programs)]
+    dispatches = [lower_map(copy, context.profile, context.programs)]
     blocks = max(2, -(-stage.n // writer.side) * 2)
     if blocks == 2:
-        return [*found, writer.dispatch(stage.length, 2, passes=SWEEPS)]
-    found.append(writer.cleared())
+        return [*dispatches, writer.dispatch(stage.length, 2, passes=SWEEPS)]
+    dispatches.append(writer.cleared())
     for sweep in range(SWEEPS):
-        for at in range(blocks - 1):
-            found.append(writer.dispatch(stage.length, blocks, at, sweep))
-    return found
+        for round_number in range(blocks - 1):
+            dispatches.append(writer.dispatch(stage.length, blocks, round_number, sweep))
+    return dispatches
 
 
 class _Writer:

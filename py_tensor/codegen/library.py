@@ -31,11 +31,11 @@ def _shaders() -> Traversable:
 @cache
 def items(implementations: Implementations = ()) -> dict[str, str]:
     """Return every top-level item of the library by name, in the order of the files."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for file in sorted((_shaders() / "lib").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".wgsl"):
-            found.update(_split(file.read_text(encoding="utf-8")))
-    return found | {name: _functions_of(file)[name] for name, file in implementations}
+            by_name.update(_split(file.read_text(encoding="utf-8")))
+    return by_name | {name: _functions_of(file)[name] for name, file in implementations}
 
 
 @cache

@@ -67,7 +67,9 @@ class LoweredKernel:
             return tuple(number(slot) if slot >= 0 else slot for slot in slots)
 
         dispatches = tuple(
-            x.with_slots(moved(x.slots), tuple((at, number(s), dtype) for at, s, dtype in x.consts))
+            x.with_slots(
+                moved(x.slots), tuple((index, number(s), dtype) for index, s, dtype in x.consts)
+            )
             for x in self.dispatches
         )
         replaced = tuple((number(slot), number(over)) for slot, over in self.replaced)
@@ -124,12 +126,12 @@ def lower_each(
         numbers = {check: n for n, check in enumerate(checks)}
         kernels = [_with_words(kernel, numbers) for kernel in kernels]
     last_use = {slot: n for n, kernel in enumerate(kernels) for slot in kernel.reads()}
-    found: list[LoweredKernel] = []
+    lowered: list[LoweredKernel] = []
     for n, kernel in enumerate(kernels):
         known = overwritable or {}
         last = {s: known[s] for s in kernel.reads() & known.keys() if last_use[s] == n}
-        found.append(_Lowerer(profile, programs).lowered(kernel, last))
-    return found, checks
+        lowered.append(_Lowerer(profile, programs).lowered(kernel, last))
+    return lowered, checks
 
 
 def assembled(kernels: Iterable[LoweredKernel], checks: tuple[Check, ...]) -> Lowered:
@@ -202,19 +204,20 @@ class _Lowerer:
             context = Context(self.profile, self.programs, self._temporary)
             return _family_of(kernel).lower(kernel, context)
         key = self.profile, renamed.structure()
-        found = self.programs.lowerings.get(key)
-        if found is None:
-            found = _lowering_of(renamed, self.profile, self.programs)
-            self.programs.keep(key, found)
-        self.profile.used.update(found.used)
+        lowering = self.programs.lowerings.get(key)
+        if lowering is None:
+            lowering = _lowering_of(renamed, self.profile, self.programs)
+            self.programs.keep(key, lowering)
+        self.profile.used.update(lowering.used)
         slots = dict(enumerate(numbers)) | {FAULTS: FAULTS}
-        for n, nbytes in enumerate(found.temporaries, 1):
+        for n, nbytes in enumerate(lowering.temporaries, 1):
             slots[FAULTS - n] = self._temporary(nbytes)
         return [
             x.with_slots(
-                tuple(slots[s] for s in x.slots), tuple((at, slots[s], t) for at, s, t in x.consts)
+                tuple(slots[s] for s in x.slots),
+                tuple((index, slots[s], t) for index, s, t in x.consts),
             )
-            for x in found.dispatches
+            for x in lowering.dispatches
         ]
 
 
@@ -235,21 +238,21 @@ def _lowering_of(kernel: Kernel, profile: AdapterProfile, programs: Programs) ->
         return FAULTS - len(sizes)
 
     apart = replace(profile, used=set())
-    found = _family_of(kernel).lower(kernel, Context(apart, programs, temporary))
-    return Lowering(tuple(found), tuple(sizes), frozenset(apart.used))
+    dispatches = _family_of(kernel).lower(kernel, Context(apart, programs, temporary))
+    return Lowering(tuple(dispatches), tuple(sizes), frozenset(apart.used))
 
 
 def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
     """Assign to each check of a kernel the word that records an out-of-range index."""
 
-    def body(given: Body) -> Body:
+    def body(source: Body) -> Body:
         # Not `add`: values keep their numbers.
         return Body(
             [
                 replace(x, words=tuple(numbers[check] for check in x.checks))
                 if isinstance(x, Place)
                 else x
-                for x in given.instructions
+                for x in source.instructions
             ]
         )
 

@@ -45,17 +45,17 @@ def accesses(body: Body) -> list[tuple[int, ...]]:
 
 def gathered(*bodies: Body) -> list[tuple[Gather | Check, bool]]:
     """Return the gathers and index checks of bodies, for `bind`; they never use vectors."""
-    found: list[tuple[Gather | Check, bool]] = []
+    reads: list[tuple[Gather | Check, bool]] = []
     for body in bodies:
         for i in body.instructions:
             match i:
                 case Gather():
-                    found.append((i, False))
+                    reads.append((i, False))
                 case Place():
-                    found += [(check, False) for check in i.checks]
+                    reads += [(check, False) for check in i.checks]
                 case _:
                     pass
-    return found
+    return reads
 
 
 def bind(
@@ -192,8 +192,8 @@ class Sweep:
 
     def strides(self, of: tuple[int, ...]) -> tuple[int, ...]:
         """Return an access's strides over these dimensions; a single element has stride 1."""
-        found = self.merged.strides(of) or (1,)
-        return padded(found, len(self.extents), 0)
+        merged_strides = self.merged.strides(of) or (1,)
+        return padded(merged_strides, len(self.extents), 0)
 
     def steps(self, width: int) -> tuple[int, ...]:
         """Return extents in steps of `width` along the last dimension."""
@@ -205,9 +205,9 @@ class Sweep:
 
     def with_second_last(self, dim: int) -> Sweep:
         """Return the same sweep with dimension `dim` moved to the second-last place."""
-        at = dim - (len(self.extents) - len(self.merged.extents))
+        moved = dim - (len(self.extents) - len(self.merged.extents))
         count = len(self.merged.extents)
-        order = [d for d in range(count - 1) if d != at] + [at, count - 1]
+        order = [d for d in range(count - 1) if d != moved] + [moved, count - 1]
         extents, groups = self.merged.extents, self.merged.groups
         merged = Merged(tuple(extents[d] for d in order), tuple(groups[d] for d in order))
         return Sweep(merged, padded(merged.extents, len(self.extents), 1))
@@ -289,14 +289,14 @@ def lower_map(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> Di
     variant = "loop" if loops else _variant(sweep, width, blocks)
     workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
     # Parameters that every turn reads are copied once, before the first turn.
-    given = params.copied("given") if turns > 1 and not loops else params
-    ahead = [f"let {given.name} = params;"] if given is not params else []
+    turn_params = params.copied("given") if turns > 1 and not loops else params
+    ahead = [f"let {turn_params.name} = params;"] if turn_params is not params else []
     if blocks is None:
         step = workgroup if turns > 1 else 0
-        split, work = _vectors(kernel, code, given, sweep, width, step)
+        split, work = _vectors(kernel, code, turn_params, sweep, width, step)
         ahead += split
     else:
-        work = _blocks(kernel, code, given, blocks, modes)
+        work = _blocks(kernel, code, turn_params, blocks, modes)
     work += code.reports()
     constants = {"WORKGROUP": workgroup, "TURNS": turns}
     regions = {

@@ -125,19 +125,19 @@ class _Matmul:
 
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
         """Return the contiguous index: "o" the operand's own; "k" the summed one; "g" neither."""
-        own, along = self._steps(load, group)
+        across, along = self._steps(load, group)
         kept = load.access.strides[: self.rank]
         others = [stride_of(kept, g) for g in self.roles.batch] + [load.access.offset]
         if any(s % 4 for s in others):
             return "g"
-        if own == 1 and along % 4 == 0 and extent % 4 == 0:
+        if across == 1 and along % 4 == 0 and extent % 4 == 0:
             return "o"
-        return "k" if along == 1 and own % 4 == 0 and self.k % 4 == 0 else "g"
+        return "k" if along == 1 and across % 4 == 0 and self.k % 4 == 0 else "g"
 
     def _scalar_mode(self, load: Load, group: Group) -> str:
         """Return the index with the smaller stride: "go" the operand's own; "gk" the summed one."""
-        own, along = self._steps(load, group)
-        return "go" if abs(own) <= abs(along) or not along else "gk"
+        across, along = self._steps(load, group)
+        return "go" if abs(across) <= abs(along) or not along else "gk"
 
     def _steps(self, load: Load, group: Group) -> tuple[int, int]:
         """Return the operand's strides along its own index and along the summed one."""
@@ -175,14 +175,14 @@ class _Matmul:
 
     def _operand(self, name: str, load: Load, mode: str, group: Group, size: int) -> Operand:
         """Return an operand, with its strides as parameters."""
-        own, along = self._steps(load, group)
+        across, along = self._steps(load, group)
         scale = 4 if mode in VECTORS else 1
         return Operand(
             name=name,
             dtype=load.dtype,
             binding=self._binding(load),
             mode=mode,
-            own="1u" if mode == "o" else self.params.add(own // scale),
+            own="1u" if mode == "o" else self.params.add(across // scale),
             along="1u" if mode == "k" else self.params.add(along // scale),
             size=size,
             tile=self.tile,
@@ -250,15 +250,15 @@ def as_map(kernel: Kernel) -> Kernel:
     rank, dtype = len(kernel.kept), contraction.a.dtype
     row = Body()
 
-    def term(load: Load, place: tuple[int, ...]) -> int:
+    def term(load: Load, indices: tuple[int, ...]) -> int:
         kept, reduced = load.access.strides[:rank], load.access.strides[rank:]
-        offset = load.access.offset + sum(map(mul, place, reduced))
+        offset = load.access.offset + sum(map(mul, indices, reduced))
         return row.add(replace(load, access=Access(kept, offset)))
 
     assert SUM.pairwise is not None
     total: int | None = None
-    for place in product(*map(range, kernel.reduced)):
-        factors = term(contraction.a, place), term(contraction.b, place)
+    for indices in product(*map(range, kernel.reduced)):
+        factors = term(contraction.a, indices), term(contraction.b, indices)
         value = row.add(Apply(MUL, dtype, factors))
         total = value if total is None else row.add(Apply(SUM.pairwise, dtype, (total, value)))
     assert total is not None

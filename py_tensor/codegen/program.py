@@ -67,8 +67,8 @@ class Params:
         """Return WGSL that declares the block; blocks with rows are padded to a few sizes."""
         rows = bool(self.rows)
         while self.rows:
-            at, consts = self.rows.pop()
-            self.values[at] = len(self.values)
+            position, consts = self.rows.pop()
+            self.values[position] = len(self.values)
             for const in consts:
                 self.const(const)
         size = max(1, -(-len(self.values) // 4))
@@ -244,16 +244,16 @@ class Programs:
         variant: str = "",
     ) -> Program:
         key = template, *regions.values()
-        found = self._known.get(key)
-        if found is None:
+        program = self._known.get(key)
+        if program is None:
             self._count += 1
             mask = sum(1 << n for n, binding in enumerate(bindings) if binding.writable)
             wgsl = fill(template, regions, self._implementations)
-            found = Program(self._count, label, wgsl, len(bindings), mask, template, variant)
+            program = Program(self._count, label, wgsl, len(bindings), mask, template, variant)
             if len(self._known) >= _PROGRAM_LIMIT:
                 del self._known[next(iter(self._known))]
-            self._known[key] = found
-        return found
+            self._known[key] = program
+        return program
 
 
 def groups_for(count: int) -> tuple[int, int, int]:

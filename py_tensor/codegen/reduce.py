@@ -69,11 +69,11 @@ def _fold_sections(kernel: Kernel, stage: Stage, axis: int, context: Context) ->
     for number, start in enumerate(starts):
         reduced = list(kernel.reduced)
         reduced[axis] = min(MAX_REDUCED, extent - start)
-        part = replace(stage, element=stage.element.moved(dim, start))
+        section_stage = replace(stage, element=stage.element.moved(dim, start))
         outputs = tuple(
             replace(o, access=Access(o.access.strides, number * size)) for o in whole.outputs
         )
-        section = replace(whole, reduced=tuple(reduced), stages=(part,), outputs=outputs)
+        section = replace(whole, reduced=tuple(reduced), stages=(section_stage,), outputs=outputs)
         dispatches += lower_reduce(section, context)
     access = Access((*row_major(kernel.kept), size), 0)
     words = [Load(slot, uint32, access) for slot in slots]
@@ -296,7 +296,7 @@ def _orders(kernel: Kernel, bodies: Sequence[Body]) -> tuple[bool, list[int], li
     if not read or size_of(kernel.reduced) == 1:
         return True, kept_order, reduced_order
 
-    strides = max(read, key=lambda found: found[0])[1].access.strides
+    strides = max(read, key=lambda sized: sized[0])[1].access.strides
     inner_kept = _least_step(strides[:rank], kernel.kept)
     inner_reduced = _least_step(strides[rank:], kernel.reduced)
     by_rows = inner_kept is None or (inner_reduced is not None and inner_reduced <= inner_kept)

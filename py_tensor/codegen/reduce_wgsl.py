@@ -194,11 +194,11 @@ class StageWriter:
         """Fold points up to `end` into `into`, through parts of the level below."""
         if not level:
             return self._chain(step, end, into)
-        walk, m, part, stop = self.walk, self.mark, f"part{level}_", f"stop{level}"
+        walk, m, total, stop = self.walk, self.mark, f"part{level}_", f"stop{level}"
         inner = [f"let {stop} = min({end}, at + {self.chain**level}u * lanes);"]
-        inner += [f"var {part}{n} = identity{m}();" for n in range(walk.width)]
-        inner += self._level(step, level - 1, stop, part)
-        inner += [f"{into}{n} = combine{m}({into}{n}, {part}{n});" for n in range(walk.width)]
+        inner += [f"var {total}{n} = identity{m}();" for n in range(walk.width)]
+        inner += self._level(step, level - 1, stop, total)
+        inner += [f"{into}{n} = combine{m}({into}{n}, {total}{n});" for n in range(walk.width)]
         return [f"while (at < {end}) {{", *(f"  {line}" for line in inner), "}"]
 
     def _chain(self, step: list[str], end: str, into: str) -> list[str]:
@@ -460,18 +460,18 @@ class _Writer:
         lines = [f"let at = slice * {self.params.add(size)} + {row};"]
         step = self.params.add(apart) if len(self.dtypes) > 1 else ""
         before = 0  # words of a point in the parts before this one
-        for part, dtype in enumerate(self.dtypes):
-            at = "at" if dtype.words == 1 else f"{dtype.words}u * at"
-            at = f"{at} + {before}u * {step}" if before else at
+        for number, dtype in enumerate(self.dtypes):
+            index = "at" if dtype.words == 1 else f"{dtype.words}u * at"
+            index = f"{index} + {before}u * {step}" if before else index
             before += dtype.words
-            of_lanes = [as_words(dtype, f"acc{lane}.p{part}") for lane in range(columns)]
+            of_lanes = [as_words(dtype, f"acc{lane}.p{number}") for lane in range(columns)]
             words = [word for lane in of_lanes for word in lane]
             if binding.vector:
-                lines.append(f"b{self.target}[{at}] = vec4<u32>({', '.join(words)});")
+                lines.append(f"b{self.target}[{index}] = vec4<u32>({', '.join(words)});")
                 continue
             for n, text in enumerate(words):
-                place = f"b{self.target}[{at}{f' + {n}u' if n else ''}]"
-                put = f"atomicStore(&{place}, {text})" if binding.atomic else f"{place} = {text}"
+                target = f"b{self.target}[{index}{f' + {n}u' if n else ''}]"
+                put = f"atomicStore(&{target}, {text})" if binding.atomic else f"{target} = {text}"
                 lines.append(f"{put};")
         return lines
 
@@ -482,18 +482,20 @@ class _Writer:
 
             def result(output: Output) -> str:
                 value = f"v{output.value}"
-                given = self.given.get(output.slot)
-                return value if given is None else as_words(given, value)[0]
+                dtype = self.given.get(output.slot)
+                return value if dtype is None else as_words(dtype, value)[0]
 
             return finish(kernel, walk, params, bindings, names, self.stage.result, result)
 
-        parts = [(part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)]
+        accumulator_words = [
+            (part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)
+        ]
 
         def part(number: int, lane: int) -> str:
             if not kernel.outputs[number].dtype.is_word:
                 return f"acc{lane}.p{number}"
-            part, word = parts[number]
-            return as_words(self.dtypes[part], f"acc{lane}.p{part}")[word]
+            accumulator, word = accumulator_words[number]
+            return as_words(self.dtypes[accumulator], f"acc{lane}.p{accumulator}")[word]
 
         space = Space(names, walk.dims.kept_strides, walk.columns)  # stores the accumulator itself
         return store(params, space, kernel.outputs, bindings, walk.columns, part), []

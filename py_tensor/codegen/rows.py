@@ -69,8 +69,8 @@ class _Writer:
         kernel, walk = self.kernel, self.walk
         modes: list[tuple[Load, bool]] = []
         for body in kernel.bodies():
-            found = load_modes(body, walk.dims.space_strides, walk.width)
-            modes += [(load, mode == "v") for load, mode in found.items()]
+            modes_of_body = load_modes(body, walk.dims.space_strides, walk.width)
+            modes += [(load, mode == "v") for load, mode in modes_of_body.items()]
         modes += [(load, False) for load in load_modes(kernel.row, walk.dims.kept_strides, 1)]
         outputs = [(output, False) for output in kernel.outputs]
         spread = [(output, self._stores_vectors(output)) for output in kernel.spread_outputs]

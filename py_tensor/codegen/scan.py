@@ -231,11 +231,11 @@ class _Serial(_Writer):
             lines.append(f"for (; at + {unroll - 1}u < stop; at += {unroll}u) {{")
             for u in range(unroll):
                 lines += [f"  var e{u}_{n} = none;" for n in range(walk.width)]
-                given = [f"e{u}_{n} = value{n};" for n in range(walk.width)]
-                lines += self._at(f"at + {u}u", [*steps.load, *given])
+                kept = [f"e{u}_{n} = value{n};" for n in range(walk.width)]
+                lines += self._at(f"at + {u}u", [*steps.load, *kept])
             for u in range(unroll):
-                given = [f"let value{n} = e{u}_{n};" for n in range(walk.width)]
-                lines += self._at(f"at + {u}u", [*given, *self._folded(), *steps.store])
+                kept = [f"let value{n} = e{u}_{n};" for n in range(walk.width)]
+                lines += self._at(f"at + {u}u", [*kept, *self._folded(), *steps.store])
             lines.append("}")
         lines += ["for (; at < stop; at++) {"]
         return [*lines, *self._at("at", [*steps.load, *self._folded(), *steps.store]), "}"]
@@ -303,8 +303,8 @@ class _Tiles(_Writer):
         lines: list[str] = []
         for k in range(ROUNDS):
             lines += [f"var x{k}_{n} = none;" for n in range(self.walk.width)]
-            given = [f"x{k}_{n} = value{n};" for n in range(self.walk.width)]
-            lines += self._at(k, [*steps.load, *given])
+            kept = [f"x{k}_{n} = value{n};" for n in range(self.walk.width)]
+            lines += self._at(k, [*steps.load, *kept])
         for k in range(ROUNDS):
             for n in range(1, self.walk.width):
                 lines.append(f"x{k}_{n} = combine(x{k}_{n - 1}, x{k}_{n});")
@@ -354,8 +354,8 @@ class _Tiles(_Writer):
     def _store(self, steps: _Steps) -> list[str]:
         lines: list[str] = []
         for k in range(ROUNDS):
-            given = [
+            combined = [
                 f"let result{n} = combine(prefix{k}, x{k}_{n});" for n in range(self.walk.width)
             ]
-            lines += self._at(k, [*given, *steps.store])
+            lines += self._at(k, [*combined, *steps.store])
         return lines

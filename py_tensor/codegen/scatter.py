@@ -323,9 +323,9 @@ class _Passes:
         none = writer.params.value(_none(mode, stage.dtype), stage.dtype)
         target = writer.bind(stage.target, stage.dtype, writable=True, atomic=True)
         writer.function("none() -> Element", [f"return {none};"])
-        at = "at: u32, value: Element"
-        writer.function(f"combine({at})", [f"{_ATOMIC[mode]}(&bins[at], value);"])
-        writer.function(f"put({at})", [f"{_ATOMIC[mode]}(&{target}[at], value);"])
+        arguments = "at: u32, value: Element"
+        writer.function(f"combine({arguments})", [f"{_ATOMIC[mode]}(&bins[at], value);"])
+        writer.function(f"put({arguments})", [f"{_ATOMIC[mode]}(&{target}[at], value);"])
         invocations = profile.workgroup * -(-self.size // chunk)
         cost = chunk // profile.workgroup * (stage.element.cost + 8)
         self.found.append(writer.dispatch("scatter_bins", mode, invocations, cost, self.context))
@@ -351,15 +351,15 @@ class _Passes:
     def _combine_in_order(self, stage: Scattered, combined: str) -> None:
         """Combine values in order; `combined` is WGSL that combines x and a later y."""
         size, context = self.size, self.context
-        places = context.temporary(size * uint32.itemsize)
+        addresses = context.temporary(size * uint32.itemsize)
         order = context.temporary(size * int32.itemsize)
-        self._store_places(stage, places)
+        self._store_places(stage, addresses)
         access = Access((1,), 0)
         bits = stage.size.bit_length()  # NOWHERE alone has all of them set, so it sorts last
         sort = Kernel(
             (),
             (size,),
-            (Sorted(Body.of([Load(places, uint32, access)]), 0, uint32, False, True, bits),),
+            (Sorted(Body.of([Load(addresses, uint32, access)]), 0, uint32, False, True, bits),),
             Body(),
             (),
             self.kernel.label,
@@ -370,18 +370,18 @@ class _Passes:
         chunk = 64 if size < LONG else 256
         chunks = -(-size // chunk)
         heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.itemsize)
-        runs = _Runs(combined, places, order, heads, chunk, chunks)
+        runs = _Runs(combined, addresses, order, heads, chunk, chunks)
         if chunks > 1:
             self._combine_heads(stage, runs)
         if chunks > GROUP:
             self._combine_heads_of_groups(stage, runs)
         self._combine_runs(stage, runs)
 
-    def _store_places(self, stage: Scattered, places: int) -> None:
+    def _store_places(self, stage: Scattered, addresses: int) -> None:
         body = Body()
         value = copied(stage.element, [stage.at], body.add)[stage.at]
         access = Access(row_major(self.kernel.kept), 0)
-        output = Output(places, value, uint32, access, whole=False)
+        output = Output(addresses, value, uint32, access, whole=False)
         kernel = Kernel(self.kernel.kept, (), (), body, (output,), self.kernel.label)
         self.found.append(lower_map(kernel, self.context.profile, self.context.programs))
 
@@ -399,10 +399,10 @@ class _Passes:
         writer = _Writer(self.kernel)
         writer.params.extend(runs.groups, 0, runs.chunks, GROUP)
         self._combine(writer, runs)
-        places, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
+        addresses, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
         heads = writer.bind(runs.heads, stage.dtype, writable=True)
         first, behind = writer.params.add(runs.chunk), writer.params.add(runs.chunks)
-        writer.function("place_of(p: u32) -> u32", [f"return {places}[{order}[p * {first}]];"])
+        writer.function("place_of(p: u32) -> u32", [f"return {addresses}[{order}[p * {first}]];"])
         writer.function("sorted_value(p: u32) -> Element", [f"return {heads}[p];"])
         writer.function(
             "store_head(group: u32, total: Element)", [f"{heads}[{behind} + group] = total;"]
@@ -425,8 +425,8 @@ class _Passes:
     def _read_values(self, writer: _Writer, runs: _Runs) -> None:
         self._combine(writer, runs)
         writer.computes("value", writer.stage.value, "Element")
-        places, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
-        writer.function("place_of(p: u32) -> u32", [f"return {places}[{order}[p]];"])
+        addresses, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
+        writer.function("place_of(p: u32) -> u32", [f"return {addresses}[{order}[p]];"])
         writer.function("sorted_value(p: u32) -> Element", [f"return value_at(u32({order}[p]));"])
 
     def _combine(self, writer: _Writer, runs: _Runs) -> None:

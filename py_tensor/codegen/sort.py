@@ -65,11 +65,11 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
         stored = Kernel(space, (), (), body, (output,), kernel.label)
         return lower_map(stored, context.profile, context.programs)
 
-    def taken(body: Body, source: int, dtype: DType, at: int, *, step: int = 1) -> int:
+    def taken(body: Body, source: int, dtype: DType, index: int, *, step: int = 1) -> int:
         """Return the element at a position of each row; with a step of 2, its upper word."""
         rows = Access((*(step * s for s in flat.strides[:-1]), 0), step - 1)
-        place = body.add(Place(rows, (at,), kernel.reduced, (step,), clips=True))
-        return body.add(Gather(source, dtype, place))
+        address = body.add(Place(rows, (index,), kernel.reduced, (step,), clips=True))
+        return body.add(Gather(source, dtype, address))
 
     def in_order(body: Body, value: int, target: int) -> list[Dispatch]:
         dtype = body.dtype(value)
@@ -95,9 +95,9 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
     of_upper = taken(upper, keys, word, upper.add(Load(first, int32, flat)), step=2)
     dispatches += in_order(upper, of_upper, second)
     last = Body()
-    found = taken(last, first, int32, last.add(Load(second, int32, flat)))
-    found = found if stage.indices else taken(last, values, stage.dtype, found)
-    return [*dispatches, mapped(last, replace(kernel.spread_outputs[0], value=found))]
+    ordered = taken(last, first, int32, last.add(Load(second, int32, flat)))
+    ordered = ordered if stage.indices else taken(last, values, stage.dtype, ordered)
+    return [*dispatches, mapped(last, replace(kernel.spread_outputs[0], value=ordered))]
 
 
 def _stage(kernel: Kernel) -> Sorted:
@@ -171,10 +171,10 @@ class _Writer:
         self.function("load_raw(row: u32, j: u32) -> u32", [f"return {self._word(name, 'j')};"])
 
     def read_places(self, words: _Words | None) -> None:
-        place = "j"
+        position = "j"
         if words is not None and words.place is not None:
-            place = self._word(self.bind(words.place, uint32), "j")
-        self.function("load_place(row: u32, j: u32) -> u32", [f"return {place};"])
+            position = self._word(self.bind(words.place, uint32), "j")
+        self.function("load_place(row: u32, j: u32) -> u32", [f"return {position};"])
 
     def key(self) -> None:
         """Add `key_of`, which computes the sort key from the bits of an element."""
@@ -266,8 +266,8 @@ class _Radix:
 
     def _words(self) -> _Words:
         size = size_of(self.kernel.kept + self.kernel.reduced)
-        place = self._temporary(size) if _stage(self.kernel).indices else None
-        return _Words(self._temporary(size), place)
+        position = self._temporary(size) if _stage(self.kernel).indices else None
+        return _Words(self._temporary(size), position)
 
     def _writer(self, words: _Words | None, shift: int) -> _Writer:
         """Return a program that reads the operand, or the words of the previous pass."""
@@ -321,14 +321,14 @@ class _Radix:
         name = writer.bind(ends, uint32)
         writer.function("end_of(run: u32) -> u32", [f"return {name}[run];"])
         writer.code.append(f"const MOVES_PLACES = {'true' if indices else 'false'};")
-        raw, place = "row: u32, at: u32, raw: u32", "row: u32, at: u32, place: u32"
+        raw, store_position = "row: u32, at: u32, raw: u32", "row: u32, at: u32, place: u32"
         if target is not None:
             writer.write_words("store_raw", raw, target.raw)
-            writer.write_words("store_place", place, target.place)
+            writer.write_words("store_place", store_position, target.place)
         elif indices:
             writer.write_words("store_raw", raw, None)
-            writer.write_result("store_place", place)
+            writer.write_result("store_place", store_position)
         else:
             writer.write_result("store_raw", raw)
-            writer.write_words("store_place", place, None)
+            writer.write_words("store_place", store_position, None)
         self._add(writer, "radix_scatter", 40)

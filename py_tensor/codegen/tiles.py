@@ -105,11 +105,11 @@ class Operand:
         first = "start / 4u" if self.mode == "k" else f"start * {self.along}"
         e = "invocation" if self.whole >= self.tile.workgroup else f"(invocation % {self.whole}u)"
         inner, outer = f"{e} % {self._across}u", f"{e} / {self._across}u"
-        own, k = (inner, outer) if self.mode in ("o", "go") else (outer, inner)
+        across, k = (inner, outer) if self.mode in ("o", "go") else (outer, inner)
         rows = 4 * self.pitch if self.mode == "k" else self.pitch // unit
         moves = {f"{x}_move{n}": self._move(n) for n in self.loads if n}
         return [
-            f"let {x}_own = {own};",
+            f"let {x}_own = {across};",
             f"let {x}_k = {k};",
             f"let {x}_to = {x}_k * {rows}u + {x}_own;",
             f"var {x}_at = base_{x} + ({corner} / {unit}u + {x}_own) * {self.own}"
@@ -120,8 +120,8 @@ class Operand:
 
     def _move(self, number: int) -> str:
         """Return WGSL of the distance in memory of load `number` from the first."""
-        own, k = self._offset(number)
-        terms = [f"{n}u * {stride}" for n, stride in ((own, self.own), (k, self.along)) if n]
+        across, k = self._offset(number)
+        terms = [f"{n}u * {stride}" for n, stride in ((across, self.own), (k, self.along)) if n]
         return " + ".join(terms)
 
     def _guarded(self, code: list[str]) -> list[str]:
@@ -135,7 +135,7 @@ class Operand:
         x = self.name
         step = self.tile.bk // (4 if self.mode == "k" else 1)
         moved = [f"{x}_at" + (f" + {x}_move{n}" if n else "") for n in self.loads]
-        code = [f"{x}_next{n} = b{self.binding}[{at}];" for n, at in enumerate(moved)]
+        code = [f"{x}_next{n} = b{self.binding}[{index}];" for n, index in enumerate(moved)]
         return [*self._guarded(code), f"{x}_at += {step}u * {self.along};"]
 
     def keep(self) -> list[str]:
@@ -147,37 +147,37 @@ class Operand:
         x = self.name
         code: list[str] = []
         for n in self.loads:
-            own, k = self._offset(n)
-            place = f"{x}_k + {k}u"
-            place = f"({place}) * 4u" if self.mode == "k" else place
-            kept = f"select({self.kind}(), {x}_next{n}, k0 + {place} < end)"
+            across, k = self._offset(n)
+            summed_index = f"{x}_k + {k}u"
+            summed_index = f"({summed_index}) * 4u" if self.mode == "k" else summed_index
+            kept = f"select({self.kind}(), {x}_next{n}, k0 + {summed_index} < end)"
             if self.mode == "k":
                 code.append(f"let {x}_kept{n} = {kept};")
-                to = [(4 * k + j) * self.pitch + own for j in range(4)]
+                to = [(4 * k + j) * self.pitch + across for j in range(4)]
                 code += [
-                    f"tile_{x}[{x}_to + {at}u] = {x}_kept{n}.{c};"
-                    for at, c in zip(to, XYZW, strict=True)
+                    f"tile_{x}[{x}_to + {index}u] = {x}_kept{n}.{c};"
+                    for index, c in zip(to, XYZW, strict=True)
                 ]
             else:
-                at = k * self.pitch // (4 if self.mode == "o" else 1) + own
-                code.append(f"tile_{x}[{x}_to + {at}u] = {kept};")
+                index = k * self.pitch // (4 if self.mode == "o" else 1) + across
+                code.append(f"tile_{x}[{x}_to + {index}u] = {kept};")
         return self._guarded(code)
 
     def vector(self, k: int, first: int) -> str:
         """Return WGSL of four neighbours in the tile, `first` vectors after the first one."""
-        at = k * self.pitch + 4 * first
+        index = k * self.pitch + 4 * first
         if self.mode == "o":
-            return f"tile_{self.name}[{self.name}_from + {at // 4}u]"
-        elements = (f"tile_{self.name}[{self.name}_from + {at + j}u]" for j in range(4))
+            return f"tile_{self.name}[{self.name}_from + {index // 4}u]"
+        elements = (f"tile_{self.name}[{self.name}_from + {index + j}u]" for j in range(4))
         return f"vec4<{self.dtype.wgsl}>({', '.join(elements)})"
 
     def origin(self) -> str:
         """Return a statement for the position in the tile of the invocation's first vector."""
         unit = 4 if self.mode == "o" else 1
-        own = ("ty" if self.name == "a" else "tx") + ("" if unit == 4 else " * 4u")
+        across = ("ty" if self.name == "a" else "tx") + ("" if unit == 4 else " * 4u")
         rows = self.tile.bk // self.tile.wk * self.pitch // unit
-        part = f"tk * {rows}u + " if self.tile.wk > 1 else ""
-        return f"let {self.name}_from = {part}{own};"
+        slice_start = f"tk * {rows}u + " if self.tile.wk > 1 else ""
+        return f"let {self.name}_from = {slice_start}{across};"
 
 
 def tiled(
@@ -237,25 +237,25 @@ def _staged(tile: Tile, width: int) -> list[str]:
     parts = [f"{n * block}u" for n in range(tile.wk)]
     s = "invocation" if spots <= tile.workgroup else "(invocation + r * WORKGROUP)"
     if width == 4:
-        at = f"{s} % {block}u"
+        index = f"{s} % {block}u"
         sums = [" + ".join(f"stage[at + {p} + {c * pitch}u]" for p in parts) for c in range(4)]
         value, column = f"vec4({', '.join(sums)})", "column / 4u + x"
     else:
-        at = f"x % 4u * {pitch}u + y * WX + x / 4u"
+        index = f"x % 4u * {pitch}u + y * WX + x / 4u"
         value, column = " + ".join(f"stage[at + {p}]" for p in parts), "column + x"
-    found = [
+    statements = [
         f"let x = {s} % {across}u;",
         f"let y = {s} / {across}u % {tile.wy}u;",
-        f"let at = {at};",
+        f"let at = {index};",
         f"finish(batch, row + y * 4u, {column}, {value});",
     ]
     if spots < tile.workgroup:
-        taken = [f"if (invocation < {spots}u) {{", *(f"  {line}" for line in found), "}"]
+        taken = [f"if (invocation < {spots}u) {{", *(f"  {line}" for line in statements), "}"]
     elif spots > tile.workgroup:
         rounds = f"for (var r = 0u; r < {spots // tile.workgroup}u; r++) {{"
-        taken = [rounds, *(f"  {line}" for line in found), "}"]
+        taken = [rounds, *(f"  {line}" for line in statements), "}"]
     else:
-        taken = found
+        taken = statements
     return [*put, "workgroupBarrier();", *taken, "workgroupBarrier();"]
 
 

@@ -64,8 +64,8 @@ class Dimensions:
         kept, reduced = len(self.kept_extents), len(self.reduced_extents)
         if dim < self.rank:
             return self.kept_dim(dim) + (0 if self.by_rows else reduced)
-        place = self.reduced.position(dim - self.rank) + reduced - len(self.reduced.extents)
-        return place + (kept if self.by_rows else 0)
+        position = self.reduced.position(dim - self.rank) + reduced - len(self.reduced.extents)
+        return position + (kept if self.by_rows else 0)
 
 
 @dataclass(frozen=True, slots=True)
