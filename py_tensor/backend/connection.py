@@ -101,44 +101,46 @@ class Connection:
         """Switch to the acquired device, unless another task has done so while waiting."""
         if acquired == "interrupted":
             raise KeyboardInterrupt
-        found = json.loads(acquired)
-        if not found["ok"]:
+        answer = json.loads(acquired)
+        if not answer["ok"]:
             if not self.generation:
-                raise DeviceError(f"no WebGPU device: {found['reason']}")
-            self.unavailable = found["reason"]
+                raise DeviceError(f"no WebGPU device: {answer['reason']}")
+            self.unavailable = answer["reason"]
             raise DeviceError(
-                f"the GPU device was lost, and no other is available: {found['reason']}. "
+                f"the GPU device was lost, and no other is available: {answer['reason']}. "
                 "pt.set_default_device('cpu') switches to the cpu device"
             )
         self.unavailable = ""
-        if found["generation"] > self.generation:
-            self._set_up(found)
+        if answer["generation"] > self.generation:
+            self._set_up(answer)
 
-    def _set_up(self, found: dict[str, Any]) -> None:
+    def _set_up(self, answer: dict[str, Any]) -> None:
         """Switch to a new device. The generation is set last; until then, the old one is lost."""
-        limits = found["limits"]
+        limits = answer["limits"]
         largest = min(limits["maxBufferSize"], limits["maxStorageBufferBindingSize"], ADDRESSABLE)
         self.max_bytes: int = largest // 16 * 16
-        again = self._info.get("adapter") == found["adapter"]  # the same adapter as before the loss
+        again = (
+            self._info.get("adapter") == answer["adapter"]
+        )  # the same adapter as before the loss
         before = self.profile if again else AdapterProfile()
         profile = AdapterProfile(
             max_buffers=min(limits["maxStorageBuffersPerShaderStage"], MAX_BUFFERS),
-            software=found["adapter"]["isFallbackAdapter"],
+            software=answer["adapter"]["isFallbackAdapter"],
             workgroup_memory=limits["maxComputeWorkgroupStorageSize"],
-            implementations=trial.passed(found["wrong"]),
+            implementations=trial.passed(answer["wrong"]),
             choices=before.choices,
             used=before.used,
         )
         record = self.record if again else ""
-        self._adopt_choices(profile, found.get("choices") or record)
+        self._adopt_choices(profile, answer.get("choices") or record)
         self.pending_work = self.profile.pending_work
         self.ahead_work = self.profile.ahead_work
         self.read_work = self.profile.read_work
         self.eager = None
         self.pool = Pool(limit=256 * MIB)
         self.checked_allocation = CHECKED_ALLOCATION
-        self._info = found
-        self.generation: int = found["generation"]
+        self._info = answer
+        self.generation: int = answer["generation"]
 
     def _adopt_choices(self, profile: AdapterProfile, record: str) -> None:
         choices = kept_choices(record, profile.software)

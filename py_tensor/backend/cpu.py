@@ -107,8 +107,8 @@ def _ignoring(np: Any) -> tuple[ContextVar[Any], Any]:
     outside = copy_context()
     with np.errstate(all="ignore"):
         inside = copy_context()
-    (found,) = [v for v, value in inside.items() if v not in outside or outside[v] is not value]
-    return found, inside[found]
+    (key,) = [v for v, value in inside.items() if v not in outside or outside[v] is not value]
+    return key, inside[key]
 
 
 class CPU:
@@ -147,8 +147,8 @@ class CPU:
                     flush.arrays[node] = node.storage
         for node in flush.wanted:
             array = flush.arrays[node]
-            own = array.flags.owndata and array.flags.c_contiguous
-            self._keep(node, array if own else self.np.array(array, order="C"))
+            is_contiguous = array.flags.owndata and array.flags.c_contiguous
+            self._keep(node, array if is_contiguous else self.np.array(array, order="C"))
         if self._sync:
             self._report()
 
@@ -194,15 +194,15 @@ class CPU:
             self._report()
         return True
 
-    def element(self, node: Node, place: int) -> Node:
+    def element(self, node: Node, index: int) -> Node:
         storage = node.storage
         flat = storage if storage.ndim == 1 else storage.reshape(-1)
         self.computed += 1
         return leaf(
-            meta_of((), node.meta.dtype, node.meta.device), self.np.array(flat[place]), COPY
+            meta_of((), node.meta.dtype, node.meta.device), self.np.array(flat[index]), COPY
         )
 
-    def assign(self, node: Node, place: int, value: Any) -> bool:
+    def assign(self, node: Node, index: int, value: Any) -> bool:
         storage, dtype = node.storage, node.meta.dtype
         if not storage.flags.writeable:
             return False
@@ -214,7 +214,7 @@ class CPU:
             return False
         elif not dtype.is_numpys:
             value = dtype.rounded(value)
-        storage.reshape(-1)[place] = value
+        storage.reshape(-1)[index] = value
         return True
 
     def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
@@ -383,9 +383,9 @@ class CPU:
 
     def _report(self) -> None:
         """Raise for the first out-of-range index since the last report, and forget the others."""
-        found, self._out_of_range = self._out_of_range, []
-        if found:
-            raise out_of_range(found[0])
+        reports, self._out_of_range = self._out_of_range, []
+        if reports:
+            raise out_of_range(reports[0])
 
     def read(self, node: Node, layout: Layout | None = None) -> memoryview:
         with self.lock:

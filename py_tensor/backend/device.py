@@ -49,11 +49,11 @@ class Eager(Protocol):
         """
         ...
 
-    def element(self, node: Node, place: int) -> Node:
+    def element(self, node: Node, index: int) -> Node:
         """Return a computed copy of one element of a computed node, by flat index."""
         ...
 
-    def assign(self, node: Node, place: int, value: Any) -> bool:
+    def assign(self, node: Node, index: int, value: Any) -> bool:
         """Write one element of a computed node, by flat index; return whether it did.
 
         `value` is a number or a node. The backend refuses if other code may see the memory, or if
@@ -355,9 +355,9 @@ class LazyDevice(Device):
         """Return whether no pending node could still read an operand that no tensor holds."""
         return not (self._pending or self._checks or self._under_way)
 
-    def element(self, node: Node, place: int) -> Node | None:
+    def element(self, node: Node, index: int) -> Node | None:
         """Return one element of a node, by flat index; None if it is not computed at once."""
-        return self._eager.element(node, place) if self.knows(node) else None
+        return self._eager.element(node, index) if self.knows(node) else None
 
     def should_copy(self, node: Node) -> bool:
         """Return whether elements are read faster from a copy of a node, which is a small view."""
@@ -365,13 +365,13 @@ class LazyDevice(Device):
             return False
         return node.meta.size <= MAX_AT_ONCE
 
-    def assign(self, node: Node, place: int, value: Any) -> bool:
+    def assign(self, node: Node, index: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
         if self.eager is None or node.storage is None or _needs_nodes() or not may_overwrite():
             return False
         if node.taken - node.dropped != 1:
             self.collect()
-        return node.live == 1 and self._is_idle() and self.eager.assign(node, place, value)
+        return node.live == 1 and self._is_idle() and self.eager.assign(node, index, value)
 
     @property
     def _eager(self) -> Eager:
@@ -506,17 +506,19 @@ class LazyDevice(Device):
         Those that need many nodes are not among them: in ``x = x / x.sum()``, every flush may fall
         on the sum, and would otherwise compute nothing.
         """
-        found: set[Node] = set()
+        pending_operands: set[Node] = set()
         seen = {recorded}
         stack = [recorded]
         while stack:
             for x in stack.pop().inputs:
                 if x in self._pending:
-                    found.add(x)
+                    pending_operands.add(x)
                 elif x.storage is None and x not in seen:
                     seen.add(x)
                     stack.append(x)
-        return {x for x in found if x.meta.size > recorded.meta.size and self._needs_few(x)}
+        return {
+            x for x in pending_operands if x.meta.size > recorded.meta.size and self._needs_few(x)
+        }
 
     def _needs_few(self, node: Node) -> bool:
         """Return whether few nodes that no tensor holds are computed for a node."""

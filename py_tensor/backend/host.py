@@ -240,13 +240,13 @@ class CPython(Host):
                 " install it with `pip install pillow`"
             ) from None
         try:
-            found = ops.exif_transpose(image.open(BytesIO(data)))
-            if found.mode.startswith("I"):  # 16 bits, which `convert` would clip
-                found = found.convert("I").point(_in_8_bits).convert("L")
-            found = found.convert("RGBA")
+            pixels = ops.exif_transpose(image.open(BytesIO(data)))
+            if pixels.mode.startswith("I"):  # 16 bits, which `convert` would clip
+                pixels = pixels.convert("I").point(_in_8_bits).convert("L")
+            pixels = pixels.convert("RGBA")
         except OSError:  # UnidentifiedImageError among them
             raise ValueError("imread: Pillow cannot decode this as an image") from None
-        return found.height, found.width, found.tobytes()
+        return pixels.height, pixels.width, pixels.tobytes()
 
 
 def finish(work: Coroutine[Any, Any, T]) -> T:

@@ -136,7 +136,7 @@ class NativeBridge:
             except AbsentError as error:
                 return json.dumps({"ok": False, "reason": str(error)})
             session = Session(device, self._sources, self._counts)
-            found = {
+            answer = {
                 "ok": True,
                 "generation": self._generation + 1,
                 "adapter": device.adapter,
@@ -146,7 +146,7 @@ class NativeBridge:
                 "choices": _kept_choices(device.adapter),
             }
             device.lock = self.lock
-            self._info = json.dumps(found)
+            self._info = json.dumps(answer)
             self._generation += 1
             self._session = session
         return self._info
@@ -252,10 +252,10 @@ class NativeBridge:
             lost = json.dumps(self._lost())
             return self._promise(lambda: lost)
         session.create_buffer(number, nbytes, slices)
-        own = self._taken(session, THIS_CALL)
-        if own and not session.is_over:
+        failures = self._taken(session, THIS_CALL)
+        if failures and not session.is_over:
             session.destroy_buffer(number)
-        outcome = json.dumps(own[0]) if own else ""
+        outcome = json.dumps(failures[0]) if failures else ""
         return self._promise(lambda: outcome)
 
     # -- Waiting --------------------------------------------------------------------------------
@@ -266,24 +266,24 @@ class NativeBridge:
         if session is None:
             return self._promise(self._no_device)
         self._counts["reads"] += 1
-        readback, own = None, list[Failure]()
+        readback, failures = None, list[Failure]()
         try:
             readback = session.fetch(number, offset, nbytes)
         except Exception as error:
-            own.append({**_thrown(THIS_CALL, error), "label": f"buffer {number}"})
-        own += self._taken(session, THIS_CALL)
+            failures.append({**_thrown(THIS_CALL, error), "label": f"buffer {number}"})
+        failures += self._taken(session, THIS_CALL)
 
         def deliver() -> str:
             nonlocal readback
             self._land(session)
-            if readback is not None and not own and session is self._session:
+            if readback is not None and not failures and session is self._session:
                 try:
                     ffi.memmove(ffi.cast("char *", target), readback.arrived(), nbytes)
                 except StreamError as error:
-                    own.append(_thrown(THIS_CALL, error))
+                    failures.append(_thrown(THIS_CALL, error))
             readback = None
             self._reads.pop(target, None)
-            return self._outcome(session, own)
+            return self._outcome(session, failures)
 
         promise = self._promise(deliver, self._is_idle)
         self._reads[target] = ref(promise)
@@ -341,9 +341,9 @@ class NativeBridge:
                     self._record(_thrown(flight.flush, error))
                     continue
                 words: list[int] = ffi.unpack(memory, check.part[2] // 4)
-                found = [[place, word] for place, word in enumerate(words) if word]
-                if found and not any(f["flush"] == flight.flush for f in self._failures):
-                    message = json.dumps(found)
+                noted = [[index, word] for index, word in enumerate(words) if word]
+                if noted and not any(f["flush"] == flight.flush for f in self._failures):
+                    message = json.dumps(noted)
                     kind = "index"
                     self._record(
                         {"flush": flight.flush, "kind": kind, "label": "", "message": message}
@@ -388,9 +388,11 @@ class NativeBridge:
     def _no_device(self) -> str:
         return _report([*self._failures, self._lost()])
 
-    def _outcome(self, session: Session, own: list[Failure]) -> str:
+    def _outcome(self, session: Session, failures: list[Failure]) -> str:
         """Return the outcome of a wait that began in `session`, with its own failures."""
-        return _report([*self._failures, *(own if session is self._session else [self._lost()])])
+        return _report(
+            [*self._failures, *(failures if session is self._session else [self._lost()])]
+        )
 
     # -- Painting -------------------------------------------------------------------------------
 

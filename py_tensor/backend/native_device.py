@@ -112,11 +112,11 @@ class Device:
         self._queue = lib.wgpuDeviceGetQueue(self._handle)
 
     def _request(self, adapter: Any, limits: Any) -> Any:
-        found: list[tuple[Any, str]] = []
+        answers: list[tuple[Any, str]] = []
 
         @ffi.callback("WGPURequestDeviceCallback")
         def note_device(_status: int, device: Any, message: Any, *_: Any) -> None:
-            found.append((device, _text(message)))
+            answers.append((device, _text(message)))
 
         @ffi.callback("WGPUUncapturedErrorCallback")
         def note_error(_device: Any, kind: int, message: Any, *_: Any) -> None:
@@ -139,7 +139,7 @@ class Device:
         )
         told = _new("RequestDeviceCallbackInfo", mode=mode, callback=note_device)
         lib.wgpuAdapterRequestDevice(adapter, descriptor, told[0])
-        [(device, message)] = found
+        [(device, message)] = answers
         if not device:
             raise AbsentError(f"the adapter returned no device: {message}")
         return device
@@ -319,9 +319,9 @@ _mappings: set[Mapping] = set()
 
 @ffi.callback("WGPUBufferMapCallback")
 def _note_mapped(status: int, message: Any, mapping: Any, _: Any) -> None:
-    found: Mapping = ffi.from_handle(mapping)
-    _mappings.discard(found)
-    found.status, found.message = status, _text(message)
+    mapped: Mapping = ffi.from_handle(mapping)
+    _mappings.discard(mapped)
+    mapped.status, mapped.message = status, _text(message)
 
 
 def destroy_buffer(buffer: Any) -> None:
@@ -332,11 +332,11 @@ def destroy_buffer(buffer: Any) -> None:
 
 def _request_adapter() -> Any:
     """Request the adapter that wgpu-native prefers for high performance."""
-    found: list[Any] = []
+    adapters: list[Any] = []
 
     @ffi.callback("WGPURequestAdapterCallback")
     def note(_status: int, adapter: Any, *_: Any) -> None:
-        found.append(adapter)
+        adapters.append(adapter)
 
     high = lib.WGPUPowerPreference_HighPerformance
     options = _new("RequestAdapterOptions", powerPreference=high)
@@ -345,12 +345,12 @@ def _request_adapter() -> Any:
     instance = lib.wgpuCreateInstance(_new("InstanceDescriptor"))
     lib.wgpuInstanceRequestAdapter(instance, options, told[0])
     lib.wgpuInstanceRelease(instance)
-    if not found or not found[0]:
+    if not adapters or not adapters[0]:
         raise AbsentError(
             "wgpu found no adapter; install the GPU's driver for Vulkan, Metal or Direct3D 12"
             " (without a GPU: Debian's mesa-vulkan-drivers)"
         )
-    return found[0]
+    return adapters[0]
 
 
 def _identity(adapter: Any) -> tuple[dict[str, Any], bool]:

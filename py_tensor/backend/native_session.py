@@ -154,10 +154,10 @@ class Session:
         """
         self._block, self._block_size = block, size
         self._start = self._end = 0
-        at, end = 0, len(stream)
+        position, end = 0, len(stream)
         try:
-            while at < end:
-                at += self._perform(stream, at, table)
+            while position < end:
+                position += self._perform(stream, position, table)
             self.submit()
             for readback in (self.ahead, *self.checks):
                 if readback is not None:
@@ -166,19 +166,23 @@ class Session:
             self._abandon()
             self.drop_ahead()
             self.checks.clear()
-            if at < end and isinstance(error, Exception):
-                error.add_note(self._label_at(stream, at))
-            self._keep_table(stream, at)
+            if position < end and isinstance(error, Exception):
+                error.add_note(self._label_at(stream, position))
+            self._keep_table(stream, position)
             raise
 
-    def _perform(self, stream: Sequence[int], at: int, table: Any) -> int:
+    def _perform(self, stream: Sequence[int], command_start: int, table: Any) -> int:
         """Execute the command at a position; return its length."""
-        command = stream[at]
+        command = stream[command_start]
         if command == DISPATCH:
-            end = at + 8 + stream[at + 7]
-            self._dispatch(stream, at, [table[position] for position in stream[at + 8 : end]])
-            return end - at
-        match stream[at : at + LENGTHS.get(command, 1)]:
+            end = command_start + 8 + stream[command_start + 7]
+            self._dispatch(
+                stream,
+                command_start,
+                [table[position] for position in stream[command_start + 8 : end]],
+            )
+            return end - command_start
+        match stream[command_start : command_start + LENGTHS.get(command, 1)]:
             case [op, number, size, slices] if op == CREATE:
                 self.create_buffer(number, size, slices)
             case [op, number] if op == DESTROY:
@@ -197,20 +201,24 @@ class Session:
             case [op, position, size] if op == FETCH:
                 self.ahead = Readback(self, table[position], 0, size)
             case [op, position, size] if op == CLEAR:
-                part = self.range(table[position])
+                target_range = self.range(table[position])
                 self._close_pass()
-                lib.wgpuCommandEncoderClearBuffer(self._open(), part.buffer, part.offset, size)
+                lib.wgpuCommandEncoderClearBuffer(
+                    self._open(), target_range.buffer, target_range.offset, size
+                )
             case [op, position, size] if op == CHECK:
                 self.checks.append(Readback(self, table[position], 0, size))
             case _:
                 raise LookupError(f"unknown command {command}")
         return LENGTHS[command]
 
-    def _keep_table(self, stream: Sequence[int], at: int) -> None:
+    def _keep_table(self, stream: Sequence[int], position: int) -> None:
         """Execute CREATE and DESTROY after the command that failed."""
-        while at < len(stream) and stream[at] in LENGTHS:
-            at += LENGTHS[stream[at]] + (stream[at + 7] if stream[at] == DISPATCH else 0)
-            match stream[at : at + 4]:
+        while position < len(stream) and stream[position] in LENGTHS:
+            position += LENGTHS[stream[position]] + (
+                stream[position + 7] if stream[position] == DISPATCH else 0
+            )
+            match stream[position : position + 4]:
                 case [op, number, size, slices] if op == CREATE:
                     self.create_buffer(number, size, slices)
                 case [op, number, *_] if op == DESTROY:
@@ -218,17 +226,21 @@ class Session:
                 case _:
                     pass
 
-    def _label_at(self, stream: Sequence[int], at: int) -> str:
+    def _label_at(self, stream: Sequence[int], position: int) -> str:
         """Return the label of the pipeline or the buffer that the command at a position uses."""
-        if stream[at] == DISPATCH:
-            source = self._sources.get(stream[at + 1])
-            return f"pipeline {stream[at + 1]}" if source is None else source.label
-        return f"buffer {stream[at + 1]}" if stream[at] in (CREATE, DESTROY, UPLOAD, FILL) else ""
+        if stream[position] == DISPATCH:
+            source = self._sources.get(stream[position + 1])
+            return f"pipeline {stream[position + 1]}" if source is None else source.label
+        return (
+            f"buffer {stream[position + 1]}"
+            if stream[position] in (CREATE, DESTROY, UPLOAD, FILL)
+            else ""
+        )
 
     # -- Dispatches -----------------------------------------------------------------------------
 
-    def _dispatch(self, stream: Sequence[int], at: int, ids: list[int]) -> None:
-        _, number, offset, size, x, y, z, count = stream[at : at + 8]
+    def _dispatch(self, stream: Sequence[int], position: int, ids: list[int]) -> None:
+        _, number, offset, size, x, y, z, count = stream[position : position + 8]
         pipeline = self.pipelines.get(number) or self._keep(number, self._compiled(number))
         if max(x, y, z) > self._most:
             limit = f"exceed the limit of {self._most} per dimension"
@@ -266,7 +278,7 @@ class Session:
         size, *ids = key
         ranges = [self.range(each) for each in ids]
         _refuse_aliases(ids, ranges, pipeline.source.writable)
-        bound = [(part.buffer, part.offset, part.size) for part in ranges]
+        bound = [(used.buffer, used.offset, used.size) for used in ranges]
         bound.append((self._params, 0, size))
         group = self.device.create_bind_group(pipeline.layout, bound, pipeline.source.label)
         if len(self.groups) >= MAX_BIND_GROUPS:
@@ -363,18 +375,18 @@ class Session:
 
     def _layout(self, source: Source) -> tuple[Any, Any]:
         key = source.buffers, source.writable
-        found = self._layouts.get(key)
-        if found is None:
-            found = self._layouts[key] = self.device.create_layouts(*key)
-        return found
+        layouts = self._layouts.get(key)
+        if layouts is None:
+            layouts = self._layouts[key] = self.device.create_layouts(*key)
+        return layouts
 
     # -- Buffers --------------------------------------------------------------------------------
 
     def range(self, number: int) -> Range:
-        found = self._ranges.get(number)
-        if found is None:
+        known = self._ranges.get(number)
+        if known is None:
             raise LookupError(f"buffer {number} does not exist")
-        return found
+        return known
 
     def create_buffer(self, number: int, size: int, slices: int) -> None:
         """Create a buffer, or a slab, whose slices have the ids after its own."""
@@ -383,8 +395,8 @@ class Session:
         self.buffers[number] = buffer, size, slices
         self._ranges[number] = Range(buffer, 0, size)
         for n in range(slices):
-            part = size // slices
-            self._ranges[number + 1 + n] = Range(buffer, n * part, part)
+            slice_size = size // slices
+            self._ranges[number + 1 + n] = Range(buffer, n * slice_size, slice_size)
 
     def destroy_buffer(self, number: int) -> None:
         """Destroy a buffer and its slices, if it exists, once nothing is left to submit."""
@@ -403,20 +415,20 @@ class Session:
         while self._to_destroy:
             destroy_buffer(self._to_destroy.pop())
 
-    def _upload(self, part: Range, offset: int, start: int, size: int) -> None:
-        source, target = self._block + start, part.offset + offset
+    def _upload(self, target_range: Range, offset: int, start: int, size: int) -> None:
+        source, target = self._block + start, target_range.offset + offset
         whole = size - size % 4
         if whole:
-            self.device.write(part.buffer, target, source, whole)
+            self.device.write(target_range.buffer, target, source, whole)
         if whole < size:
             rest = bytes(ffi.buffer(ffi.cast("char *", source + whole), size - whole))
-            self.device.write(part.buffer, target + whole, rest.ljust(4, b"\0"), 4)
+            self.device.write(target_range.buffer, target + whole, rest.ljust(4, b"\0"), 4)
 
-    def _fill(self, part: Range, value: int, size: int) -> None:
+    def _fill(self, target_range: Range, value: int, size: int) -> None:
         pattern = array("I", [value]) * (min(size, FILLED_AT_ONCE) // 4)
         for offset in range(0, size, FILLED_AT_ONCE):
             count = min(FILLED_AT_ONCE, size - offset)
-            self.device.write(part.buffer, part.offset + offset, pattern, count)
+            self.device.write(target_range.buffer, target_range.offset + offset, pattern, count)
 
     # -- Recording ------------------------------------------------------------------------------
 
@@ -594,8 +606,8 @@ class Timer:
 
     def next(self, pipeline: int) -> Any:
         """Return the descriptor of the pass of the next dispatch; NULL if no room is left."""
-        place = len(self._pipelines) % TIMED_AT_ONCE
-        if place == 0:
+        number = len(self._pipelines) % TIMED_AT_ONCE
+        if number == 0:
             if len(self._sets) == MAX_SETS:
                 return ffi.NULL
             self._sets.append(self._session.device.create_query_set(2 * TIMED_AT_ONCE))
@@ -604,8 +616,8 @@ class Timer:
             "WGPUPassTimestampWrites *",
             {
                 "querySet": self._sets[-1],
-                "beginningOfPassWriteIndex": 2 * place,
-                "endOfPassWriteIndex": 2 * place + 1,
+                "beginningOfPassWriteIndex": 2 * number,
+                "endOfPassWriteIndex": 2 * number + 1,
             },
         )
         return ffi.new("WGPUComputePassDescriptor *", {"timestampWrites": self._writes})
@@ -651,8 +663,8 @@ class Timer:
 
 def _refuse_aliases(ids: Sequence[int], ranges: Sequence[Range], writable: int) -> None:
     """Raise if a dispatch binds one buffer twice and at least one binding is writable."""
-    for i, part in enumerate(ranges):
-        other = next(j for j, found in enumerate(ranges) if found.buffer == part.buffer)
+    for i, one in enumerate(ranges):
+        other = next(j for j, earlier in enumerate(ranges) if earlier.buffer == one.buffer)
         if other < i and (writable >> i | writable >> other) & 1:
             same = ids[other] == ids[i]
             what = f"buffer {ids[i]}" if same else f"the buffer of {ids[other]} and {ids[i]}"

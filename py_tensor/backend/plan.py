@@ -217,7 +217,7 @@ def _bits(numbers: Sequence[complex]) -> bytes:
     try:
         return array("d", cast("Sequence[float]", numbers)).tobytes()
     except TypeError:  # some are complex
-        return array("d", [part for x in numbers for part in (x.real, x.imag)]).tobytes()
+        return array("d", [component for x in numbers for component in (x.real, x.imag)]).tobytes()
 
 
 def largest_temporary(program: graph.Program, lowered: Lowered) -> tuple[int, str]:

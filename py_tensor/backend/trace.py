@@ -128,13 +128,13 @@ class Trace(Device):
     def knows(self, node: Node) -> bool:
         return False
 
-    def element(self, node: Node, place: int) -> None:
+    def element(self, node: Node, index: int) -> None:
         return None
 
     def should_copy(self, node: Node) -> bool:
         return False
 
-    def assign(self, node: Node, place: int, value: Any) -> bool:
+    def assign(self, node: Node, index: int, value: Any) -> bool:
         return False
 
     def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> None:

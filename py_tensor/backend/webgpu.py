@@ -97,9 +97,9 @@ class WebGPU(Connection):
         self._defined: OrderedDict[int, None] = OrderedDict()
         super().__init__(bridge, acquired)
 
-    def _set_up(self, found: dict[str, Any]) -> None:
+    def _set_up(self, answer: dict[str, Any]) -> None:
         self._plans.clear()  # plans depend on the adapter
-        super()._set_up(found)
+        super()._set_up(answer)
         self.programs.take(self.profile.implementations)
 
     def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
@@ -300,10 +300,10 @@ class WebGPU(Connection):
         for start, end in pairwise((0, *cuts, len(commands))):
             if self.generation != generation:
                 return False
-            part = commands[start:end] if cuts else commands
+            piece = commands[start:end] if cuts else commands
             is_last = end == len(commands)
             checks = plan.checks if is_last else ()
-            if not self._send(part, table, params, sources, made, plan.label, work, checks):
+            if not self._send(piece, table, params, sources, made, plan.label, work, checks):
                 return False
             if not is_last:
                 sources = {storage.submission for storage in made}

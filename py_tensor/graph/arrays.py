@@ -173,16 +173,18 @@ def gathered(
 ) -> Array:
     """Return the elements of `x` that indices select along some axes; see `Gather`."""
     np, shape = run.np, indices[0].shape
-    places, _ = _resolved(run, x, indices, axes, op)
-    if not _same_for_other_axes(x, places, axes, at):
-        found = _with_other_axes(np, x, places, axes, at, len(shape))
-        key = tuple([np.broadcast_to(place, shape) for place in found])
+    resolved, _ = _resolved(run, x, indices, axes, op)
+    if not _same_for_other_axes(x, resolved, axes, at):
+        along_axes = _with_other_axes(np, x, resolved, axes, at, len(shape))
+        key = tuple([np.broadcast_to(index, shape) for index in along_axes])
         if len(key) > _MAX_INDICES:
             key = (key[0] * x.shape[1] + key[1], *key[2:])
             x = x.reshape(-1, *x.shape[2:])
         return np.ascontiguousarray(x[key])
     varying = slice(at, len(shape) - x.ndim + at + len(axes))
-    key = [np.broadcast_to(place.reshape(place.shape[varying]), shape[varying]) for place in places]
+    key = [
+        np.broadcast_to(index.reshape(index.shape[varying]), shape[varying]) for index in resolved
+    ]
     if len(key) == 1 and x.flags.c_contiguous:  # of other layouts, NumPy copies the whole array
         return np.take(x, key[0], at, mode="clip")  # skips another check of the indices
     return np.ascontiguousarray(x[(slice(None),) * at + tuple(key)])
@@ -200,33 +202,33 @@ def scattered(
 ) -> Array:
     """Return `base` with values written or combined at the indices, in order; see `Scatter`."""
     np, shape = run.np, indices[0].shape
-    places, inside = _resolved(run, base, indices, axes, op)
+    resolved, inside = _resolved(run, base, indices, axes, op)
     is_kept = run.overwrite and base.flags.c_contiguous  # otherwise a reshape copies
     result = base if is_kept else np.array(base, order="C")
     before, behind = 1, 1
-    if mode == "set" and _same_for_other_axes(base, places, axes, at):
+    if mode == "set" and _same_for_other_axes(base, resolved, axes, at):
         after = at + len(axes)
         before, behind = math.prod(base.shape[:at]), math.prod(base.shape[after:])
         varying = slice(at, len(shape) - base.ndim + after)
-        places = [place.reshape(place.shape[varying]) for place in places]
+        resolved = [flat.reshape(flat.shape[varying]) for flat in resolved]
         inside = None if inside is None else inside.reshape(inside.shape[varying])
         shape, sizes = shape[varying], base.shape[at:after]
     else:
-        places = _with_other_axes(np, base, places, axes, at, len(shape))
+        resolved = _with_other_axes(np, base, resolved, axes, at, len(shape))
         sizes = base.shape
-    place = places[0]
-    for n, other in zip(sizes[1:], places[1:], strict=True):
-        place = place * n + other
-    place = np.broadcast_to(place, shape).reshape(-1)
-    values = values.reshape(before, place.size, behind)
+    flat = resolved[0]
+    for n, other in zip(sizes[1:], resolved[1:], strict=True):
+        flat = flat * n + other
+    flat = np.broadcast_to(flat, shape).reshape(-1)
+    values = values.reshape(before, flat.size, behind)
     if inside is not None:
         inside = np.broadcast_to(inside, shape).reshape(-1)
-        place, values = place[inside], values[:, inside]
+        flat, values = flat[inside], values[:, inside]
     target = result.reshape(before, math.prod(sizes), behind)
     if before == behind == 1:  # NumPy is much faster with a single index
-        target, values, key = target.reshape(-1), values.reshape(-1), place
+        target, values, key = target.reshape(-1), values.reshape(-1), flat
     else:
-        key = slice(None), place
+        key = slice(None), flat
     if mode == "set":
         target[key] = values
     else:
@@ -243,51 +245,51 @@ def _resolved(
     Both have length 1 along the axes on which the given indices are broadcast.
     """
     np, inside = run.np, None
-    places: list[Array] = []
+    resolved: list[Array] = []
     for axis, index in zip(axes, indices, strict=True):
         n = x.shape[axis]
         varying = tuple([slice(None) if s else slice(1) for s in index.strides])
-        given = index[varying].astype(np.int64, copy=False)
-        lowest, highest = (given.min(), given.max()) if given.size else (0, 0)
-        place = from_the_end(np, given, n) if lowest < 0 else given
+        numbers = index[varying].astype(np.int64, copy=False)
+        lowest, highest = (numbers.min(), numbers.max()) if numbers.size else (0, 0)
+        positive = from_the_end(np, numbers, n) if lowest < 0 else numbers
         if not -n <= lowest <= highest < n:
-            good = (place >= 0) & (place < n)
+            good = (positive >= 0) & (positive < n)
             if op:
-                run.note(op, axis, x.shape, int(given[~good].reshape(-1)[0]))
-            place = np.clip(place, 0, n - 1)
+                run.note(op, axis, x.shape, int(numbers[~good].reshape(-1)[0]))
+            positive = np.clip(positive, 0, n - 1)
             inside = good if inside is None else inside & good
-        places.append(place.astype(np.intp, copy=False))
-    return places, inside
+        resolved.append(positive.astype(np.intp, copy=False))
+    return resolved, inside
 
 
-def from_the_end(np: Any, given: Array, n: int) -> Array:
+def from_the_end(np: Any, index: Array, n: int) -> Array:
     """Resolve negative indices along an axis of length n, which count from its end."""
-    return np.where(given < 0, given + n, given)
+    return np.where(index < 0, index + n, index)
 
 
-def _same_for_other_axes(x: Array, places: list[Array], axes: tuple[int, ...], at: int) -> bool:
+def _same_for_other_axes(x: Array, indices: list[Array], axes: tuple[int, ...], at: int) -> bool:
     """Return whether adjacent axes are indexed in place, in the same way along all other axes."""
     k, others = len(axes), x.ndim - len(axes)
     if axes != tuple(range(at, at + k)):
         return False
-    ndim = places[0].ndim
+    ndim = indices[0].ndim
     rest = [*range(at), *range(ndim - (others - at), ndim)]
-    return all(place.shape[dim] == 1 for place in places for dim in rest)
+    return all(index.shape[dim] == 1 for index in indices for dim in rest)
 
 
 def _with_other_axes(
-    np: Any, x: Array, places: list[Array], axes: tuple[int, ...], at: int, ndim: int
+    np: Any, x: Array, indices: list[Array], axes: tuple[int, ...], at: int, ndim: int
 ) -> list[Array]:
     """Return an index for each axis of `x`: those given, and the whole range for the others."""
-    found: list[Array] = [None] * x.ndim
-    for axis, place in zip(axes, places, strict=True):
-        found[axis] = place
+    along_axes: list[Array] = [None] * x.ndim
+    for axis, index in zip(axes, indices, strict=True):
+        along_axes[axis] = index
     rest = [axis for axis in range(x.ndim) if axis not in axes]
     dims = [*range(at), *range(ndim - (len(rest) - at), ndim)]
     for axis, dim in zip(rest, dims, strict=True):
         shape = [-1 if d == dim else 1 for d in range(ndim)]
-        found[axis] = np.arange(x.shape[axis]).reshape(shape)
-    return found
+        along_axes[axis] = np.arange(x.shape[axis]).reshape(shape)
+    return along_axes
 
 
 ADDRESSABLE = sys.maxsize  # bytes of an array
@@ -305,15 +307,15 @@ def in_order(np: Any, x: Array, axis: int, descending: bool, indices: bool) -> A
     rows = x.reshape(before, n, behind)
     if not indices and not _has_equal_zeros(np, rows):
         # Equal elements are identical. NumPy's stable sort is the fastest only for small integers.
-        found = np.sort(rows, axis=1, kind="stable" if x.itemsize < 4 else None)
-        return (np.flip(found, 1) if descending else found).reshape(x.shape)
+        ordered = np.sort(rows, axis=1, kind="stable" if x.itemsize < 4 else None)
+        return (np.flip(ordered, 1) if descending else ordered).reshape(x.shape)
     if x.itemsize == 4:
         order = _by_packed_keys(np, rows, descending)
     else:
         order = np.argsort(np.flip(rows, 1) if descending else rows, axis=1, kind="stable")
         order = n - 1 - np.flip(order, 1) if descending else order
-    found = order.astype(np.int32) if indices else np.take_along_axis(rows, order, 1)
-    return found.reshape(x.shape)
+    ordered = order.astype(np.int32) if indices else np.take_along_axis(rows, order, 1)
+    return ordered.reshape(x.shape)
 
 
 def _has_equal_zeros(np: Any, x: Array) -> bool:
@@ -353,17 +355,17 @@ def contracted(np: Any, a: Array, b: Array, shape: Shape, axes: tuple[int, ...])
         _part(np, x, parts, shape).transpose(order).reshape(matrix)
         for x, (parts, order, matrix) in ((a, product.left), (b, product.right))
     )
-    found = np.matmul(left, right).reshape(product.shape)
-    return found.transpose(product.order).reshape(product.kept)
+    product_of_both = np.matmul(left, right).reshape(product.shape)
+    return product_of_both.transpose(product.order).reshape(product.kept)
 
 
 def _part(np: Any, x: Array, parts: tuple[slice, ...], shape: Shape) -> Array:
     """Return a part of an operand of this shape, some axes of which may have length 1."""
-    found = x[parts]
+    piece = x[parts]
     if x.shape == shape:
-        return found
-    sizes = [1 if part.stop else n for part, n in zip(parts, shape, strict=True)]
-    return np.broadcast_to(found, sizes)
+        return piece
+    sizes = [1 if range_of_axis.stop else n for range_of_axis, n in zip(parts, shape, strict=True)]
+    return np.broadcast_to(piece, sizes)
 
 
 @dataclass(frozen=True, slots=True)

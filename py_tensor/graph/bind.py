@@ -81,14 +81,14 @@ def bind(op: Op, inputs: tuple[Node, ...], attrs: Any = None) -> Node:
 
 
 def _result(op: Op, metas: tuple[Meta, ...], attrs: Any) -> tuple[Meta, int]:
-    found = _inferred.get((op, attrs, metas))
-    if found is None:
+    inferred = _inferred.get((op, attrs, metas))
+    if inferred is None:
         if len(_inferred) >= _INFERRED:
             _inferred.clear()
         meta = op.infer(metas, attrs)
         structure = (attrs, len(metas)) if op.variadic else attrs
-        found = _inferred[op, attrs, metas] = meta, key_of(op, structure, meta)
-    return found
+        inferred = _inferred[op, attrs, metas] = meta, key_of(op, structure, meta)
+    return inferred
 
 
 def bind_known(op: Op, inputs: tuple[Node, ...], attrs: Any, meta: Meta) -> Node:
@@ -138,11 +138,11 @@ def step(op: Op, meta: Meta, attrs: Any = None) -> Step:
 
 def steps(meta: Meta, *applied: tuple[Op, Any]) -> tuple[Step, ...]:
     """Return the steps that apply ops with their attributes in sequence."""
-    found: list[Step] = []
+    made: list[Step] = []
     for op, attrs in applied:
-        found.append(step(op, meta, attrs))
-        meta = found[-1][1]
-    return tuple(found)
+        made.append(step(op, meta, attrs))
+        meta = made[-1][1]
+    return tuple(made)
 
 
 def follow(node: Node, steps: tuple[Step, ...]) -> Node:

@@ -281,11 +281,11 @@ class Body:
 
     def add(self, instruction: Instruction) -> int:
         """Add `instruction` unless an equal one is there; return its value."""
-        found = self._known.get(instruction)
-        if found is None:
-            found = self._known[instruction] = len(self.instructions)
+        number = self._known.get(instruction)
+        if number is None:
+            number = self._known[instruction] = len(self.instructions)
             self.instructions.append(instruction)
-        return found
+        return number
 
     def dtype(self, value: int) -> DType:
         return self.instructions[value].dtype
@@ -332,14 +332,14 @@ class Body:
         return [i for i in self.instructions if isinstance(i, Place)]
 
     def checks(self) -> list[Check]:
-        found: list[Check] = []
+        checks: list[Check] = []
         for i in self.instructions:
             match i:  # runs for every kernel; faster than `isinstance`
                 case Place():
-                    found += i.checks
+                    checks += i.checks
                 case _:
                     pass
-        return found
+        return checks
 
 
 def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:

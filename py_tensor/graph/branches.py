@@ -37,20 +37,20 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
     instructions = body.instructions
     if not any(isinstance(i, Select) for i in instructions):
         return ()
-    found: list[Arm | None] = [None] * len(instructions)
+    arms: list[Arm | None] = [None] * len(instructions)
     used = [False] * len(instructions)
     for n in results:
         used[n] = True
 
     def use(n: int, arm: Arm | None) -> None:
-        found[n] = _common(found[n], arm) if used[n] else arm
+        arms[n] = _common(arms[n], arm) if used[n] else arm
         used[n] = True
 
     for n in range(len(instructions) - 1, -1, -1):
         i = instructions[n]
         if isinstance(i, Source) or (isinstance(i, Place) and i.checks):
-            found[n] = None  # an argument, or an index that is always checked
-        home = found[n]
+            arms[n] = None  # an argument, or an index that is always checked
+        home = arms[n]
         depth = 1 if home is None else home.depth + 1
         if isinstance(i, Select) and depth <= MAX_NESTED:
             use(i.mask, home)
@@ -60,12 +60,12 @@ def arms_of(body: Body, results: Iterable[int]) -> Arms:
             for operand in i.operands:
                 use(operand, home)
     branches: set[int] = set()
-    for i, arm in zip(instructions, found, strict=True):
+    for i, arm in zip(instructions, arms, strict=True):
         if isinstance(i, Apply | Gather):
             while arm is not None and arm.select not in branches:
                 branches.add(arm.select)
                 arm = arm.parent
-    return [_within(branches, arm) for arm in found] if branches else ()
+    return [_within(branches, arm) for arm in arms] if branches else ()
 
 
 def _within(branches: set[int], arm: Arm | None) -> Arm | None:
@@ -94,19 +94,19 @@ def operations_of(body: Body, results: Iterable[int], extents: Shape) -> int:
     if not arms:
         return points * body.operations
     whole = tuple((0, n) for n in extents)
-    found: dict[Arm | None, tuple[int, Box]] = {None: (points, whole)}
+    by_arm: dict[Arm | None, tuple[int, Box]] = {None: (points, whole)}
 
     def reach(arm: Arm | None) -> tuple[int, Box]:
         """Return the number of points at which an arm is chosen, and a box that contains them."""
-        if arm is None or arm in found:
-            return found[arm]
+        if arm is None or arm in by_arm:
+            return by_arm[arm]
         around, box = reach(arm.parent)
         choice = body.instructions[arm.select]
         assert isinstance(choice, Select)
         inner = _covered(body, choice.mask, box)
         chosen = min(around, _part(body, choice.mask, size_of(tuple(b - a for a, b in inner))))
-        found[arm] = (chosen, inner) if arm.inside else (around - chosen, box)
-        return found[arm]
+        by_arm[arm] = (chosen, inner) if arm.inside else (around - chosen, box)
+        return by_arm[arm]
 
     pairs = zip(body.instructions, arms, strict=True)
     return sum(reach(arm)[0] for i, arm in pairs if isinstance(i, Apply))
@@ -131,8 +131,8 @@ def _part(body: Body, mask: int | None, points: int) -> int:
     condition = None if mask is None else body.instructions[mask]
     if not isinstance(condition, Within):
         return points
-    place = body.instructions[condition.arg]
-    assert isinstance(place, Place)
-    extent = place.extents[0]
+    address = body.instructions[condition.arg]
+    assert isinstance(address, Place)
+    extent = address.extents[0]
     left = points * (min(condition.high, extent) - condition.low) // extent
     return _part(body, condition.also, left)

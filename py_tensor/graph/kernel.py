@@ -370,15 +370,15 @@ class Kernel:
 
     def bases(self) -> set[int]:
         """Return the slots whose elements results keep where the kernel does not write."""
-        found = {base for stage in self.stages if (base := stage.base()) is not None}
-        return found if self.over is None else found | {self.over.slot}
+        slots = {base for stage in self.stages if (base := stage.base()) is not None}
+        return slots if self.over is None else slots | {self.over.slot}
 
     def checks(self) -> list[Check]:
-        found = self.row.checks()
+        checks = self.row.checks()
         if self.stages:
             for body in self.bodies():
-                found += body.checks()
-        return found
+                checks += body.checks()
+        return checks
 
     def folds(self) -> list[Fold]:
         return [fold for stage in self.stages for fold in stage.folds()]

@@ -167,7 +167,7 @@ class Device(ABC):
         """Return whether a node is computed, and can be read without waiting."""
 
     @abstractmethod
-    def element(self, node: Node, place: int) -> Node | None:
+    def element(self, node: Node, index: int) -> Node | None:
         """Return one element of a node, by flat index; None if it is not computed at once."""
 
     @abstractmethod
@@ -175,7 +175,7 @@ class Device(ABC):
         """Return whether elements are read faster from a copy of a node, which is a small view."""
 
     @abstractmethod
-    def assign(self, node: Node, place: int, value: Any) -> bool:
+    def assign(self, node: Node, index: int, value: Any) -> bool:
         """Write one element of a node held by one tensor in place; return whether it did."""
 
     @abstractmethod
@@ -215,13 +215,13 @@ next_number = count().__next__
 
 def meta_of(shape: Shape, dtype: DType, device: Device) -> Meta:
     """Return the one Meta for this combination."""
-    found = _metas.get((shape, dtype, device))
-    if found is None:
+    meta = _metas.get((shape, dtype, device))
+    if meta is None:
         if len(_metas) >= _TABLE_LIMIT:
             _metas.clear()
         # Another thread may have made it meanwhile.
-        found = _metas.setdefault((shape, dtype, device), Meta(shape, dtype, device))
-    return found
+        meta = _metas.setdefault((shape, dtype, device), Meta(shape, dtype, device))
+    return meta
 
 
 # A vjp gets the incoming gradient, the result, the operands (all of them Tensors) and the node's
@@ -388,12 +388,12 @@ def key_of(op: Op, attrs: Any, meta: Meta) -> int:
     `attrs` includes that number. Keys are never reused. After the table is cleared, a structure
     gets a new key, and its plan is made again.
     """
-    found = _keys.get((op, attrs, meta))
-    if found is None:
+    key = _keys.get((op, attrs, meta))
+    if key is None:
         if len(_keys) >= _TABLE_LIMIT:
             _keys.clear()
-        found = _keys.setdefault((op, attrs, meta), _next_key())
-    return found
+        key = _keys.setdefault((op, attrs, meta), _next_key())
+    return key
 
 
 DROPPED: deque[Node] = deque()

@@ -412,10 +412,10 @@ class View(Movement):
         return shape, metas[0].dtype
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
-        shape, _, place = node.attrs
+        shape, _, offset = node.attrs
         if shape:
             return Movement.compute(self, run, node, *operands)
-        return operands[0].reshape(-1)[place : place + 1].reshape(())  # the common case
+        return operands[0].reshape(-1)[offset : offset + 1].reshape(())  # the common case
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

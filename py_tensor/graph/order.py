@@ -70,26 +70,26 @@ def _slots(roots: Iterable[Node]) -> dict[Node, int]:
     leaf precedes its first reader. Apart from sorting, this is linear in nodes and edges.
     """
     roots = list(roots)
-    found = {node for node in roots if node.storage is None}
-    stack = list(found)
+    needed = {node for node in roots if node.storage is None}
+    stack = list(needed)
     readers: dict[Node, Node] = {}  # leaf -> its first reader
     while stack:
         node = stack.pop()
         for operand in node.inputs:
-            if operand in found:  # tested first, as another thread may have computed it meanwhile
+            if operand in needed:  # tested first, as another thread may have computed it meanwhile
                 continue
             if operand.storage is not None:
                 first = readers.get(operand)
                 if first is None or node.number < first.number:
                     readers[operand] = node
             else:
-                found.add(operand)
+                needed.add(operand)
                 if operand.inputs:
                     stack.append(operand)
-    if len(found) == 1 and len(roots) == 1:  # a single op
+    if len(needed) == 1 and len(roots) == 1:  # a single op
         order = [*readers, *roots]
         return dict(zip(order, count()))
-    pending = sorted(found, key=_number)
+    pending = sorted(needed, key=_number)
     order = list[Node]()
     start = 0
     for reader in sorted(set(readers.values()), key=_number):

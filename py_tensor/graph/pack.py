@@ -57,8 +57,8 @@ def pack(kernels: list[Kernel], wanted: Set[int], budget: Budget) -> list[Kernel
             for members in _divided(run, budget):
                 packed |= {member.place: None for member in members}
                 packed[min(member.place for member in members)] = _joined(members)
-    found = (packed.get(place, kernel) for place, kernel in enumerate(kernels))
-    return [kernel for kernel in found if kernel is not None]
+    merged = (packed.get(number, kernel) for number, kernel in enumerate(kernels))
+    return [kernel for kernel in merged if kernel is not None]
 
 
 def is_packed(kernel: Kernel) -> bool:
@@ -70,7 +70,7 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
     """Yield groups of kernels of one structure that could all run in the first one's position."""
     written: dict[int, int] = {}  # slot -> position of the kernel that writes it
     open_runs: dict[_Structure, list[_Member]] = {}
-    for place, kernel in enumerate(kernels):
+    for number, kernel in enumerate(kernels):
         if is_packed(kernel):
             slab = _fits_slab(kernel, wanted)
             structure, slots = _structure(kernel, slab)
@@ -81,8 +81,8 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
                 run = None
             if run is None:
                 run = open_runs[structure] = []
-            run.append(_Member(kernel, place, slots, slab, 1 if kernel.checks() else 0))
-        written |= dict.fromkeys(kernel.writes(), place)
+            run.append(_Member(kernel, number, slots, slab, 1 if kernel.checks() else 0))
+        written |= dict.fromkeys(kernel.writes(), number)
     yield from open_runs.values()
 
 
@@ -139,17 +139,17 @@ def _in_order(
     left: list[_Member] = []
     if column is not None:
         members = sorted(members, key=lambda member: member.slots[column])
-    at = 0
-    while at < len(members):
-        size = min(most, _room(members[at : at + 2], budget))
-        found = members[at : at + size]
-        shares = column is None or found[0].slots[column] == found[-1].slots[column]
-        if 1 < len(found) == size and shares and _is_alike(found):
-            packs.append(found)
-            at += size
+    start = 0
+    while start < len(members):
+        size = min(most, _room(members[start : start + 2], budget))
+        group = members[start : start + size]
+        shares = column is None or group[0].slots[column] == group[-1].slots[column]
+        if 1 < len(group) == size and shares and _is_alike(group):
+            packs.append(group)
+            start += size
         else:
-            left.append(members[at])
-            at += 1
+            left.append(members[start])
+            start += 1
     return packs, sorted(left, key=lambda member: member.place)
 
 

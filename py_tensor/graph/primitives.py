@@ -401,8 +401,8 @@ def _joined(np: Any, real: Any, imag: Any) -> Any:
 
 def _numpy_sum(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
     """Sum float16 in float32 and round once at the end, as on a GPU; NumPy may round each step."""
-    found = np.add.reduce(x, axis=axes, keepdims=True, dtype=summed_in(np, x))
-    return found.astype(x.dtype, copy=False)
+    total = np.add.reduce(x, axis=axes, keepdims=True, dtype=summed_in(np, x))
+    return total.astype(x.dtype, copy=False)
 
 
 SUM = Reduction(

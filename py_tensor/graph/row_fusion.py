@@ -191,11 +191,11 @@ def _join_map(producer: Kernel, consumer: Kernel) -> Kernel | None:
     order = _order(producer, consumer)
     if order is None:
         return None
-    places = {d: n for n, d in enumerate(order)}
+    positions = {d: n for n, d in enumerate(order)}
 
     def moved(instruction: Instruction) -> Instruction:
         if isinstance(instruction, Mask):
-            ranges = ((places[d], low, high) for d, low, high in instruction.ranges)
+            ranges = ((positions[d], low, high) for d, low, high in instruction.ranges)
             return Mask(tuple(ranges))
         if isinstance(instruction, Addressed):
             return replace(instruction, access=instruction.access.permuted(order))
@@ -294,10 +294,10 @@ class _Joiner:
         return (target, values) if fits else None
 
     def stage(self, stage: Stage) -> Stage | None:
-        found = self.body(stage.element, self.producer.kept + self.producer.reduced)
-        if found is None:
+        joined = self.body(stage.element, self.producer.kept + self.producer.reduced)
+        if joined is None:
             return None
-        body, values = found
+        body, values = joined
         folds = (
             replace(f, value=values[f.value], index=None if f.index is None else values[f.index])
             for f in stage.folded
@@ -306,10 +306,10 @@ class _Joiner:
 
     def _is_own_row(self, access: Access, extents: Shape) -> bool:
         kept = self.producer.kept
-        own = row_major(kept) + (0,) * (len(extents) - len(kept))
+        row_strides = row_major(kept) + (0,) * (len(extents) - len(kept))
         return access.offset == 0 and canonical_strides(
             access.strides, extents
-        ) == canonical_strides(own, extents)
+        ) == canonical_strides(row_strides, extents)
 
     def _result(self, target: Body, value: int, rank: int) -> int:
         """Copy the producer's row body up to this value, so that it is computed here."""

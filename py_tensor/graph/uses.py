@@ -198,17 +198,17 @@ def _reached(slots: dict[Node, int], outside: Iterable[Node]) -> set[int]:
 
     The search stops at nodes of the flush.
     """
-    found: set[int] = set()
+    reached: set[int] = set()
     nodes = list(outside)
     seen = set(nodes)
     for node in nodes:  # grows during the loop
         for operand in node.inputs:
             if operand in slots:
-                found.add(slots[operand])
+                reached.add(slots[operand])
             elif operand.inputs and operand not in seen:
                 seen.add(operand)
                 nodes.append(operand)
-    return found
+    return reached
 
 
 def _needing(slots: dict[Node, int], needed: Iterable[Node], outside: list[Node]) -> list[Node]:
