@@ -372,16 +372,16 @@ def clarify_arguments(error: TypeError) -> None:
 
     if _TOO_MANY.match(str(error)):
         error.args = (f"{error}; {SEVERAL}",)
-    found = _UNEXPECTED.match(str(error))
-    if found is None:
+    unexpected = _UNEXPECTED.match(str(error))
+    if unexpected is None:
         return
-    hint = KEYWORDS.get(found[2])
-    if hint is None and found[1] in _DRAWING:
-        parameters = signature(getattr(public(), found[1])).parameters.values()
+    hint = KEYWORDS.get(unexpected[2])
+    if hint is None and unexpected[1] in _DRAWING:
+        parameters = signature(getattr(public(), unexpected[1])).parameters.values()
         known = ", ".join(each.name for each in parameters if each.default is not each.empty)
         hint = f"its options are {known}"
-    if hint and (found[1] in dir(public()) or hasattr(Tensor, found[1])):
-        error.args = (f"{found[0]}; {hint}",)
+    if hint and (unexpected[1] in dir(public()) or hasattr(Tensor, unexpected[1])):
+        error.args = (f"{unexpected[0]}; {hint}",)
 
 
 def _instead_of_method(name: str) -> str | None:

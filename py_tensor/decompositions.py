@@ -141,21 +141,21 @@ def solve(a: Operand, b: Operand) -> Tensor:
     """
     a, b = tensors_of("solve", (a, b))
     a, b = in_common_dtype("solve", _square("solve", a), b)
-    found = _solution((a, b))
-    _check_result("solve", "the matrix is singular", found, "solve", a, b)
-    return found
+    solution = _solution((a, b))
+    _check_result("solve", "the matrix is singular", solution, "solve", a, b)
+    return solution
 
 
-def _check_result(op: str, words: str, found: Tensor, name: str, *operands: Tensor) -> None:
+def _check_result(op: str, words: str, result: Tensor, name: str, *operands: Tensor) -> None:
     """Raise LinAlgError where NumPy's function raises it, if the elements are on the host."""
-    values = known(found)
+    values = known(result)
     if values is None or not (values != values).any():
         return
-    np, given = host.load_numpy(), [*map(known, operands)]
+    np, arrays = host.load_numpy(), [*map(known, operands)]
     # NumPy itself raises nothing in WebAssembly, which has no floating-point exceptions.
-    refused = all(np.isfinite(x).all() for x in given)
+    refused = all(np.isfinite(x).all() for x in arrays)
     try:
-        getattr(np.linalg, name)(*given)
+        getattr(np.linalg, name)(*arrays)
     except np.linalg.LinAlgError:
         refused = True
     if refused:
@@ -183,8 +183,8 @@ def _solution(a: Tensor, b: Tensor) -> Tensor:
         )
     b = broadcast_to(b, (*batch, *b.shape[-2:]))
     columns = concat([swapaxes(a, -1, -2), swapaxes(b, -1, -2)], -2)
-    found = build(SOLVE, (columns,), 0)[..., a.shape[-1] :, :]
-    return found[..., 0, :] if is_vector else swapaxes(found, -1, -2)
+    rows = build(SOLVE, (columns,), 0)[..., a.shape[-1] :, :]
+    return rows[..., 0, :] if is_vector else swapaxes(rows, -1, -2)
 
 
 def inv(a: Operand) -> Tensor:
@@ -197,9 +197,9 @@ def inv(a: Operand) -> Tensor:
         inverse of a singular matrix is infinite or NaN.
     """
     x = _square("inv", a)
-    found = unchecked_inverse(x)
-    _check_result("inv", "the matrix is singular", found, "inv", x)
-    return found
+    inverse = unchecked_inverse(x)
+    _check_result("inv", "the matrix is singular", inverse, "inv", x)
+    return inverse
 
 
 def unchecked_inverse(x: Tensor) -> Tensor:
@@ -235,8 +235,8 @@ def slogdet(a: Operand) -> SlogdetResult:
 
 
 @Composition
-def _parts_of_slogdet(found: Tensor) -> tuple[Tensor, Tensor]:
-    return found[..., 0], _real(found[..., 1])
+def _parts_of_slogdet(pairs: Tensor) -> tuple[Tensor, Tensor]:
+    return pairs[..., 0], _real(pairs[..., 1])
 
 
 def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
@@ -258,10 +258,10 @@ def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
     x = _square("cholesky", a)
     if not x.size:
         return x
-    given = _adjoint(x) if upper else x
-    found = _triangle((given,))
-    _check_result("cholesky", "the matrix is not positive definite", found, "cholesky", given)
-    return _adjoint(found) if upper else found
+    lower_half = _adjoint(x) if upper else x
+    factor = _triangle((lower_half,))
+    _check_result("cholesky", "the matrix is not positive definite", factor, "cholesky", lower_half)
+    return _adjoint(factor) if upper else factor
 
 
 @Composition
@@ -293,15 +293,15 @@ def qr(a: Operand, mode: str = "reduced") -> Any:
     x = _floating("qr", a)
     check_option("qr", "mode", mode, ("reduced", "complete", "r", "raw"))
     if mode == "raw":
-        found: Any = host.load_numpy().linalg.qr(x.numpy(), mode="raw")
-        return tuple(from_host("qr", part, x.dtype, x.device) for part in found)
+        stacked: Any = host.load_numpy().linalg.qr(x.numpy(), mode="raw")
+        return tuple(from_host("qr", factor, x.dtype, x.device) for factor in stacked)
     m, n = x.shape[-2:]
     count = m if mode == "complete" else min(m, n)
     rows = 0 if mode == "r" else count
-    found = _reflected((x,), rows)
+    stacked = _reflected((x,), rows)
     if mode == "r":
-        return _transposed((found,), count)
-    return QRResult(*_parts_of_qr((found,), rows, count))
+        return _transposed((stacked,), count)
+    return QRResult(*_parts_of_qr((stacked,), rows, count))
 
 
 @Composition
@@ -312,14 +312,14 @@ def _reflected(x: Tensor, rows: int) -> Tensor:
 
 
 @Composition
-def _parts_of_qr(found: Tensor, rows: int, count: int) -> tuple[Tensor, Tensor]:
-    q, r = found[..., :rows, :], found[..., rows:, :count]
+def _parts_of_qr(stacked: Tensor, rows: int, count: int) -> tuple[Tensor, Tensor]:
+    q, r = stacked[..., :rows, :], stacked[..., rows:, :count]
     return swapaxes(q, -1, -2), swapaxes(r, -1, -2)
 
 
 @Composition
-def _transposed(found: Tensor, count: int) -> Tensor:
-    return swapaxes(found[..., :count], -1, -2)
+def _transposed(stacked: Tensor, count: int) -> Tensor:
+    return swapaxes(stacked[..., :count], -1, -2)
 
 
 # -- Eigenvalues and singular values ------------------------------------------------------------
@@ -349,9 +349,9 @@ def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tuple[Tensor, ...]:
     """Sort values, and the columns of matrices in the same order."""
-    places = argsort(values, -1, descending=descending)
-    columns = expand_dims(places, -2)
-    return take_along_axis(values, places, -1), *(
+    order = argsort(values, -1, descending=descending)
+    columns = expand_dims(order, -2)
+    return take_along_axis(values, order, -1), *(
         take_along_axis(x, broadcast_to(columns, x.shape), -1) for x in matrices
     )
 
@@ -381,10 +381,10 @@ def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's nam
         return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
     scale, a = _scaled((_lower((x,), UPLO in "Ll"),))
     if x.device.uses_numpy or n <= SIDES[x.dtype]:
-        found = _parts_of_rows((diagonalized(a),))
+        decomposed = _parts_of_rows((diagonalized(a),))
     else:
-        found = _by_columns((a,))
-    return EighResult(*_unscaled((scale, *found)))
+        decomposed = _by_columns((a,))
+    return EighResult(*_unscaled((scale, *decomposed)))
 
 
 @Composition
@@ -393,8 +393,8 @@ def _lower(x: Tensor, is_lower: bool) -> Tensor:
 
 
 @Composition
-def _parts_of_rows(found: Tensor) -> tuple[Tensor, Tensor]:
-    return _real(found[..., -1, :]), found[..., :-1, :]
+def _parts_of_rows(stacked: Tensor) -> tuple[Tensor, Tensor]:
+    return _real(stacked[..., -1, :]), stacked[..., :-1, :]
 
 
 @Composition
@@ -456,8 +456,8 @@ def svd(
         return svdvals(x)
     m, n = x.shape[-2:]
     if m < n:
-        found = svd(_adjoint(x), full_matrices)
-        return SVDResult(_adjoint(found.Vh), found.S, _adjoint(found.U))
+        transposed = svd(_adjoint(x), full_matrices)
+        return SVDResult(_adjoint(transposed.Vh), transposed.S, _adjoint(transposed.U))
     if not x.size:
         values = zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
         return SVDResult(_identity(x, m)[..., : m if full_matrices else n], values, _identity(x, n))
@@ -480,15 +480,15 @@ def _without_nan(op: str, x: Tensor) -> Tensor:
     return x
 
 
-def _by_lapack(np: Any, given: tuple[Array, ...], with_vectors: Any) -> Array:
+def _by_lapack(np: Any, operands: tuple[Array, ...], with_vectors: Any) -> Array:
     """Return a row of singular values, above it those of U, and below it those of V."""
-    (x,) = given
+    (x,) = operands
     finite = np.isfinite(x).all((-2, -1), keepdims=True)
-    found = np.linalg.svd(np.where(finite, x, 0), full_matrices=False, compute_uv=with_vectors)
-    values = (found[1] if with_vectors else found)[..., None, :].astype(x.dtype)
+    decomposed = np.linalg.svd(np.where(finite, x, 0), full_matrices=False, compute_uv=with_vectors)
+    values = (decomposed[1] if with_vectors else decomposed)[..., None, :].astype(x.dtype)
     if with_vectors:
-        v = np.conj(np.swapaxes(found[2], -1, -2))
-        values = np.concatenate((found[0], values, v), -2)
+        v = np.conj(np.swapaxes(decomposed[2], -1, -2))
+        values = np.concatenate((decomposed[0], values, v), -2)
     return np.where(finite, values, np.asarray(np.nan, x.dtype))
 
 
@@ -522,8 +522,8 @@ def _reduced_svd(x: Tensor) -> SVDResult:
 
 
 @Composition
-def _parts_of_svd(found: Tensor, m: int) -> tuple[Tensor, Tensor, Tensor]:
-    u, values, v = found[..., :m, :], found[..., m, :], found[..., m + 1 :, :]
+def _parts_of_svd(stacked: Tensor, m: int) -> tuple[Tensor, Tensor, Tensor]:
+    u, values, v = stacked[..., :m, :], stacked[..., m, :], stacked[..., m + 1 :, :]
     return u, _real(values), _adjoint(v)
 
 
@@ -556,10 +556,10 @@ def svdvals(x: Operand, /) -> Tensor:
 # -- By singular values -------------------------------------------------------------------------
 
 
-def _tolerance(x: Tensor, given: Any) -> Any:
+def _tolerance(x: Tensor, rtol: Any) -> Any:
     """Return the threshold relative to the largest singular value below which others count as 0."""
-    if given is not None:
-        return expand_dims(tensor_of(given, "rtol", device=x.device), -1)
+    if rtol is not None:
+        return expand_dims(tensor_of(rtol, "rtol", device=x.device), -1)
     return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * dtypes.epsilon(
         x.dtype
     )
@@ -585,10 +585,10 @@ def pinv(
     """
     x = _floating("pinv", a)
     u, s, vh = svd(x, full_matrices=False)
-    given = rcond if rtol is None else rtol
-    if given is None and x.dtype.has_64_bits:
-        given = 1e-15
-    cut = _tolerance(x, given) * max(s, -1, keepdims=True, initial=0)
+    threshold = rcond if rtol is None else rtol
+    if threshold is None and x.dtype.has_64_bits:
+        threshold = 1e-15
+    cut = _tolerance(x, threshold) * max(s, -1, keepdims=True, initial=0)
     inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
     return matmul(_adjoint(vh), expand_dims(inverse, -1) * _adjoint(u))
 
@@ -644,12 +644,12 @@ def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
     least = dtypes.epsilon(x.dtype) if rcond is not None and rcond < 0 else rcond
     cut = _tolerance(x, least) * max(s, -1, keepdims=True, initial=0)
     inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
-    found = matmul(_adjoint(vh), expand_dims(inverse, -1) * matmul(_adjoint(u), columns))
+    solution = matmul(_adjoint(vh), expand_dims(inverse, -1) * matmul(_adjoint(u), columns))
     rank = int(sum(s > cut))
-    rest = sum(squared_length(columns - matmul(x, found)), 0)
+    rest = sum(squared_length(columns - matmul(x, solution)), 0)
     if rank < x.shape[1] or x.shape[0] <= x.shape[1]:
         rest = rest[:0]
-    return (found[:, 0] if y.ndim == 1 else found), rest, rank, s
+    return (solution[:, 0] if y.ndim == 1 else solution), rest, rank, s
 
 
 # -- General matrices ---------------------------------------------------------------------------
@@ -668,10 +668,10 @@ def eig(a: Operand) -> EigResult:
         If the matrices are not square or not finite.
     """
     x = _square("eig", a)
-    np, given = host.load_numpy(), x.numpy()
-    if not np.isfinite(given).all():
+    np, matrices = host.load_numpy(), x.numpy()
+    if not np.isfinite(matrices).all():
         raise LinAlgError("eig: the matrix contains infinities or NaN")
-    values, vectors = np.linalg.eig(given)
+    values, vectors = np.linalg.eig(matrices)
     target = dtypes.complex_of(x.dtype)
     return EigResult(*(from_host("eig", v, target, x.device) for v in (values, vectors)))
 

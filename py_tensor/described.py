@@ -111,8 +111,8 @@ class Described:
             return cast("Any", value).dtype.name == self.name
         return getattr(value, "is_scalar", False) and getattr(value, "dtype", None) is self
 
-    def __subclasscheck__(self, given: object) -> bool:
-        return self == given  # also NumPy's class
+    def __subclasscheck__(self, subclass: object) -> bool:
+        return self == subclass  # also NumPy's class
 
     def __or__(self, other: Any) -> Any:
         """Return a union for annotations such as ``float32 | None``."""

@@ -473,8 +473,8 @@ def holds(dtype: DType, value: complex) -> bool:
     return dtype.kind == "b" or isinstance(value, float) or low <= value <= high
 
 
-def check_range(op: str, value: complex, dtype: DType, place: str = "") -> None:
-    """Raise an error if `dtype` cannot hold a Python number, or the element at a `place`.
+def check_range(op: str, value: complex, dtype: DType, where: str = "") -> None:
+    """Raise an error if `dtype` cannot hold a Python number, or the element that `where` describes.
 
     Raises
     ------
@@ -489,11 +489,11 @@ def check_range(op: str, value: complex, dtype: DType, place: str = "") -> None:
     if holds(dtype, value):
         return
     if isinstance(value, complex):
-        raise TypeError(f"{op}: {dtype} cannot hold the complex number {value}{place}")
+        raise TypeError(f"{op}: {dtype} cannot hold the complex number {value}{where}")
     if value != value:
-        raise ValueError(f"{op}: {dtype} cannot hold NaN{place}")
-    what = f"{'integer' if isinstance(value, int) else 'float'} {_shown(value)}{place}"
-    what = what if place else f"Python {what}"
+        raise ValueError(f"{op}: {dtype} cannot hold NaN{where}")
+    what = f"{'integer' if isinstance(value, int) else 'float'} {_shown(value)}{where}"
+    what = what if where else f"Python {what}"
     limits = " [{}, {}]".format(*integer_range(dtype)) if dtype.kind in "iu" else ""
     hint = "; int64 holds it" if dtype == int32 and holds(int64, value) else ""
     raise OverflowError(f"{op}: {what} is out of bounds for {dtype}{limits}{hint}")
@@ -589,26 +589,26 @@ def parse(dtype: object) -> DType:
     """
     if isinstance(dtype, DType):
         return dtype
-    found = _named(dtype)
-    if found is None:
+    parsed = _named(dtype)
+    if parsed is None:
         raise _no_dtype(dtype)
-    if isinstance(dtype, str) and dtype[:1] == ">" and found.itemsize > 1:
+    if isinstance(dtype, str) and dtype[:1] == ">" and parsed.itemsize > 1:
         raise DTypeError(
             f"dtype {dtype!r} is not supported: tensors are little-endian; frombuffer, fromfile"
             " and load read big-endian data, and x.byteswap() swaps bytes"
         )
-    return found
+    return parsed
 
 
-def _no_dtype(given: object) -> DTypeError:
+def _no_dtype(spec: object) -> DTypeError:
     """Return the error for a value that does not name a supported dtype."""
-    name = _name_of(given)
+    name = _name_of(spec)
     if name in ("str", "str_", "bytes", "bytes_") or (name and re.fullmatch(r"[USa]\d*", name)):
         return no_text(f"dtype {name}")
     if name in _INSTEAD:
         return DTypeError(f"there is no dtype {name}; use {_INSTEAD[name]}")
-    if isinstance(given, list | tuple | dict) or name in ("void", "V") or "," in (name or ""):
-        return DTypeError(f"there is no dtype {given!r}; elements have no fields")
+    if isinstance(spec, list | tuple | dict) or name in ("void", "V") or "," in (name or ""):
+        return DTypeError(f"there is no dtype {spec!r}; elements have no fields")
     if name in ("object", "object_", "O"):
         return DTypeError(
             f"there is no dtype object; tensors hold numbers and bools ({KNOWN});"
@@ -616,12 +616,12 @@ def _no_dtype(given: object) -> DTypeError:
         )
     if name is not None and name.startswith(("datetime64", "timedelta64", "M8", "m8")):
         return DTypeError(f"there is no dtype {name}; tensors hold numbers, such as seconds")
-    return DTypeError(f"unknown dtype {given!r}; the dtypes are {KNOWN}")
+    return DTypeError(f"unknown dtype {spec!r}; the dtypes are {KNOWN}")
 
 
-def _named(given: object) -> DType | None:
+def _named(spec: object) -> DType | None:
     """Return the dtype named by a string, a Python type, or a NumPy dtype or scalar type."""
-    name = _name_of(given)
+    name = _name_of(spec)
     if name in ("float", "float_"):
         return DEFAULT.floating
     if name in ("complex", "complex_"):
@@ -629,11 +629,11 @@ def _named(given: object) -> DType | None:
     return None if name is None else _NAMES.get(name)
 
 
-def _name_of(given: object) -> str | None:
+def _name_of(spec: object) -> str | None:
     """Return the name of a Python type, or of a NumPy dtype or scalar type; a name is unchanged."""
-    name = given
-    if not isinstance(given, str):
-        name = getattr(given, "name", None) or getattr(given, "__name__", None)
+    name = spec
+    if not isinstance(spec, str):
+        name = getattr(spec, "name", None) or getattr(spec, "__name__", None)
     if not isinstance(name, str):
         return None
     return name[1:] if name[:1] in ("<", ">", "=", "|") else name

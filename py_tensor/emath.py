@@ -28,17 +28,17 @@ def _is_beyond(outside: Tensor) -> bool:
 
 
 def _complex_below_0(op: str, x: Operand) -> Tensor:
-    given = tensor_of(x, op)
-    if given.dtype.is_complex or not _is_beyond(less(given, 0)):
-        return given
-    return converted(given, dtypes.complex_of(given.dtype))
+    operand = tensor_of(x, op)
+    if operand.dtype.is_complex or not _is_beyond(less(operand, 0)):
+        return operand
+    return converted(operand, dtypes.complex_of(operand.dtype))
 
 
 def _complex_beyond_1(op: str, x: Operand) -> Tensor:
-    given = tensor_of(x, op)
-    if given.dtype.is_complex or not _is_beyond(abs(as_floating(given, op)) > 1):
-        return given
-    return converted(given, dtypes.complex_of(given.dtype))
+    operand = tensor_of(x, op)
+    if operand.dtype.is_complex or not _is_beyond(abs(as_floating(operand, op)) > 1):
+        return operand
+    return converted(operand, dtypes.complex_of(operand.dtype))
 
 
 def sqrt(x: Operand) -> Tensor:

@@ -77,9 +77,11 @@ def rfft(
         If the operand is complex.
     """
     x = _real("rfft", a)
-    at = normalize_axis("rfft", axis, x.ndim)
-    length = x.shape[at] if n is None else as_index(n)
-    return stored_whole("rfft", sliced(_along("rfft", x, n, at, norm), at, 0, length // 2 + 1), out)
+    along = normalize_axis("rfft", axis, x.ndim)
+    length = x.shape[along] if n is None else as_index(n)
+    return stored_whole(
+        "rfft", sliced(_along("rfft", x, n, along, norm), along, 0, length // 2 + 1), out
+    )
 
 
 def irfft(
@@ -93,14 +95,16 @@ def irfft(
         The length of the result; by default ``2 * (m - 1)`` for an axis of length m.
     """
     x = _floating("irfft", a)
-    at = normalize_axis("irfft", axis, x.ndim)
-    length = 2 * (x.shape[at] - 1) if n is None else as_index(n)
+    along = normalize_axis("irfft", axis, x.ndim)
+    length = 2 * (x.shape[along] - 1) if n is None else as_index(n)
     _check_length("irfft", length)
-    half = _sized(x, at, length // 2 + 1)
-    rest = flip(conjugate(sliced(half, at, 1, (length + 1) // 2)), at)
+    half = _sized(x, along, length // 2 + 1)
+    rest = flip(conjugate(sliced(half, along, 1, (length + 1) // 2)), along)
     return stored_whole(
         "irfft",
-        _along("irfft", concat([half, rest], at), None, at, norm, is_inverse=True).real.copy(),
+        _along(
+            "irfft", concat([half, rest], along), None, along, norm, is_inverse=True
+        ).real.copy(),
         out,
     )
 
@@ -156,10 +160,10 @@ def rfftn(
 ) -> Tensor:
     """`fftn` of real numbers, with `rfft` along the last of the axes."""
     x = _real("rfftn", a)
-    lengths, found = _axes("rfftn", x, s, axes)
-    first = rfft(x, lengths[-1], found[-1], norm)
+    lengths, transformed_axes = _axes("rfftn", x, s, axes)
+    first = rfft(x, lengths[-1], transformed_axes[-1], norm)
     return stored_whole(
-        "rfftn", _along_axes("rfftn", fft, first, lengths[:-1], found[:-1], norm), out
+        "rfftn", _along_axes("rfftn", fft, first, lengths[:-1], transformed_axes[:-1], norm), out
     )
 
 
@@ -168,11 +172,11 @@ def irfftn(
 ) -> Tensor:
     """Inverse of `rfftn`, with a real result."""
     x = _floating("irfftn", a)
-    lengths, found = _axes("irfftn", x, s, axes)
+    lengths, transformed_axes = _axes("irfftn", x, s, axes)
     if s is None:
         lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
-    before = _along_axes("irfftn", ifft, x, lengths[:-1], found[:-1], norm)
-    return stored_whole("irfftn", irfft(before, lengths[-1], found[-1], norm), out)
+    before = _along_axes("irfftn", ifft, x, lengths[:-1], transformed_axes[:-1], norm)
+    return stored_whole("irfftn", irfft(before, lengths[-1], transformed_axes[-1], norm), out)
 
 
 def fft2(
@@ -210,8 +214,8 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None)
     """Return the frequencies of the bins of `fft`, for samples with spacing `d`."""
     _check_length("fftfreq", n)
     half = (n + 1) // 2
-    places = arange(n, device=device)
-    return _scaled(where(places < half, places, places - n), n, d, dtype)
+    bins = arange(n, device=device)
+    return _scaled(where(bins < half, bins, bins - n), n, d, dtype)
 
 
 def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
@@ -220,23 +224,23 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None
     return _scaled(arange(n // 2 + 1, device=device), n, d, dtype)
 
 
-def _scaled(places: Tensor, n: int, d: float, dtype: object) -> Tensor:
+def _scaled(bins: Tensor, n: int, d: float, dtype: object) -> Tensor:
     target = dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype)
-    return converted(places, target) / float(n * d)
+    return converted(bins, target) / float(n * d)
 
 
 def fftshift(x: Operand, axes: int | Axes = None) -> Tensor:
     """Shift frequency 0 to the middle of the axes, by default all axes."""
     x = tensor_of(x, "fftshift")
-    found = normalize_axes("fftshift", axes if axes is None else _several(axes), x.ndim)
-    return roll(x, [x.shape[a] // 2 for a in found], found) if found else x
+    shifted = normalize_axes("fftshift", axes if axes is None else _several(axes), x.ndim)
+    return roll(x, [x.shape[a] // 2 for a in shifted], shifted) if shifted else x
 
 
 def ifftshift(x: Operand, axes: int | Axes = None) -> Tensor:
     """Inverse of `fftshift`."""
     x = tensor_of(x, "ifftshift")
-    found = normalize_axes("ifftshift", axes if axes is None else _several(axes), x.ndim)
-    return roll(x, [-(x.shape[a] // 2) for a in found], found) if found else x
+    shifted = normalize_axes("ifftshift", axes if axes is None else _several(axes), x.ndim)
+    return roll(x, [-(x.shape[a] // 2) for a in shifted], shifted) if shifted else x
 
 
 # -- Implementation -----------------------------------------------------------------------------
@@ -245,10 +249,10 @@ _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def _checked(op: str, norm: str | None) -> str:
-    found = "backward" if norm is None else norm
-    if found not in _SWAPPED:
+    checked = "backward" if norm is None else norm
+    if checked not in _SWAPPED:
         raise ValueError(f"{op}: norm must be one of {', '.join(_SWAPPED)}, not {norm!r}")
-    return found
+    return checked
 
 
 def _check_length(op: str, n: int) -> None:
@@ -275,19 +279,21 @@ def _several(axes: Any) -> tuple[int, ...]:
 def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the lengths of a transform along several axes, and the axes."""
     if axes is None:
-        found = tuple(range(x.ndim))[-len(s) if s is not None and len(s) else 0 :]
+        numbers = tuple(range(x.ndim))[-len(s) if s is not None and len(s) else 0 :]
     else:
-        found = tuple(normalize_axis(op, a, x.ndim) for a in axes)
-    if s is not None and len(s) != len(found):
-        raise ShapeError(f"{op}: lengths {tuple(s)} do not match axes {found}")
-    lengths = [x.shape[a] for a in found] if s is None else [as_index(n) for n in s]
-    return tuple(x.shape[a] if n == -1 else n for n, a in zip(lengths, found, strict=True)), found
+        numbers = tuple(normalize_axis(op, a, x.ndim) for a in axes)
+    if s is not None and len(s) != len(numbers):
+        raise ShapeError(f"{op}: lengths {tuple(s)} do not match axes {numbers}")
+    lengths = [x.shape[a] for a in numbers] if s is None else [as_index(n) for n in s]
+    return tuple(
+        x.shape[a] if n == -1 else n for n, a in zip(lengths, numbers, strict=True)
+    ), numbers
 
 
 def _along_axes(op: str, one: Any, x: Tensor, s: Axes, axes: Axes, norm: str | None) -> Tensor:
     _checked(op, norm)
-    lengths, found = _axes(op, x, s, axes)
-    for n, axis in reversed(list(zip(lengths, found, strict=True))):
+    lengths, numbers = _axes(op, x, s, axes)
+    for n, axis in reversed(list(zip(lengths, numbers, strict=True))):
         x = one(x, n, axis, norm)
     return x if x.dtype.is_complex else converted(x, dtypes.complex_of(x.dtype))
 
@@ -304,8 +310,8 @@ def _along(
 ) -> Tensor:
     """Transform along an axis."""
     norm, x = _checked(op, norm), _floating(op, x)
-    at = normalize_axis(op, axis, x.ndim)
-    length = x.shape[at] if n is None else as_index(n)
+    along = normalize_axis(op, axis, x.ndim)
+    length = x.shape[along] if n is None else as_index(n)
     _check_length(op, length)
     power = {"ortho": 0.5, "backward": is_inverse, "forward": not is_inverse}[norm]
-    return transformed(_sized(x, at, length), at, is_inverse, float(length) ** -power)
+    return transformed(_sized(x, along, length), along, is_inverse, float(length) ** -power)

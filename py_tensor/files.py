@@ -175,20 +175,20 @@ def load(
             f"load: mmap_mode {mmap_mode!r} writes to the file, which is not supported;"
             " use None, 'r' or 'c', and pt.save"
         )
-    place = parse(device)
-    own = isinstance(file, str | os.PathLike)
-    opened: Any = open(file, "rb") if own else file  # noqa: SIM115 - an NpzFile keeps it open
+    target = parse(device)
+    must_close = isinstance(file, str | os.PathLike)
+    opened: Any = open(file, "rb") if must_close else file  # noqa: SIM115 - an NpzFile keeps it open
     try:
         start = opened.read(len(MAGIC))
         if not start:
             raise EOFError("load: no data left in the file")
         opened.seek(-len(start), os.SEEK_CUR)
         if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            found = NpzFile(opened, own, allow_pickle, max_header_size, place)
-            own = False  # the result closes the file
-            return found
+            archive = NpzFile(opened, must_close, allow_pickle, max_header_size, target)
+            must_close = False  # the result closes the file
+            return archive
         if start == MAGIC:
-            return _read(opened, allow_pickle, max_header_size, place)
+            return _read(opened, allow_pickle, max_header_size, target)
         if not allow_pickle:
             raise ValueError(
                 "load: the file is neither .npy nor .npz; a pickle is loaded with allow_pickle=True"
@@ -197,7 +197,7 @@ def load(
 
         return pickle.load(opened)
     finally:
-        if own:
+        if must_close:
             opened.close()
 
 
@@ -213,7 +213,7 @@ class NpzFile(Mapping[str, Any]):
     """
 
     def __init__(
-        self, file: Any, own: bool, allow_pickle: bool, max_header_size: int, device: Device
+        self, file: Any, must_close: bool, allow_pickle: bool, max_header_size: int, device: Device
     ) -> None:
         from zipfile import ZipFile
 
@@ -224,7 +224,7 @@ class NpzFile(Mapping[str, Any]):
         self.f = _Attributes(self)
         self._members = dict(zip(self.files, members, strict=True)) | dict.fromkeys(members)
         self._file = file
-        self._own = own
+        self._own = must_close
         self._options = allow_pickle, max_header_size, device
 
     def __getitem__(self, key: str, /) -> Any:
@@ -397,21 +397,21 @@ def frombuffer(
     >>> pt.frombuffer(b"\x00\x01\x00\x02", ">i2")
     tensor([1, 2], dtype=int16)
     """
-    own, swapped = _stored(dtype)
+    stored, swapped = _stored(dtype)
     data = memoryview(buffer).cast("B")
     if not 0 <= offset <= len(data):
         raise ValueError(f"frombuffer: offset {offset} is outside a buffer of {len(data)} bytes")
-    n, rest = divmod(len(data) - offset, own.itemsize)
+    n, rest = divmod(len(data) - offset, stored.itemsize)
     if count < 0 and rest:
         raise ValueError(
             f"frombuffer: {len(data) - offset} bytes are not a multiple of the element size,"
-            f" {own.itemsize}"
+            f" {stored.itemsize}"
         )
     if count > n:
         raise ValueError(f"frombuffer: the buffer holds {n} elements, not {count}")
     n = n if count < 0 else count
-    part = data[offset : offset + n * own.itemsize].tobytes()
-    return _made("frombuffer", part, (n,), own, swapped, parse(device))
+    elements = data[offset : offset + n * stored.itemsize].tobytes()
+    return _made("frombuffer", elements, (n,), stored, swapped, parse(device))
 
 
 def fromfile(
@@ -445,22 +445,22 @@ def fromfile(
     """
     if sep and offset:
         raise ValueError("fromfile: offset is for binary files, not for text")
-    own, swapped = _stored(dtype)
+    stored, swapped = _stored(dtype)
     with _opened(file, "rb") as opened:
         if sep:
             from py_tensor.text_files import fromstring
 
             text = opened.read()
             text = text if isinstance(text, str) else text.decode("latin1")
-            found = fromstring(text, own, sep=sep, device=device)
-            return found if count < 0 else found[:count]
+            numbers = fromstring(text, stored, sep=sep, device=device)
+            return numbers if count < 0 else numbers[:count]
         try:
             opened.seek(offset, os.SEEK_CUR)
         except (OSError, OverflowError, ValueError) as failure:
             raise ValueError(f"fromfile: cannot skip {offset} bytes: {failure}") from None
-        data = opened.read() if count < 0 else _up_to("fromfile", opened, count * own.itemsize)
-    n = len(data) // own.itemsize
-    return _made("fromfile", data[: n * own.itemsize], (n,), own, swapped, parse(device))
+        data = opened.read() if count < 0 else _up_to("fromfile", opened, count * stored.itemsize)
+    n = len(data) // stored.itemsize
+    return _made("fromfile", data[: n * stored.itemsize], (n,), stored, swapped, parse(device))
 
 
 def imread(
@@ -506,11 +506,11 @@ def imread(
     """
     if mode not in ("RGB", "RGBA"):
         raise ValueError(f"imread: mode must be 'RGB' or 'RGBA', not {mode!r}")
-    place = parse(device)
+    target = parse(device)
     with _opened(file, "rb") as opened:
         data = opened.read()
     height, width, pixels = host.decode_image(data)
-    x = from_bytes("imread", pixels, (height, width, 4), dtypes.uint8, place)
+    x = from_bytes("imread", pixels, (height, width, 4), dtypes.uint8, target)
     return x if mode == "RGBA" else x[..., :3]
 
 
@@ -525,11 +525,11 @@ def _opened(file: Any, mode: str, suffix: str = "") -> AbstractContextManager[An
     return open(name if name.endswith(suffix) else name + suffix, mode)
 
 
-def _stored(given: Any) -> tuple[DType, bool]:
+def _stored(spec: Any) -> tuple[DType, bool]:
     """Return the dtype of elements in a file or a buffer, and whether their bytes are reversed."""
-    text = given if isinstance(given, str) else getattr(given, "str", None)
+    text = spec if isinstance(spec, str) else getattr(spec, "str", None)
     if not isinstance(text, str):
-        return dtypes.parse(given), False
+        return dtypes.parse(spec), False
     if text.endswith("O"):
         raise DTypeError("elements are Python objects; tensors hold numbers and bools")
     return dtypes.parse(text.lstrip("<>=|!")), text[:1] in (">", "!")
@@ -546,9 +546,9 @@ def _made(
     narrow: bool = False,
 ) -> Tensor:
     """Create a tensor from elements in row-major order; with `narrow`, in a dtype of the device."""
-    part = dtype.itemsize // (2 if dtype.is_complex else 1)
-    if swapped and part > 1:
-        words = packed({2: "H", 4: "I", 8: "Q"}[part], data)
+    word_bytes = dtype.itemsize // (2 if dtype.is_complex else 1)
+    if swapped and word_bytes > 1:
+        words = packed({2: "H", 4: "I", 8: "Q"}[word_bytes], data)
         words.byteswap()
         data = words.tobytes()
     if narrow and not device.uses_numpy and not dtype.on_gpu:

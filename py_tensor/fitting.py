@@ -86,24 +86,30 @@ def polyfit(
     cut = _cut_of(x, rcond)
     across = _orthonormal(powers)
     inverse, rank = _inverse(matmul(swapaxes(across, 0, 1), powers), cut)
-    found = matmul(inverse, matmul(swapaxes(across, 0, 1), values))
-    rest = sum((values - matmul(powers, found)) ** 2, 0)
+    coefficients = matmul(inverse, matmul(swapaxes(across, 0, 1), values))
+    rest = sum((values - matmul(powers, coefficients)) ** 2, 0)
     change = _change(1 / half, -middle / half, order)
-    found = matmul(change, found)
+    coefficients = matmul(change, coefficients)
     ranks = known(rank)
     if ranks is None or ranks < order:
         other, _ = _shortest(_weighted(vander(x, order), weights), values, cut)
-        found = where(rank < order, other, found)
-    found = found if y.ndim == 2 else found[:, 0]
+        coefficients = where(rank < order, other, coefficients)
+    coefficients = coefficients if y.ndim == 2 else coefficients[:, 0]
     if full:
         count = int(rank)
-        own, _ = _normalized(_weighted(vander(x, order), weights))
-        return found, rest if count == order < x.size else rest[:0], count, svdvals(own), cut
+        columns, _ = _normalized(_weighted(vander(x, order), weights))
+        return (
+            coefficients,
+            rest if count == order < x.size else rest[:0],
+            count,
+            svdvals(columns),
+            cut,
+        )
     if cov and ranks is not None and ranks < order:
         raise LinAlgError(f"polyfit: the covariance needs full rank, {order}, not {ranks}")
     _warn_of_rank("polyfit", ranks, order)
     if not cov:
-        return found
+        return coefficients
     spread = matmul(change, inverse)
     spread = matmul(spread, swapaxes(spread, 0, 1))
     if cov == "unscaled":
@@ -112,7 +118,7 @@ def polyfit(
         raise ValueError(f"polyfit: the covariance needs more than {order} points, not {x.size}")
     else:
         scale = rest / (x.size - order)
-    return found, spread * scale[0] if y.ndim == 1 else expand_dims(spread, 2) * scale
+    return coefficients, spread * scale[0] if y.ndim == 1 else expand_dims(spread, 2) * scale
 
 
 def _normalized(powers: Tensor) -> tuple[Tensor, Tensor]:
@@ -127,8 +133,8 @@ def _shortest(columns: Tensor, values: Tensor, cut: float) -> tuple[Tensor, Tens
 
     Of several solutions it is the shortest, with factors scaled by the norms of the columns.
     """
-    own, lengths = _normalized(columns)
-    inverse, rank = _inverse(own, cut)
+    normalized, lengths = _normalized(columns)
+    inverse, rank = _inverse(normalized, cut)
     return matmul(inverse, values) / expand_dims(lengths, 1), rank
 
 
@@ -158,10 +164,10 @@ def _points(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
 
 
 def _weights_of(op: str, w: Operand, x: Tensor) -> Tensor:
-    found = tensor_of(w, op, device=x.device)
-    if found.shape != x.shape:
-        raise TypeError(f"{op}: weights of shape {found.shape} do not match {x.size} points")
-    return converted(found, x.dtype)
+    weights = tensor_of(w, op, device=x.device)
+    if weights.shape != x.shape:
+        raise TypeError(f"{op}: weights of shape {weights.shape} do not match {x.size} points")
+    return converted(weights, x.dtype)
 
 
 def _cut_of(x: Tensor, rcond: float | None) -> float:
@@ -178,16 +184,16 @@ def _orthonormal(x: Tensor) -> Tensor:
 
     (Giraud, Langou and Rozloznik, The loss of orthogonality in the Gram-Schmidt process, 2005.)
     """
-    found: Tensor | None = None
+    basis: Tensor | None = None
     for i in range(x.shape[1]):
         column = x[:, i : i + 1]
-        for _ in range(2 if found is not None else 0):
-            column = column - matmul(found, matmul(swapaxes(found, 0, 1), column))
+        for _ in range(2 if basis is not None else 0):
+            column = column - matmul(basis, matmul(swapaxes(basis, 0, 1), column))
         size = sqrt(sum(column * column))
         column = column / where(size > 0, size, 1.0)
-        found = column if found is None else concat([found, column], 1)
-    assert found is not None
-    return found
+        basis = column if basis is None else concat([basis, column], 1)
+    assert basis is not None
+    return basis
 
 
 def _change(a: Tensor, b: Tensor, order: int) -> Tensor:

@@ -145,14 +145,14 @@ class Layout:
         """
         inwards: list[int] = []
         for axis in reversed(range(len(self.shape))):
-            place = len(inwards)
-            for at in reversed(range(len(inwards))):
-                outer, inner = self._step(axis), self._step(inwards[at])
+            position = len(inwards)
+            for index in reversed(range(len(inwards))):
+                outer, inner = self._step(axis), self._step(inwards[index])
                 if outer and inner:
                     if outer >= inner:
                         break
-                    place = at
-            inwards.insert(place, axis)
+                    position = index
+            inwards.insert(position, axis)
         return tuple(reversed(inwards))
 
     def _step(self, axis: int) -> int:

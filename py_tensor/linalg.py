@@ -126,8 +126,8 @@ def norm(x: Operand, ord: Any = None, axis: Axes = None, keepdims: bool = False)
     """
     x = as_floating(x, "norm")
     if axis is None and ord is None:
-        found = _length(ravel(x), 0, False)
-        return reshape(found, (1,) * x.ndim) if keepdims else found
+        length = _length(ravel(x), 0, False)
+        return reshape(length, (1,) * x.ndim) if keepdims else length
     axes = normalize_axes("norm", axis, x.ndim)
     if len(axes) == 1:
         return _of_vectors(x, ord, axes[0], keepdims)
@@ -170,15 +170,15 @@ def _of_matrices(x: Tensor, order: Any, axes: tuple[int, ...], keepdims: bool) -
         return _length(x, axes, keepdims)
     if order in (2, -2, "nuc"):
         values = svdvals(rearrange.moveaxis(x, axes, (-2, -1)))
-        found = sum(values, -1) if order == "nuc" else _extreme(values, order, -1, False)
+        norms = sum(values, -1) if order == "nuc" else _extreme(values, order, -1, False)
         one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
-        return reshape(found, one) if keepdims else found
+        return reshape(norms, one) if keepdims else norms
     if order not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"norm: {order!r} is not a matrix norm")
     summed, chosen = axes if order in (1, -1) else axes[::-1]
     sums = sum(abs(x), summed, keepdims=True)
-    found = _extreme(sums, order, chosen, True)
-    return found if keepdims else found.squeeze(axes)
+    norms = _extreme(sums, order, chosen, True)
+    return norms if keepdims else norms.squeeze(axes)
 
 
 def cross(x1: Operand, x2: Operand, /, *, axis: int = -1) -> Tensor:
@@ -207,9 +207,9 @@ def vector_norm(
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     shape = tuple(x.shape[a] for a in kept)
     count = math.prod(x.shape[a] for a in axes)
-    found = norm(reshape(x.transpose((*kept, *axes)), (*shape, count)), ord, -1)
+    norms = norm(reshape(x.transpose((*kept, *axes)), (*shape, count)), ord, -1)
     one = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
-    return reshape(found, one) if keepdims else found
+    return reshape(norms, one) if keepdims else norms
 
 
 def matrix_norm(x: Operand, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
@@ -234,10 +234,10 @@ def cond(x: Operand, p: Any = None) -> Tensor:
     x = as_floating(x, "cond")
     if p in (None, 2, -2):
         s = svdvals(x)
-        found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
-        found = multiply(norm(x, p, axes), norm(unchecked_inverse(x), p, axes))
-    return where(isnan(found) & ~any(isnan(x), axes), math.inf, found)
+        ratio = multiply(norm(x, p, axes), norm(unchecked_inverse(x), p, axes))
+    return where(isnan(ratio) & ~any(isnan(x), axes), math.inf, ratio)
 
 
 def matrix_power(a: Operand, n: int) -> Tensor:
@@ -256,14 +256,14 @@ def matrix_power(a: Operand, n: int) -> Tensor:
         return matrix_power(inv(x), -count)
     if not count:
         return broadcast_to(eye(x.shape[-1], dtype=x.dtype, device=x.device), x.shape).copy()
-    found, base = None, x
+    power, base = None, x
     while count:
         if count & 1:
-            found = base if found is None else matmul(found, base)
+            power = base if power is None else matmul(power, base)
         count >>= 1
         base = matmul(base, base) if count else base
-    assert found is not None
-    return found.copy() if found is x else found
+    assert power is not None
+    return power.copy() if power is x else power
 
 
 def tensorinv(a: Operand, ind: int = 2) -> Tensor:
@@ -313,8 +313,8 @@ def tensorsolve(a: Operand, b: Operand, axes: Sequence[int] | None = None) -> Te
         raise ShapeError(
             f"tensorsolve: a of shape {x.shape} does not match b of shape {wanted.shape}"
         )
-    found = solve(reshape(x, (wanted.size, wanted.size)), ravel(wanted))
-    return reshape(found, shape)
+    solution = solve(reshape(x, (wanted.size, wanted.size)), ravel(wanted))
+    return reshape(solution, shape)
 
 
 def multi_dot(arrays: Sequence[Operand], *, out: Any = None) -> Tensor:

@@ -19,14 +19,16 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _dtype_of(given: Any) -> DType:
+def _dtype_of(operand: Any) -> DType:
     """Return the dtype of a dtype, tensor or number; for a host array, that of its tensor."""
-    if isinstance(given, Scalar):
-        return dtypes.of_scalar(given)
-    if hasattr(given, "__array_interface__") and not isinstance(given, type):
-        own = given.dtype
-        return dtypes.of_host("dtype", own.kind, own.itemsize, own.name)
-    return dtypes.parse(getattr(given, "dtype", given) if not isinstance(given, type) else given)
+    if isinstance(operand, Scalar):
+        return dtypes.of_scalar(operand)
+    if hasattr(operand, "__array_interface__") and not isinstance(operand, type):
+        host_dtype = operand.dtype
+        return dtypes.of_host("dtype", host_dtype.kind, host_dtype.itemsize, host_dtype.name)
+    return dtypes.parse(
+        getattr(operand, "dtype", operand) if not isinstance(operand, type) else operand
+    )
 
 
 class finfo:  # noqa: N801 - NumPy's name
@@ -200,12 +202,12 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
         raise ValueError("result_type: needs at least one tensor, dtype or number")
     if not strong:
         strong = [dtypes.of_scalar(weak[0])]
-    found = strong[0]
+    promoted = strong[0]
     for other in strong[1:]:
-        found = dtypes.promote(found, other)
+        promoted = dtypes.promote(promoted, other)
     for number in weak:
-        found = dtypes.with_scalar(found, number)
-    return found
+        promoted = dtypes.with_scalar(promoted, number)
+    return promoted
 
 
 def promote_types(type1: Any, type2: Any, /) -> DType:
@@ -238,14 +240,14 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     ValueError
         If `kind` is an unknown string.
     """
-    given = dtypes.parse(dtype)
+    parsed = dtypes.parse(dtype)
     if isinstance(kind, tuple):
-        return any(isdtype(given, one) for one in cast("tuple[Any, ...]", kind))
+        return any(isdtype(parsed, one) for one in cast("tuple[Any, ...]", kind))
     if isinstance(kind, str) and (kind == "bool" or kind not in dtypes.BY_NAME):
         if kind not in _KINDS:
             raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)}, not {kind!r}")
-        return _KINDS[kind](given)
-    return given is dtypes.parse(kind)
+        return _KINDS[kind](parsed)
+    return parsed is dtypes.parse(kind)
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:

@@ -42,15 +42,15 @@ def _coefficients(op: str, p: Operand, device: Any = None) -> Tensor:
 
 
 def _pair(op: str, p: Operand, q: Operand) -> tuple[Tensor, Tensor]:
-    given = [getattr(v, "coeffs", v) for v in (p, q)]
-    first, second = in_common_dtype(op, *given)
+    coefficients = [getattr(v, "coeffs", v) for v in (p, q)]
+    first, second = in_common_dtype(op, *coefficients)
     return _coefficients(op, first), _coefficients(op, second)
 
 
-def _like(found: Tensor, *given: Operand) -> Any:
+def _like(coefficients: Tensor, *given: Operand) -> Any:
     """Return coefficients as a `poly1d` if any operand is one."""
     kinds: list[Any] = [type(p) for p in given if hasattr(p, "coeffs")]
-    return kinds[0](found) if kinds else found
+    return kinds[0](coefficients) if kinds else coefficients
 
 
 def without_zeros(op: str, p: Operand) -> Tensor:
@@ -69,17 +69,17 @@ def polyval(p: Sequence[Scalar] | Operand, x: Operand) -> Any:
     p = getattr(p, "coeffs", p)
     coefficients = list(members_of("polyval", p))
     if hasattr(x, "coeffs"):
-        found: Any = type(x)([0])
+        total: Any = type(x)([0])
     else:
         x = tensor_beside("polyval", x, p)
         # NumPy makes an int64 array of a list of ints.
         has_ints = x.dtype.is_bool and any(type(number_like(c)) is not bool for c in coefficients)
         if (x.dtype.is_small or has_ints) and not isinstance(p, Tensor):
             x = widened(x)
-        found = zeros_like(x)
+        total = zeros_like(x)
     for coefficient in coefficients:
-        found = found * x + coefficient
-    return found
+        total = total * x + coefficient
+    return total
 
 
 # -- Computed by NumPy --------------------------------------------------------------------------

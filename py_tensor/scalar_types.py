@@ -38,14 +38,14 @@ class _Abstract(type):
         is_scalar = value.is_scalar if isinstance(value, Tensor) else is_numpy_scalar(value)
         return is_scalar and cast("Any", value).dtype.kind in cls.kinds
 
-    def __subclasscheck__(cls, given: Any) -> bool:
-        if isinstance(given, DType):
-            return given.kind in cls.kinds
+    def __subclasscheck__(cls, subclass: Any) -> bool:
+        if isinstance(subclass, DType):
+            return subclass.kind in cls.kinds
         numpy: Any = sys.modules.get("numpy")
-        if numpy is not None and issubclass(given, numpy.generic):  # the type of a dtype
+        if numpy is not None and issubclass(subclass, numpy.generic):  # the type of a dtype
             numpys = getattr(numpy, cls.__name__, None)
-            return numpys is not None and issubclass(given, numpys)
-        return type.__subclasscheck__(cls, given)
+            return numpys is not None and issubclass(subclass, numpys)
+        return type.__subclasscheck__(cls, subclass)
 
     def __call__(cls, *args: object, **options: object) -> NoReturn:
         raise DTypeError(f"{cls.__name__}: cannot be instantiated; tensors hold {dtypes.KNOWN}")
@@ -176,12 +176,12 @@ ScalarType = (int, float, complex, bool, bytes, str, memoryview, *dtypes.ALL)
 """Types of scalars: Python's, and the dtypes."""
 
 
-def _type_of(given: Any) -> Any:
+def _type_of(spec: Any) -> Any:
     """Convert an argument to a dtype or an abstract type."""
-    if isinstance(given, _Abstract):
-        return given
-    name = getattr(getattr(given, "type", given), "__name__", None)
-    return _ABSTRACT.get(str(name)) or dtypes.parse(given)
+    if isinstance(spec, _Abstract):
+        return spec
+    name = getattr(getattr(spec, "type", spec), "__name__", None)
+    return _ABSTRACT.get(str(name)) or dtypes.parse(spec)
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
@@ -209,10 +209,10 @@ def common_type(*arrays: Any) -> DType:
     DTypeError
         If an operand is bool.
     """
-    own = [asarray(x, op="common_type").dtype for x in arrays]
-    if any(dtype.is_bool for dtype in own):
+    operand = [asarray(x, op="common_type").dtype for x in arrays]
+    if any(dtype.is_bool for dtype in operand):
         raise DTypeError("common_type: takes numbers, not bool")
-    return reduce(dtypes.promote, map(dtypes.floating, own)) if own else dtypes.float16
+    return reduce(dtypes.promote, map(dtypes.floating, operand)) if operand else dtypes.float16
 
 
 def min_scalar_type(a: Any, /) -> DType:

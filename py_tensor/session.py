@@ -72,14 +72,14 @@ def device_info(device: str | LazyDevice | None = None) -> DeviceInfo:
     them on every device. After a device loss a new device is requested. If there is none, `"lost"`
     is the reason, and the entries that describe a device are missing.
     """
-    place = with_backend(parse(device))
-    can_test = not place.waits or host.can_wait()
-    if place.waits and can_test:
-        can_test = _revived(place)
-    info = _info(place)
+    lazy = with_backend(parse(device))
+    can_test = not lazy.waits or host.can_wait()
+    if lazy.waits and can_test:
+        can_test = _revived(lazy)
+    info = _info(lazy)
     if can_test:
-        info["self_test"] = self_test(place)
-        info["subnormals"] = "kept" if _keeps_subnormals(place) else "flushed"
+        info["self_test"] = self_test(lazy)
+        info["subnormals"] = "kept" if _keeps_subnormals(lazy) else "flushed"
     return info
 
 
@@ -137,8 +137,8 @@ def _keeps_subnormals(device: LazyDevice) -> bool:
     key = device.name, int(device.backend.info().get("generation", 0))
     if key not in _keeping:
         x = tensor([1e-40], dtype=dtypes.float32, device=device)
-        found = [x + x, x * 0.5, x / 2, sqrt(x), ceil(x)]
-        _keeping[key] = all(y.item() != 0 for y in found)
+        results = [x + x, x * 0.5, x / 2, sqrt(x), ceil(x)]
+        _keeping[key] = all(y.item() != 0 for y in results)
     return _keeping[key]
 
 
@@ -189,9 +189,9 @@ def get_default_dtype() -> dtypes.DType:
 
 def memory_info(device: str | LazyDevice | None = None) -> dict[str, int]:
     """Return the number of buffers and bytes in use, cached for reuse, and at their peak."""
-    place = with_backend(parse(device))
-    place.collect()
-    return place.backend.memory_info()
+    lazy = with_backend(parse(device))
+    lazy.collect()
+    return lazy.backend.memory_info()
 
 
 def empty_cache() -> None:

@@ -42,11 +42,11 @@ def parse_sizes(op: str, shape: object) -> Shape:
         raise TypeError(f"{op}: shape must be an int or a tuple of ints, not {shape!r}") from None
 
 
-def _listed(given: Any) -> Sequence[Any]:
+def _listed(sizes: Any) -> Sequence[Any]:
     """Return one or several unchecked sizes or axes, as a sequence."""
-    if hasattr(given, "tolist"):  # an array, or a tensor, which this reads
-        given = given.tolist()
-    return cast("Sequence[Any]", given) if isinstance(given, Sequence) else (given,)
+    if hasattr(sizes, "tolist"):  # an array, or a tensor, which this reads
+        sizes = sizes.tolist()
+    return cast("Sequence[Any]", sizes) if isinstance(sizes, Sequence) else (sizes,)
 
 
 def check_rank(op: str, shape: Shape) -> Shape:
@@ -153,10 +153,10 @@ def normalize_axes(op: str, axes: object, rank: int, *, of_scalar: bool = False)
     if of_scalar and not rank and not isinstance(axes, Sequence):
         normalize_axis(op, axes, rank, of_scalar=True)
         return ()
-    given = _listed(axes)
-    numbers = [normalize_axis(op, axis, rank) for axis in given]
+    listed = _listed(axes)
+    numbers = [normalize_axis(op, axis, rank) for axis in listed]
     if len(set(numbers)) != len(numbers):
-        raise AxisError(f"{op}: repeated axis in {tuple(given)}")
+        raise AxisError(f"{op}: repeated axis in {tuple(listed)}")
     return tuple(sorted(numbers))
 
 
@@ -164,8 +164,8 @@ def check_axes(op: str, axes: object, rank: int) -> None:
     """Raise AxisError unless `axes` are distinct numbers in ``[0, rank)``."""
     if not isinstance(axes, tuple):
         raise TypeError(f"{op}: axes must be a tuple of ints, not {axes!r}")
-    given = cast("tuple[Any, ...]", axes)
-    if normalize_axes(op, given, rank) != tuple(sorted(given)):
+    numbers = cast("tuple[Any, ...]", axes)
+    if normalize_axes(op, numbers, rank) != tuple(sorted(numbers)):
         raise AxisError(f"{op}: axes must be nonnegative, not {axes}")
 
 

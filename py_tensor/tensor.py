@@ -322,17 +322,17 @@ class Tensor(Methods):
 
     def _found(self, selected: Selected, count: int | None = None) -> Node:
         """Make the node of a selection by a mask, whose number of elements is read unless given."""
-        found = selected.find(selected.mask, selected.values, count)._node
+        node = selected.find(selected.mask, selected.values, count)._node
         with WRITING:
             if _has_node(self):  # another thread was faster
                 return self._node
-            found.taken += 1
-            self._node = found
+            node.taken += 1
+            self._node = node
             owner = self._owner()
             owner.selected = None
             if owner.writeable:
                 self._alias = None
-        return found
+        return node
 
     async def _find_async(self) -> None:
         """Find the elements of a selection by a mask, without blocking."""
@@ -423,7 +423,7 @@ class Tensor(Methods):
         self.flags.writeable = False
         return self
 
-    def _element(self, place: int) -> Tensor:
+    def _element(self, index: int) -> Tensor:
         """Return the element at a flat index of the memory, as a scalar."""
         alias = self._alias
         base = alias.base if type(alias) is View else self
@@ -433,11 +433,11 @@ class Tensor(Methods):
             base._replace(lambda view: bind(COPY, (view,)))
             node = base._node
         plain = type(alias) is not View or alias.part is None
-        if plain and (found := whole.device.element(node, place)) is not None:
-            return Tensor(found)
+        if plain and (element := whole.device.element(node, index)) is not None:
+            return Tensor(element)
         if whole.size > 1:
             meta = meta_of((), whole.dtype, whole.device)
-            node = bind_known(VIEW, (node,), ((), (), place), meta)
+            node = bind_known(VIEW, (node,), ((), (), index), meta)
         elif whole.shape:
             node = bind(RESHAPE, (node,), ())
         if type(alias) is View and alias.part is not None:
@@ -460,17 +460,17 @@ class Tensor(Methods):
         if type(alias) is View and alias.part is not None:
             return None
         node = alias.base._node if type(alias) is View else self._node
-        parts: list[Any] = []
-        for part in key:
-            if isinstance(part, Tensor):
-                part = part._node
-                if not part.meta.device.knows(part):
+        items: list[Any] = []
+        for item in key:
+            if isinstance(item, Tensor):
+                item = item._node
+                if not item.meta.device.knows(item):
                     return None
-            parts.append(part)
-        found = node.meta.device.select(node, self._layout, tuple(parts))
-        return None if found is None else Tensor(found)
+            items.append(item)
+        selected = node.meta.device.select(node, self._layout, tuple(items))
+        return None if selected is None else Tensor(selected)
 
-    def _assign_element(self, place: int, value: Any) -> bool:
+    def _assign_element(self, index: int, value: Any) -> bool:
         """Write a value in place at a flat index of the memory, and return True, if possible."""
         alias = self._alias
         base = self
@@ -480,12 +480,12 @@ class Tensor(Methods):
             base = alias.base
         if not base._node.meta.device.computes_at_once:
             return False
-        given = value._node if type(value) is Tensor else value
+        operand = value._node if type(value) is Tensor else value
         if base._alias is not None:
             with WRITING:
                 base._forget_views()
         node = base._node
-        return node.meta.device.assign(node, place, given)
+        return node.meta.device.assign(node, index, operand)
 
     def _found_view(self, read: Callable[[], Tensor], find: Callable[[], Layout]) -> Tensor:
         """Return the result of `read` on this tensor, as a view whose layout `find` returns."""
@@ -591,10 +591,12 @@ class Tensor(Methods):
             value = _apart(value)
 
             def made(whole: Node) -> Node:
-                found = _with_part(whole, layout, value, part)
-                if found.meta is not meta:
-                    found = bind(RESHAPE if found.meta.shape else EXPAND, (found,), meta.shape)
-                return found
+                written = _with_part(whole, layout, value, part)
+                if written.meta is not meta:
+                    written = bind(
+                        RESHAPE if written.meta.shape else EXPAND, (written,), meta.shape
+                    )
+                return written
 
             base._replace(made)
         else:
@@ -774,8 +776,8 @@ class Tensor(Methods):
 
     def __contains__(self, value: object) -> bool:
         """Return whether any element equals `value`, which broadcasts."""
-        found: Any = self == value
-        return bool(found.any()) if isinstance(found, Tensor) else False
+        matches: Any = self == value
+        return bool(matches.any()) if isinstance(matches, Tensor) else False
 
     # -- Computation ----------------------------------------------------------------------------
 
@@ -1239,8 +1241,8 @@ def _numbers(node: Node) -> list[Any]:
         return values_of(dtype.bytes_of(node.attrs), dtype)
     if node.meta.size != 1 or device.has_checks:
         return []
-    part = None if node.storage is not None else _part_of_small(node)
-    whole, layout = part or (node, None)
+    selection = None if node.storage is not None else _part_of_small(node)
+    whole, layout = selection or (node, None)
     if whole.storage is None:
         return []
     return values_of(device.read(whole, layout), dtype)

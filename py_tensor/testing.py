@@ -125,10 +125,10 @@ def assert_warns(
 
 @contextmanager
 def _warning(category: Any) -> Any:
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    if not any(issubclass(one.category, category) for one in found):
+    if not any(issubclass(one.category, category) for one in caught):
         raise AssertionError(f"No warning of {category} was raised")
 
 

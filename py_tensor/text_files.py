@@ -217,11 +217,11 @@ def genfromtxt(
     is_path = isinstance(fname, str) or hasattr(fname, "__fspath__")
     source = fname if is_path else [*fname]
 
-    def read(own: str | None) -> Any:
+    def read(read_dtype: str | None) -> Any:
         with naming("genfromtxt"):
             return np.genfromtxt(
                 source,
-                own,
+                read_dtype,
                 comments,
                 delimiter,
                 skip_header,
@@ -245,8 +245,8 @@ def genfromtxt(
         rows = np.concatenate([rows[name] for name in rows.dtype.names], 1)
     rows = rows if ndmin == 2 else np.squeeze(rows)
     rows = np.atleast_1d(rows) if ndmin == 1 else rows
-    own = rows.dtype
-    default = dtypes.of_host("genfromtxt", own.kind, own.itemsize, own.name)
+    read_dtype = rows.dtype
+    default = dtypes.of_host("genfromtxt", read_dtype.kind, read_dtype.itemsize, read_dtype.name)
     target = default if dtype is None else dtypes.parse(dtype)
     return from_host("genfromtxt", rows.T if unpack else rows, target, parse(device))
 

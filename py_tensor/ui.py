@@ -160,8 +160,8 @@ class Control(_Target, Generic[T]):
         """Set a new value from the page; return the numbers of the functions to call."""
         self._value = self._parse(sent)
         self._sent = sent
-        own = [self.id] if self._functions else []
-        return [*self._interactions, *own]
+        functions = [self.id] if self._functions else []
+        return [*self._interactions, *functions]
 
     def feed(self, interaction: Interaction) -> None:
         """Call an interaction at each change, as long as it is shown or referenced."""
@@ -276,8 +276,8 @@ def slider(
         If `start` is not less than `stop`, the step is not positive, the value is outside the
         range, or a number is not finite.
     """
-    given = {"start": start, "stop": stop, "step": step, "value": value}
-    is_whole = _check_numbers("slider", given)
+    numbers = {"start": start, "stop": stop, "step": step, "value": value}
+    is_whole = _check_numbers("slider", numbers)
     if start >= stop:
         raise ValueError(f"slider: start must be less than stop, got {start} and {stop}")
     initial = start if value is None else value
@@ -395,10 +395,10 @@ def checkbox(value: bool = False, *, label: str = "") -> Control[bool]:
     TypeError
         If the value is not a bool, or the label is not a str.
     """
-    given: Any = value
-    if not isinstance(given, bool):
-        raise TypeError(f"checkbox: value must be a bool, not {_described(given)}")
-    return Control(label, given, {"type": "checkbox"}, bool)
+    checked: Any = value
+    if not isinstance(checked, bool):
+        raise TypeError(f"checkbox: value must be a bool, not {_described(checked)}")
+    return Control(label, checked, {"type": "checkbox"}, bool)
 
 
 def choice(
@@ -579,9 +579,9 @@ async def run(number: int) -> None:
 # -- Checks --------------------------------------------------------------------------------------
 
 
-def _check_numbers(name: str, given: Mapping[str, Any]) -> bool:
+def _check_numbers(name: str, numbers: Mapping[str, Any]) -> bool:
     """Check the numbers; return whether all given ones are ints."""
-    there = {what: value for what, value in given.items() if value is not None}
+    there = {what: value for what, value in numbers.items() if value is not None}
     for what, value in there.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise TypeError(f"{name}: {what} must be an int or a float, not {_described(value)}")
@@ -597,10 +597,10 @@ def _check_numbers(name: str, given: Mapping[str, Any]) -> bool:
 
 def _place_of(value: Any, values: Sequence[Any]) -> int | None:
     """Return the first index of a value in `values`, or None; arrays are compared by identity."""
-    for place, option in enumerate(values):
+    for index, option in enumerate(values):
         has_axes = hasattr(option, "shape") or hasattr(value, "shape")
         if option is value or (not has_axes and option == value):
-            return place
+            return index
     return None
 
 

@@ -82,14 +82,14 @@ def tune(*names: str, seconds: float = SECONDS) -> Tuning:
     choices = kept_choices(backend.record, backend.profile.software) or _defaults(backend)
     for name in (name for name in values if name in names or not names):
         if perf_counter() > deadline:
-            found, attempts = choices, [Attempt(str(v), None, OUT_OF_TIME) for v in values[name]]
+            chosen, attempts = choices, [Attempt(str(v), None, OUT_OF_TIME) for v in values[name]]
         else:
-            found, attempts = contest(backend, name, choices, deadline)
+            chosen, attempts = contest(backend, name, choices, deadline)
         if backend.generation != generation:
             raise DeviceLostError("tune: the GPU device was lost; its choices were not changed")
         if name in record.choices and any(a.verdict == OUT_OF_TIME for a in attempts):
             continue  # an earlier complete result is better than an incomplete contest
-        choices, record.attempts[name] = found, attempts
+        choices, record.attempts[name] = chosen, attempts
         if attempts[0].verdict != OUT_OF_TIME:
             record.choices[name] = str(getattr(choices, name))
     default_device().collect()
@@ -231,9 +231,9 @@ class Tuning:
         """Return the choices with every value and its time, as text of limited width."""
         lines = [self._head(), *chain.from_iterable(map(_lines, self.parameters))]
         return "\n".join(
-            part
+            row
             for line in lines
-            for part in wrap(line, max(20, columns), subsequent_indent="    ") or [""]
+            for row in wrap(line, max(20, columns), subsequent_indent="    ") or [""]
         )
 
     def _head(self) -> str:
@@ -278,16 +278,16 @@ class _Record:
         from py_tensor.autotune.contest import Attempt
 
         try:
-            found: Any = json.loads(text)
+            stored: Any = json.loads(text)
             attempts = {
                 str(name): [
                     Attempt(str(a["value"]), a["time"] and float(a["time"]), str(a["verdict"]))
                     for a in rows
                 ]
-                for name, rows in found["attempts"].items()
+                for name, rows in stored["attempts"].items()
             }
-            choices = {str(name): str(value) for name, value in found["choices"].items()}
-            record = _Record(dict(found["adapter"]), found["when"], choices, attempts)
+            choices = {str(name): str(value) for name, value in stored["choices"].items()}
+            record = _Record(dict(stored["adapter"]), stored["when"], choices, attempts)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError("from_json: text must be the output of to_json") from None
         adapter = backend.adapter

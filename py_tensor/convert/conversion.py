@@ -230,9 +230,9 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         shape = check_rank(op, _shape_of(data))
         values, types = _joined(data, shape)
         if Tensor in types:
-            found = _from_elements(values, shape, target, device, op)
-            if found is not None:
-                return found
+            stacked = _from_elements(values, shape, target, device, op)
+            if stacked is not None:
+                return stacked
             if types <= {Tensor, bool, int, float, complex} and _needs_operands(values):
                 data = _with_tensors(data, next(x.device for x in values if type(x) is Tensor), op)
             if _holds_tensors_alone(data):
@@ -240,15 +240,15 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
             if device is None:
                 device = next(x.device for x in values if type(x) is Tensor)
         return _from_nested(data, shape, values, types, target, parse(device), op)
-    place = parse(device)
+    target_device = parse(device)
     if isinstance(data, Scalar):
-        return _from_values([data], (), target or dtypes.of_scalar(data), place, op)
+        return _from_values([data], (), target or dtypes.of_scalar(data), target_device, op)
     if isinstance(data, str):
         number: list[Any] = []
         _flatten(data, (), number, {}, target, op)
-        return _from_values(number, (), target or dtypes.DEFAULT.floating, place, op)
+        return _from_values(number, (), target or dtypes.DEFAULT.floating, target_device, op)
     if hasattr(data, "__array_interface__"):
-        return _from_array(data, target, place, op)
+        return _from_array(data, target, target_device, op)
     try:
         view = memoryview(data)
     except TypeError:
@@ -258,7 +258,7 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         ) from None
     if isinstance(data, bytes) and target is None:
         raise DTypeError(f"{op}: bytes (buffer format 'B') may be text; pass a dtype")
-    return _from_buffer(view, target, place, op)
+    return _from_buffer(view, target, target_device, op)
 
 
 def _hint_for(data: Any) -> str:
@@ -324,7 +324,7 @@ def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device)
 
 
 def _from_elements(
-    given: Sequence[Any],
+    elements: Sequence[Any],
     shape: Shape,
     dtype: DType | None,
     device: str | Device | None,
@@ -334,10 +334,14 @@ def _from_elements(
 
     Return None for other elements, or if the conversion to `dtype` needs a check or a warning.
     """
-    if is_recording() or len(given) > MAX_AT_ONCE or (dtype is not None and not dtype.is_floating):
+    if (
+        is_recording()
+        or len(elements) > MAX_AT_ONCE
+        or (dtype is not None and not dtype.is_floating)
+    ):
         return None
     values, kinds, has_numbers = list[Any](), dict[DType, None](), False
-    for x in given:
+    for x in elements:
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
             meta = node.meta
@@ -362,17 +366,17 @@ def _from_elements(
 def _from_nested(
     data: Sequence[Any],
     shape: Shape,
-    given: Sequence[Any],
+    elements: Sequence[Any],
     types: set[type],
     dtype: DType | None,
     device: Device,
     op: str,
 ) -> Tensor:
-    """Create a tensor from nested lists; `given` is the result of `_joined`."""
+    """Create a tensor from nested lists; `elements` is the result of `_joined`."""
     if all(issubclass(t, Scalar) for t in types):
-        values, kinds = given, dict.fromkeys(map(_of_type, types))
-    elif _are_alike(given, types):
-        return _from_array(host.load_numpy().array(given).reshape(shape), dtype, device, op)
+        values, kinds = elements, dict.fromkeys(map(_of_type, types))
+    elif _are_alike(elements, types):
+        return _from_array(host.load_numpy().array(elements).reshape(shape), dtype, device, op)
     else:
         values, kinds = list[Any](), dict[DType, None]()
         _flatten(data, shape, values, kinds, dtype, op)
@@ -517,12 +521,12 @@ def _flatten(
 
 def _of_array(data: Any, op: str) -> DType:
     """Return the dtype to which a NumPy array or scalar is converted."""
-    own = data.dtype
-    return dtypes.of_host(op, own.kind, own.itemsize, f"NumPy's {own.name}")
+    host_dtype = data.dtype
+    return dtypes.of_host(op, host_dtype.kind, host_dtype.itemsize, f"NumPy's {host_dtype.name}")
 
 
-def _ragged(op: str, expected: str, found: str) -> ShapeError:
-    return ShapeError(f"{op}: the lists are ragged: expected {expected}, got {found}")
+def _ragged(op: str, expected: str, got: str) -> ShapeError:
+    return ShapeError(f"{op}: the lists are ragged: expected {expected}, got {got}")
 
 
 def _widest(kinds: Mapping[DType, None]) -> DType:
@@ -533,31 +537,31 @@ def _widest(kinds: Mapping[DType, None]) -> DType:
 def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tensor:
     """Create a tensor from a NumPy array or scalar, using NumPy's conversions."""
     np = host.load_numpy()
-    given = np.asarray(data)
-    target = dtype or _of_array(given, op)
-    if given.dtype.kind == "V" and not given.dtype.names:  # a dtype of ml_dtypes
-        given = given.astype(_of_array(given, op).host)
-    meta = meta_of(check_rank(op, tuple(given.shape)), target, device)
+    array = np.asarray(data)
+    target = dtype or _of_array(array, op)
+    if array.dtype.kind == "V" and not array.dtype.names:  # a dtype of ml_dtypes
+        array = array.astype(_of_array(array, op).host)
+    meta = meta_of(check_rank(op, tuple(array.shape)), target, device)
     device.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
     with np.errstate(all="ignore"):
-        if target.is_integer and (has_integers(given) or has_floats(given)):
-            _check_elements(np, given, target, op)
-        flat = np.ascontiguousarray(given.astype(target.host, copy=False)).reshape(-1)
+        if target.is_integer and (has_integers(array) or has_floats(array)):
+            _check_elements(np, array, target, op)
+        flat = np.ascontiguousarray(array.astype(target.host, copy=False)).reshape(-1)
     return _uploaded(memoryview(encoded(np, flat, target).view("u1")), meta)
 
 
-def _check_elements(np: Any, given: Any, dtype: DType, op: str) -> None:
+def _check_elements(np: Any, array: Any, dtype: DType, op: str) -> None:
     """Raise an error if an integer dtype cannot hold an element of an array."""
-    if np.can_cast(given.dtype, dtype.name):
+    if np.can_cast(array.dtype, dtype.name):
         return
     low, high = dtypes.integer_range(dtype)
-    whole = given if has_integers(given) else np.trunc(given.astype("float64"))
+    whole = array if has_integers(array) else np.trunc(array.astype("float64"))
     if not low <= whole.min().item() <= whole.max().item() <= high:
         number = int(np.argmin((whole >= low) & (whole < high + 1)))
-        place = _place(number, given.shape)
-        dtypes.check_range(op, given.reshape(-1)[number].item(), dtype, place)
+        where = _place(number, array.shape)
+        dtypes.check_range(op, array.reshape(-1)[number].item(), dtype, where)
 
 
 def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str) -> Tensor:
@@ -567,9 +571,9 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
     order = order.removesuffix("Z")
     kind = _KINDS.get(code, "") if order in ("", "@", "=", "<", ">", "!") else ""
     kind = "c" if is_complex and kind == "f" else kind
-    found = dtypes.of_host(op, kind, view.itemsize, f"the buffer format {view.format!r}")
+    stored = dtypes.of_host(op, kind, view.itemsize, f"the buffer format {view.format!r}")
     shape = check_rank(op, tuple(view.shape or ()))
-    meta = meta_of(shape, dtype or found, device)
+    meta = meta_of(shape, dtype or stored, device)
     device.check(op, meta)
     if not meta.size:
         return Tensor(empty_node(meta))
@@ -585,16 +589,16 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
 
 def to(x: Tensor, device: str | Device) -> Tensor:
     """Move the tensor to another device; return self if it is already there."""
-    place = parse(device)
-    if place is x.device or (x.device.depth and place is x.device.storing):
+    target = parse(device)
+    if target is x.device or (x.device.depth and target is x.device.storing):
         return x
-    if place.depth:
+    if target.depth:
         node = x._node  # pyright: ignore[reportPrivateUsage]
-        lifted = place.lifted(node, Tensor(node))
+        lifted = target.lifted(node, Tensor(node))
         if lifted is not None:
             return Tensor(lifted)
-    meta = meta_of(x.shape, x.dtype, place)
-    place.check("to", meta)
+    meta = meta_of(x.shape, x.dtype, target)
+    target.check("to", meta)
     if not meta.size:
         return Tensor(empty_node(meta))
     data = x._read()  # pyright: ignore[reportPrivateUsage]

@@ -73,16 +73,16 @@ def _counterpart_of(function: Any) -> _Ours | None:
     return _matched(ours, our_signature, numpys)
 
 
-def _matched(ours: Callable[..., Any], own: Signature, numpys: Signature) -> _Ours:
+def _matched(ours: Callable[..., Any], signature_of_ours: Signature, numpys: Signature) -> _Ours:
     """Match the parameters of two signatures by their names."""
-    kinds = {name: parameter.kind for name, parameter in own.parameters.items()}
+    kinds = {name: parameter.kind for name, parameter in signature_of_ours.parameters.items()}
     has_many = Parameter.VAR_POSITIONAL in kinds.values()
     first = {Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL}
     if has_many:  # nothing before them can be passed by name
         first.add(Parameter.POSITIONAL_OR_KEYWORD)
-    places = frozenset(name for name, kind in kinds.items() if kind in first)
+    positional = frozenset(name for name, kind in kinds.items() if kind in first)
     takes_others = Parameter.VAR_KEYWORD in kinds.values()
-    return _Ours(ours, numpys, places, frozenset(kinds) - places, takes_others)
+    return _Ours(ours, numpys, positional, frozenset(kinds) - positional, takes_others)
 
 
 @cache
@@ -125,8 +125,8 @@ def of_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str
         raise TypeError(f"np.{name}: does not take tensors; pass x.numpy(), a copy")
     unknown = options.keys() - signature(ours).parameters.keys() if options else ()
     if unknown:
-        given = ", ".join(sorted(unknown))
-        raise TypeError(f"np.{name}: does not take {given} with a tensor; use pt.{name}")
+        names = ", ".join(sorted(unknown))
+        raise TypeError(f"np.{name}: does not take {names} with a tensor; use pt.{name}")
     return ours(*inputs, **options)
 
 

@@ -184,7 +184,9 @@ def _rows(words: list[str], shape: tuple[int, ...], edgeitems: int | None, style
     if len(shape) > 1:
         step = len(words) // (shape[0] if kept is None else len(kept))
         parts = (words[i : i + step] for i in range(0, len(words), step))
-        items = [_rows(part, shape[1:], edgeitems, style.inner()) for part in parts]
+        items = [
+            _rows(values_of_row, shape[1:], edgeitems, style.inner()) for values_of_row in parts
+        ]
     if kept is not None:
         items = [*items[:edgeitems], "...", *items[edgeitems:]]
     if len(shape) == 1:
@@ -216,8 +218,8 @@ def _words(
 ) -> list[str]:
     kept = [min(n, 2 * options.edgeitems) for n in shape] if edge else shape
     if len(values) != math.prod(kept):
-        part = "the edges of shape" if edge else "shape"
-        raise ValueError(f"{part} {shape} has {math.prod(kept)} values, got {len(values)}")
+        shown = "the edges of shape" if edge else "shape"
+        raise ValueError(f"{shown} {shape} has {math.prod(kept)} values, got {len(values)}")
     function = _formatter(kind, options.formatter)
     if function is not None:
         return [function(x) for x in values]
@@ -236,12 +238,14 @@ _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def _formatter(
-    kind: str, given: Mapping[str, Callable[[Any], str]] | None
+    kind: str, formatters: Mapping[str, Callable[[Any], str]] | None
 ) -> Callable[[Any], str] | None:
     """Return the function of the option `formatter` for elements of a kind, or None."""
-    own = "complexfloat" if kind in _PARTS else "float" if kind in _LIMITS else kind
-    names = (own, f"{own.removesuffix('float') or own}_kind", "all")
-    return next((f for name in names if given and (f := given.get(name)) is not None), None)
+    long_name = "complexfloat" if kind in _PARTS else "float" if kind in _LIMITS else kind
+    names = (long_name, f"{long_name.removesuffix('float') or long_name}_kind", "all")
+    return next(
+        (f for name in names if formatters and (f := formatters.get(name)) is not None), None
+    )
 
 
 def _int_words(values: list[int], sign: str) -> list[str]:
@@ -269,10 +273,10 @@ def _float_words(kind: str, values: Sequence[float], options: PrintOptions, sign
     else:
         parts = [_positional(kind, x, most, unique) for x in finite]
         if options.floatmode == "maxprec_equal":
-            places = max((len(tail.rstrip("0")) for _, tail in parts), default=0)
+            decimals = max((len(tail.rstrip("0")) for _, tail in parts), default=0)
             parts = [
-                part if len(part[1]) == places else _positional(kind, x, places, unique=False)
-                for x, part in zip(finite, parts, strict=True)
+                pair if len(pair[1]) == decimals else _positional(kind, x, decimals, unique=False)
+                for x, pair in zip(finite, parts, strict=True)
             ]
         elif unique:
             parts = [(head, tail.rstrip("0")) for head, tail in parts]
@@ -380,14 +384,14 @@ class _Scientific(NamedTuple):
 
 def _scientific(kind: str, x: float, most: int | None, unique: bool = True) -> _Scientific:
     """Return the parts of a number with an exponent; parameters as in `_positional`."""
-    places, digits, exponent = most or 0, "", 0
+    decimals, digits, exponent = most or 0, "", 0
     if unique:
         digits, exponent = _shortest(kind, abs(x))
-        own = len(digits) - 1
-        places = own if most is None else min(own, most)
-        if places == own:
+        shortest = len(digits) - 1
+        decimals = shortest if most is None else min(shortest, most)
+        if decimals == shortest:
             return _Scientific(_sign(x) + digits[0], digits[1:], f"{exponent:+03d}")
-    mantissa, _, power = f"{x:.{places}e}".partition("e")
+    mantissa, _, power = f"{x:.{decimals}e}".partition("e")
     head, _, fraction = mantissa.partition(".")
     if unique:
         fraction = _without_carried(x, head, fraction, int(power))
@@ -400,10 +404,12 @@ def _all_scientific(
     """Return the parts before and after each point; fractions and exponents have equal length."""
     numbers = [_scientific(kind, x, most, unique) for x in finite]
     if unique:
-        places = max(len(number.fraction.rstrip("0")) for number in numbers)
+        decimals = max(len(number.fraction.rstrip("0")) for number in numbers)
         # Digits beyond the shortest ones that identify x come from its exact value, not zeros.
         numbers = [
-            number if len(number.fraction) == places else _scientific(kind, x, places, unique=False)
+            number
+            if len(number.fraction) == decimals
+            else _scientific(kind, x, decimals, unique=False)
             for x, number in zip(finite, numbers, strict=True)
         ]
     size = max(len(number.exponent) for number in numbers)
@@ -413,7 +419,9 @@ def _all_scientific(
 def _scalar_text(kind: str, x: complex) -> str:
     """Return the `str` of a NumPy scalar of float16, float32 or complex64; else Python's `str`."""
     if kind == "complex64":
-        real, imag = (_scalar_text("float32", part).removesuffix(".0") for part in (x.real, x.imag))
+        real, imag = (
+            _scalar_text("float32", component).removesuffix(".0") for component in (x.real, x.imag)
+        )
         if x.real == 0 and real == "0":
             return f"{imag}j"
         return f"({real}{'' if imag[0] == '-' else '+'}{imag}j)"
@@ -485,8 +493,8 @@ def _shortest_in(form: _Format, x: float) -> tuple[int, int]:
     unit = max(math.frexp(x)[1] - form.bits, form.least)
     mantissa = int(math.ldexp(x, -unit))  # x = mantissa * 2**unit
     is_normal = mantissa >= 2 ** (form.bits - 1)
-    for places in range(form.safe - 1 if is_normal else 0, form.enough - 1):
-        nearest, power = _decimal(f"{x:.{places}e}")
+    for decimals in range(form.safe - 1 if is_normal else 0, form.enough - 1):
+        nearest, power = _decimal(f"{x:.{decimals}e}")
         for digits in (nearest, nearest + 1):
             if _rounds_to(digits, power, mantissa, unit, form):
                 return digits, power

@@ -114,14 +114,14 @@ async def counted(
 
 async def _odd(x: Tensor, blocking: bool) -> list[int]:
     """Count the elements that are NaN, -inf and inf."""
-    found = [0, 0, 0]
+    counts = [0, 0, 0]
     if not x.dtype.is_floating:
-        return found
+        return counts
     for begin in range(0, x.size, COUNTED_AT_ONCE):
-        part = x[begin : begin + COUNTED_AT_ONCE]
-        masks = stack([isnan(part).sum(), (part == -INFINITY).sum(), (part == INFINITY).sum()])
-        found = [a + b for a, b in zip(found, await numbers(masks, blocking), strict=True)]
-    return found
+        piece = x[begin : begin + COUNTED_AT_ONCE]
+        masks = stack([isnan(piece).sum(), (piece == -INFINITY).sum(), (piece == INFINITY).sum()])
+        counts = [a + b for a, b in zip(counts, await numbers(masks, blocking), strict=True)]
+    return counts
 
 
 async def _ends(x: Tensor, blocking: bool) -> tuple[Any, Any]:
@@ -186,10 +186,10 @@ async def _inside(x: Tensor, edges: Sequence[Any], blocking: bool) -> list[int]:
     at_once = max(1, limit * MAX_DEFAULT_BINS // max(len(edges), MAX_DEFAULT_BINS))
     from_there_on = [0] * len(edges)  # elements in each bin and above it, and above the last bin
     for begin in range(0, x.size, at_once):
-        part = x[begin : begin + at_once].reshape(1, -1)
-        sums = (part >= starts).sum(axis=1)
+        piece = x[begin : begin + at_once].reshape(1, -1)
+        sums = (piece >= starts).sum(axis=1)
         if end is not None:
-            sums = concat([sums, (part > end).sum(axis=1)])
+            sums = concat([sums, (piece > end).sum(axis=1)])
         for i, n in enumerate(await numbers(sums, blocking)):
             from_there_on[i] += n
     return [a - b for a, b in pairwise(from_there_on)]

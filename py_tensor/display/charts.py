@@ -136,23 +136,23 @@ class Histogram:
 
     async def drawn(self, blocking: bool) -> list[Json]:
         o = self.options
-        found = await counted(self.tensors(), o.bins, o.range, blocking)
-        edges = [edge - 0.5 for edge in found.edges] if found.is_whole else found.edges
+        binned = await counted(self.tensors(), o.bins, o.range, blocking)
+        edges = [edge - 0.5 for edge in binned.edges] if binned.is_whole else binned.edges
         _check_positive("hist", "edges", o.xscale, edges)
         made: list[Json] = []
         for (label, x, size, step), counts, more in zip(
-            self.named, found.counts, self.more, strict=True
+            self.named, binned.counts, self.more, strict=True
         ):
             inside: list[float] = list(counts.inside)
             if o.density:
-                inside = _densities(counts.inside, found.edges)
+                inside = _densities(counts.inside, binned.edges)
             made.append(
                 {
                     "label": label,
                     "counts": inside,
-                    "edges": found.edges,
+                    "edges": binned.edges,
                     "other": counts.other(x.size),
-                    "isWhole": found.is_whole,
+                    "isWhole": binned.is_whole,
                     "size": size,
                     "step": step,
                 }
@@ -212,7 +212,7 @@ class Chart:
 
     def tensors(self) -> list[Tensor]:
         """Return the tensors that are read."""
-        return [x for part in self.parts for x in part.tensors()]
+        return [x for chart_part in self.parts for x in chart_part.tensors()]
 
     async def bundle(self, blocking: bool) -> Json:
         """Return the chart as JSON values; values that are not finite are None."""
@@ -426,11 +426,11 @@ def contour_chart(x: Any, y: Any, z: Any, options: ContourOptions) -> Chart:
     )
 
 
-def _along(name: str, given: Any, length: int, z: Tensor, axis: int) -> Tensor:
+def _along(name: str, coordinates: Any, length: int, z: Tensor, axis: int) -> Tensor:
     """Return the 1-D coordinates of a grid along an axis; indices if none are given."""
-    if given is None:
+    if coordinates is None:
         return _counting(length, z)
-    values = _values("contour", given)
+    values = _values("contour", coordinates)
     if values.ndim == 2 and values.shape == z.shape:
         values = values[0] if axis else values[:, 0]
     if values.shape != (length,):
@@ -475,10 +475,10 @@ def _curves(
 
 
 def _colour(options: SeriesOptions, i: int) -> str | None:
-    given = options.color
-    if given is None or isinstance(given, str):
-        return given
-    return given[i] if i < len(given) else None
+    color = options.color
+    if color is None or isinstance(color, str):
+        return color
+    return color[i] if i < len(color) else None
 
 
 def _check_count(op: str, series: int, which: str = "") -> None:
@@ -512,8 +512,8 @@ def _named(op: str, y: Any, options: SeriesOptions) -> list[tuple[str, Tensor]]:
         raise ValueError(f"{op}: {len(labels)} labels for {len(curves)} series")
     labels += [None] * (len(curves) - len(labels))
     if len(curves) > 1:
-        labels = [str(i) if given is None else given for i, given in enumerate(labels)]
-    return [(given or "", curve) for given, curve in zip(labels, curves, strict=True)]
+        labels = [str(i) if text is None else text for i, text in enumerate(labels)]
+    return [(text or "", curve) for text, curve in zip(labels, curves, strict=True)]
 
 
 def _is_number(value: Any) -> bool:
@@ -577,8 +577,8 @@ def _kept(y: Tensor, is_log: bool) -> Tensor:
     length = -(-n // slices)
     slices = -(-n // length)
     begin = arange(0, slices * length, length, dtype=dtypes.int32, device=y.device)
-    places = minimum(begin.reshape(slices, 1) + _counting(length, y), n - 1)
-    values = take(y if y.dtype.is_floating else converted(y, dtypes.float32), places)
+    indices = minimum(begin.reshape(slices, 1) + _counting(length, y), n - 1)
+    values = take(y if y.dtype.is_floating else converted(y, dtypes.float32), indices)
     drawn = are_finite(values)
     if is_log:
         drawn = drawn & (values > 0)

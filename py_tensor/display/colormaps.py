@@ -31,9 +31,9 @@ def table(name: str) -> array[int]:
     spans = list(pairwise(stops))
     pixels = array("I")
     for n in range(COLOURS):
-        at = n * len(spans) / (COLOURS - 1)
-        low, high = spans[min(int(at), len(spans) - 1)]
-        share = at - min(int(at), len(spans) - 1)
+        position = n * len(spans) / (COLOURS - 1)
+        low, high = spans[min(int(position), len(spans) - 1)]
+        share = position - min(int(position), len(spans) - 1)
         r, g, b = (int(x + (y - x) * share + 0.5) for x, y in zip(low, high, strict=True))
         pixels.append(r | g << 8 | b << 16 | 0xFF << 24)
     return pixels

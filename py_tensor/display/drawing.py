@@ -42,8 +42,8 @@ def svg_of(bundle: dict[str, Any]) -> str:
     """Return a chart as an SVG document, in the colours of the light theme."""
     series: list[dict[str, Any]] = bundle["series"]
     curves = [_points(one, bundle) for one in series]
-    found = [_extent(one, curve, bundle) for one, curve in zip(series, curves, strict=True)]
-    xs, ys = ([v for both in found for v in both[axis]] for axis in (0, 1))
+    extents = [_extent(one, curve, bundle) for one, curve in zip(series, curves, strict=True)]
+    xs, ys = ([v for both in extents for v in both[axis]] for axis in (0, 1))
     names = bundle["categories"]
     is_wide = any(one["mark"] in ("scatter", "bar") for one in series)
     is_flat = all(one["mark"] == "contour" for one in series)
@@ -109,8 +109,8 @@ def svg_of_image(png: str, size: tuple[int, int], figure: dict[str, Any]) -> str
 
 def _turned(first: float, last: float, wanted: float) -> Scale:
     """Return a linear scale from `first` to `last`, which may be less than `first`."""
-    at, ticks, low = _scale([first, last], "linear", max(1, wanted), has_room=False)
-    return (at, ticks, low) if first <= last else (lambda value: 1 - at(value), ticks, low)
+    scaled, ticks, low = _scale([first, last], "linear", max(1, wanted), has_room=False)
+    return (scaled, ticks, low) if first <= last else (lambda value: 1 - scaled(value), ticks, low)
 
 
 def _document(width: float, height: float, parts: list[str]) -> str:
@@ -158,15 +158,15 @@ def _extent(
 
 def _middles(series: list[dict[str, Any]]) -> list[float]:
     """Return the values in the middle of the bars, ascending; none if there are other marks."""
-    found: set[float] = set()
+    middles: set[float] = set()
     for one in series:
         if one["mark"] == "bar":
-            found.update(x for x in one["x"] if x is not None)
+            middles.update(x for x in one["x"] if x is not None)
         elif one["mark"] == "hist" and one["isWhole"] and one["edges"][1] - one["edges"][0] == 1:
-            found.update(one["edges"][:-1])
+            middles.update(one["edges"][:-1])
         else:
             return []
-    return sorted(found)
+    return sorted(middles)
 
 
 def _bins(series: dict[str, Any], bundle: dict[str, Any]) -> list[tuple[float, float, float]]:
@@ -227,17 +227,19 @@ def _mark(
                     yield _spot(series, place(*point), "2", colour)
 
 
-def _spot(series: dict[str, Any], at: tuple[str, str], radius: str, fill: str) -> str:
+def _spot(series: dict[str, Any], position: tuple[str, str], radius: str, fill: str) -> str:
     if path := series.get("marker"):
-        return f'<path d="{path}" transform="translate({at[0]} {at[1]})" fill="{fill}"/>'
-    return f'<circle cx="{at[0]}" cy="{at[1]}" r="{radius}" fill="{fill}"/>'
+        return (
+            f'<path d="{path}" transform="translate({position[0]} {position[1]})" fill="{fill}"/>'
+        )
+    return f'<circle cx="{position[0]}" cy="{position[1]}" r="{radius}" fill="{fill}"/>'
 
 
 def _colour(series: dict[str, Any], i: int) -> str:
-    given = series.get("color") or f"var(--series-{i % len(COLOURS)})"
-    if given.startswith("var(--series-"):  # a variable of the page's style sheet
-        return COLOURS[int(given[13:-1])]
-    return escape(given.removeprefix("light-dark(").partition(",")[0])
+    color = series.get("color") or f"var(--series-{i % len(COLOURS)})"
+    if color.startswith("var(--series-"):  # a variable of the page's style sheet
+        return COLOURS[int(color[13:-1])]
+    return escape(color.removeprefix("light-dark(").partition(",")[0])
 
 
 def _colour_of(bar: dict[str, Any], value: float) -> str:
@@ -245,9 +247,9 @@ def _colour_of(bar: dict[str, Any], value: float) -> str:
     low, high = bar["range"]
     share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
     stops = [bytes.fromhex(stop[1:]) for stop in bar["stops"]]
-    at = min(max(share, 0), 1) * (len(stops) - 1)
-    i = min(int(at), len(stops) - 2)
-    mixed = (a + (b - a) * (at - i) for a, b in zip(stops[i], stops[i + 1], strict=True))
+    position = min(max(share, 0), 1) * (len(stops) - 1)
+    i = min(int(position), len(stops) - 2)
+    mixed = (a + (b - a) * (position - i) for a, b in zip(stops[i], stops[i + 1], strict=True))
     return "#" + "".join(f"{int(v + 0.5):02x}" for v in mixed)
 
 
@@ -369,8 +371,8 @@ def _axes(
 
 
 def _text(x: float, y: float, text: str, more: str = "", anchor: str = "middle") -> str:
-    place = f'x="{_fixed(x)}" y="{_fixed(y)}" text-anchor="{anchor}"'
-    return f'<text {place} fill="{INK}" {more}>{escape(_allowed(text))}</text>'
+    attributes = f'x="{_fixed(x)}" y="{_fixed(y)}" text-anchor="{anchor}"'
+    return f'<text {attributes} fill="{INK}" {more}>{escape(_allowed(text))}</text>'
 
 
 def _allowed(text: str) -> str:
@@ -383,10 +385,10 @@ def _allowed(text: str) -> str:
 
 def _line(path: str, colour: str, i: int, series: dict[str, Any]) -> str:
     style = f'stroke="{colour}" stroke-width="{series.get("lineWidth") or 1.75:g}"'
-    given = series.get("dashes")
+    stroke = series.get("dashes")
     dashes = DASHES[i // len(COLOURS) % len(DASHES)]
-    if given is not None:
-        dashes = f' stroke-dasharray="{given}"' if given else ""
+    if stroke is not None:
+        dashes = f' stroke-dasharray="{stroke}"' if stroke else ""
     ends = 'stroke-linecap="round" stroke-linejoin="round"'
     return f'<path d="{path}" fill="none" {style} {ends}{dashes}/>'
 

@@ -57,8 +57,8 @@ def of_tensor(x: Tensor) -> Mimes:
 
 def of_object(value: Any) -> Mimes:
     """Return the repr of an object, and the forms that the notebook's formatters make of it."""
-    found: Mimes = shell().display_formatter.format(value)[0]
-    return {"text/plain": repr(value), **found}
+    forms: Mimes = shell().display_formatter.format(value)[0]
+    return {"text/plain": repr(value), **forms}
 
 
 def can_read(x: Tensor) -> bool:

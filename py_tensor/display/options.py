@@ -154,7 +154,7 @@ class ContourOptions(ChartOptions):
 AnyOptions = TypeVar("AnyOptions", bound=ChartOptions)
 
 
-def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptions:
+def image_options(op: str, options: Mapping[str, Any], dtype: DType) -> ImageOptions:
     """Return the checked options of a picture of a tensor of this dtype.
 
     Raises
@@ -165,11 +165,11 @@ def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptio
         If a bound is not finite or out of range for the dtype, `vmin` is not less than `vmax`,
         `cmap` is unknown, `scale` is not positive and finite, or `extent` has no width or height.
     """
-    _check_names(op, given, ImageOptions)
+    _check_names(op, options, ImageOptions)
     is_double = dtype.is_floating and dtype.has_64_bits
     largest = float("inf") if is_double else LARGEST_FLOAT32
-    vmin, vmax = _bounds(op, given, largest)
-    extent = _numbers(op, "extent", given.get("extent"))
+    vmin, vmax = _bounds(op, options, largest)
+    extent = _numbers(op, "extent", options.get("extent"))
     if extent is not None:
         if len(extent) != 4:
             raise ValueError(
@@ -180,15 +180,15 @@ def image_options(op: str, given: Mapping[str, Any], dtype: DType) -> ImageOptio
     return ImageOptions(
         vmin,
         vmax,
-        cmap=_choice(op, "cmap", given, tuple(STOPS), "viridis"),
-        scale=_positive(op, "scale", given.get("scale")),
-        colorbar=_flag(op, "colorbar", given.get("colorbar", False)),
+        cmap=_choice(op, "cmap", options, tuple(STOPS), "viridis"),
+        scale=_positive(op, "scale", options.get("scale")),
+        colorbar=_flag(op, "colorbar", options.get("colorbar", False)),
         extent=extent,
-        **_texts(op, given, ("title", "xlabel", "ylabel")),
+        **_texts(op, options, ("title", "xlabel", "ylabel")),
     )
 
 
-def chart_options(op: str, kind: type[AnyOptions], given: Mapping[str, Any]) -> AnyOptions:
+def chart_options(op: str, kind: type[AnyOptions], options: Mapping[str, Any]) -> AnyOptions:
     """Return the checked options of a chart of `op`, as an instance of `kind`.
 
     Raises
@@ -198,28 +198,28 @@ def chart_options(op: str, kind: type[AnyOptions], given: Mapping[str, Any]) -> 
     ValueError
         If a value is unknown or out of range.
     """
-    _check_names(op, given, kind)
-    vmin, vmax = _bounds(op, given, LARGEST_FLOAT32)
+    _check_names(op, options, kind)
+    vmin, vmax = _bounds(op, options, LARGEST_FLOAT32)
     checked: dict[str, Any] = {
-        "label": _label(op, given.get("label")),
-        "color": _colours(op, given.get("color")),
-        "kind": _choice(op, "kind", given, KINDS, "line"),
-        "xscale": _choice(op, "xscale", given, SCALES, "linear"),
-        "yscale": _choice(op, "yscale", given, SCALES, "linear"),
-        "cmap": _choice(op, "cmap", given, tuple(STOPS), "viridis"),
+        "label": _label(op, options.get("label")),
+        "color": _colours(op, options.get("color")),
+        "kind": _choice(op, "kind", options, KINDS, "line"),
+        "xscale": _choice(op, "xscale", options, SCALES, "linear"),
+        "yscale": _choice(op, "yscale", options, SCALES, "linear"),
+        "cmap": _choice(op, "cmap", options, tuple(STOPS), "viridis"),
         "vmin": vmin,
         "vmax": vmax,
-        "linestyle": _line_style(op, given.get("linestyle")),
-        "linewidth": _positive(op, "linewidth", given.get("linewidth")),
-        "marker": _marker(op, given.get("marker")),
-        "s": _positive(op, "s", given.get("s", 24.0)),
-        "c": given.get("c"),
-        "width": _positive(op, "width", given.get("width", 0.8)),
-        "bins": _bins(op, given.get("bins")),
-        "range": _range(op, given.get("range")),
-        "density": _flag(op, "density", given.get("density", False)),
-        "levels": _levels(op, given.get("levels")),
-        **_texts(op, given, ("title", "xlabel", "ylabel")),
+        "linestyle": _line_style(op, options.get("linestyle")),
+        "linewidth": _positive(op, "linewidth", options.get("linewidth")),
+        "marker": _marker(op, options.get("marker")),
+        "s": _positive(op, "s", options.get("s", 24.0)),
+        "c": options.get("c"),
+        "width": _positive(op, "width", options.get("width", 0.8)),
+        "bins": _bins(op, options.get("bins")),
+        "range": _range(op, options.get("range")),
+        "density": _flag(op, "density", options.get("density", False)),
+        "levels": _levels(op, options.get("levels")),
+        **_texts(op, options, ("title", "xlabel", "ylabel")),
     }
     return kind(**{field.name: checked[field.name] for field in fields(kind)})
 
@@ -251,9 +251,9 @@ def format_options(op: str, fmt: Any) -> dict[str, str | None]:
         If a part is unknown, or given twice.
     """
     text = _text(op, "fmt", fmt)
-    found: dict[str, str | None] = {"color": None, "linestyle": None, "marker": None}
+    chosen: dict[str, str | None] = {"color": None, "linestyle": None, "marker": None}
     if len(text) > 2 and _css_colour(text) is not None:
-        return found | {"color": text}
+        return chosen | {"color": text}
     rest = text
     while rest:
         name, sign = next(
@@ -266,14 +266,14 @@ def format_options(op: str, fmt: Any) -> dict[str, str | None]:
                 " (b g r c m y k w C0 to C9), a line style (- -- -. :) or a marker"
                 f" ({' '.join(MARKERS)})"
             )
-        if found[name] is not None:
-            both = f"{found[name]!r} and {sign!r}"
+        if chosen[name] is not None:
+            both = f"{chosen[name]!r} and {sign!r}"
             raise ValueError(f"{op}: the format string {text!r} gives the {name} twice, {both}")
-        found[name] = sign
+        chosen[name] = sign
         rest = rest.removeprefix(sign)
-    if found["marker"] is not None and found["linestyle"] is None:
-        found["linestyle"] = "none"
-    return found
+    if chosen["marker"] is not None and chosen["linestyle"] is None:
+        chosen["linestyle"] = "none"
+    return chosen
 
 
 _SIGNS = (
@@ -305,9 +305,9 @@ def _marker(op: str, value: Any) -> str | None:
     raise ValueError(f"{op}: marker must be one of {known}{none}, not {value!r}")
 
 
-def _check_names(op: str, given: Mapping[str, Any], kind: type[Any]) -> None:
+def _check_names(op: str, options: Mapping[str, Any], kind: type[Any]) -> None:
     known = [field.name for field in fields(kind)]
-    unknown = [name for name in given if name not in known]
+    unknown = [name for name in options if name not in known]
     if unknown:
         raise TypeError(
             f"{op}: unknown option {', '.join(unknown)}; the options are {', '.join(known)}"
@@ -322,8 +322,10 @@ def _bound(op: str, name: str, value: Any, largest: float) -> float | None:
     raise ValueError(f"{op}: {name} must be {what}, not {value}")
 
 
-def _bounds(op: str, given: Mapping[str, Any], largest: float) -> tuple[float | None, float | None]:
-    vmin, vmax = (_bound(op, name, given.get(name), largest) for name in ("vmin", "vmax"))
+def _bounds(
+    op: str, options: Mapping[str, Any], largest: float
+) -> tuple[float | None, float | None]:
+    vmin, vmax = (_bound(op, name, options.get(name), largest) for name in ("vmin", "vmax"))
     if vmin is not None and vmax is not None and not vmin < vmax:
         raise ValueError(f"{op}: vmin must be less than vmax, got {vmin:g} and {vmax:g}")
     return vmin, vmax
@@ -366,10 +368,10 @@ def _numbers(op: str, name: str, value: Any) -> tuple[float, ...] | None:
         raise TypeError(f"{op}: {name} must be numbers, not a tensor; use x.tolist()")
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
         raise TypeError(f"{op}: {name} must be numbers, not {_shown(value)}")
-    found = [_number(op, name, each) for each in value]
-    kept = tuple(each for each in found if each is not None and isfinite(each))
-    if len(kept) < len(found):
-        raise ValueError(f"{op}: {name} must be finite, not {found}")
+    checked = [_number(op, name, each) for each in value]
+    kept = tuple(each for each in checked if each is not None and isfinite(each))
+    if len(kept) < len(checked):
+        raise ValueError(f"{op}: {name} must be finite, not {checked}")
     return kept
 
 
@@ -398,10 +400,10 @@ def _bins(op: str, value: Any) -> int | tuple[float, ...] | None:
 def _range(op: str, value: Any) -> tuple[float, float] | None:
     if value is None:
         return None
-    found = cast("tuple[float, ...]", _numbers(op, "range", value))
-    if len(found) != 2:
-        raise ValueError(f"{op}: range must be (low, high), not {len(found)} numbers")
-    low, high = _rising(op, "range", found, 2)
+    ends = cast("tuple[float, ...]", _numbers(op, "range", value))
+    if len(ends) != 2:
+        raise ValueError(f"{op}: range must be (low, high), not {len(ends)} numbers")
+    low, high = _rising(op, "range", ends, 2)
     return low, high
 
 
@@ -424,12 +426,12 @@ def _colours(op: str, value: Any) -> str | Sequence[str] | None:
 def _colour(op: str, value: Any) -> str:
     """Return a colour as CSS; raise ValueError if it is unknown."""
     name = _text(op, "color", value)
-    found = _css_colour(name)
-    if found is None:
+    css = _css_colour(name)
+    if css is None:
         raise ValueError(
             f"{op}: color must be a name such as 'red' or 'C1', or '#rrggbb', not {name!r}"
         )
-    return found
+    return css
 
 
 def _css_colour(name: str) -> str | None:
@@ -439,8 +441,8 @@ def _css_colour(name: str) -> str | None:
     return COLOUR_NAMES.get(name)
 
 
-def _texts(op: str, given: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
-    return {name: _text(op, name, given.get(name, "")) for name in names}
+def _texts(op: str, options: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    return {name: _text(op, name, options.get(name, "")) for name in names}
 
 
 def _text(op: str, name: str, value: Any) -> str:
@@ -449,8 +451,10 @@ def _text(op: str, name: str, value: Any) -> str:
     return value
 
 
-def _choice(op: str, name: str, given: Mapping[str, Any], known: Sequence[str], usual: str) -> str:
-    value = _text(op, name, given.get(name, usual))
+def _choice(
+    op: str, name: str, options: Mapping[str, Any], known: Sequence[str], usual: str
+) -> str:
+    value = _text(op, name, options.get(name, usual))
     if value not in known:
         raise ValueError(f"{op}: {name} must be one of {', '.join(known)}, not {value!r}")
     return value

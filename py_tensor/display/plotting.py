@@ -49,10 +49,10 @@ _VALUES = {"hist": 1, "contour": 3}
 """The number of values that a function takes, if it is not two."""
 
 
-def _content(op: str, value: Any, kept: Options, given: Options) -> ChartContent:
+def _content(op: str, value: Any, kept: Options, changed: Options) -> ChartContent:
     """Make the content of a plotting function from its value or tuple of values."""
     kind, draw = _OPS[op]
-    options = chart_options(op, kind, kept | given)
+    options = chart_options(op, kind, kept | changed)
     most = _VALUES.get(op, 2)
     values = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
     if len(values) not in (1, most):
@@ -64,10 +64,12 @@ def _content(op: str, value: Any, kept: Options, given: Options) -> ChartContent
 
 
 def _shown(op: str, values: Sequence[Any], options: Options) -> Display:
-    given = [list(cast("Any", v)) if isinstance(v, tuple) else v for v in values]
-    while len(given) > 1 and given[-1] is None:
-        given.pop()
-    return Display(partial(_content, op), tuple(given) if len(given) > 1 else given[0], options)
+    contents = [list(cast("Any", v)) if isinstance(v, tuple) else v for v in values]
+    while len(contents) > 1 and contents[-1] is None:
+        contents.pop()
+    return Display(
+        partial(_content, op), tuple(contents) if len(contents) > 1 else contents[0], options
+    )
 
 
 def plot(

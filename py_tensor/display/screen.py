@@ -559,29 +559,29 @@ class ChartContent(_Content):
         return ChartContent(draw, lambda: self.must_wait() or other.must_wait())
 
 
-def _refuse(value: Any, kept: Options, given: Options) -> _Content:
+def _refuse(value: Any, kept: Options, changed: Options) -> _Content:
     """Raise TypeError for an update of a sum of charts."""
     raise TypeError("update: a sum of charts cannot be updated; draw its charts again")
 
 
-def _image(value: Any, kept: Options, given: Options) -> _Content:
+def _image(value: Any, kept: Options, changed: Options) -> _Content:
     """Make the content of `imshow`."""
-    return _Image("imshow", value, kept | given)
+    return _Image("imshow", value, kept | changed)
 
 
-def _any(value: Any, kept: Options, given: Options) -> _Content:
+def _any(value: Any, kept: Options, changed: Options) -> _Content:
     """Make the content of `display`; only tensors with the shape of a picture take options."""
-    if isinstance(value, Display) and not given:
+    if isinstance(value, Display) and not changed:
         return value.content
     if isinstance(value, Tensor) and is_picturable(value):
-        return _Image("display", value, kept | given)
-    if given:
+        return _Image("display", value, kept | changed)
+    if changed:
         kind = (
             f"a tensor of shape {value.shape}"
             if isinstance(value, Tensor)
             else type(value).__name__
         )
-        raise TypeError(f"display: {', '.join(given)} is for images, not for {kind}")
+        raise TypeError(f"display: {', '.join(changed)} is for images, not for {kind}")
     return _Widget(value) if isinstance(value, Widget) else _Content(value)
 
 

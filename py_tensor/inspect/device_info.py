@@ -31,14 +31,14 @@ class DeviceInfo(dict[str, Any]):
         for label, text in rows:
             parts = wrap(text, max(columns - indent, 1), break_long_words=False) or [""]
             lines.append(f"{label:<{indent}}{parts[0]}".rstrip())
-            lines += [" " * indent + part for part in parts[1:]]
+            lines += [" " * indent + line for line in parts[1:]]
         return "\n".join(lines)
 
     @property
     def title(self) -> str:
         """The backend and its adapter, such as ``webgpu: NVIDIA lovelace``."""
         name = adapter_name(self.get("adapter") or {})
-        return ": ".join(part for part in (str(self.get("backend", "device")), name) if part)
+        return ": ".join(word for word in (str(self.get("backend", "device")), name) if word)
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the labels and texts of the table, most useful first."""

@@ -202,8 +202,8 @@ def explain(*tensors: Tensor) -> Explanation:
             raise TypeError(f"explain: takes one or more tensors, not {type(x).__name__}")
         if x.device.depth:
             raise TracedValueError("explain: a traced tensor is not computed")
-        node, part = x._source()  # pyright: ignore[reportPrivateUsage]
-        shape = x.shape if part is None else node.meta.shape
+        node, layout = x._source()  # pyright: ignore[reportPrivateUsage]
+        shape = x.shape if layout is None else node.meta.shape
         by_device.setdefault(node.meta.device, []).append((node, shape))
     for device, nodes in by_device.items():
         pending = [(n, shape) for n, shape in nodes if n.storage is None and n.meta.size]
@@ -213,8 +213,8 @@ def explain(*tensors: Tensor) -> Explanation:
             remarks.append(_without_kernels(device, (n for n, _ in pending)))
         else:
             with device.lock:
-                found, known, alone = _on_gpu(device, pending)
-            kernels, planned = [*kernels, *found], planned and known
+                planned_kernels, known, alone = _on_gpu(device, pending)
+            kernels, planned = [*kernels, *planned_kernels], planned and known
             op_by_op += alone
     return Explanation(tuple(kernels), planned, tuple(remarks), op_by_op)
 
@@ -255,12 +255,12 @@ def _on_gpu(device: Device, nodes: Sequence[tuple[Node, Shape]]) -> tuple[list[K
     programs.take(profile.implementations)
     overwritable = overwritable_slots(program, planned, leaves=True)
     lowered, _ = lower_each(planned, profile, programs, overwritable)
-    found = [
+    kernels = [
         described.kernel(n, kernel, each.dispatches)
         for n, (kernel, each) in enumerate(zip(planned, lowered, strict=True), 1)
     ]
     alone = sum(node.op.operations(node) for node in program.nodes if node.storage is None)
-    return found, backend.has_planned(program), alone
+    return kernels, backend.has_planned(program), alone
 
 
 class _Description:
@@ -326,8 +326,8 @@ class _Description:
 
 def _family(kernel: GraphKernel, first: str) -> str:
     """Return the family of a kernel as a whole; `first` is that of its first program."""
-    own = next((stage.family for stage in kernel.stages if stage.family), "")
-    return own or FAMILIES[first]
+    name = next((stage.family for stage in kernel.stages if stage.family), "")
+    return name or FAMILIES[first]
 
 
 def _ops(kernel: GraphKernel) -> Iterator[str]:

@@ -160,10 +160,10 @@ class Profile:
 
     def kernels(self) -> list[Kernel]:
         """Return the dispatches by label, longest total time first."""
-        found: dict[str, Kernel] = {}
+        by_name: dict[str, Kernel] = {}
         for d in self.dispatches:
-            k = found.get(d.kernel, Kernel(d.kernel))
-            found[d.kernel] = replace(
+            k = by_name.get(d.kernel, Kernel(d.kernel))
+            by_name[d.kernel] = replace(
                 k,
                 calls=k.calls + 1,
                 time=k.time + d.time,
@@ -171,11 +171,11 @@ class Profile:
                 traffic=k.traffic + d.traffic,
             )
         for c in self.compilations:
-            k = found.get(c.kernel, Kernel(c.kernel))
-            found[c.kernel] = replace(
+            k = by_name.get(c.kernel, Kernel(c.kernel))
+            by_name[c.kernel] = replace(
                 k, compiles=k.compiles + 1, compile_time=k.compile_time + c.time
             )
-        return sorted(found.values(), key=lambda k: -k.time)
+        return sorted(by_name.values(), key=lambda k: -k.time)
 
     def __repr__(self) -> str:
         return self.table(shutil.get_terminal_size().columns)
