@@ -10,29 +10,29 @@ import typing as _typing
 from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 
-from py_tensor import first_use as _first_use
 from py_tensor import random as random
-from py_tensor.backend.choice import *
+from py_tensor.backends.choice import *
+from py_tensor.base import first_use as _first_use
+from py_tensor.base.dtypes import *
+from py_tensor.base.errors import *
 from py_tensor.convert import host_arrays as _host_arrays  # pyright: ignore  # noqa: F401
 from py_tensor.convert.conversion import *
 from py_tensor.convert.formatting import *
 from py_tensor.convert.libraries import tell_libraries as _tell_libraries
 from py_tensor.display.screen import *
-from py_tensor.dtypes import *
-from py_tensor.errors import *
+from py_tensor.numpy.closeness import *
+from py_tensor.numpy.methods import *
+from py_tensor.numpy.normalization import *
 from py_tensor.ops.arithmetic import *
 from py_tensor.ops.assignment import *
 from py_tensor.ops.bitwise import *
-from py_tensor.ops.closeness import *
 from py_tensor.ops.complex import *
 from py_tensor.ops.creation import *
 from py_tensor.ops.elementwise import *
 from py_tensor.ops.gather import *
 from py_tensor.ops.linalg import *
 from py_tensor.ops.memory import *
-from py_tensor.ops.methods import *
 from py_tensor.ops.movement import *
-from py_tensor.ops.normalization import *
 from py_tensor.ops.rearrange import *
 from py_tensor.ops.reduction import *
 from py_tensor.ops.rounding import *
@@ -43,9 +43,9 @@ from py_tensor.ops.transcendental import *
 from py_tensor.ops.ufuncs import *
 from py_tensor.random.default_generator import *
 from py_tensor.random.generator import *
-from py_tensor.session import *
-from py_tensor.tensor import *
-from py_tensor.tensor import publish as _publish
+from py_tensor.tensors.tensor import *
+from py_tensor.tensors.tensor import publish as _publish
+from py_tensor.tools.control import *
 
 e = 2.718281828459045
 pi = 3.141592653589793
@@ -66,7 +66,7 @@ __array_api_version__ = "2025.12"
 
 
 def _refuse_method(name: str, tensor: object) -> _typing.NoReturn:
-    from py_tensor.absent import refuse_method
+    from py_tensor.tools.hints import refuse_method
 
     refuse_method(name, tensor)
 
@@ -82,7 +82,7 @@ def __getattr__(name: str) -> _typing.Any:
         value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
         globals()[name] = value
         return value
-    from py_tensor.absent import refuse_function
+    from py_tensor.tools.hints import refuse_function
 
     return refuse_function(name, _sys.modules[__name__])
 

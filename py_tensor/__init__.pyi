@@ -1,25 +1,25 @@
 """The public names; written by `npm run names`."""
 
 from py_tensor import random as random
-from py_tensor.backend.choice import *
+from py_tensor.backends.choice import *
+from py_tensor.base.dtypes import *
+from py_tensor.base.errors import *
 from py_tensor.convert.conversion import *
 from py_tensor.convert.formatting import *
 from py_tensor.display.screen import *
-from py_tensor.dtypes import *
-from py_tensor.errors import *
+from py_tensor.numpy.closeness import *
+from py_tensor.numpy.methods import *
+from py_tensor.numpy.normalization import *
 from py_tensor.ops.arithmetic import *
 from py_tensor.ops.assignment import *
 from py_tensor.ops.bitwise import *
-from py_tensor.ops.closeness import *
 from py_tensor.ops.complex import *
 from py_tensor.ops.creation import *
 from py_tensor.ops.elementwise import *
 from py_tensor.ops.gather import *
 from py_tensor.ops.linalg import *
 from py_tensor.ops.memory import *
-from py_tensor.ops.methods import *
 from py_tensor.ops.movement import *
-from py_tensor.ops.normalization import *
 from py_tensor.ops.rearrange import *
 from py_tensor.ops.reduction import *
 from py_tensor.ops.rounding import *
@@ -30,8 +30,8 @@ from py_tensor.ops.transcendental import *
 from py_tensor.ops.ufuncs import *
 from py_tensor.random.default_generator import *
 from py_tensor.random.generator import *
-from py_tensor.session import *
-from py_tensor.tensor import *
+from py_tensor.tensors.tensor import *
+from py_tensor.tools.control import *
 e = 2.718281828459045
 pi = 3.141592653589793
 inf = float('inf')
@@ -48,45 +48,45 @@ uint = uintc = uintp = uint32
 bool = bool_
 __version__ = '0.1.0'
 __array_api_version__ = '2025.12'
-from py_tensor.autotune.tuning import *
-from py_tensor.complex_results import *
-from py_tensor.configuration import *
-from py_tensor.convert.requirements import *
-from py_tensor.convert.texts import *
+from py_tensor.adapters.iterating import *
+from py_tensor.adapters.text_files import *
+from py_tensor.adapters.texts import *
 from py_tensor.display.plotting import *
 from py_tensor import emath as emath
 from py_tensor import fft as fft
-from py_tensor.files import *
-from py_tensor.fitting import *
-from py_tensor.inspect.explaining import *
-from py_tensor.inspect.profiling import *
 from py_tensor import lib as lib
 from py_tensor import linalg as linalg
-from py_tensor.namespace import *
-from py_tensor.numeric import *
-from py_tensor.ops.attributes import *
-from py_tensor.ops.differences import *
-from py_tensor.ops.functional import *
-from py_tensor.ops.grids import *
-from py_tensor.ops.histograms import *
+from py_tensor.numpy.attributes import *
+from py_tensor.numpy.complex_results import *
+from py_tensor.numpy.differences import *
+from py_tensor.numpy.files import *
+from py_tensor.numpy.fitting import *
+from py_tensor.numpy.functional import *
+from py_tensor.numpy.grids import *
+from py_tensor.numpy.histograms import *
+from py_tensor.numpy.joining import *
+from py_tensor.numpy.namespace import *
+from py_tensor.numpy.nan_reductions import *
+from py_tensor.numpy.numeric import *
+from py_tensor.numpy.polynomials import *
+from py_tensor.numpy.quantiles import *
+from py_tensor.numpy.requirements import *
+from py_tensor.numpy.scalar_types import *
+from py_tensor.numpy.setops import *
+from py_tensor.numpy.statistics import *
+from py_tensor.ops.float_parts import *
 from py_tensor.ops.integers import *
-from py_tensor.ops.iterating import *
-from py_tensor.ops.joining import *
 from py_tensor.ops.kernel import *
-from py_tensor.ops.nan_reductions import *
 from py_tensor.ops.packing import *
-from py_tensor.ops.parts import *
 from py_tensor.ops.products import *
-from py_tensor.ops.quantiles import *
 from py_tensor.ops.searching import *
-from py_tensor.ops.setops import *
-from py_tensor.ops.statistics import *
-from py_tensor.ops.tapers import *
-from py_tensor.ops.windows import *
+from py_tensor.ops.sliding import *
+from py_tensor.ops.window_functions import *
 from py_tensor import polynomial as polynomial
-from py_tensor.polynomials import *
-from py_tensor.scalar_types import *
 from py_tensor import testing as testing
-from py_tensor.text_files import *
+from py_tensor.tools.configuration import *
+from py_tensor.tools.explaining import *
+from py_tensor.tools.profiling import *
+from py_tensor.tools.tuning import *
 from py_tensor import typing as typing
 from py_tensor import ui as ui

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from py_tensor.backend.bridge import Bridge
-from py_tensor.backend.plan import CREATE, DESTROY, DISPATCH, FILL, SUBMIT, UPLOAD
+from py_tensor.runtime.bridge import Bridge
+from py_tensor.runtime.plan import CREATE, DESTROY, DISPATCH, FILL, SUBMIT, UPLOAD
 
 COPY = """
 @group(0) @binding(0) var<storage, read> b0: array<u32>;

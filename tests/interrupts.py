@@ -21,8 +21,8 @@ from collections.abc import Callable
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.backend.backends import GPU_DEVICE
-from py_tensor.backend.registry import WRITING, devices
+from py_tensor.backends.kinds import GPU_DEVICE
+from py_tensor.runtime.registry import WRITING, devices
 
 LATEST = 0.004  # seconds from the start of a loop to the interrupt
 LOST = 10.0  # seconds after which an interrupt counts as lost, and another is sent

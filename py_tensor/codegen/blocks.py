@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from py_tensor.codegen.emit import BodyCode, Space, Strides, address, decode_coordinates
 from py_tensor.codegen.program import Params
-from py_tensor.graph.body import Load
+from py_tensor.schedule.body import Load
 
 ACROSS, ALONG = 8, 4  # blocks of a tile: 32 invocations read runs of 128 bytes, write runs of 64
 

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from py_tensor.dtypes import DType, real_of
+from py_tensor.base.dtypes import DType, real_of
 
 XYZW = "xyzw"
 

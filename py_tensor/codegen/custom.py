@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from py_tensor.base.dtypes import DType, in_words
+from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen import lower
 from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.map import copying, lower_map
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
-from py_tensor.dtypes import DType, in_words
-from py_tensor.graph.body import Const
-from py_tensor.graph.kernel import Kernel, Pass
-from py_tensor.shapes import Shape, size_of
+from py_tensor.schedule.body import Const
+from py_tensor.schedule.kernel import Kernel, Pass
 
 FIRST = 1  # position in params of the first workgroup's number
 COST = 64  # assumed instructions of an invocation

@@ -11,10 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from py_tensor.base.dtypes import DType, float32, includes, uint32
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.codec import Binding, from_words
 from py_tensor.codegen.program import Params
-from py_tensor.dtypes import DType, float32, includes, uint32
-from py_tensor.graph.body import (
+from py_tensor.ir.op import Elementwise
+from py_tensor.schedule.body import (
     NOWHERE,
     Access,
     Accumulated,
@@ -31,11 +33,9 @@ from py_tensor.graph.body import (
     Select,
     Within,
 )
-from py_tensor.graph.branches import arms_of
-from py_tensor.graph.kernel import FAULTS, Output
-from py_tensor.graph.op import Elementwise
-from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
-from py_tensor.shapes import size_of
+from py_tensor.schedule.branches import arms_of
+from py_tensor.schedule.kernel import FAULTS, Output
+from py_tensor.schedule.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
 
 Texts = TypeVar("Texts", str, tuple[str, ...])
 # Strides of an access -> its strides over the dimensions that a kernel iterates over.

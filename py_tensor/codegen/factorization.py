@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import ClassVar, Self
 
+from py_tensor.base.dtypes import DType, uint32
 from py_tensor.codegen import lower
 from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.map import copying, interface, lower_map
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
-from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.kernel import Kernel, Pass
+from py_tensor.schedule.kernel import Kernel, Pass
 
 TILE = 64  # rows and columns of a product that a workgroup computes
 SPAN = 32  # right-hand sides of a triangular system that a workgroup solves

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar, Self
 
+from py_tensor.base.dtypes import DType, complex64, float32
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen import lower
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import Binding
@@ -33,10 +35,8 @@ from py_tensor.codegen.map import interface
 from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params
 from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import indent, load_modes
-from py_tensor.dtypes import DType, complex64, float32
-from py_tensor.graph.body import Body
-from py_tensor.graph.kernel import BodyPass, Kernel, Stage
-from py_tensor.shapes import size_of
+from py_tensor.schedule.body import Body
+from py_tensor.schedule.kernel import BodyPass, Kernel, Stage
 
 FIRST = 0  # position in params of the first workgroup's number
 MAX_PRIME = 13  # the largest prime factor of a length

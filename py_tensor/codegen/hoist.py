@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from py_tensor.graph.body import (
+from py_tensor.schedule.body import (
     Access,
     Accumulated,
     Addressed,

@@ -19,14 +19,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from py_tensor.base.dtypes import DType, complex64, float32, uint32
 from py_tensor.codegen import lower
 from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.map import copying, interface, lower_map
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
-from py_tensor.dtypes import DType, complex64, float32, uint32
-from py_tensor.graph.body import Access, Body, Index
-from py_tensor.graph.kernel import Kernel, Output, Pass
+from py_tensor.schedule.body import Access, Body, Index
+from py_tensor.schedule.kernel import Kernel, Output, Pass
 
 SIDES = {float32: 32, complex64: 16}  # largest side of a rotated matrix; two fit in 16 KiB
 MIN_SIDE = 8

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from py_tensor.base.dtypes import uint32
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import copying, lower_map, writing_over
 from py_tensor.codegen.matmul import as_map, roles_of
@@ -16,15 +18,15 @@ from py_tensor.codegen.scatter import lower_scatter, scattering_over
 from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
-from py_tensor.dtypes import uint32
-from py_tensor.graph.body import (
+from py_tensor.ir.primitives import MUL, SUM
+from py_tensor.schedule.body import (
     Apply,
     Body,
     Check,
     Load,
     Place,
 )
-from py_tensor.graph.kernel import (
+from py_tensor.schedule.kernel import (
     FAULTS,
     Contraction,
     Fold,
@@ -35,8 +37,6 @@ from py_tensor.graph.kernel import (
     Sorted,
     Stage,
 )
-from py_tensor.graph.primitives import MUL, SUM
-from py_tensor.shapes import size_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from py_tensor.base.dtypes import DType
+from py_tensor.base.layout import Merged, merge_dims
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.blocks import ACROSS, ALONG, Blocks, crossed_dim
 from py_tensor.codegen.codec import Binding
@@ -21,12 +24,19 @@ from py_tensor.codegen.emit import (
     rank_class,
 )
 from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params, Programs
-from py_tensor.dtypes import DType
-from py_tensor.graph.body import Access, Addressed, Body, Check, Convert, Gather, Load, Mask, Place
-from py_tensor.graph.kernel import Kernel, Output
-from py_tensor.graph.reroll import loops_in
-from py_tensor.layout import Merged, merge_dims
-from py_tensor.shapes import size_of
+from py_tensor.schedule.body import (
+    Access,
+    Addressed,
+    Body,
+    Check,
+    Convert,
+    Gather,
+    Load,
+    Mask,
+    Place,
+)
+from py_tensor.schedule.kernel import Kernel, Output
+from py_tensor.schedule.reroll import loops_in
 
 BYTES = 16  # bytes of a vector, in a kernel that only uses one-byte elements
 # In this order: a contiguous run of vectors, vectors along the last dimension, blocks for

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from operator import mul
 
+from py_tensor.base.layout import merge_dims
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.codec import XYZW
 from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, mode_of
@@ -22,11 +24,9 @@ from py_tensor.codegen.map import (
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
-from py_tensor.graph.body import Access, Accumulated, Apply, Body, Instruction, Load, copied
-from py_tensor.graph.kernel import Contraction, Kernel
-from py_tensor.graph.primitives import MUL, SUM
-from py_tensor.layout import merge_dims
-from py_tensor.shapes import size_of
+from py_tensor.ir.primitives import MUL, SUM
+from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Instruction, Load, copied
+from py_tensor.schedule.kernel import Contraction, Kernel
 
 Group = tuple[int, ...]  # dimensions that are merged into one
 

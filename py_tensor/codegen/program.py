@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from py_tensor.base.dtypes import DType, uint32
 from py_tensor.codegen.codec import Binding, from_words, to_words
 from py_tensor.codegen.library import Implementations, fill
-from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.body import Const
-from py_tensor.graph.kernel import FAULTS
+from py_tensor.schedule.body import Const
+from py_tensor.schedule.kernel import FAULTS
 
 _WORD = 2**32
 ROWS = (64, 256, 1024, 4096)  # sizes in vectors of a block with rows; every device allows the last

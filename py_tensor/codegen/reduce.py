@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from py_tensor.base.dtypes import uint32
+from py_tensor.base.layout import Merged, merge_dims
+from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
 from py_tensor.codegen.emit import load_mode, padded, padded_class, rank_class
 from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.reduce_wgsl import write
 from py_tensor.codegen.walk import Dimensions, Walk
-from py_tensor.dtypes import uint32
-from py_tensor.graph.body import Access, Body, Load
-from py_tensor.graph.kernel import Fold, Kernel, Output, Stage
-from py_tensor.layout import Merged, merge_dims
-from py_tensor.shapes import row_major, size_of
+from py_tensor.schedule.body import Access, Body, Load
+from py_tensor.schedule.kernel import Fold, Kernel, Output, Stage
 
 MAX_REDUCED = 2**31  # points that one pass folds per row: its index must fit 32 bits
 MAX_SLICES = 1024  # to keep the device busy

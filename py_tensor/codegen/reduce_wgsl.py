@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from py_tensor.base.dtypes import DType, uint32
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.blocks import Strides
 from py_tensor.codegen.codec import Binding, as_words, from_words
 from py_tensor.codegen.emit import (
@@ -20,10 +22,8 @@ from py_tensor.codegen.hoist import hoist
 from py_tensor.codegen.map import bind, field_of, gathered, interface, returns, store, store_results
 from py_tensor.codegen.program import Params
 from py_tensor.codegen.walk import Walk
-from py_tensor.dtypes import DType, uint32
-from py_tensor.graph.body import Body, Load
-from py_tensor.graph.kernel import Fold, Kernel, Output
-from py_tensor.shapes import size_of
+from py_tensor.schedule.body import Body, Load
+from py_tensor.schedule.kernel import Fold, Kernel, Output
 
 CHAIN = 16  # values folded in sequence on a level, before the result goes to the next level
 MERGED_CHAIN = 4  # shorter for results of slices: equal ones are all rounded in one direction

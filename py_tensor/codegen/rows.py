@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.emit import load_mode
@@ -19,10 +20,9 @@ from py_tensor.codegen.reduce_wgsl import (
     reduced_space,
 )
 from py_tensor.codegen.walk import Walk
-from py_tensor.graph.body import Load
-from py_tensor.graph.kernel import Kernel, Output, Stage
-from py_tensor.graph.row_fusion import Fits
-from py_tensor.shapes import size_of
+from py_tensor.schedule.body import Load
+from py_tensor.schedule.kernel import Kernel, Output, Stage
+from py_tensor.schedule.row_fusion import Fits
 
 
 def fits(profile: AdapterProfile) -> Fits:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import XYZW, Binding
 from py_tensor.codegen.emit import load_mode, text_for, wrapped
@@ -27,9 +28,8 @@ from py_tensor.codegen.reduce_wgsl import (
     reduced_space,
 )
 from py_tensor.codegen.walk import Walk
-from py_tensor.graph.body import Body
-from py_tensor.graph.kernel import Fold, Kernel, Output, Scanned, Stage
-from py_tensor.shapes import size_of
+from py_tensor.schedule.body import Body
+from py_tensor.schedule.kernel import Fold, Kernel, Output, Scanned, Stage
 
 ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector
 

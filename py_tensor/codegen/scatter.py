@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from py_tensor.base.dtypes import DType, in_words, int32, uint32
+from py_tensor.base.layout import merge_dims
+from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates
 from py_tensor.codegen.map import (
@@ -30,11 +33,8 @@ from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.sort import lower_sort
-from py_tensor.dtypes import DType, in_words, int32, uint32
-from py_tensor.graph.body import NOWHERE, Access, Accumulated, Body, Convert, Load, copied
-from py_tensor.graph.kernel import Kernel, Output, Scattered, Sorted
-from py_tensor.layout import merge_dims
-from py_tensor.shapes import row_major, size_of
+from py_tensor.schedule.body import NOWHERE, Access, Accumulated, Body, Convert, Load, copied
+from py_tensor.schedule.kernel import Kernel, Output, Scattered, Sorted
 
 FIRST = 1  # position in params of the first workgroup's number
 LONG = 2**22  # from this many values on, chunks are longer, so that long runs have fewer chunks

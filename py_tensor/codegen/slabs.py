@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from py_tensor.graph.kernel import Kernel
-from py_tensor.shapes import size_of
+from py_tensor.base.shapes import size_of
+from py_tensor.schedule.kernel import Kernel
 
 MIB = 1 << 20
 _LARGE_STEP = MIB // 4

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from py_tensor.base.dtypes import DType, int32, uint32, uint64
+from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import Binding, as_words, from_words
 from py_tensor.codegen.emit import BodyCode, Space, address, decode_padded
@@ -21,11 +23,9 @@ from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.walk import Dimensions
-from py_tensor.dtypes import DType, int32, uint32, uint64
-from py_tensor.graph.body import Access, Accumulated, Apply, Body, Gather, Load, Place
-from py_tensor.graph.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
-from py_tensor.graph.primitives import SORT_KEY, SUM
-from py_tensor.shapes import row_major, size_of
+from py_tensor.ir.primitives import SORT_KEY, SUM
+from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Load, Place
+from py_tensor.schedule.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
 
 FIRST = 2  # position in params of the first workgroup's number
 SHORT = 4  # elements per invocation where one workgroup sorts a row

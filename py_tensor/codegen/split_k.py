@@ -6,14 +6,14 @@ device, k is split into parts with their own workgroups, and a reduction adds up
 
 from __future__ import annotations
 
+from py_tensor.base.dtypes import uint32
+from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import Context, merge
-from py_tensor.dtypes import uint32
-from py_tensor.graph.body import Access, Accumulated, Body, Load
-from py_tensor.graph.kernel import Contraction, Fold, Kernel, Output, Stage
-from py_tensor.graph.primitives import SUM
-from py_tensor.shapes import row_major, size_of
+from py_tensor.ir.primitives import SUM
+from py_tensor.schedule.body import Access, Accumulated, Body, Load
+from py_tensor.schedule.kernel import Contraction, Fold, Kernel, Output, Stage
 
 
 def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispatch]:

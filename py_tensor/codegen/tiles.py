@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from py_tensor.base.dtypes import DType
 from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.codec import XYZW
-from py_tensor.dtypes import DType
 
 # How an operand is read: "o" vectors along its own index; "k" vectors along the summed index; "go"
 # and "gk" single elements, with neighbouring invocations along the own or the summed index.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from py_tensor.base.layout import Merged
 from py_tensor.codegen.emit import padded
-from py_tensor.layout import Merged
 
 VARIANTS = (
     *("vectors along rows", "vectors along columns", "elements", "slices"),

@@ -1,6 +1,6 @@
 """Conversion of lists, scalars, buffers and NumPy arrays to tensors; devices; pickles.
 
-Operands of ops are converted here too, through `py_tensor.tensor.tensor_of`.
+Operands of ops are converted here too, through `py_tensor.tensors.tensor.tensor_of`.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from itertools import chain
 from struct import unpack
 from typing import Any, TypeGuard
 
-from py_tensor import dtypes
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.choice import parse
-from py_tensor.backend.device import MAX_AT_ONCE, with_backend
-from py_tensor.backend.host import host
-from py_tensor.dtypes import DType
-from py_tensor.errors import DTypeError, ShapeError, check_order
-from py_tensor.graph.arrays import encoded, has_floats, has_integers
-from py_tensor.graph.bind import leaf
-from py_tensor.graph.node import Device, Meta, meta_of
-from py_tensor.graph.primitives import constant
-from py_tensor.graph.recording import is_recording
+from py_tensor.backends.choice import parse
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import DTypeError, ShapeError, check_order
+from py_tensor.base.shapes import Shape, check_rank
+from py_tensor.ir.arrays import encoded, has_floats, has_integers
+from py_tensor.ir.bind import leaf
+from py_tensor.ir.node import Device, Meta, meta_of
+from py_tensor.ir.primitives import constant
+from py_tensor.ir.recording import is_recording
 from py_tensor.ops.assignment import flatiter
 from py_tensor.ops.movement import converted, laid_out, reshape, stack
 from py_tensor.ops.operands import Scalar, as_ndarray, coerce, common_dtype
 from py_tensor.ops.record import empty_node
-from py_tensor.shapes import Shape, check_rank
-from py_tensor.tensor import Tensor, convert_by, install, public
+from py_tensor.runtime.device import MAX_AT_ONCE, with_backend
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, convert_by, install, public
 
 __all__ = ["array", "asanyarray", "asarray", "ascontiguousarray", "tensor"]
 

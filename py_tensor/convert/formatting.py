@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.backend.choice import default_device
+from py_tensor.backends.choice import default_device
+from py_tensor.base import dtypes
+from py_tensor.base.shapes import MAX_RANK, size_of
 from py_tensor.convert.printing import (
     DEFAULT_OPTIONS,
     PrintOptions,
@@ -16,13 +17,12 @@ from py_tensor.convert.printing import (
     format_str,
     format_tensor,
 )
-from py_tensor.graph.bind import bind
-from py_tensor.graph.primitives import COPY, EDGES
+from py_tensor.ir.bind import bind
+from py_tensor.ir.primitives import COPY, EDGES
 from py_tensor.ops.indexing import getitem
 from py_tensor.ops.movement import concat
 from py_tensor.ops.operands import node_of
-from py_tensor.shapes import MAX_RANK, size_of
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensors.tensor import Tensor, install
 
 __all__ = ["set_printoptions"]
 

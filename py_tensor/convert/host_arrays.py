@@ -17,12 +17,12 @@ from typing import Any
 from warnings import warn
 from weakref import ref
 
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.host import host
-from py_tensor.backend.registry import WRITING
-from py_tensor.errors import HostCopyWarning
-from py_tensor.graph.primitives import IMAG_PART
-from py_tensor.tensor import Owner, Tensor, View, install
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.base.errors import HostCopyWarning
+from py_tensor.ir.primitives import IMAG_PART
+from py_tensor.runtime.host import host
+from py_tensor.runtime.registry import WRITING
+from py_tensor.tensors.tensor import Owner, Tensor, View, install
 
 MAX_KEPT, MAX_KEPT_BYTES = 16, 16 << 20
 _kept: list[tuple[ref[Owner], int]] = []

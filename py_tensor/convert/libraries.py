@@ -16,7 +16,7 @@ from threading import local
 from types import ModuleType
 from typing import Any
 
-from py_tensor.tensor import Tensor, public
+from py_tensor.tensors.tensor import Tensor, public
 
 _made: list[type] = []  # keeps the class alive, so that einops finds it
 

@@ -25,10 +25,10 @@ from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple
 
-from py_tensor.backend.host import host
-from py_tensor.errors import AxisError, ShapeError
+from py_tensor.base.errors import AxisError, ShapeError
 from py_tensor.ops.operands import goes_first
-from py_tensor.tensor import Tensor, public
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, public
 
 ON_COPIES = frozenset(
     {"array2string", "array_repr", "array_str", "geomspace", "linspace", "logspace"}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from py_tensor.dtypes import ALL
+from py_tensor.base.dtypes import ALL
 
 
 @dataclass(frozen=True, slots=True)

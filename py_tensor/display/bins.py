@@ -16,7 +16,7 @@ from py_tensor.ops.elementwise import isnan
 from py_tensor.ops.movement import concat, stack
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 MAX_DEFAULT_BINS = 48
 """The largest default number of bins."""

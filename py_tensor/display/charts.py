@@ -8,8 +8,8 @@ from itertools import pairwise
 from math import ceil, cos, floor, isfinite, log10, pi, sin, sqrt
 from typing import Any, Protocol, cast
 
-from py_tensor import dtypes
-from py_tensor.backend.device import with_backend
+from py_tensor.base import dtypes
+from py_tensor.base.errors import ShapeError
 from py_tensor.convert.conversion import drawable
 from py_tensor.display.bins import counted
 from py_tensor.display.options import (
@@ -22,14 +22,14 @@ from py_tensor.display.options import (
     SeriesOptions,
 )
 from py_tensor.display.pictures import colours, numbers, value_range
-from py_tensor.errors import ShapeError
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import isfinite as are_finite
 from py_tensor.ops.elementwise import maximum, minimum, where
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import concat, converted, stack
 from py_tensor.ops.reduction import argmax, argmin
-from py_tensor.tensor import Tensor
+from py_tensor.runtime.device import with_backend
+from py_tensor.tensors.tensor import Tensor
 
 MAX_POINTS = 2000
 """The largest number of points drawn of a series; a screen has fewer columns."""

@@ -15,10 +15,10 @@ from struct import pack
 from typing import Any
 from uuid import uuid4
 
-from py_tensor.backend.host import host
 from py_tensor.convert.formatting import is_abbreviated
 from py_tensor.display.pictures import Picture, is_colour, is_picturable, picture, thumbnail
-from py_tensor.tensor import Tensor
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor
 
 Mimes = dict[str, str]
 """Text by MIME type; a PNG is in base64."""

@@ -9,9 +9,9 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any, TypeVar, cast
 
+from py_tensor.base.dtypes import DType
 from py_tensor.display.colormaps import STOPS
-from py_tensor.dtypes import DType
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 KINDS = ("line", "area")
 SCALES = ("linear", "log")

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from math import isfinite as is_finite
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.backend.device import with_backend
+from py_tensor.base import dtypes
+from py_tensor.base.errors import ShapeError
 from py_tensor.convert.conversion import tensor
 from py_tensor.display.colormaps import COLOURS, STOPS, table
 from py_tensor.display.options import ImageOptions
-from py_tensor.errors import ShapeError
 from py_tensor.ops.elementwise import clip, floor, isfinite, isnan, maximum, where
 from py_tensor.ops.gather import take
 from py_tensor.ops.movement import converted, pad_constant
 from py_tensor.ops.reduction import max as largest
 from py_tensor.ops.reduction import min as least
-from py_tensor.tensor import Tensor
+from py_tensor.runtime.device import with_backend
+from py_tensor.tensors.tensor import Tensor
 
 ROW_PIXELS = 64
 """Rows are padded to a multiple of this: WebGPU copies rows of 256 bytes to textures."""

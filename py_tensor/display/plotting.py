@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
+from py_tensor.base.errors import ShapeError
 from py_tensor.display.charts import (
     Chart,
     bar_chart,
@@ -30,7 +31,6 @@ from py_tensor.display.options import (
     format_options,
 )
 from py_tensor.display.screen import ChartContent, Display, Options
-from py_tensor.errors import ShapeError
 
 __all__ = ["bar", "contour", "hist", "plot", "scatter"]
 

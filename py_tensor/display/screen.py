@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from py_tensor.backend.host import finish, host
 from py_tensor.convert.conversion import drawable
 from py_tensor.display.options import ImageOptions, image_options
 from py_tensor.display.pictures import (
@@ -30,7 +29,8 @@ from py_tensor.display.pictures import (
 )
 from py_tensor.ops.movement import stack
 from py_tensor.ops.operands import node_of
-from py_tensor.tensor import Tensor, install
+from py_tensor.runtime.host import finish, host
+from py_tensor.tensors.tensor import Tensor, install
 
 if TYPE_CHECKING:
     import asyncio

@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.dtypes import ANY, FLOATING, REAL, REAL_FLOATING, REAL_WITH_BOOL_AS_INT8, Accepts
-from py_tensor.errors import ShapeError
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
-from py_tensor.graph.primitives import COMPLEX
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import (
+    ANY,
+    FLOATING,
+    REAL,
+    REAL_FLOATING,
+    REAL_WITH_BOOL_AS_INT8,
+    Accepts,
+)
+from py_tensor.base.errors import ShapeError
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.ir.primitives import COMPLEX
 from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
 from py_tensor.ops.elementwise import (
     abs,
@@ -30,7 +37,7 @@ from py_tensor.ops.operands import Operand, Scalar, as_ndarray
 from py_tensor.ops.record import apply
 from py_tensor.ops.rounding import round, trunc
 from py_tensor.ops.transcendental import exp2, log1p
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
     "arctan2", "atan2", "copysign", "deg2rad", "degrees", "fabs", "fix", "float_power", "fmax",

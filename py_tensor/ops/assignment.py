@@ -7,8 +7,9 @@ from math import prod
 from operator import index as as_index
 from typing import Any
 
-from py_tensor.dtypes import CASTINGS, bool_, check_cast, of_scalar, parse
-from py_tensor.errors import DTypeError, ShapeError, check_option
+from py_tensor.base.dtypes import CASTINGS, bool_, check_cast, of_scalar, parse
+from py_tensor.base.errors import DTypeError, ShapeError, check_option
+from py_tensor.base.shapes import broadcast, parse_shape, size_of
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import where as choose
@@ -19,8 +20,7 @@ from py_tensor.ops.out import check_kind
 from py_tensor.ops.rearrange import tile
 from py_tensor.ops.scatter import with_put, with_put_along_axis
 from py_tensor.ops.sorting import sort
-from py_tensor.shapes import broadcast, parse_shape, size_of
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "copyto", "fill_diagonal", "flatiter", "place", "put", "put_along_axis", "putmask",

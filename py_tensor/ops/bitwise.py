@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.dtypes import Accepts
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import Accepts
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ops.define import binary, install, unary
 
 __all__ = [

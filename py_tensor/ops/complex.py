@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.dtypes import ANY
-from py_tensor.graph.primitives import COMPLEX, IMAG_PART, REAL_PART
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import ANY
+from py_tensor.ir.primitives import COMPLEX, IMAG_PART, REAL_PART
 from py_tensor.ops.arithmetic import arctan2
 from py_tensor.ops.creation import ones_like, zeros_like
 from py_tensor.ops.define import Unary, register, unary
@@ -15,7 +15,7 @@ from py_tensor.ops.elementwise import equal, not_equal, square
 from py_tensor.ops.movement import as_floating, view_by
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.record import apply
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "angle", "conj", "conjugate", "imag", "iscomplex", "iscomplexobj", "isreal", "isrealobj",

@@ -10,12 +10,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-from py_tensor.backend.device import deferring
-from py_tensor.graph.bind import Recipes
-from py_tensor.graph.node import Device, Node
-from py_tensor.graph.program import Program, Step, program_of
+from py_tensor.ir.bind import Recipes
+from py_tensor.ir.node import Device, Node
+from py_tensor.ir.program import Program, Step, program_of
 from py_tensor.ops.operands import node_of, on_one_device
-from py_tensor.tensor import Tensor
+from py_tensor.runtime.device import deferring
+from py_tensor.tensors.tensor import Tensor
 
 R = TypeVar("R", bound=Tensor | tuple[Tensor, ...])
 

@@ -15,14 +15,14 @@ from functools import wraps
 from itertools import chain
 from typing import Any, ParamSpec, cast
 
-from py_tensor import dtypes
-from py_tensor.backend.choice import parse
-from py_tensor.backend.host import host
-from py_tensor.dtypes import DType
-from py_tensor.errors import ShapeError, check_order
-from py_tensor.graph.node import Device, meta_of
-from py_tensor.graph.op import Movement
-from py_tensor.graph.primitives import COMPLEX, EXPAND, RESHAPE, index
+from py_tensor.backends.choice import parse
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import ShapeError, check_order
+from py_tensor.base.shapes import Shape, normalize_axis, parse_shape
+from py_tensor.ir.node import Device, meta_of
+from py_tensor.ir.op import Movement
+from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, floor, maximum, where
@@ -58,8 +58,8 @@ from py_tensor.ops.operands import (
     widest,
 )
 from py_tensor.ops.record import apply, build, empty_node, filled
-from py_tensor.shapes import Shape, normalize_axis, parse_shape
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
     "arange", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones",

@@ -13,12 +13,13 @@ import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from py_tensor import dtypes
-from py_tensor.dtypes import Accepts, DType
-from py_tensor.errors import DTypeError, check_option, check_order
-from py_tensor.graph.bind import Maker, Recipes, Step, ValueMaker, follow
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, NotDifferentiable, Op, meta_of
-from py_tensor.graph.op import Elementwise
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import Accepts, DType
+from py_tensor.base.errors import DTypeError, check_option, check_order
+from py_tensor.base.shapes import broadcast
+from py_tensor.ir.bind import Maker, Recipes, Step, ValueMaker, follow
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, NotDifferentiable, Op, meta_of
+from py_tensor.ir.op import Elementwise
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -34,8 +35,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored
 from py_tensor.ops.record import apply, filled, recipe_of
-from py_tensor.shapes import broadcast
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensors.tensor import Tensor, install
 
 # The types of defined functions.
 Unary = Callable[..., Tensor]

@@ -10,8 +10,8 @@ import math
 from dataclasses import replace
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.dtypes import (
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import (
     ANY,
     FLOATING,
     INTEGRAL_AS_INT,
@@ -24,10 +24,11 @@ from py_tensor.dtypes import (
     WITH_BOOL_AS_INT8,
     integer_range,
 )
-from py_tensor.graph.arrays import has_integers, of_floats
-from py_tensor.graph.node import FLAT, NOT_DIFFERENTIABLE
-from py_tensor.graph.op import Elementwise
-from py_tensor.graph.primitives import MUL, WHERE
+from py_tensor.base.shapes import broadcast
+from py_tensor.ir.arrays import has_integers, of_floats
+from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
+from py_tensor.ir.op import Elementwise
+from py_tensor.ir.primitives import MUL, WHERE
 from py_tensor.ops.define import (
     Loop,
     Unary,
@@ -56,8 +57,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
 from py_tensor.ops.record import apply
-from py_tensor.shapes import broadcast
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 __all__ = [
     "abs", "absolute", "add", "ceil", "clip", "cos", "div", "divide", "eq", "equal", "exp",

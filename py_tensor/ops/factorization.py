@@ -1,4 +1,4 @@
-"""Ops for linear solvers and decompositions; `py_tensor/decompositions.py` has the functions."""
+"""Ops for linear solvers and decompositions; `linalg/decompositions.py` has the functions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen.factorization import Factorization
-from py_tensor.dtypes import DType
-from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph import build as kernels
-from py_tensor.graph.arrays import Array, Run
-from py_tensor.graph.body import Body
-from py_tensor.graph.build import Builder, Family
-from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op
-from py_tensor.shapes import Shape, size_of
+from py_tensor.ir.arrays import Array, Run
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op
+from py_tensor.schedule import build as kernels
+from py_tensor.schedule.body import Body
+from py_tensor.schedule.build import Builder, Family
+from py_tensor.schedule.kernel import Kernel
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -12,16 +12,16 @@ import struct
 from functools import partial
 from typing import Any
 
-from py_tensor.dtypes import REAL_NUMERIC, WORDS, DType, float32, int32, int64, uint32, uint64
-from py_tensor.graph.arrays import cast
-from py_tensor.graph.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Device, Node
-from py_tensor.graph.op import Elementwise, OnArrays
-from py_tensor.graph.primitives import CONST, const, index
+from py_tensor.base.dtypes import REAL_NUMERIC, WORDS, DType, float32, int32, int64, uint32, uint64
+from py_tensor.ir.arrays import cast
+from py_tensor.ir.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Node
+from py_tensor.ir.op import Elementwise, OnArrays
+from py_tensor.ir.primitives import CONST, const, index
 from py_tensor.ops.elementwise import equal, where
 from py_tensor.ops.movement import converted
 from py_tensor.ops.record import apply, build
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 BLOCK = 1 << 15
 

@@ -6,23 +6,23 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from py_tensor import dtypes
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import FLOATING, DType
+from py_tensor.base.shapes import Shape, check_axes
 from py_tensor.codegen.fourier import MAX_PRIME, Transformed
 from py_tensor.codegen.fourier_wgsl import factors
-from py_tensor.dtypes import FLOATING, DType
-from py_tensor.graph import build as kernels
-from py_tensor.graph.arrays import Array, Run
-from py_tensor.graph.body import Body
-from py_tensor.graph.build import Builder, Family
-from py_tensor.graph.kernel import Pass
-from py_tensor.graph.node import Meta, Node, Op
+from py_tensor.ir.arrays import Array, Run
+from py_tensor.ir.node import Meta, Node, Op
 from py_tensor.ops.complex import conjugate, joined
 from py_tensor.ops.creation import arange
 from py_tensor.ops.elementwise import cos, floor_divide, remainder, sin, where
 from py_tensor.ops.movement import concat, converted, flip, pad_constant, reshape, sliced
 from py_tensor.ops.record import build
-from py_tensor.shapes import Shape, check_axes
-from py_tensor.tensor import Tensor
+from py_tensor.schedule import build as kernels
+from py_tensor.schedule.body import Body
+from py_tensor.schedule.build import Builder, Family
+from py_tensor.schedule.kernel import Pass
+from py_tensor.tensors.tensor import Tensor
 
 MAX_TO_SQUARE = 46340  # the largest number whose square fits in int32
 

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from operator import index as as_index
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph.arrays import has_integers
-from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, steps
-from py_tensor.graph.body import Check
-from py_tensor.graph.node import Device, Meta, meta_of
-from py_tensor.graph.order import bottom
-from py_tensor.graph.primitives import EXPAND, GATHER, RESHAPE
+from py_tensor.base import dtypes
+from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.base.shapes import Shape, broadcast, check_rank, size_of
+from py_tensor.ir.arrays import has_integers
+from py_tensor.ir.bind import Recipe, Recipes, Step, recipe, record, steps
+from py_tensor.ir.node import Device, Meta, meta_of
+from py_tensor.ir.primitives import EXPAND, GATHER, RESHAPE
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import clip, remainder
 from py_tensor.ops.movement import along_axis, expand, widened
 from py_tensor.ops.operands import Operand, known, node_of, on_one_device, tensor_beside
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.record import build, empty_node
-from py_tensor.shapes import Shape, broadcast, check_rank, size_of
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.schedule.body import Check
+from py_tensor.schedule.order import bottom
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = ["take", "take_along_axis"]
 

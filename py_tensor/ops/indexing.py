@@ -15,12 +15,13 @@ from operator import is_not
 from types import EllipsisType, NoneType
 from typing import Any, NoReturn, SupportsIndex, cast
 
-from py_tensor import dtypes
-from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.bind import Recipes
-from py_tensor.graph.node import Node
-from py_tensor.graph.primitives import constant
-from py_tensor.layout import Layout
+from py_tensor.base import dtypes
+from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.layout import Layout
+from py_tensor.base.shapes import Shape, axes_of, broadcast, check_rank
+from py_tensor.ir.bind import Recipes
+from py_tensor.ir.node import Node
+from py_tensor.ir.primitives import constant
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import Binary
 from py_tensor.ops.elementwise import where
@@ -43,8 +44,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.scan import cumsum
 from py_tensor.ops.scatter import nonzero, scatter, selected, without_leading
-from py_tensor.shapes import Shape, axes_of, broadcast, check_rank
-from py_tensor.tensor import Tensor, install, tensor_of, traced_write
+from py_tensor.tensors.tensor import Tensor, install, tensor_of, traced_write
 
 Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
 _ALL = slice(None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from py_tensor import dtypes
-from py_tensor.dtypes import Accepts
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import Accepts
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ops.bitwise import BITS_AS_INT
 from py_tensor.ops.define import binary, unary
 

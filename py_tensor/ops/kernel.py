@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, ClassVar, SupportsIndex, cast
 
-from py_tensor import dtypes
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.base.shapes import Shape, parse_shape
 from py_tensor.codegen.custom import Buffer, CustomPass
 from py_tensor.codegen.nesting import MAX_NESTING, nesting_of
 from py_tensor.codegen.program import MAX_GROUPS
-from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph import build
-from py_tensor.graph.arrays import Array, Run
-from py_tensor.graph.bind import bind
-from py_tensor.graph.body import Body, Const
-from py_tensor.graph.build import Builder, Family
-from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
-from py_tensor.graph.primitives import constant
+from py_tensor.ir.arrays import Array, Run
+from py_tensor.ir.bind import bind
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, Node, Op, meta_of
+from py_tensor.ir.primitives import constant
 from py_tensor.ops.operands import Operand, Real, as_arrays, node_of, real_number_of
-from py_tensor.shapes import Shape, parse_shape
-from py_tensor.tensor import Tensor
+from py_tensor.schedule import build
+from py_tensor.schedule.body import Body, Const
+from py_tensor.schedule.build import Builder, Family
+from py_tensor.schedule.kernel import Kernel
+from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["kernel"]
 

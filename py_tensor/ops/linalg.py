@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.dtypes import DType
-from py_tensor.errors import AxisError, ShapeError
-from py_tensor.graph.bind import Recipe, Recipes, Step, recipe, record, step, steps
-from py_tensor.graph.node import Meta, Op, meta_of
-from py_tensor.graph.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import AxisError, ShapeError
+from py_tensor.base.shapes import MAX_RANK, Shape, broadcast, normalize_axes, reduced, size_of
+from py_tensor.ir.bind import Recipe, Recipes, Step, recipe, record, step, steps
+from py_tensor.ir.node import Meta, Op, meta_of
+from py_tensor.ir.primitives import BROADCAST, CAST, CONTRACT, EXPAND, RESHAPE
 from py_tensor.ops.complex import joined, parts_of
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import check_options, count_operands, register
@@ -36,8 +37,7 @@ from py_tensor.ops.operands import (
 from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored, stored_whole, target_of
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
-from py_tensor.shapes import MAX_RANK, Shape, broadcast, normalize_axes, reduced, size_of
-from py_tensor.tensor import Tensor, install
+from py_tensor.tensors.tensor import Tensor, install
 
 __all__ = [
     "dot",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.dtypes import typed
+from py_tensor.base.dtypes import typed
 from py_tensor.ops.operands import Operand
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = ["isfortran"]
 

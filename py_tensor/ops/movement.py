@@ -11,14 +11,25 @@ from itertools import pairwise
 from operator import index as as_index
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.dtypes import FLOATING, Accepts, DType
-from py_tensor.errors import ShapeError, check_option, check_order
-from py_tensor.graph.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
-from py_tensor.graph.node import Device, Meta, meta_of
-from py_tensor.graph.op import Elementwise
-from py_tensor.graph.primitives import CAST, CONCAT, CONST, PAD, RESHAPE
-from py_tensor.layout import Layout
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import FLOATING, Accepts, DType
+from py_tensor.base.errors import ShapeError, check_option, check_order
+from py_tensor.base.layout import Layout
+from py_tensor.base.shapes import (
+    Shape,
+    check_expansion,
+    check_rank,
+    joined,
+    normalize_axes,
+    normalize_axis,
+    parse_shape,
+    parse_sizes,
+    resolve_reshape,
+)
+from py_tensor.ir.bind import Maker, Recipes, ValueMaker, bind, maker_of, value_maker
+from py_tensor.ir.node import Device, Meta, meta_of
+from py_tensor.ir.op import Elementwise
+from py_tensor.ir.primitives import CAST, CONCAT, CONST, PAD, RESHAPE
 from py_tensor.ops.define import register
 from py_tensor.ops.operands import (
     Operand,
@@ -37,18 +48,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import SAME_KIND, Out, stored_whole
 from py_tensor.ops.record import build, empty_node, filled
-from py_tensor.shapes import (
-    Shape,
-    check_expansion,
-    check_rank,
-    joined,
-    normalize_axes,
-    normalize_axis,
-    parse_shape,
-    parse_sizes,
-    resolve_reshape,
-)
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "array_split",

@@ -7,18 +7,18 @@ from functools import reduce
 from operator import index as as_index
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.choice import default_device
-from py_tensor.backend.host import host
-from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError, DTypeError, ShapeError
-from py_tensor.graph.arrays import decoded, has_floats, has_integers
-from py_tensor.graph.bind import Step, follow, steps
-from py_tensor.graph.node import Device, Meta, Node, Op, meta_of
-from py_tensor.graph.primitives import CAST, EXPAND, constant
-from py_tensor.shapes import Shape
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.backends.choice import default_device
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import DeviceError, DTypeError, ShapeError
+from py_tensor.base.shapes import Shape
+from py_tensor.ir.arrays import decoded, has_floats, has_integers
+from py_tensor.ir.bind import Step, follow, steps
+from py_tensor.ir.node import Device, Meta, Node, Op, meta_of
+from py_tensor.ir.primitives import CAST, EXPAND, constant
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 Real = bool | int | float
 Scalar = Real | complex

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.backend.host import host
-from py_tensor.dtypes import DType, check_cast, is_of_kind, warn_of_loss
-from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.bind import follow
-from py_tensor.graph.node import Device
-from py_tensor.graph.primitives import WHERE
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType, check_cast, is_of_kind, warn_of_loss
+from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.shapes import broadcast
+from py_tensor.ir.bind import follow
+from py_tensor.ir.node import Device
+from py_tensor.ir.primitives import WHERE
 from py_tensor.ops.operands import Operand, node_of, on_one_device, steps_to
 from py_tensor.ops.record import apply
-from py_tensor.shapes import broadcast
-from py_tensor.tensor import Tensor, tensor_of, traced_write
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of, traced_write
 
 SAME_KIND = "same_kind"  # NumPy's default rule for storing results
 Out = Any  # the target of a result: a Tensor, a NumPy array, a tuple of one, or None

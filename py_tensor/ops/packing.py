@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from operator import index as as_index
 
-from py_tensor import dtypes
-from py_tensor.errors import DTypeError
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
-from py_tensor.graph.op import CpuOp
+from py_tensor.base import dtypes
+from py_tensor.base.errors import DTypeError
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.ir.op import CpuOp
 from py_tensor.ops.bitwise import bitwise_and, right_shift
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import register
@@ -17,7 +17,7 @@ from py_tensor.ops.operands import Operand
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["packbits", "unpackbits"]
 

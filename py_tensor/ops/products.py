@@ -8,11 +8,11 @@ from itertools import chain, combinations
 from operator import index as as_index
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.backend.host import host
-from py_tensor.errors import ShapeError, check_option, check_order
-from py_tensor.graph.arrays import Array, summed_in
-from py_tensor.graph.op import CpuOp
+from py_tensor.base import dtypes
+from py_tensor.base.errors import ShapeError, check_option, check_order
+from py_tensor.base.shapes import axes_of, normalize_axis, size_of
+from py_tensor.ir.arrays import Array, summed_in
+from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
 from py_tensor.ops.define import check_options, count_operands, register
@@ -37,9 +37,9 @@ from py_tensor.ops.out import SAME_KIND, Out, dtype_into, stored
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
-from py_tensor.ops.windows import sliding_window_view
-from py_tensor.shapes import axes_of, normalize_axis, size_of
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.ops.sliding import sliding_window_view
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
     "convolve", "correlate", "cross", "einsum", "einsum_path", "inner", "kron", "matvec",

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.errors import ShapeError
-from py_tensor.graph.bind import Recipes, Step, follow, steps
-from py_tensor.graph.node import Meta
-from py_tensor.graph.primitives import ROLL
+from py_tensor.base import dtypes
+from py_tensor.base.errors import ShapeError
+from py_tensor.base.shapes import Shape, normalize_axis
+from py_tensor.ir.bind import Recipes, Step, follow, steps
+from py_tensor.ir.node import Meta
+from py_tensor.ir.primitives import ROLL
 from py_tensor.ops.creation import arange, eye
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import greater_equal, multiply, where
@@ -39,8 +40,7 @@ from py_tensor.ops.operands import (
 from py_tensor.ops.out import Out
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
-from py_tensor.shapes import Shape, normalize_axis
-from py_tensor.tensor import Tensor, install, tensor_of
+from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
     "diag", "hstack", "meshgrid", "moveaxis", "outer", "repeat", "roll", "row_stack", "tile",

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from py_tensor import dtypes
-from py_tensor.backend.choice import default_device
-from py_tensor.dtypes import DType
-from py_tensor.errors import DeviceError
-from py_tensor.graph.bind import (
+from py_tensor.backends.choice import default_device
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import DeviceError
+from py_tensor.base.shapes import broadcast, size_of
+from py_tensor.ir.bind import (
     EMPTY,
     Maker,
     Recipes,
@@ -25,9 +26,9 @@ from py_tensor.graph.bind import (
     recipe,
     value_maker,
 )
-from py_tensor.graph.node import Device, Meta, Node, Op, meta_of
-from py_tensor.graph.op import Elementwise, Movement
-from py_tensor.graph.primitives import CONST, EXPAND, constant
+from py_tensor.ir.node import Device, Meta, Node, Op, meta_of
+from py_tensor.ir.op import Elementwise, Movement
+from py_tensor.ir.primitives import CONST, EXPAND, constant
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -39,8 +40,7 @@ from py_tensor.ops.operands import (
     on_one_device,
     steps_to,
 )
-from py_tensor.shapes import broadcast, size_of
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 
 def empty_node(meta: Meta) -> Node:

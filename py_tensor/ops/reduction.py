@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
-from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.bind import Recipes, Step, follow, step, steps
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Device, Meta
-from py_tensor.graph.op import MAX_PLACES, Reduction, Scan
-from py_tensor.graph.primitives import CAST, RESHAPE, SUM
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
+from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
+from py_tensor.ir.bind import Recipes, Step, follow, step, steps
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Meta
+from py_tensor.ir.op import MAX_PLACES, Reduction, Scan
+from py_tensor.ir.primitives import CAST, RESHAPE, SUM
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, ones_like
@@ -35,8 +36,7 @@ from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, node_of, num
 from py_tensor.ops.out import Out, dtype_into, stored, stored_whole
 from py_tensor.ops.record import build
 from py_tensor.ops.rounding import round
-from py_tensor.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "array_equal",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from operator import index as as_index
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.dtypes import ANY, REAL, REAL_WITH_BOOL_AS_INT8
-from py_tensor.graph.arrays import of_floats
-from py_tensor.graph.node import FLAT
-from py_tensor.graph.op import Elementwise
-from py_tensor.graph.primitives import COMPLEX
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import ANY, REAL, REAL_WITH_BOOL_AS_INT8
+from py_tensor.ir.arrays import of_floats
+from py_tensor.ir.node import FLAT
+from py_tensor.ir.op import Elementwise
+from py_tensor.ir.primitives import COMPLEX
 from py_tensor.ops.define import (
     EXACT,
     Loop,
@@ -25,7 +25,7 @@ from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multip
 from py_tensor.ops.operands import Operand, goes_first, takes
 from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
 from py_tensor.ops.record import apply
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = ["around", "divmod", "round", "trunc"]
 

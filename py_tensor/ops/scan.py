@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from py_tensor import dtypes
-from py_tensor.dtypes import SUMMED, DType
-from py_tensor.errors import ShapeError
-from py_tensor.graph.op import Scan
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import SUMMED, DType
+from py_tensor.base.errors import ShapeError
+from py_tensor.base.shapes import normalize_axis
+from py_tensor.ir.op import Scan
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import register
 from py_tensor.ops.movement import along_axis, concat, converted
@@ -13,8 +14,7 @@ from py_tensor.ops.operands import Operand, Scalar
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import CUMPROD, CUMSUM, as_floats
-from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 

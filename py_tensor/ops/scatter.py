@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import overload
 from weakref import ref
 
-from py_tensor import dtypes
-from py_tensor.backend.host import host
-from py_tensor.errors import DTypeError, ShapeError
-from py_tensor.graph.bind import follow
-from py_tensor.graph.primitives import COMPRESS, SCATTER, WHERE, constant
+from py_tensor.base import dtypes
+from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.shapes import Shape, broadcast, normalize_axis, row_major
+from py_tensor.ir.bind import follow
+from py_tensor.ir.primitives import COMPRESS, SCATTER, WHERE, constant
 from py_tensor.ops.creation import arange, zeros
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import where as choose
@@ -39,8 +39,8 @@ from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scan import cumsum
-from py_tensor.shapes import Shape, broadcast, normalize_axis, row_major
-from py_tensor.tensor import Selected, Tensor, install, tensor_of
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Selected, Tensor, install, tensor_of
 
 __all__ = ["argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero", "where"]
 

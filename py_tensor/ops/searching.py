@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.errors import ShapeError, check_option
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
-from py_tensor.graph.op import CpuOp
+from py_tensor.base import dtypes
+from py_tensor.base.errors import ShapeError, check_option
+from py_tensor.base.shapes import normalize_axis
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.ir.op import CpuOp
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, zeros
 from py_tensor.ops.define import register
@@ -45,8 +46,7 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.record import build
 from py_tensor.ops.sorting import argsort, no_fields, sort
-from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = [
     "argpartition", "digitize", "interp", "isin", "lexsort", "partition", "searchsorted",

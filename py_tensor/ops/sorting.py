@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from py_tensor import dtypes
-from py_tensor.errors import check_option
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
-from py_tensor.graph.op import Sort
+from py_tensor.base import dtypes
+from py_tensor.base.errors import check_option
+from py_tensor.base.shapes import normalize_axis
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.ir.op import Sort
 from py_tensor.ops.creation import zeros, zeros_like
 from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import negative
@@ -13,8 +14,7 @@ from py_tensor.ops.movement import along_axis
 from py_tensor.ops.operands import Operand
 from py_tensor.ops.record import build
 from py_tensor.ops.scatter import scattered
-from py_tensor.shapes import normalize_axis
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = ["argsort", "sort"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor.dtypes import FLOATING, REAL_FLOATING
+from py_tensor.base.dtypes import FLOATING, REAL_FLOATING
 from py_tensor.ops.define import Unary, unary
 from py_tensor.ops.elementwise import exp, sqrt, square
 

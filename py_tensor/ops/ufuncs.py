@@ -14,7 +14,7 @@ from py_tensor.ops.operands import Operand, Scalar, as_arrays
 from py_tensor.ops.out import Out
 from py_tensor.ops.reduction import Axes, all, any, max, min, prod, sum
 from py_tensor.ops.scan import cumprod, cumsum
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["ufunc"]  # all other definitions become attributes of functions
 
@@ -104,7 +104,7 @@ def _reduce_of(function: Any) -> Callable[..., Tensor]:
             If the result of the function has a different dtype than its operands.
         """
         if fold is None or fold in (max, min, all, any):
-            from py_tensor.ops.folds import reduced_by
+            from py_tensor.ops.ufunc_methods import reduced_by
 
             return reduced_by(function, fold, array, axis, dtype, out, keepdims, initial, where)
         passed = {"dtype": dtype, "initial": initial, "where": None if where is True else where}
@@ -129,7 +129,7 @@ def _accumulate_of(function: Any) -> Callable[..., Tensor]:
         """
         if scan is not None and getattr(array, "ndim", 1):
             return scan(array, axis, dtype, out)
-        from py_tensor.ops.folds import accumulated_by
+        from py_tensor.ops.ufunc_methods import accumulated_by
 
         return accumulated_by(function, array, axis, dtype, out)
 
@@ -155,7 +155,7 @@ def _reduceat_of(function: Any) -> Callable[..., Tensor]:
         DTypeError
             If the result of the function has a different dtype than its operands.
         """
-        from py_tensor.ops.folds import reduced_at
+        from py_tensor.ops.ufunc_methods import reduced_at
 
         return reduced_at(function, array, indices, axis, dtype, out)
 
@@ -188,7 +188,7 @@ def _at_of(function: Any) -> Callable[..., None]:
         DTypeError
             If the results cannot be stored in the tensor's dtype.
         """
-        from py_tensor.ops.folds import applied_at
+        from py_tensor.ops.ufunc_methods import applied_at
 
         applied_at(function, a, indices, b, atomic)
 

@@ -8,6 +8,12 @@ computes them on the host (see `adapter`).
 
 from __future__ import annotations
 
+from py_tensor.adapters.polynomial import Chebyshev as Chebyshev
+from py_tensor.adapters.polynomial import Hermite as Hermite
+from py_tensor.adapters.polynomial import HermiteE as HermiteE
+from py_tensor.adapters.polynomial import Laguerre as Laguerre
+from py_tensor.adapters.polynomial import Legendre as Legendre
+from py_tensor.adapters.polynomial import Polynomial as Polynomial
 from py_tensor.polynomial import chebyshev as chebyshev
 from py_tensor.polynomial import hermite as hermite
 from py_tensor.polynomial import hermite_e as hermite_e
@@ -15,12 +21,6 @@ from py_tensor.polynomial import laguerre as laguerre
 from py_tensor.polynomial import legendre as legendre
 from py_tensor.polynomial import polynomial as polynomial
 from py_tensor.polynomial import polyutils as polyutils
-from py_tensor.polynomial.adapter import Chebyshev as Chebyshev
-from py_tensor.polynomial.adapter import Hermite as Hermite
-from py_tensor.polynomial.adapter import HermiteE as HermiteE
-from py_tensor.polynomial.adapter import Laguerre as Laguerre
-from py_tensor.polynomial.adapter import Legendre as Legendre
-from py_tensor.polynomial.adapter import Polynomial as Polynomial
 
 __all__ = [
     "Chebyshev", "Hermite", "HermiteE", "Laguerre", "Legendre", "Polynomial", "chebyshev",

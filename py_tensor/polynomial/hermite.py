@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from py_tensor.polynomial import adapter
+from py_tensor.adapters import polynomial as adapter
 
 
 def __getattr__(name: str) -> Any:

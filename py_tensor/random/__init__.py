@@ -8,7 +8,7 @@ from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
-from py_tensor import first_use as _first_use
+from py_tensor.base import first_use as _first_use
 from py_tensor.random.bit_generator import *
 from py_tensor.random.default_generator import *
 from py_tensor.random.default_generator import function_of as _function_of

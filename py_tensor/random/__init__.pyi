@@ -9,7 +9,7 @@ from py_tensor.random.legacy import *
 import builtins
 from py_tensor.ops.operands import Operand
 from py_tensor.random.define import Size
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 from typing import Any
 
 def beta(a: Operand, b: Operand, size: Size = None) -> Tensor: ...

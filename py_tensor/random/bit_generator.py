@@ -6,20 +6,20 @@ import os
 from operator import index as as_index
 from typing import Any, cast
 
-from py_tensor import dtypes
-from py_tensor.backend.choice import default_device
-from py_tensor.backend.registry import WRITING
-from py_tensor.backend.trace import note_draw
-from py_tensor.graph.bind import bind
-from py_tensor.graph.node import Device, Node
-from py_tensor.graph.primitives import const, index
+from py_tensor.backends.choice import default_device
+from py_tensor.base import dtypes
+from py_tensor.base.shapes import Shape, parse_shape, size_of
+from py_tensor.ir.bind import bind
+from py_tensor.ir.node import Device, Node
+from py_tensor.ir.primitives import const, index
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import int_like, whole_number
 from py_tensor.random.seed_sequence import SeedSequence, count_of, key_of
 from py_tensor.random.threefry import MASK, offset, random_bits
-from py_tensor.shapes import Shape, parse_shape, size_of
-from py_tensor.tensor import Tensor
+from py_tensor.runtime.registry import WRITING
+from py_tensor.runtime.trace import note_draw
+from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["MT19937", "PCG64", "PCG64DXSM", "SFC64", "BitGenerator", "Philox", "Threefry"]
 

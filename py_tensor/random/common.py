@@ -5,11 +5,12 @@ from __future__ import annotations
 from operator import index as as_index
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.backend.choice import parse
-from py_tensor.dtypes import DType
-from py_tensor.errors import check_option
-from py_tensor.graph.node import Device
+from py_tensor.backends.choice import parse
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import check_option
+from py_tensor.base.shapes import parse_shape
+from py_tensor.ir.node import Device
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, number_like
@@ -24,8 +25,7 @@ from py_tensor.random.define import (
 )
 from py_tensor.random.generator import Core
 from py_tensor.random.threefry import MASK
-from py_tensor.shapes import parse_shape
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 # -- Distributions with parameters ----------------------------------------------------------------
 

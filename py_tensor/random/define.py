@@ -12,14 +12,15 @@ from importlib import import_module
 from inspect import cleandoc, signature
 from typing import Any, Concatenate, NamedTuple, ParamSpec
 
-from py_tensor import dtypes
-from py_tensor.backend.choice import default_device
-from py_tensor.dtypes import DType
-from py_tensor.errors import ShapeError
-from py_tensor.graph.bind import bind
-from py_tensor.graph.node import Device, meta_of
-from py_tensor.graph.op import Elementwise
-from py_tensor.graph.primitives import const
+from py_tensor.backends.choice import default_device
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import ShapeError
+from py_tensor.base.shapes import Shape, broadcast, parse_shape
+from py_tensor.ir.bind import bind
+from py_tensor.ir.node import Device, meta_of
+from py_tensor.ir.op import Elementwise
+from py_tensor.ir.primitives import const
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, lift, number_like, numbers_of, on_one_device
 from py_tensor.ops.out import stored_whole
@@ -27,8 +28,7 @@ from py_tensor.ops.record import empty_node
 from py_tensor.random import threefry
 from py_tensor.random.bit_generator import BitGenerator
 from py_tensor.random.generator import Core
-from py_tensor.shapes import Shape, broadcast, parse_shape
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 Size = Any  # an int, a tuple of ints, or None
 

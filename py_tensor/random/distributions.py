@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from py_tensor import dtypes
+from py_tensor.base import dtypes
 from py_tensor.ops.elementwise import minimum, where
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand
 from py_tensor.random import rejection
 from py_tensor.random.define import COUNTS, Draw, Rule, Size, distribution
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 _MIN_SHAPE = 1e-30  # smaller shapes of gamma variates are equivalent to 0
 _LARGEST = 2147483520.0  # the largest int32 that float32 can represent

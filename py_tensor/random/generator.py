@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
-from py_tensor import first_use
+from py_tensor.base import first_use
 from py_tensor.random.bit_generator import BitGenerator, Seed, Threefry
 
 if TYPE_CHECKING:

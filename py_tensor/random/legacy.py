@@ -11,7 +11,7 @@ from py_tensor.random.default_generator import function_of
 from py_tensor.random.define import Size
 from py_tensor.random.generator import Core
 from py_tensor.random.threefry import MASK
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 
 __all__ = ["RandomState", "get_state", "random_integers", "ranf", "sample", "set_state", "uniform"]
 

@@ -1,10 +1,10 @@
 """The methods of random generators; written by `npm run names`."""
 
 import builtins
-from py_tensor.graph.node import Device
+from py_tensor.ir.node import Device
 from py_tensor.ops.operands import Operand
 from py_tensor.random.define import Size
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
 from typing import Any
 
 class Methods:

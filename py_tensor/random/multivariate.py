@@ -6,9 +6,10 @@ import math
 from typing import Any
 from warnings import warn
 
-from py_tensor import dtypes
-from py_tensor.backend.choice import parse
-from py_tensor.errors import ShapeError, check_option
+from py_tensor.backends.choice import parse
+from py_tensor.base import dtypes
+from py_tensor.base.errors import ShapeError, check_option
+from py_tensor.base.shapes import broadcast
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.elementwise import where
 from py_tensor.ops.movement import broadcast_to, concat, converted, stack
@@ -17,8 +18,7 @@ from py_tensor.random.define import RULES, Draw, Size, checked, draw_of, sized
 from py_tensor.random.distributions import as_int, binomials, gammas_and_powers, hypergeometrics
 from py_tensor.random.generator import Core
 from py_tensor.random.seed_sequence import count_of
-from py_tensor.shapes import broadcast
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 _NEAR = 1e-5  # the tolerance for sums of float32 probabilities
 _ANY, _NOT_NEGATIVE, _CHANCE = RULES["a number"], RULES["at least 0"], RULES["from 0 to 1"]

@@ -6,10 +6,11 @@ import builtins
 import math
 from typing import Any
 
-from py_tensor import dtypes
-from py_tensor.backend.choice import default_device, parse
-from py_tensor.errors import ShapeError
-from py_tensor.graph.node import Device
+from py_tensor.backends.choice import default_device, parse
+from py_tensor.base import dtypes
+from py_tensor.base.errors import ShapeError
+from py_tensor.base.shapes import Shape, normalize_axis, parse_shape, size_of
+from py_tensor.ir.node import Device
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.gather import take_along_axis
 from py_tensor.ops.operands import Operand, int_like, numbers_of
@@ -18,8 +19,7 @@ from py_tensor.random.define import Draw, Size
 from py_tensor.random.generator import Core
 from py_tensor.random.seed_sequence import count_of
 from py_tensor.random.threefry import random_bits
-from py_tensor.shapes import Shape, normalize_axis, parse_shape, size_of
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 _PRECISION = {"float16": 0.03125, "float32": 3.5e-4}  # roots of eps, as in NumPy
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from py_tensor.dtypes import REAL_FLOATING, DType, int32, uint32
-from py_tensor.graph.op import Elementwise
+from py_tensor.base.dtypes import REAL_FLOATING, DType, int32, uint32
+from py_tensor.ir.op import Elementwise
 from py_tensor.random.threefry import centered, drawn, fraction, normal, opened, threefry
 
 _ATTEMPTS = 128

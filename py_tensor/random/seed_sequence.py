@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from itertools import permutations, product
 from typing import Any, cast
 
-from py_tensor import dtypes
+from py_tensor.base import dtypes
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import int_like, whole_number
 from py_tensor.random.threefry import MASK
-from py_tensor.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, tensor_of
 
 __all__ = ["SeedSequence"]
 

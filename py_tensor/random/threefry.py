@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from py_tensor.dtypes import WORDS, DType, float32, int32
-from py_tensor.graph.node import NOT_DIFFERENTIABLE
-from py_tensor.graph.op import Elementwise, OnArrays
+from py_tensor.base.dtypes import WORDS, DType, float32, int32
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.ir.op import Elementwise, OnArrays
 
 MASK = 0xFFFFFFFF
 """The bits of a word."""

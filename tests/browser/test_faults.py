@@ -57,8 +57,8 @@ STILL_FINE = "assert kept.tolist() == [0, 2, 4, 6, 8] and (kept + 1).tolist() ==
 
 # Restore the state before memory first ran out, after which every new buffer is checked.
 UNSUSPECTING = """
-from py_tensor.backend.backends import GPU_DEVICE
-from py_tensor.backend.connection import CHECKED_ALLOCATION
+from py_tensor.backends.kinds import GPU_DEVICE
+from py_tensor.runtime.connection import CHECKED_ALLOCATION
 GPU_DEVICE.backend.checked_allocation = CHECKED_ALLOCATION
 """
 

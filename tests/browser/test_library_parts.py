@@ -67,17 +67,17 @@ def test_nothing_of_the_library_is_lost() -> None:
     assert len(names) == len(set(names))
     missing = set(zipfile.ZipFile(published).namelist()) - set(names)
     elsewhere = (
-        "backend/native",
-        "backend/bridge.py",
+        "backends/native",
+        "runtime/bridge.py",
         ".pyi",
-        "backend/interrupts.py",
+        "backends/interrupts.py",
         "bridge.js",
         "RECORD",
         "py_tensor_pytest.py",
         "entry_points.txt",
     )
     assert {name for name in missing if not any(part in name for part in elsewhere)} == set()
-    assert {"py_tensor/fitting.py", "py_tensor/shaders/kernels/jacobi.wgsl"} < set(parts[1])
+    assert {"py_tensor/numpy/fitting.py", "py_tensor/shaders/kernels/jacobi.wgsl"} < set(parts[1])
 
 
 @pytest.mark.parametrize("options", [{}, {"first_visit": True}], ids=["snapshot", "plain"])
@@ -91,7 +91,7 @@ def test_it_is_requested_once(
     assert asked.asked == 0
     assert app.run(MEDIAN)["result"] == "2.0"
     assert app.run(NEEDS_KERNELS)["result"] == "[True, True, True]"
-    assert app.run("from py_tensor.polynomials import roots")["ok"]
+    assert app.run("from py_tensor.numpy.polynomials import roots")["ok"]
     assert asked.asked == 1
 
 
@@ -114,7 +114,10 @@ def test_a_failure_says_so_and_can_be_tried_again(fresh_page: OpenPage, asked: S
     app = fresh_page(routes=asked.routes)
     for number, (answer, words) in enumerate(FAILURES, 1):
         asked.answer = answer
-        for code, name in ((MEDIAN, "ops.quantiles"), ("import py_tensor.fitting", "fitting")):
+        for code, name in (
+            (MEDIAN, "ops.quantiles"),
+            ("import py_tensor.numpy.fitting", "fitting"),
+        ):
             done = app.run(f"try:\n    {code}\nexcept ImportError as e:\n    print(e.name, str(e))")
             assert done["ok"], done["error"]
             beginning = f"py_tensor.{name} py_tensor.{name} could not be loaded: "
@@ -211,6 +214,6 @@ class TestWithoutNetwork:
         guest.wait_until_kept()
         self.offline(guest, app)
         error = app.run(MEDIAN)["error"]
-        assert "ImportError: py_tensor.ops.quantiles could not be loaded: the server of" in error
+        assert "ImportError: py_tensor.numpy.quantiles could not be loaded: the server of" in error
         assert self.requests(guest) == 0
         assert app.run(COMPUTE)["result"] == "240"

@@ -143,7 +143,7 @@ told
 
 def test_a_lost_device_is_replaced_by_init_without_jspi(hosts: Callable[[str], Page]) -> None:
     code = """
-from py_tensor.backend.backends import GPU_DEVICE
+from py_tensor.backends.kinds import GPU_DEVICE
 before = (await pt.init())["generation"]
 old = pt.arange(3) + 1
 GPU_DEVICE.backend.bridge.loseDevice()

@@ -316,7 +316,7 @@ class TestStaticHost:
         with app.page.expect_download() as download:
             app.page.get_by_role("link", name="Source (wheel)").click()
         with zipfile.ZipFile(download.value.path()) as wheel:
-            assert "py_tensor/backend/native.py" in wheel.namelist()
+            assert "py_tensor/backends/native.py" in wheel.namelist()
 
     def test_a_policy_of_the_host_does_not_replace_ours(self, guest: Guest) -> None:
         theirs = "object-src 'none'"

@@ -802,7 +802,7 @@ class TestNamed:
         held, own = app.page.evaluate(
             """async () => [
               (await navigator.locks.query()).held.map(({ name }) => name.split(" ").at(-1)),
-              sessionStorage.getItem("py_tensor.session"),
+              sessionStorage.getItem("py_tensor.tools.control"),
             ]"""
         )
         assert held == [own]

@@ -63,7 +63,7 @@ class TestNoOtherDevice:
         assert (
             lost.run("old.tolist()")["error"]
             .splitlines()[-1]
-            .startswith("py_tensor.errors.DeviceLostError: ")
+            .startswith("py_tensor.base.errors.DeviceLostError: ")
         )
         info = lost.run("pt.device_info()")["result"]
         assert re.match(r"webgpu\ndevice lost +WebGPU .* no adapter", info)

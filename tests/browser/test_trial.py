@@ -104,7 +104,7 @@ def test_the_device_reports_its_implementations(app: AppPage, wrong: list[int]) 
 def test_kernels_get_the_implementations(app: AppPage, wrong: list[int]) -> None:
     """The text of a program contains the implementation that passed on the device."""
     code = """
-from py_tensor.backend.backends import GPU_DEVICE
+from py_tensor.backends.kinds import GPU_DEVICE
 (pt.rand(8) / pt.rand(8)).realize()
 [p.wgsl for p in GPU_DEVICE.backend.programs._known.values() if "divide_f32(" in p.wgsl][-1]
 """

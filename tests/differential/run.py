@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.backend.device import LazyDevice
+from py_tensor.runtime.device import LazyDevice
 from tests.differential.evaluating import CATEGORIES, Names, execute, execute_numpy
 from tests.differential.operands import ARRAYS, INDEX
 from tests.differential.programs import Program, make

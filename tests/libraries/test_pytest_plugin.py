@@ -52,7 +52,15 @@ def test_last():
 
 def test_only_the_tests_that_use_a_bad_index_fail(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TESTS)
-    command = [sys.executable, "-m", "pytest", "-p", "py_tensor.pytest_plugin", "-rA", "--tb=short"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "py_tensor.tools.pytest_plugin",
+        "-rA",
+        "--tb=short",
+    ]
     run = subprocess.run(
         [*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )

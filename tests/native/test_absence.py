@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import native_device
-from py_tensor.backend.native import NativeBridge
-from py_tensor.backend.webgpu import WebGPU
+from py_tensor.backends import native_device
+from py_tensor.backends.native import NativeBridge
+from py_tensor.backends.webgpu import WebGPU
 
 
 def test_without_an_adapter_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

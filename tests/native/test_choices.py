@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from py_tensor.backend.native import NativeBridge
+from py_tensor.backends.native import NativeBridge
 from tests.environment import ROOT
 
 

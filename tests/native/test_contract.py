@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from py_tensor.backend.native import NativeBridge
+from py_tensor.backends.native import NativeBridge
 from tests.bridge_contract import Contract, Driver, LocalDriver
 
 

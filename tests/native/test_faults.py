@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import native_device
-from py_tensor.backend.backends import GPU_DEVICE
-from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.native_device import Device
-from py_tensor.backend.webgpu import WebGPU
-from py_tensor.counting import stats
+from py_tensor.backends import native_device
+from py_tensor.backends.kinds import GPU_DEVICE
+from py_tensor.backends.native_device import Device
+from py_tensor.backends.webgpu import WebGPU
+from py_tensor.runtime.connection import CHECKED_ALLOCATION
+from py_tensor.tools.counting import stats
 
 MESSAGES = {
     "validation": "Validation Error\n\nCaused by:\n  In {call}, label = '{label}'\n    for a test",

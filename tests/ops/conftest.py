@@ -143,11 +143,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Any:
     computes = pyfuncitem.get_closest_marker("computes") is not None
     if not computes or pyfuncitem.config.option.device == "cpu":
         return (yield)
-    from py_tensor import counting
+    from py_tensor.tools import counting
 
     before = counting.dispatches()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["py_tensor.tensor"], "COPIED_BYTES", 0)
+        patch.setattr(sys.modules["py_tensor.tensors.tensor"], "COPIED_BYTES", 0)
         result = yield
     if counting.dispatches() == before:
         pytest.fail("nothing was dispatched: the GPU computed none of this", pytrace=False)
@@ -166,7 +166,7 @@ def _poisoned_buffers(device: str) -> Iterator[None]:
     if device != "webgpu":
         yield
         return
-    from py_tensor import counting
+    from py_tensor.tools import counting
 
     counting.poison(True)
     yield

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backends.kinds import CPU_DEVICE
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.operands import Few, pool

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.dtypes import parse
-from py_tensor.graph.arrays import cast as cast_numbers
+from py_tensor.base.dtypes import parse
+from py_tensor.ir.arrays import cast as cast_numbers
 from tests.ops import references as ref
 from tests.ops.compare import same
 

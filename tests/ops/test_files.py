@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import dtypes
+from py_tensor.base import dtypes
 from tests.ops.compare import same
 
 SHAPES = ((), (1,), (0,), (7,), (2, 3), (3, 0, 2), (4, 1, 5), (1,) * 20 + (3,))

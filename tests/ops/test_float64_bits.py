@@ -8,9 +8,9 @@ import numpy
 import pytest
 
 import py_tensor as pt
-from py_tensor.dtypes import parse
-from py_tensor.graph.arrays import cast
-from py_tensor.graph.op import Elementwise
+from py_tensor.base.dtypes import parse
+from py_tensor.ir.arrays import cast
+from py_tensor.ir.op import Elementwise
 from py_tensor.ops import float64_bits as ops
 from py_tensor.ops.record import apply, build
 

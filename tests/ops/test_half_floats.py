@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.dtypes import parse
+from py_tensor.base.dtypes import parse
 from tests.ops.compare import same
 
 Array = Any

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.tensor import MAX_EXPORTED_BYTES
+from py_tensor.tensors.tensor import MAX_EXPORTED_BYTES
 
 pytestmark = pytest.mark.filterwarnings("ignore::py_tensor.HostCopyWarning")
 

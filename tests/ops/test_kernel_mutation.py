@@ -14,7 +14,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.codegen import program
-from py_tensor.graph import arrays
+from py_tensor.ir import arrays
 from py_tensor.ops import scan
 from py_tensor.ops.scatter import scatter
 from tests.ops.compare import same

@@ -1,4 +1,4 @@
-"""Users' loops over elements that become loops within a kernel (`graph/reroll.py`)."""
+"""Users' loops over elements that become loops within a kernel (`schedule/reroll.py`)."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_loops_in_kernels_that_fold(
     device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Short loops, which are otherwise unrolled, are loops here; constants come from a table."""
-    monkeypatch.setattr("py_tensor.graph.reroll.MIN_REROLLED", 12)
+    monkeypatch.setattr("py_tensor.schedule.reroll.MIN_REROLLED", 12)
     a = rng.uniform(-0.5, 0.5, (9, 70)).astype(np.float32)
 
     def program(xp: Any, x: Any) -> Any:

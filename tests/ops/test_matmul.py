@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import GPU_DEVICE
+from py_tensor.backends.kinds import GPU_DEVICE
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT, FURTHER, LARGE, MEDIUM, SMALL, Tile
 from tests.ops.compare import element, same
@@ -535,7 +535,7 @@ def test_products_past_the_address_space(
     a: Any, b: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NumPy in 32-bit Pyodide cannot contract 2**29 terms."""
-    monkeypatch.setattr("py_tensor.graph.arrays.ADDRESSABLE", 4 * 700)
+    monkeypatch.setattr("py_tensor.ir.arrays.ADDRESSABLE", 4 * 700)
     for dtype in ("float32", "int32", "bool"):
         x, y = (rng.integers(0, 2, shape).astype(dtype) for shape in (a, b))
         found = pt.tensor(x, device="cpu") @ pt.tensor(y, device="cpu")

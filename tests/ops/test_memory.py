@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import dtypes
+from py_tensor.base import dtypes
 
 Array = np.ndarray[Any, Any]
 

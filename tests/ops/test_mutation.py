@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.graph.bind import forget
+from py_tensor.ir.bind import forget
 from py_tensor.ops.define import REGISTRY
 from tests.ops import references as ref
 from tests.ops.test_elementwise import binary_cases, unary_cases

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import webgpu
-from py_tensor.graph import order
+from py_tensor.backends import webgpu
+from py_tensor.schedule import order
 from tests.ops import programs
 from tests.ops.compare import same
 

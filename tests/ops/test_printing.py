@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import counting
 from py_tensor.convert.printing import edge_indices, format_str, format_tensor
-from py_tensor.graph.order import topological
+from py_tensor.schedule.order import topological
+from py_tensor.tools import counting
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     (1001,),

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import deferring
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Node
-from py_tensor.graph.order import OVERWRITTEN_BYTES
-from py_tensor.graph.recording import Recording, is_recording, may_overwrite, recording
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Node
+from py_tensor.ir.recording import Recording, is_recording, may_overwrite, recording
+from py_tensor.runtime.device import deferring
+from py_tensor.schedule.order import OVERWRITTEN_BYTES
 
 Function = Callable[[pt.Tensor], pt.Tensor]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import counting
+from py_tensor.tools import counting
 
 Array = np.ndarray[Any, Any]
 SHAPES = [(64, 48), (70, 1), (100, 3), (257, 129), (300, 1024), (65, 4099), (5, 40_000), (1, 7)]

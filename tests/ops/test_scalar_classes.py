@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import deferring
+from py_tensor.runtime.device import deferring
 from tests.ops.compare import same
 
 pytestmark = pytest.mark.usefixtures("default_device")

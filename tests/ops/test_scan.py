@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import counting
+from py_tensor.tools import counting
 from tests.ops import references as ref
 from tests.ops.compare import element, same
 from tests.ops.operands import LAYOUTS, pool

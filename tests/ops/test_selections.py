@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import counting
 from py_tensor.ops.scatter import read_selections
+from py_tensor.tools import counting
 from tests.ops.compare import same
 
 Array = np.ndarray[Any, Any]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import with_backend
-from py_tensor.ops import setops
-from py_tensor.ops.setops import MIN_COUNTED
+from py_tensor.numpy import setops
+from py_tensor.numpy.setops import MIN_COUNTED
+from py_tensor.runtime.device import with_backend
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.operands import LAYOUTS, SPECIAL, pool

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import dtypes
+from py_tensor.base import dtypes
 from tests.ops.compare import same
 
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import deferring
-from py_tensor.graph.recording import is_recording, recording
+from py_tensor.ir.recording import is_recording, recording
+from py_tensor.runtime.device import deferring
 from tests import threads
 
 SECONDS = 10

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.choice import parse
-from py_tensor.backend.device import MAX_DROPPED
-from py_tensor.backend.trace import Trace, noting_draws, trace_on
-from py_tensor.errors import DeviceError, TracedValueError
-from py_tensor.graph.bind import ARGUMENT, bind, generate
-from py_tensor.graph.node import DROPPED, Node, meta_of
-from py_tensor.graph.op import CpuOp
-from py_tensor.graph.order import OVERWRITTEN_BYTES
-from py_tensor.graph.primitives import COMPRESS
+from py_tensor.backends.choice import parse
+from py_tensor.base.errors import DeviceError, TracedValueError
+from py_tensor.ir.bind import ARGUMENT, bind, generate
+from py_tensor.ir.node import DROPPED, Node, meta_of
+from py_tensor.ir.op import CpuOp
+from py_tensor.ir.primitives import COMPRESS
+from py_tensor.runtime.device import MAX_DROPPED
+from py_tensor.runtime.trace import Trace, noting_draws, trace_on
+from py_tensor.schedule.order import OVERWRITTEN_BYTES
 
 Function = Callable[..., Any]
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.counting import dispatches
-from py_tensor.graph.primitives import VIEW
+from py_tensor.ir.primitives import VIEW
 from py_tensor.ops.define import REGISTRY
+from py_tensor.tools.counting import dispatches
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.compositions import CALLS

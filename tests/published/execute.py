@@ -90,7 +90,7 @@ def _recorded(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     """Yield the numbers in a value, by the path to them."""
     import numpy as np
 
-    ours = type(value).__module__ == "py_tensor.tensor"
+    ours = type(value).__module__ == "py_tensor.tensors.tensor"
     read = value.numpy() if ours else value
     if isinstance(read, bool | int | float | complex | np.generic | np.ndarray):
         array = np.asarray(read)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.registry import WRITING, devices
+from py_tensor.runtime.registry import WRITING, devices
 from tests.unit.fake_bridge import GPU, new_gpu
 
 pt.set_default_device("cpu")  # ignore any GPU of this machine

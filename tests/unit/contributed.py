@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import py_tensor
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.device import LazyDevice
+from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.codegen.program import Programs
+from py_tensor.runtime.device import LazyDevice
 from tests.unit import simulate
 
 pt: Any = py_tensor

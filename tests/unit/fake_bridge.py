@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.backend.device import LazyDevice
-from py_tensor.backend.plan import (
+from py_tensor.backends.webgpu import WebGPU
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.runtime.plan import (
     CHECK,
     CLEAR,
     CREATE,
@@ -31,7 +32,6 @@ from py_tensor.backend.plan import (
     SUBMIT,
     UPLOAD,
 )
-from py_tensor.backend.webgpu import WebGPU
 
 LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 5, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1, FETCH: 3}
 LENGTHS |= {CLEAR: 3, CHECK: 3}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from py_tensor.graph.body import Accumulated, Addressed, Body, Const, Gather, Load, Mask
-from py_tensor.graph.budget import Budget
-from py_tensor.graph.kernel import Kernel, Output, Pass, Scattered, Stage
-from py_tensor.graph.order import OVERWRITTEN_BYTES
-from py_tensor.graph.pack import MAX_PACK
-from py_tensor.graph.primitives import CONCAT
-from py_tensor.graph.program import Program
-from py_tensor.shapes import Shape, size_of
+from py_tensor.base.shapes import Shape, size_of
+from py_tensor.ir.primitives import CONCAT
+from py_tensor.ir.program import Program
+from py_tensor.schedule.body import Accumulated, Addressed, Body, Const, Gather, Load, Mask
+from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.kernel import Kernel, Output, Pass, Scattered, Stage
+from py_tensor.schedule.order import OVERWRITTEN_BYTES
+from py_tensor.schedule.pack import MAX_PACK
 
 
 def checked(after_passes: Iterable[list[Kernel]], program: Program, budget: Budget) -> list[Kernel]:

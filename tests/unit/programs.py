@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.device import LazyDevice
-from py_tensor.errors import DTypeError
-from py_tensor.shapes import Shape, size_of
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.base.errors import DTypeError
+from py_tensor.base.shapes import Shape, size_of
+from py_tensor.runtime.device import LazyDevice
 
 LARGEST = 600  # elements of a tensor
 MAGNITUDE = 1e4  # float results beyond it are dropped: sums stay exact

@@ -14,16 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from py_tensor.backend.device import LazyDevice
-from py_tensor.backend.storage import picked
+from py_tensor.base.errors import DTypeError
+from py_tensor.base.layout import Layout
+from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import Lowered, lower
 from py_tensor.codegen.program import Programs
 from py_tensor.codegen.reduce import is_by_rows
-from py_tensor.errors import DTypeError
-from py_tensor.graph import arrays
-from py_tensor.graph.bind import LEAF
-from py_tensor.graph.body import (
+from py_tensor.ir import arrays
+from py_tensor.ir.bind import LEAF
+from py_tensor.ir.node import Meta, Node, key_of
+from py_tensor.ir.program import Program
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.runtime.storage import picked
+from py_tensor.schedule.body import (
     NOWHERE,
     Access,
     Accumulated,
@@ -39,8 +43,8 @@ from py_tensor.graph.body import (
     Select,
     Within,
 )
-from py_tensor.graph.budget import Budget
-from py_tensor.graph.kernel import (
+from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.kernel import (
     Contraction,
     Fold,
     Kernel,
@@ -50,12 +54,8 @@ from py_tensor.graph.kernel import (
     Sorted,
     Stage,
 )
-from py_tensor.graph.node import Meta, Node, key_of
-from py_tensor.graph.order import Request
-from py_tensor.graph.passes import after_each_pass
-from py_tensor.graph.program import Program
-from py_tensor.layout import Layout
-from py_tensor.shapes import Shape, size_of
+from py_tensor.schedule.order import Request
+from py_tensor.schedule.passes import after_each_pass
 from tests.unit import kernel_spec
 
 Array = np.ndarray[Any, Any]

@@ -20,12 +20,12 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import dtypes
-from py_tensor.absent import FUNCTIONS, KEYWORDS, METHODS, PARTLY, clarify_arguments
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.choice import default_device, set_default_device
+from py_tensor.backends.choice import default_device, set_default_device
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.base import dtypes
 from py_tensor.ops.define import REGISTRY
-from py_tensor.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor
+from py_tensor.tools.hints import FUNCTIONS, KEYWORDS, METHODS, PARTLY, clarify_arguments
 
 NAMES = {n: getattr(pt, n) for n in dir(pt) if not n.startswith("_")}
 ANY: Any = pt

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.device import MAX_AT_ONCE, deferring
+from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.ops.composition import Composition
+from py_tensor.runtime.device import MAX_AT_ONCE, deferring
 
 RNG = np.random.default_rng(5)
 

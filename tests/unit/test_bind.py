@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE, GPU_DEVICE
-from py_tensor.backend.device import deferring
-from py_tensor.dtypes import DType
-from py_tensor.errors import AxisError, DeviceError, DTypeError, ShapeError
-from py_tensor.graph import primitives
-from py_tensor.graph.bind import EMPTY, bind, forget, leaf
-from py_tensor.graph.node import Node, Op, meta_of
-from py_tensor.graph.order import topological
-from py_tensor.graph.primitives import (
+from py_tensor.backends.kinds import CPU_DEVICE, GPU_DEVICE
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import AxisError, DeviceError, DTypeError, ShapeError
+from py_tensor.ir import primitives
+from py_tensor.ir.bind import EMPTY, bind, forget, leaf
+from py_tensor.ir.node import Node, Op, meta_of
+from py_tensor.ir.primitives import (
     ASSIGN,
     CAST,
     CONCAT,
@@ -31,7 +29,7 @@ from py_tensor.graph.primitives import (
     SUM,
     VIEW,
 )
-from py_tensor.graph.recording import recording
+from py_tensor.ir.recording import recording
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.define import REGISTRY
 from py_tensor.ops.elementwise import WHERE
@@ -39,6 +37,8 @@ from py_tensor.ops.reduction import ARGMAX, MAX_OF_FLOATS
 from py_tensor.ops.scan import CUMSUM
 from py_tensor.ops.sorting import SORT
 from py_tensor.random.threefry import random_bits
+from py_tensor.runtime.device import deferring
+from py_tensor.schedule.order import topological
 from tests.unit.fake_bridge import GPU
 
 RECORDED: dict[str, tuple[Callable[[pt.Tensor], pt.Tensor], list[str]]] = {

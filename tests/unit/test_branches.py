@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.dtypes import float32
-from py_tensor.graph.body import Access, Apply, Body, Instruction, Load, Mask, Select
-from py_tensor.graph.branches import arms_of, operations_of
-from py_tensor.graph.primitives import COPY, MUL
+from py_tensor.base.dtypes import float32
+from py_tensor.ir.primitives import COPY, MUL
+from py_tensor.schedule.body import Access, Apply, Body, Instruction, Load, Mask, Select
+from py_tensor.schedule.branches import arms_of, operations_of
 from tests.unit import simulate
 from tests.unit.fake_bridge import GPU
 

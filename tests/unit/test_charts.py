@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.host import host
 from py_tensor.display.bins import bins_for, counted
 from py_tensor.display.charts import marker_path
 from py_tensor.display.options import COLOUR_NAMES, MARKERS
 from py_tensor.display.screen import set_screen
+from py_tensor.runtime.host import host
 from tests.unit.test_displaying import Recorder
 
 pytestmark = pytest.mark.usefixtures("on_cpu")

@@ -430,16 +430,20 @@ def test_help_with_the_source() -> None:
 @pytest.mark.parametrize(
     ("expression", "type_", "words"),
     [
-        ("pt.sum(x)", "py_tensor.tensor.Tensor", "`pt.sum?` describes the function that it calls"),
-        ("(x + 1)", "py_tensor.tensor.Tensor", "It was not run"),
-        ("x[0]", "py_tensor.tensor.Tensor", "It was not run"),
-        ("x > 0", "py_tensor.tensor.Tensor", "It was not run"),
+        (
+            "pt.sum(x)",
+            "py_tensor.tensors.tensor.Tensor",
+            "`pt.sum?` describes the function that it calls",
+        ),
+        ("(x + 1)", "py_tensor.tensors.tensor.Tensor", "It was not run"),
+        ("x[0]", "py_tensor.tensors.tensor.Tensor", "It was not run"),
+        ("x > 0", "py_tensor.tensors.tensor.Tensor", "It was not run"),
         (
             "x.T.sum(0)",
-            "py_tensor.tensor.Tensor",
+            "py_tensor.tensors.tensor.Tensor",
             "`x.T.sum?` describes the function",
         ),
-        ("scaled([1])", "py_tensor.tensor.Tensor", "`scaled?`"),
+        ("scaled([1])", "py_tensor.tensors.tensor.Tensor", "`scaled?`"),
         ("watched.method(1)", "str", "`watched.method?`"),
         ("Watched()", "tests.unit.test_completion.Watched", "`Watched?`"),
         ("(d['alpha'] + 1) / 2", "float", "It was not run"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import process_time
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.graph.order import OVERWRITTEN_BYTES
-from tests.unit.test_faults import Interrupter
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.schedule.order import OVERWRITTEN_BYTES
+from tests.unit.test_faults import DEVICES, GRAPH, Interrupter
 
 SIDE = 512
 NBYTES = 4 * SIDE * SIDE
@@ -269,11 +269,11 @@ def increase_a_part(x: pt.Tensor) -> None:
     x[4:8] += 1.0
 
 
-@pytest.mark.parametrize("folder", ["backend", "graph"])
+@pytest.mark.parametrize("folders", [DEVICES, GRAPH])
 @pytest.mark.parametrize("writes", [write, increase_a_part])
 @pytest.mark.parametrize("live", [False, True])
 def test_an_interrupt_loses_nothing(
-    folder: str, writes: Callable[[pt.Tensor], object], live: bool
+    folders: Sequence[str], writes: Callable[[pt.Tensor], object], live: bool
 ) -> None:
     """Recomputed results have their operands, and live tensors are unchanged."""
     whole = numbers()
@@ -286,7 +286,7 @@ def test_an_interrupt_loses_nothing(
         kept = x.copy() if live else None
         writes(x)
         sums = x.sum(), x[:32] * 2
-        interrupter = Interrupter(folder, count * 7)
+        interrupter = Interrupter(folders, count * 7)
         try:
             with interrupter:
                 pt.realize(x, *sums)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.inspect.device_info import DeviceInfo, adapter_name, in_bytes
+from py_tensor.tools.device_info import DeviceInfo, adapter_name, in_bytes
 
 LIMITS = {
     "maxBufferSize": 2**30,

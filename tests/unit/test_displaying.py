@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.host import host
 from py_tensor.display import screen as displays
 from py_tensor.display.screen import set_screen
+from py_tensor.runtime.host import host
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import dtypes
-from py_tensor.errors import DTypeError
+from py_tensor.base import dtypes
+from py_tensor.base.errors import DTypeError
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NAMES = ("bool", *INTEGERS, "float16", "float32", "float64", "complex64", "complex128")

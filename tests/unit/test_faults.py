@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dis import findlinestarts
 from linecache import getline
 from types import FrameType
@@ -18,15 +18,15 @@ import pytest
 
 import py_tensor
 import py_tensor as pt
-from py_tensor import session
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import LazyDevice
-from py_tensor.backend.failures import UNCAPTURED
-from py_tensor.backend.host import host
-from py_tensor.backend.webgpu import WebGPU, acquire
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.backends.webgpu import WebGPU, acquire
+from py_tensor.base.errors import DeviceError, DeviceLostError, GPUError
 from py_tensor.codegen.adapter_profile import MAX_IN_FLIGHT
-from py_tensor.errors import DeviceError, DeviceLostError, GPUError
+from py_tensor.runtime.connection import CHECKED_ALLOCATION
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.runtime.failures import UNCAPTURED
+from py_tensor.runtime.host import host
+from py_tensor.tools import control as session
 from tests.unit.fake_bridge import GPU, FakeBridge, new_gpu
 
 
@@ -664,8 +664,9 @@ def test_ten_thousand_steps_in_constant_memory(gpu: GPU) -> None:
 class Interrupter:
     """Raises KeyboardInterrupt at the k-th line of py_tensor that runs."""
 
-    def __init__(self, folder: str, at: int) -> None:
-        self.folder = os.path.join(os.path.dirname(py_tensor.__file__), folder)
+    def __init__(self, folders: Sequence[str], at: int) -> None:
+        package = os.path.dirname(py_tensor.__file__)
+        self.folders = tuple([os.path.join(package, folder, "") for folder in folders])
         self.left = at
         self.where = ""
 
@@ -677,7 +678,7 @@ class Interrupter:
 
     def _enter(self, frame: FrameType, event: str, arg: object) -> Any:
         code = frame.f_code
-        inside = code.co_filename.startswith(self.folder) and code not in UNINTERRUPTED
+        inside = code.co_filename.startswith(self.folders) and code not in UNINTERRUPTED
         return self._line if inside else None
 
     def _line(self, frame: FrameType, event: str, arg: object) -> Any:
@@ -704,12 +705,14 @@ UNINTERRUPTED = {
     vars(LazyDevice)[name].__code__ for name in ("_collect", "forget_unheld", "_forget")
 }
 
+GRAPH = ("ir", "schedule")
+DEVICES = ("runtime", "backends")
 T = TypeVar("T")
 
 
 def interrupted_at_every_line(
     gpu: GPU,
-    folder: str,
+    folders: Sequence[str],
     prepare: Callable[[], T],
     act: Callable[[T], object],
     check: Callable[[T], None],
@@ -726,7 +729,7 @@ def interrupted_at_every_line(
         for count in range(1, 100_000):
             gpu.device.flush()  # so that no automatic collection occurs here
             state = prepare()
-            interrupter = Interrupter(folder, 1 + (count - 1) * step)
+            interrupter = Interrupter(folders, 1 + (count - 1) * step)
             try:
                 with interrupter:
                     act(state)
@@ -778,7 +781,7 @@ def checker(gpu: GPU) -> Callable[[list[pt.Tensor]], None]:
 def test_interrupts_at_every_line_of_a_flush(gpu: GPU) -> None:
     check = checker(gpu)
     realize(work_of(gpu))  # so that the plan exists each time
-    assert interrupted_at_every_line(gpu, "backend", lambda: work_of(gpu), realize, check) > 50
+    assert interrupted_at_every_line(gpu, DEVICES, lambda: work_of(gpu), realize, check) > 50
 
 
 def test_interrupts_while_planning(gpu: GPU) -> None:
@@ -790,8 +793,8 @@ def test_interrupts_while_planning(gpu: GPU) -> None:
         return work_of(gpu)
 
     check = checker(gpu)
-    for folder in ("graph", "codegen"):
-        assert interrupted_at_every_line(gpu, folder, forgetful, realize, check, step=211) > 5
+    for folders in (GRAPH, ("codegen",)):
+        assert interrupted_at_every_line(gpu, folders, forgetful, realize, check, step=211) > 5
 
 
 def test_interrupts_at_every_line_of_the_first_use(
@@ -807,7 +810,7 @@ def test_interrupts_at_every_line_of_the_first_use(
         assert pt.tensor([1, 2], device=place).tolist() == [1, 2]
         assert bridge.generation == 1
 
-    assert interrupted_at_every_line(gpu, "backend", prepare, lambda s: s[0].backend, check) > 30
+    assert interrupted_at_every_line(gpu, DEVICES, prepare, lambda s: s[0].backend, check) > 30
 
 
 def test_interrupts_at_every_line_of_an_upload(gpu: GPU) -> None:
@@ -817,7 +820,7 @@ def test_interrupts_at_every_line_of_an_upload(gpu: GPU) -> None:
     def check(made: list[pt.Tensor]) -> None:
         assert all(x.tolist() == [1, 2, 3] for x in [*made, gpu.tensor(1, 2, 3)])
 
-    assert interrupted_at_every_line(gpu, "backend", list[pt.Tensor], upload, check) > 30
+    assert interrupted_at_every_line(gpu, DEVICES, list[pt.Tensor], upload, check) > 30
 
 
 def test_interrupts_at_every_line_of_a_read(gpu: GPU) -> None:
@@ -837,7 +840,7 @@ def test_interrupts_at_every_line_of_a_read(gpu: GPU) -> None:
         assert not gpu.backend._targets
         assert not gpu.bridge.unnoted
 
-    assert interrupted_at_every_line(gpu, "backend", prepare, lambda x: data(x[0]), check) > 20
+    assert interrupted_at_every_line(gpu, DEVICES, prepare, lambda x: data(x[0]), check) > 20
 
 
 @pytest.mark.parametrize("answers", [[], ["out-of-memory"], ["lost"]])
@@ -852,7 +855,7 @@ def test_interrupts_at_every_line_of_a_large_allocation(gpu: GPU, answers: list[
         realize(results)
         assert gpu.tensor(1, 2).tolist() == [1, 2]
 
-    assert interrupted_at_every_line(gpu, "backend", prepare, realize, check) > 30
+    assert interrupted_at_every_line(gpu, DEVICES, prepare, realize, check) > 30
 
 
 @pytest.mark.parametrize("found_by", ["upload", "compute"])
@@ -874,7 +877,7 @@ def test_interrupts_at_every_line_of_a_revival(gpu: GPU, found_by: str) -> None:
         assert data(pending)
         assert gpu.backend.generation == gpu.bridge.generation
 
-    assert interrupted_at_every_line(gpu, "backend", prepare, act, check) > 30
+    assert interrupted_at_every_line(gpu, DEVICES, prepare, act, check) > 30
 
 
 def test_interrupts_at_every_line_of_a_drain(gpu: GPU) -> None:
@@ -888,7 +891,7 @@ def test_interrupts_at_every_line_of_a_drain(gpu: GPU) -> None:
         assert gpu.backend.ledger.unsettled <= MAX_IN_FLIGHT + 1
         assert tensors[0].tolist() == [1]
 
-    assert interrupted_at_every_line(gpu, "backend", prepare, realize, check) > 50
+    assert interrupted_at_every_line(gpu, DEVICES, prepare, realize, check) > 50
 
 
 @pytest.mark.parametrize("what", ["read", "synchronize", "drain", "allocate", "acquire"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.absent import FUNCTIONS, METHODS, PARTLY
+from py_tensor.tools.hints import FUNCTIONS, METHODS, PARTLY
 from web.build import features
 
 TEXT = features.TARGET.read_text("utf-8")

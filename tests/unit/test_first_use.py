@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.first_use import METHODS, PACKAGE, RANDOM
+from py_tensor.base.first_use import METHODS, PACKAGE, RANDOM
 from tests.environment import ROOT
 
 MODULES = {*PACKAGE.values(), *RANDOM.values(), *METHODS.values()}
@@ -70,7 +70,7 @@ def test_first_use(code: str, expected: object) -> None:
 
 def test_its_module_alone_is_imported() -> None:
     code = "before = {*sys.modules}\npt.as_strided\nprint(json.dumps([*{*sys.modules} - before]))"
-    assert fresh(code) == ["py_tensor.ops.windows"]
+    assert fresh(code) == ["py_tensor.ops.sliding"]
 
 
 def test_it_is_pickled_by_its_module() -> None:

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.device import deferring
-from py_tensor.graph.bind import LEAF
-from py_tensor.graph.node import NOT_DIFFERENTIABLE, Node, Op
-from py_tensor.graph.order import topological
-from py_tensor.graph.primitives import CONST
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.ir.bind import LEAF
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Node, Op
+from py_tensor.ir.primitives import CONST
 from py_tensor.ops.define import REGISTRY
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
-from py_tensor.tensor import Tensor
+from py_tensor.runtime.device import deferring
+from py_tensor.schedule.order import topological
+from py_tensor.tensors.tensor import Tensor
 from tests.unit import simulate
 
 Function = Callable[..., Tensor]

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import host as hosts
-from py_tensor.backend.host import CPython
+from py_tensor.runtime import host as hosts
+from py_tensor.runtime.host import CPython
 from tests.environment import ROOT
 
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import storage
-from py_tensor.layout import Layout
+from py_tensor.base.layout import Layout
+from py_tensor.runtime import storage
 from tests.unit.fake_bridge import GPU
 
 
@@ -137,7 +137,7 @@ def test_picking() -> None:
 
 def test_a_number_of_a_dtype_takes_no_memory(gpu: GPU, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a constant in the kernels that use it, and known to the host."""
-    monkeypatch.setattr("py_tensor.backend.choice._default", gpu.device)
+    monkeypatch.setattr("py_tensor.backends.choice._default", gpu.device)
     x = gpu.tensor(1, 2, 3)
     counts = dict(gpu.bridge.counts)
     half, three, yes = pt.float32(0.1), pt.int8(3), pt.bool_(2)

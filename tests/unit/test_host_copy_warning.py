@@ -66,4 +66,4 @@ def test_as_an_error() -> None:
     command = [sys.executable, "-c", SETUP + code]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "py_tensor.errors.HostCopyWarning: NumPy works on a copy" in done.stderr
+    assert "py_tensor.base.errors.HostCopyWarning: NumPy works on a copy" in done.stderr

@@ -14,15 +14,18 @@ import pytest
 
 import py_tensor
 import py_tensor as pt
-from py_tensor.backend import device as devices
-from py_tensor.backend.device import MAX_PENDING_NODES
 from py_tensor.codegen.adapter_profile import MAX_IN_FLIGHT
-from py_tensor.graph.node import Node
-from py_tensor.graph.order import topological
+from py_tensor.ir.node import Node
+from py_tensor.runtime import device as devices
+from py_tensor.runtime.device import MAX_PENDING_NODES
+from py_tensor.schedule.order import topological
 from tests.unit.fake_bridge import GPU
 
 FOLDER = os.path.dirname(py_tensor.__file__) + os.sep
-PLANNING = ("codegen", "graph/build", "graph/evaluate", "graph/row_fusion", "graph/store", "layout")
+PLANNING = (
+    *("codegen", "schedule/build", "schedule/evaluate", "schedule/row_fusion", "schedule/store"),
+    "base/layout",
+)
 
 
 def calls(action: Callable[[], object]) -> Counter[str]:

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.graph.bind import bind
-from py_tensor.graph.order import make_request
-from py_tensor.graph.primitives import CONCAT
+from py_tensor.ir.bind import bind
+from py_tensor.ir.primitives import CONCAT
+from py_tensor.schedule.order import make_request
 from tests.unit.fake_bridge import GPU
 
 Expression = Callable[..., pt.Tensor]
@@ -144,7 +144,7 @@ def test_a_loop_plans_once(gpu: GPU) -> None:
 
 
 def test_plans_are_bounded(gpu: GPU) -> None:
-    from py_tensor.backend.webgpu import MAX_PLANS
+    from py_tensor.backends.webgpu import MAX_PLANS
 
     for n in range(1, MAX_PLANS + 30):
         (pt.zeros(n, device=gpu.device) + 1).realize()

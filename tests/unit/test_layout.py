@@ -9,8 +9,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from py_tensor.layout import Layout, Range, compose, coordinates, merge_dims
-from py_tensor.shapes import Shape, row_major
+from py_tensor.base.layout import Layout, Range, compose, coordinates, merge_dims
+from py_tensor.base.shapes import Shape, row_major
 
 Map = tuple[tuple[int, ...], int]  # strides, offset
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import LazyDevice
 from py_tensor.codegen import lower as lowering
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.program import Dispatch, Programs
-from py_tensor.graph.kernel import FAULTS, Kernel
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.schedule.kernel import FAULTS, Kernel
 from tests.unit import simulate
 from tests.unit.programs import Pair, Program
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
+from py_tensor.backends.kinds import CPU_DEVICE
 from tests.page_python import load
 
 magics = load("magics")

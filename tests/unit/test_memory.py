@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.connection import CHECKED_ALLOCATION
-from py_tensor.backend.device import LazyDevice
-from py_tensor.backend.host import host
-from py_tensor.backend.interrupts import released
-from py_tensor.errors import GPUError
-from py_tensor.graph.node import DROPPED, Node
-from py_tensor.graph.order import OVERWRITTEN_BYTES, bottom
-from py_tensor.graph.uses import FEW, Uses
+from py_tensor.backends.interrupts import released
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.base.errors import GPUError
+from py_tensor.ir.node import DROPPED, Node
+from py_tensor.runtime.connection import CHECKED_ALLOCATION
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.runtime.host import host
+from py_tensor.schedule.order import OVERWRITTEN_BYTES, bottom
+from py_tensor.schedule.uses import FEW, Uses
 from tests.environment import ROOT
 from tests.unit.fake_bridge import GPU, MIB, new_gpu
-from tests.unit.test_faults import data, interrupted_at_every_line, realize
+from tests.unit.test_faults import DEVICES, data, interrupted_at_every_line, realize
 
 SIZE = 256 * MIB
 LARGE = OVERWRITTEN_BYTES
@@ -495,7 +495,7 @@ def test_interrupts_at_every_line(gpu: GPU) -> None:
     def check(tensors: list[pt.Tensor]) -> None:
         assert contents(gpu, tensors[0]) == expected
 
-    assert interrupted_at_every_line(gpu, "backend", prepare, realize, check) > 30
+    assert interrupted_at_every_line(gpu, DEVICES, prepare, realize, check) > 30
 
 
 def test_an_unread_loop_writes_over_its_own_results(gpu: GPU) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.device import LazyDevice
+from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.codegen.program import Programs
-from py_tensor.graph.pack import MAX_CODE, MIN_SIMILAR, SMALL
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.schedule.pack import MAX_CODE, MIN_SIMILAR, SMALL
 from tests.unit import simulate
 
 Make = Callable[[list[pt.Tensor]], list[pt.Tensor]]

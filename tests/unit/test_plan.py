@@ -11,16 +11,16 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.plan import DISPATCH, START, SUBMIT, Plan, make_plan
+from py_tensor.base.dtypes import float32, int32
 from py_tensor.codegen.codec import from_words, to_words
 from py_tensor.codegen.lower import Lowered
 from py_tensor.codegen.program import Dispatch, groups_for
 from py_tensor.codegen.program import Program as Shader
-from py_tensor.dtypes import float32, int32
-from py_tensor.graph.bind import leaf
-from py_tensor.graph.node import Node, meta_of
-from py_tensor.graph.primitives import const
-from py_tensor.graph.program import Program
+from py_tensor.ir.bind import leaf
+from py_tensor.ir.node import Node, meta_of
+from py_tensor.ir.primitives import const
+from py_tensor.ir.program import Program
+from py_tensor.runtime.plan import DISPATCH, START, SUBMIT, Plan, make_plan
 from tests.unit import simulate
 
 PLACE = simulate.device(execute=False)

@@ -9,9 +9,9 @@ from random import Random
 from types import FrameType
 from typing import Any
 
-from py_tensor.backend.pool import Kind, Pool, bytes_of
-from py_tensor.backend.storage import Buffer
 from py_tensor.codegen.slabs import MIB, Slab, size_class
+from py_tensor.runtime.pool import Kind, Pool, bytes_of
+from py_tensor.runtime.storage import Buffer
 
 
 def test_size_classes() -> None:

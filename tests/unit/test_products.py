@@ -14,12 +14,12 @@ from py_tensor.codegen.choices import FLAT_LONG, FLAT_SHORT, LARGE, LEAST, SMALL
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
-from py_tensor.graph.bind import leaf
-from py_tensor.graph.budget import Budget
-from py_tensor.graph.kernel import Contraction, Kernel
-from py_tensor.graph.node import meta_of
-from py_tensor.graph.order import make_request
-from py_tensor.graph.passes import kernels_of
+from py_tensor.ir.bind import leaf
+from py_tensor.ir.node import meta_of
+from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.kernel import Contraction, Kernel
+from py_tensor.schedule.order import make_request
+from py_tensor.schedule.passes import kernels_of
 from tests.unit import simulate
 
 PROFILE = AdapterProfile(max_buffers=10, workgroup_memory=32768)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import choice
-from py_tensor.inspect import profiling
-from py_tensor.inspect.profiling import Compile, Dispatch, Profile
+from py_tensor.backends import choice
+from py_tensor.tools import profiling
+from py_tensor.tools.profiling import Compile, Dispatch, Profile
 from tests.unit.fake_bridge import GPU
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.backend.trace import trace_on
-from py_tensor.dtypes import float32
-from py_tensor.graph.budget import Budget
-from py_tensor.graph.order import make_request
-from py_tensor.graph.passes import schedules
-from py_tensor.graph.program import Program, program_of
+from py_tensor.base.dtypes import float32
+from py_tensor.ir.program import Program, program_of
+from py_tensor.runtime.trace import trace_on
+from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.order import make_request
+from py_tensor.schedule.passes import schedules
 from tests.unit import simulate
 from tests.unit.fake_bridge import GPU
 

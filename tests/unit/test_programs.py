@@ -11,7 +11,7 @@ import random
 import pytest
 
 from py_tensor.codegen.program import Programs
-from py_tensor.graph import pack
+from py_tensor.schedule import pack
 from tests.unit import simulate
 from tests.unit.programs import Program
 

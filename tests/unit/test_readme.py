@@ -6,8 +6,8 @@ import doctest
 import re
 from pathlib import Path
 
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.choice import default_device, set_default_device
+from py_tensor.backends.choice import default_device, set_default_device
+from py_tensor.backends.kinds import CPU_DEVICE
 
 README = Path(__file__).parents[2] / "README.md"
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import choice, registry
-from py_tensor.backend.backends import CPU_DEVICE, _make_webgpu
-from py_tensor.backend.cpu import CPU
-from py_tensor.backend.device import LazyDevice
-from py_tensor.backend.host import host
-from py_tensor.backend.registry import Kind, named, register
-from py_tensor.backend.webgpu import WebGPU
+from py_tensor.backends import choice
+from py_tensor.backends.cpu import CPU
+from py_tensor.backends.kinds import CPU_DEVICE, _make_webgpu
+from py_tensor.backends.webgpu import WebGPU
+from py_tensor.runtime import registry
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.runtime.host import host
+from py_tensor.runtime.registry import Kind, named, register
 from tests.environment import ROOT
 from tests.unit.fake_bridge import FakeBridge
 
@@ -185,8 +186,8 @@ def test_a_fork_acquires_the_locks_of_devices_that_were_named_later() -> None:
     code = """
 import os, sys, threading, time
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.registry import Kind, named, register
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.runtime.registry import Kind, named, register
 from tests.unit.fake_bridge import new_gpu
 
 register(Kind("lamp", lambda index: new_gpu().backend, lambda: 2))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from py_tensor.graph.repetition import repetitions
+from py_tensor.ir.repetition import repetitions
 
 Sequence = tuple[list[str], list[list[int]]]
 

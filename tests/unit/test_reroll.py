@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from py_tensor.dtypes import float32
-from py_tensor.graph.body import Access, Apply, Body, Const, Load, Source
-from py_tensor.graph.primitives import MUL
-from py_tensor.graph.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
+from py_tensor.base.dtypes import float32
+from py_tensor.ir.primitives import MUL
+from py_tensor.schedule.body import Access, Apply, Body, Const, Load, Source
+from py_tensor.schedule.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
 
 ADD = replace(MUL, name="add")
 MODULUS = 1_000_003  # numbers stay small, and products of different values stay different

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor import dtypes
+from py_tensor.base import dtypes
 
 NAMES = [dtype.name for dtype in dtypes.ALL if dtype.is_numpys]
 ABSTRACT = (

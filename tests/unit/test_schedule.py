@@ -15,22 +15,22 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend import device as devices
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.device import LazyDevice
-from py_tensor.dtypes import float32
-from py_tensor.graph import build
-from py_tensor.graph.body import Access, Body, Load
-from py_tensor.graph.budget import MAX_BODY, Budget
-from py_tensor.graph.build import in_cycles, in_order, schedule
-from py_tensor.graph.kernel import Contraction, Kernel, Output, Scattered
-from py_tensor.graph.order import make_request
-from py_tensor.graph.program import Program
-from py_tensor.graph.reroll import rerolled_length
-from py_tensor.graph.store import Decisions, decide
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.base.dtypes import float32
+from py_tensor.base.shapes import size_of
+from py_tensor.ir.program import Program
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
-from py_tensor.shapes import size_of
+from py_tensor.runtime import device as devices
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.schedule import build
+from py_tensor.schedule.body import Access, Body, Load
+from py_tensor.schedule.budget import MAX_BODY, Budget
+from py_tensor.schedule.build import in_cycles, in_order, schedule
+from py_tensor.schedule.kernel import Contraction, Kernel, Output, Scattered
+from py_tensor.schedule.order import make_request
+from py_tensor.schedule.reroll import rerolled_length
+from py_tensor.schedule.store import Decisions, decide
 from tests.unit import simulate
 from tests.unit.fake_bridge import GPU
 
@@ -281,7 +281,7 @@ def test_a_sum_of_many_tensors_is_planned_once(gpu: GPU, monkeypatch: pytest.Mon
         planned.append(len(program.nodes))
         return schedule(program, *arguments, **named)
 
-    monkeypatch.setattr("py_tensor.graph.passes.schedule", counted)
+    monkeypatch.setattr("py_tensor.schedule.passes.schedule", counted)
     for count in (7, 12, 40):
         xs = [gpu.tensor(*range(9)) for _ in range(count)]
         planned.clear()

@@ -8,9 +8,9 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from py_tensor import shapes
-from py_tensor.errors import AxisError, ShapeError
-from py_tensor.shapes import Shape
+from py_tensor.base import shapes
+from py_tensor.base.errors import AxisError, ShapeError
+from py_tensor.base.shapes import Shape
 
 SHAPES = tuple(s for rank in range(4) for s in product((0, 1, 2, 3), repeat=rank))
 

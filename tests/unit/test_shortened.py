@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.device import LazyDevice
-from py_tensor.graph.budget import Budget
-from py_tensor.graph.kernel import Kernel
-from py_tensor.graph.program import Program
-from py_tensor.graph.shortened import KEPT, moved_kernel, repeated, shorten
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.ir.program import Program
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.shortened import KEPT, moved_kernel, repeated, shorten
 from tests.unit import kernel_spec, simulate
 
 Step = Callable[[Random, list[pt.Tensor]], pt.Tensor]

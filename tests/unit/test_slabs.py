@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.storage import Slice, Storage
-from py_tensor.errors import DeviceLostError, GPUError
-from py_tensor.graph.pack import MAX_PACK, MIN_SIMILAR
+from py_tensor.base.errors import DeviceLostError, GPUError
+from py_tensor.runtime.storage import Slice, Storage
+from py_tensor.schedule.pack import MAX_PACK, MIN_SIMILAR
 from tests.unit.fake_bridge import GPU
-from tests.unit.test_faults import data, interrupted_at_every_line, realize
+from tests.unit.test_faults import DEVICES, data, interrupted_at_every_line, realize
 
 COUNT = 2 * MAX_PACK + 1  # results: two slabs, and one separate
 LARGEST = 256  # elements, so that a slice is as large as the size class of its results
@@ -230,7 +230,7 @@ def test_interrupts_at_every_line(gpu: GPU, planned: bool) -> None:
             gpu.backend._plans.clear()
         return results
 
-    assert interrupted_at_every_line(gpu, "backend", prepare, realize, check_all) > 50
+    assert interrupted_at_every_line(gpu, DEVICES, prepare, realize, check_all) > 50
 
 
 @pytest.mark.parametrize("answers", [[], ["", "interrupted"], ["out-of-memory"]])
@@ -241,4 +241,4 @@ def test_interrupts_where_slabs_are_checked(gpu: GPU, answers: list[str]) -> Non
         gpu.bridge.allocations = [*answers]
         return results
 
-    assert interrupted_at_every_line(gpu, "backend", prepare, realize, check_all) > 50
+    assert interrupted_at_every_line(gpu, DEVICES, prepare, realize, check_all) > 50

@@ -13,12 +13,10 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.autotune import contest, tuning, workloads
-from py_tensor.autotune.workloads import ROWS, Workload, Workloads
-from py_tensor.backend import choice
-from py_tensor.backend.backends import CPU_DEVICE
-from py_tensor.backend.device import LazyDevice
-from py_tensor.backend.webgpu import WebGPU
+from py_tensor.backends import choice
+from py_tensor.backends.kinds import CPU_DEVICE
+from py_tensor.backends.webgpu import WebGPU
+from py_tensor.base.errors import DeviceError, DeviceLostError
 from py_tensor.codegen.choices import (
     FURTHER,
     Choices,
@@ -28,7 +26,9 @@ from py_tensor.codegen.choices import (
     tuning_parameters,
     value_of,
 )
-from py_tensor.errors import DeviceError, DeviceLostError
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.tools import contest, tuning, workloads
+from py_tensor.tools.workloads import ROWS, Workload, Workloads
 from tests.unit.fake_bridge import GPU, FakeBridge, Promise
 
 PARAMETER = "map_workgroup"  # 256 by default, also 64 and 128: "const WORKGROUP" in a kernel's text

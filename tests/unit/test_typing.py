@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import py_tensor as pt
-from py_tensor.tensor import INSTALLED, Tensor
+from py_tensor.tensors.tensor import INSTALLED, Tensor
 from web.build import names
 
-TEXT = (names.FOLDER / "methods.pyi").read_text("utf-8")
+TEXT = (names.FOLDER / "tensors" / "methods.pyi").read_text("utf-8")
 GENERATORS = (names.FOLDER / "random" / "methods.pyi").read_text("utf-8")
 
 

@@ -85,9 +85,9 @@ ON_DEMAND = (
 # Files that are installed at startup although they are not imported then: error messages, the
 # device for use without a GPU, and the modules that completion lists.
 AT_HAND = (
-    *("py_tensor/absent.py", "py_tensor/backend/cpu.py", "py_tensor/backend/sampling.py"),
+    *("py_tensor/tools/hints.py", "py_tensor/backends/cpu.py", "py_tensor/backends/sampling.py"),
     "*/__init__.py",
-    *("py_tensor/fft.py", "py_tensor/linalg.py", "py_tensor/typing.py"),
+    *("py_tensor/fft/__init__.py", "py_tensor/linalg/__init__.py", "py_tensor/typing/__init__.py"),
 )
 # The kernels of modules in that archive.
 KERNELS_OF_FIRST_USE = tuple(
@@ -97,10 +97,10 @@ KERNELS_OF_FIRST_USE = tuple(
 # Files of the library's wheel that only other hosts read: CPython, and pages without our bridge.
 ELSEWHERE = (
     *(
-        "py_tensor/backend/bridge.py",  # for type checkers, as are the next
+        "py_tensor/runtime/bridge.py",  # for type checkers, as are the next
         "py_tensor/*.pyi",
-        "py_tensor/backend/native*.py",
-        "py_tensor/backend/interrupts.py",
+        "py_tensor/backends/native*.py",
+        "py_tensor/backends/interrupts.py",
     ),
     "py_tensor/bridge.js",
     *("py_tensor_pytest.py", "*.dist-info/entry_points.txt"),  # the plugin of pytest

@@ -3,8 +3,8 @@
 usage: .venv/bin/python -m web.build.features
 
 Support comes from the library itself. Differences, and reasons for missing names, come from
-`py_tensor/absent.py`, like the hints in error messages. Missing parameters come from a comparison
-of the signatures.
+`py_tensor/tools/hints.py`, like the hints in error messages. Missing parameters come from a
+comparison of the signatures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import py_tensor as pt
-from py_tensor.absent import FUNCTIONS, METHODS, PARTLY
+from py_tensor.tools.hints import FUNCTIONS, METHODS, PARTLY
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "FEATURES.md"
@@ -33,8 +33,8 @@ NOT_YET = "not supported yet"
 HEAD = """# NumPy compatibility
 
 The public names of NumPy {version}, and which of them py_tensor supports. `npm run features`
-generates this file from the library, from NumPy and from `py_tensor/absent.py`, which is also the
-source of the hints in error messages.
+generates this file from the library, from NumPy and from `py_tensor/tools/hints.py`, which is also
+the source of the hints in error messages.
 
 - **Yes**: it behaves like NumPy's, for the supported dtypes.
 - **Partly**: it is limited, behaves differently, or lacks a parameter.

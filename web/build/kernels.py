@@ -72,7 +72,7 @@ EXPRESSIONS = (
 
 
 class NotingBridge:
-    """Records the pipelines that the library sends; see `backend/bridge.py`."""
+    """Records the pipelines that the library sends; see `runtime/bridge.py`."""
 
     def __init__(self) -> None:
         self.pipelines: list[dict[str, Any]] = []
@@ -97,12 +97,12 @@ def use_noted_gpu(kind: Kind) -> NotingBridge:
         The bridge, which records what it is sent.
     """
     import py_tensor as pt
-    from py_tensor.backend.backends import GPU_DEVICE
-    from py_tensor.backend.host import host
-    from py_tensor.backend.webgpu import WebGPU
+    from py_tensor.backends.kinds import GPU_DEVICE
+    from py_tensor.backends.webgpu import WebGPU
+    from py_tensor.base.layout import Layout
     from py_tensor.codegen import trial
-    from py_tensor.graph.node import Node
-    from py_tensor.layout import Layout
+    from py_tensor.ir.node import Node
+    from py_tensor.runtime.host import host
 
     class Unread(WebGPU):
         """Returns zeros as results."""

@@ -2,9 +2,9 @@
 
 usage: npm run names
 
-- py_tensor/first_use.py: the modules that are imported when one of their names is first used.
+- py_tensor/base/first_use.py: the modules that are imported when one of their names is first used.
 - py_tensor/__init__.pyi and py_tensor/random/__init__.pyi, for type checkers: all public names.
-- py_tensor/methods.pyi, for type checkers: the methods that ops install on Tensor, with the
+- py_tensor/tensors/methods.pyi, for type checkers: the methods that ops install on Tensor, with the
   signatures of the installed functions; py_tensor/random/methods.pyi: those of generators.
 
 The names in a module's `__all__` are public. A module with a function `__dir__` is a namespace,
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "py_tensor"
 RANDOM = f"{PACKAGE}.random"
 FOLDER = ROOT / PACKAGE
-FIRST_USE = FOLDER / "first_use.py"
+FIRST_USE = FOLDER / "base" / "first_use.py"
 WIDER = "  # pyright: ignore[reportIncompatibleMethodOverride]"
 Imports = set[tuple[str, str]]  # a module and a name in it
 OVERRIDES = ("__eq__", "__ne__")  # the methods of object return bool
@@ -73,7 +73,9 @@ def stubs() -> dict[Path, str]:
         FOLDER / "random" / "methods.pyi": _page(
             "The methods of random generators", _methods_of_generators(modules)
         ),
-        FOLDER / "methods.pyi": _page("The methods that ops install on Tensor", _methods()),
+        FOLDER / "tensors" / "methods.pyi": _page(
+            "The methods that ops install on Tensor", _methods()
+        ),
     }
 
 
@@ -207,7 +209,7 @@ def _names_of_methods(modules: Modules) -> Iterator[str]:
 
 def _methods() -> list[str]:
     """Return the class of the methods of tensors."""
-    from py_tensor.tensor import INSTALLED, Tensor
+    from py_tensor.tensors.tensor import INSTALLED, Tensor
 
     imports: Imports = set()
     lines = ["def __hash__(self) -> int: ..."]  # Python would remove it beside __eq__

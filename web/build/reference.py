@@ -34,7 +34,7 @@ SECTIONS = {
     "elementwise": "Elementwise",
     "transcendental": "Exponentials and trigonometry",
     "arithmetic": "Elementwise",
-    "parts": "Elementwise",
+    "float_parts": "Elementwise",
     "integers": "Elementwise",
     "complex": "Complex numbers",
     "complex_results": "Complex numbers",
@@ -64,9 +64,9 @@ SECTIONS = {
     "requirements": "Tensors from data",
     "rearrange": "Rearranging",
     "joining": "Rearranging",
-    "windows": "Rearranging",
+    "sliding": "Rearranging",
     "grids": "Grids and indices",
-    "tapers": "Window functions",
+    "window_functions": "Window functions",
     "polynomials": "Polynomials",
     "fitting": "Polynomials",
     "functional": "Applying functions",
@@ -90,7 +90,7 @@ SECTIONS = {
 """The headings of modules, in order; a module that is not listed has its own name."""
 
 MODULES = {
-    "linalg": ("Linear algebra", ("py_tensor.linalg", "py_tensor.decompositions")),
+    "linalg": ("Linear algebra", ("py_tensor.linalg", "py_tensor.linalg.decompositions")),
     "fft": ("Fourier transforms", ("py_tensor.fft",)),
     "random": ("Random numbers", ("py_tensor.random",)),
     "ui": ("Controls", ("py_tensor.ui",)),
@@ -158,9 +158,9 @@ class Reference:
 
     def __init__(self, examples: dict[str, str]) -> None:
         import py_tensor as pt
-        from py_tensor.absent import PARTLY
-        from py_tensor.graph.node import NOT_DIFFERENTIABLE
+        from py_tensor.ir.node import NOT_DIFFERENTIABLE
         from py_tensor.ops.define import REGISTRY
+        from py_tensor.tools.hints import PARTLY
 
         self.pt = pt
         self.public = {name: getattr(pt, name) for name in dir(pt)}
@@ -328,7 +328,7 @@ def main() -> int:
     sys.path.insert(0, wheel)
     use_noted_gpu(KINDS["gpu"])
     entries = Reference(load_examples(EXAMPLES.read_text("utf-8"))).entries()
-    from py_tensor.absent import FUNCTIONS, METHODS
+    from py_tensor.tools.hints import FUNCTIONS, METHODS
 
     absent = {f"x.{name}": instead for name, instead in METHODS.items()}
     absent |= {f"pt.{name}": instead for name, instead in FUNCTIONS.items()}

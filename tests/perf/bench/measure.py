@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from py_tensor.graph.pack import SMALL
+from py_tensor.schedule.pack import SMALL
 from tests.perf.bench.cases import FLOAT, Case
 from tests.perf.bench.contender import Contender, MissingError, Sample
 from tests.perf.bench.operands import Array, Made, make

@@ -15,16 +15,16 @@ from random import Random
 import pytest
 
 import py_tensor as pt
-from py_tensor.backend.device import LazyDevice
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.lower import lower
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
-from py_tensor.graph.bind import leaf
-from py_tensor.graph.budget import Budget
-from py_tensor.graph.node import meta_of
-from py_tensor.graph.order import make_request
-from py_tensor.graph.passes import kernels_of
+from py_tensor.ir.bind import leaf
+from py_tensor.ir.node import meta_of
+from py_tensor.runtime.device import LazyDevice
+from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.order import make_request
+from py_tensor.schedule.passes import kernels_of
 from tests.unit import simulate
 
 Shape = tuple[int, ...]

@@ -102,7 +102,7 @@
  *
  * @typedef {number | boolean} ControlValue for a choice, the index of the option
  *
- * @typedef {object} ControlFacts a control (py_tensor/ui.py)
+ * @typedef {object} ControlFacts a control (py_tensor/ui/__init__.py)
  * @property {"slider" | "number" | "checkbox" | "choice" | "button"} type
  * @property {number} number that identifies it in Python
  * @property {string} label

@@ -1,5 +1,5 @@
 /**
- * Controls (py_tensor/ui.py) and, below them, the output of the functions that run when they change. A change is sent
+ * Controls (py_tensor/ui/__init__.py) and, below them, the output of the functions that run when they change. A change is sent
  * to Python at once, at most once per frame. Python answers with the functions to run; each is queued among the inputs,
  * at most once.
  */

@@ -46,7 +46,7 @@ const PATIENCE_MS = 300;
 const LONGEST_DRAFT = 200_000;
 const TOO_LONG = `it is longer than ${LONGEST_DRAFT.toLocaleString("en")} characters`;
 
-const OWN = "py_tensor.session";
+const OWN = "py_tensor.tools.control";
 const DRAFT = "py_tensor.draft ";
 
 const TRIMMED = "Output removed: a session stores 32 MiB of output, 8 MiB per input. The oldest is removed first.";

@@ -67,7 +67,7 @@ class Console:
         finder = VendoredFinder(providers, load, self._interrupts.deferred)
         sys.meta_path.append(FirstUseFinder(fetch_first_use, self._interrupts.deferred))
         sys.meta_path.append(finder)
-        importlib.import_module("py_tensor.backend.host").host.wait_by(run_sync_of_bridge)
+        importlib.import_module("py_tensor.runtime.host").host.wait_by(run_sync_of_bridge)
         failures.packages.are_allowed = allows_packages
         pyodide_js.loadPackage = raising(pyodide_js.loadPackage)  # micropip takes it from there
         os.environ["MPLBACKEND"] = "module://py_tensor.display.matplotlib"

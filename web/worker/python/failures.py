@@ -136,7 +136,7 @@ packages = Packages()
 def clarify(error: BaseException) -> None:
     """Add the available alternatives to an error about a package, a parameter or `np`, in place."""
     if type(error) is TypeError:
-        from py_tensor.absent import clarify_arguments
+        from py_tensor.tools.hints import clarify_arguments
 
         clarify_arguments(error)
     elif type(error) is NameError and error.name in ("np", "numpy"):

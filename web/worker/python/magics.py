@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import py_tensor as pt
-from py_tensor.backend.registry import devices
-from py_tensor.graph.node import Node
+from py_tensor.ir.node import Node
+from py_tensor.runtime.registry import devices
 
 MIN_SECONDS = 0.2
 """The minimum duration of a run of %timeit, which sets the number of loops."""

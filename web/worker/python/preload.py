@@ -13,7 +13,7 @@ import random
 import sys
 
 import py_tensor as pt
-from py_tensor.backend import webgpu as webgpu  # the library imports it only if there is a GPU
+from py_tensor.backends import webgpu as webgpu  # the library imports it only if there is a GPU
 from py_tensor.codegen import library
 
 from . import boot as boot

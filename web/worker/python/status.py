@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.backend.backends import CPU_DEVICE, GPU_DEVICE
+from py_tensor.backends.kinds import CPU_DEVICE, GPU_DEVICE
 
 
 def figures() -> dict[str, Any]:

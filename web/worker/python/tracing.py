@@ -13,14 +13,14 @@ from time import perf_counter
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.backend.device import with_backend
-from py_tensor.backend.plan import DISPATCH, Plan
-from py_tensor.backend.webgpu import WebGPU
-from py_tensor.graph.node import Node
-from py_tensor.graph.order import topological
+from py_tensor.backends.webgpu import WebGPU
+from py_tensor.ir.node import Node
+from py_tensor.runtime.device import with_backend
+from py_tensor.runtime.plan import DISPATCH, Plan
+from py_tensor.schedule.order import topological
 
 MAX_NODES = 400
-HEAD = 8  # words of a DISPATCH before its buffers: see backend/plan.py
+HEAD = 8  # words of a DISPATCH before its buffers: see runtime/plan.py
 
 
 def trace(expression: str, columns: int) -> None:

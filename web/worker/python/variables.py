@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import py_tensor as pt
-from py_tensor.graph.order import bottom
+from py_tensor.schedule.order import bottom
 
 from .inspection import value_text
 

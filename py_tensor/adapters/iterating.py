@@ -1,0 +1,263 @@
+"""`nditer`: NumPy's iterator over the elements of one or more operands, on the host.
+
+NumPy iterates over arrays of flat indices that are laid out in memory as the operands are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from py_tensor.adapters.hosted import naming
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.ir.primitives import constant
+from py_tensor.ops.creation import zeros
+from py_tensor.ops.gather import take
+from py_tensor.ops.movement import converted, reshape
+from py_tensor.ops.operands import Operand, coerce, common_dtype
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+__all__ = ["nditer"]
+
+WITHOUT_EFFECT = {"buffered", "copy_if_overlap", "delay_bufalloc", "growinner", "refs_ok"}
+
+
+class nditer:  # noqa: N801 - NumPy's name
+    """Iterate over the elements of operands, which broadcast.
+
+    Read-only operands are read once, and each element is a 0-d constant. A writable operand yields
+    0-d views, and ``x[...] = value`` writes to it. That is one op for each element; an expression
+    of whole tensors is one op in all. NumPy determines the order and checks the options.
+
+    Parameters
+    ----------
+    op
+        An operand or a list of operands; None allocates a new tensor to write to.
+    flags : list of str, optional
+        "multi_index", "c_index" or "f_index" to provide the attributes `multi_index` and `index`;
+        "external_loop" to yield all elements as one vector, which is written back at the next
+        step; "common_dtype". Flags for buffers have no effect.
+    op_flags : optional
+        "readonly", "readwrite" or "writeonly" in a list, or one list for each operand. By default
+        operands are read-only, and an allocated one is writable. Without `op_axes`, an operand
+        with "no_broadcast" must have the shape of the iteration.
+    op_dtypes : optional
+        The dtype of each operand; read-only operands are converted.
+    order : {"C", "F", "A", "K"}
+        Row-major ("C") or column-major ("F"). "A" means "F" if all operands are in column-major
+        order. "K" is the memory order of the first operand with all axes.
+    casting : str
+        Accepted; has no effect: any conversion is allowed.
+    op_axes : list, optional
+        For each operand None or a list that maps each axis of the iteration to an axis of the
+        operand; -1 or None means a broadcast axis. An axis that is not listed stays at index 0.
+    itershape : tuple, optional
+        The size of each axis of the iteration; -1 takes it from the operands.
+    buffersize : int
+        Accepted; has no effect.
+
+    Attributes
+    ----------
+    multi_index : tuple of int
+        The index of the current element.
+    index : int
+        Its flat index in row-major ("c_index") or column-major order ("f_index").
+    operands : tuple of Tensor
+    value : Tensor or tuple of Tensor
+    finished : bool
+    iterindex : int
+        The number of elements before the current one.
+
+    Raises
+    ------
+    ValueError
+        If a flag is unknown, operands do not broadcast, or a writable operand would have to be
+        broadcast.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> x = pt.array([[1, 2], [3, 4]])
+    >>> [int(v) for v in pt.nditer(x.T)]
+    [1, 2, 3, 4]
+    >>> with pt.nditer(x, op_flags=["readwrite"]) as it:
+    ...     for v in it:
+    ...         v[...] = 2 * v
+    >>> x
+    tensor([[2, 4],
+            [6, 8]])
+    """
+
+    __slots__ = (
+        "_indices", "_is_single", "_is_whole", "_unwritten", "_values", "_writable", "dtypes",
+        "operands",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        op: Any,
+        flags: Sequence[str] | None = None,
+        op_flags: Any = None,
+        op_dtypes: Any = None,
+        order: str = "K",
+        casting: str = "safe",
+        op_axes: Sequence[Sequence[int | None] | None] | None = None,
+        itershape: Sequence[int] | None = None,
+        buffersize: int = 0,
+    ) -> None:
+        self._is_single = isinstance(op, Tensor) or not isinstance(op, list | tuple)
+        operands: list[Any] = [op] if self._is_single else [*cast("Sequence[Any]", op)]
+        tensors = [None if x is None else tensor_of(x, "nditer") for x in operands]
+        present = [x for x in tensors if x is not None]
+        if not present:
+            raise ValueError("nditer: needs an operand that is not None")
+        names, count = {*(flags or ())}, len(operands)
+        with naming("nditer"):
+            self._indices = host.load_numpy().nditer(
+                [None if x is None else _indices_of(x) for x in tensors],
+                [*(names - WITHOUT_EFFECT) | {"zerosize_ok"}],
+                op_flags,
+                ["int64"] * count,
+                order,
+                op_axes=op_axes,
+                itershape=itershape,
+            )
+        types = _dtypes(op_dtypes, count)
+        common = common_dtype("nditer", coerce("nditer", [x for x in operands if x is not None]))
+        if "common_dtype" in names:
+            types = [dtype or common for dtype in types]
+        self._is_whole = "external_loop" in names
+        self._writable = [
+            x is None or bool({"readwrite", "writeonly"} & {*own_flags})
+            for x, own_flags in zip(operands, _flags_of(op_flags, count), strict=True)
+        ]
+        device = next((x.device for x in operands if isinstance(x, Tensor)), None)
+        self.operands = tuple(
+            self._allocated(n, dtype or common, device)
+            if x is None
+            else _in_dtype(x, dtype or x.dtype, is_output=is_output)
+            for n, (x, dtype, is_output) in enumerate(
+                zip(tensors, types, self._writable, strict=True)
+            )
+        )
+        self.dtypes = tuple(x.dtype for x in self.operands)
+        self.reset()
+
+    def _allocated(self, number: int, dtype: DType, device: Any) -> Tensor:
+        """Return a tensor for an operand that NumPy has allocated, and number its elements."""
+        indices = self._indices.operands[number]
+        indices[...] = host.load_numpy().arange(indices.size).reshape(indices.shape)
+        return zeros(indices.shape, dtype, device=device)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"nditer: no attribute {name!r}", name=name, obj=self)
+        with naming("nditer"):
+            return getattr(self._indices, name)
+
+    def reset(self) -> None:
+        """Reset to the first element."""
+        self._indices.reset()
+        self._unwritten: list[tuple[Tensor, Any, Tensor]] = []
+        self._values: list[list[Any] | None] = [
+            None if is_output or self._is_whole else reshape(x, -1).tolist()
+            for x, is_output in zip(self.operands, self._writable, strict=True)
+        ]
+
+    def __iter__(self) -> nditer:
+        return self
+
+    def __next__(self) -> Any:
+        self.close()
+        if self._is_whole:
+            return self._whole()
+        next(self._indices)
+        return self.value
+
+    def _whole(self) -> Any:
+        """Return each operand as a vector."""
+        np = host.load_numpy()
+        pieces = [np.atleast_2d(np.array(indices)) for indices in self._indices]
+        if not pieces:
+            raise StopIteration
+        vectors: list[Tensor] = []
+        for x, indices, is_output in zip(
+            self.operands, np.concatenate(pieces, 1), self._writable, strict=True
+        ):
+            vector = reshape(x, -1)
+            if len(indices) != x.size or (np.diff(indices) != 1).any():
+                vector = take(vector, tensor_of(indices, "nditer", device=x.device))
+            if is_output and vector.base is None:
+                self._unwritten.append((x, np.unravel_index(indices, x.shape), vector))
+            vectors.append(vector)
+        return vectors[0] if self._is_single else tuple(vectors)
+
+    def __getitem__(self, number: int) -> Tensor:
+        with naming("nditer"):
+            index = int(self._indices[number])
+        x, values = self.operands[number], self._values[number]
+        if values is None:
+            return x[(*map(int, host.load_numpy().unravel_index(index, x.shape)), ...)]
+        return Tensor(constant(x.dtype.name, values[index], x.dtype, x.device))
+
+    def __setitem__(self, number: int, value: Operand) -> None:
+        if not self._writable[number]:
+            raise ValueError(f"nditer: operand {number} is read-only")
+        self[number][...] = value
+
+    def __len__(self) -> int:
+        return len(self.operands)
+
+    @property
+    def value(self) -> Any:
+        """The current element of the operand, or a tuple with one for each operand."""
+        return self[0] if self._is_single else tuple(self[n] for n in range(len(self)))
+
+    def close(self) -> None:
+        """Write vectors back; writes to elements take effect immediately."""
+        while self._unwritten:
+            x, index, vector = self._unwritten.pop()
+            x[index] = vector
+
+    def __enter__(self) -> nditer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _indices_of(x: Tensor) -> Any:
+    """Return the flat index of each element, in an array with the same order of axes in memory."""
+    np, steps = host.load_numpy(), x._steps  # pyright: ignore[reportPrivateUsage]
+    axes = sorted(range(x.ndim), key=lambda axis: -abs(steps[axis]))
+    sizes = [x.shape[axis] for axis in axes]
+    if not (x.flags.c_contiguous or x.flags.f_contiguous):
+        sizes[-1] += 1  # a gap, so that this array is not contiguous either
+    memory = np.empty(sizes, "int64").transpose([axes.index(axis) for axis in range(x.ndim)])
+    array = memory[(..., *(slice(None, n) for n in x.shape))]
+    array = array[(..., *(slice(None, None, -1 if step < 0 else None) for step in steps))]
+    array[...] = np.arange(x.size).reshape(x.shape)
+    return array
+
+
+def _in_dtype(x: Tensor, dtype: DType, *, is_output: bool) -> Tensor:
+    if is_output and dtype is not x.dtype:
+        raise ValueError(f"nditer: an output of {x.dtype} cannot be iterated as {dtype}")
+    return converted(x, dtype)
+
+
+def _flags_of(op_flags: Any, count: int) -> list[Any]:
+    """Return the flags of each operand."""
+    if not op_flags:
+        return [()] * count
+    return [op_flags] * count if isinstance(op_flags[0], str) else [*op_flags]
+
+
+def _dtypes(op_dtypes: Any, count: int) -> list[DType | None]:
+    several = isinstance(op_dtypes, list | tuple)
+    names = [*cast("Sequence[Any]", op_dtypes)] if several else [op_dtypes] * count
+    if len(names) != count:
+        raise ValueError(f"nditer: {len(names)} dtypes do not match {count} operands")
+    return [None if name is None else dtypes.parse(name) for name in names]

@@ -1,0 +1,351 @@
+"""NumPy's functions and classes of polynomials, called with tensors.
+
+NumPy computes on copies of the tensors on the host, in double precision. Results are tensors on the
+device of the tensors among the arguments, in their floating dtype. Values at the elements of a
+tensor are computed on its device if the coefficients are a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, reduce, wraps
+from inspect import signature
+from typing import Any, cast
+from warnings import warn
+
+from py_tensor.adapters.hosted import from_host, naming
+from py_tensor.backends.choice import default_device
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import RankWarning
+from py_tensor.ir.node import Device
+from py_tensor.ops.movement import converted
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+
+class _Call:
+    """The conversion of the arguments and the results of one call."""
+
+    def __init__(self, op: str) -> None:
+        self._op = op
+        self._tensors: list[Tensor] = []
+        self._classes: dict[type, type[Series]] = {}  # NumPy's class -> ours
+
+    @property
+    def device(self) -> Device:
+        return self._tensors[0].device if self._tensors else default_device()
+
+    @property
+    def dtype(self) -> DType:
+        """The common floating dtype of the tensors, by default that of new tensors."""
+        floating = [dtypes.real_of(x.dtype) for x in self._tensors if x.dtype.is_inexact]
+        return reduce(dtypes.promote, floating) if floating else dtypes.DEFAULT.floating
+
+    def to_numpy(self, x: Any) -> Any:
+        """Return what NumPy gets for an argument."""
+        if isinstance(x, Tensor):
+            self._tensors.append(x)
+            array = x.numpy().astype(dtypes.doubled(x.dtype).name)
+            return array if array.ndim else array[()]  # a number, which NumPy's classes ask for
+        if isinstance(x, Series):
+            self._classes[type(x).numpys()] = type(x)
+            interval = {name: getattr(x, f"_{name}") for name in ("domain", "window")}
+            return type(x).numpys()(self.to_numpy(x.coef), symbol=x.symbol, **interval)
+        if isinstance(x, type) and issubclass(x, Series):
+            self._classes[x.numpys()] = x
+            return x.numpys()
+        if isinstance(x, list | tuple):
+            items = [self.to_numpy(item) for item in cast("Sequence[Any]", x)]
+            return items if isinstance(x, list) else tuple(items)
+        return cast("object", x)
+
+    def from_numpy(self, result: Any) -> Any:
+        """Return what the caller gets for a result of NumPy."""
+        np = host.load_numpy()
+        if isinstance(result, list | tuple):
+            items = [self.from_numpy(item) for item in cast("Sequence[Any]", result)]
+            return items if isinstance(result, list) else tuple(items)
+        if hasattr(result, "basis_name"):
+            numpys = cast("type[Any]", type(result))
+            kind = self._classes.get(numpys) or _classes()[numpys.__name__]
+            return kind(self.from_numpy(result.coef), result.domain, result.window, result.symbol)
+        if isinstance(result, np.inexact) or (
+            isinstance(result, np.ndarray) and np.issubdtype(result.dtype, np.inexact)
+        ):
+            dtype = dtypes.complex_of(self.dtype) if np.iscomplexobj(result) else self.dtype
+            return from_host(self._op, result, dtype, self.device)
+        if isinstance(result, np.ndarray):
+            return tensor_of(result, self._op, device=self.device)
+        return result.item() if isinstance(result, np.generic) else result
+
+
+def adapted(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of NumPy for tensors; its errors name `op`."""
+
+    @wraps(function)
+    def function_of_tensors(*args: Any, **options: Any) -> Any:
+        if op.endswith("val") and args and isinstance(args[0], Tensor):
+            return _values(op, function, *args, **options)
+        return _called(_Call(op), op, function, args, options)
+
+    return function_of_tensors
+
+
+def _called(
+    call: _Call,
+    op: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    arguments = [call.to_numpy(x) for x in args]
+    named = {name: call.to_numpy(x) for name, x in options.items()}
+    result = _result(op, function, arguments, named)
+    if op.endswith("mapparms"):  # an offset and a scale: numbers, as in NumPy
+        return tuple(x.item() if hasattr(x, "item") else x for x in result)
+    return call.from_numpy(result)
+
+
+def _result(op: str, function: Callable[..., Any], args: list[Any], options: dict[str, Any]) -> Any:
+    """Return NumPy's result for NumPy's arguments; errors name `op`."""
+    with naming(op):
+        if not op.endswith("fit"):
+            return function(*args, **options)
+        bound = signature(function).bind(*args, **options)
+        is_full = bound.arguments.get("full", False)
+        bound.arguments["full"] = True  # so that NumPy does not warn: its class is another one
+        coefficients, facts = function(*bound.args, **bound.kwargs)
+    rank, order = facts[1], len(facts[2])
+    if rank < order and not is_full:
+        warn(
+            f"{op}: the rank, {rank}, is less than the number of coefficients, {order}",
+            RankWarning,
+            stacklevel=3,
+        )
+    if not is_full:
+        return coefficients
+    residuals, _, singular, cut = facts
+    return coefficients, [residuals, int(rank), singular, float(cut)]
+
+
+def _values(
+    op: str, function: Callable[..., Any], x: Tensor, c: Any, tensor: bool = True
+) -> Tensor:
+    """Return values at the elements of a tensor."""
+    call = _Call(op)
+    coefficients = host.load_numpy().asarray(call.to_numpy(c))
+    if coefficients.ndim != 1:
+        return call.from_numpy(_result(op, function, [call.to_numpy(x), coefficients, tensor], {}))
+    real = dtypes.real_of(x.dtype)
+    if not x.dtype.is_inexact or dtypes.promote(call.dtype, real) is not real:
+        dtype = call.dtype if not x.dtype.is_complex else dtypes.complex_of(call.dtype)
+        x = converted(x, dtype)
+    # NumPy's function adds and multiplies whatever it gets: here a tensor and NumPy's scalars.
+    return _result(op, function, [x, coefficients], {})
+
+
+# -- Classes ------------------------------------------------------------------------------------
+
+
+class _Method:
+    """A method of NumPy's class, with its docstring and parameters."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, series: Series | None, owner: type[Series]) -> Callable[..., Any]:
+        call = _Call(owner.__name__)
+        source = call.to_numpy(owner if series is None else series)
+        method = getattr(source, self._name)
+        is_operator = self._name.startswith("__")
+        name = owner.__name__ if is_operator else f"{owner.__name__}.{self._name}"
+
+        @wraps(method)
+        def method_of_tensors(*args: Any, **options: Any) -> Any:
+            return _called(call, name, method, args, options)
+
+        return method_of_tensors
+
+
+class _Interval:
+    """An attribute of polynomials and of their classes: two numbers, read as a tensor."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, series: Series | None, owner: type[Series]) -> Tensor:
+        if series is None:
+            ends = tensor_of(getattr(owner.numpys(), self._name).tolist(), owner.__name__)
+        else:
+            coef, ends = series.coef, getattr(series, f"_{self._name}")
+            real = dtypes.real_of(coef.dtype)
+            is_real = host.load_numpy().isrealobj(ends)
+            dtype = real if is_real else dtypes.complex_of(real)
+            ends = tensor_of(ends, owner.__name__, dtype=dtype, device=coef.device)
+        ends.flags.writeable = False
+        return ends
+
+    def __set__(self, series: Series, value: Any) -> None:
+        np = host.load_numpy()
+        op = type(series).__name__
+        ends = np.asarray(_Call(op).to_numpy(value))
+        if ends.shape != (2,):
+            raise ValueError(f"{op}: {self._name} must be two numbers, not {value!r}")
+        is_complex = np.iscomplexobj(ends)
+        if not series.coef.dtype.has_64_bits:  # as exact as the tensor that one reads
+            ends = ends.astype(np.complex64 if is_complex else np.float32)
+        setattr(series, f"_{self._name}", ends.astype(np.complex128 if is_complex else np.float64))
+
+
+class Series:
+    """A polynomial in the basis of the class: NumPy's class of that name, with tensors.
+
+    Attributes
+    ----------
+    coef : Tensor
+        The coefficients, from the first basis polynomial on.
+    domain, window : Tensor
+        Two numbers each: the variable is mapped from the domain to the window. Elements cannot be
+        assigned; a new pair can.
+    symbol : str
+        The name of the variable when printed.
+    """
+
+    domain = _Interval()
+    window = _Interval()
+    basis_name: str | None = None
+    _own: dict[str, Any] = {}  # noqa: RUF012 - replaced, not changed: intervals that a class sets
+
+    __hash__ = None  # type: ignore[assignment] - coefficients can be assigned
+    __array_ufunc__ = None  # NumPy's arrays leave operators to this class
+
+    def __init_subclass__(cls) -> None:
+        ends = {name: cls.__dict__[name] for name in ("domain", "window") if name in cls.__dict__}
+        for name in ends:
+            delattr(cls, name)
+        cls._own = {**cls._own, **ends}
+
+    @classmethod
+    @cache
+    def numpys(cls) -> Any:
+        """Return NumPy's class."""
+        np = host.load_numpy()
+        basis = next(c.__name__ for c in cls.__mro__ if c.__module__ == __name__)
+        kind = getattr(np.polynomial, basis)
+        ends = {name: np.asarray(_Call(cls.__name__).to_numpy(v)) for name, v in cls._own.items()}
+        return type(cls.__name__, (kind,), ends) if ends else kind
+
+    def __init__(
+        self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x"
+    ) -> None:
+        call, kind = _Call(type(self).__name__), type(self).numpys()
+        made = _result(type(self).__name__, kind, [call.to_numpy(coef)], {"symbol": symbol})
+        self.coef = call.from_numpy(made.coef)
+        self.domain = kind.domain if domain is None else domain
+        self.window = kind.window if window is None else window
+        self.symbol = symbol
+
+    def __call__(self, arg: Any) -> Any:
+        """Return the values at the elements of a tensor, or the composition with a polynomial."""
+        call, op = _Call(type(self).__name__), type(self).__name__
+        series = call.to_numpy(self)
+        if not isinstance(arg, Tensor):
+            return call.from_numpy(_result(op, series, [call.to_numpy(arg)], {}))
+        offset, scale = series.mapparms()
+        points = arg if (offset, scale) == (0, 1) else arg * scale + offset
+        return _values(op, series._val, points, self.coef)
+
+    def __len__(self) -> int:
+        return self.coef.size
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(self.coef)
+
+
+for _name in (
+    "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__",
+    "__floordiv__", "__rfloordiv__", "__mod__", "__rmod__", "__divmod__", "__rdivmod__", "__pow__",
+    "__neg__", "__pos__", "__eq__", "__ne__", "__repr__", "__str__", "__format__", "basis", "cast",
+    "convert", "copy", "cutdeg", "degree", "deriv", "fit", "fromroots", "has_samecoef",
+    "has_samedomain", "has_sametype", "has_samewindow", "identity", "integ", "linspace", "mapparms",
+    "roots", "trim", "truncate",
+):  # fmt: skip
+    setattr(Series, _name, _Method(_name))
+
+
+class Polynomial(Series):
+    """A power series; see `Series`.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> p = pt.polynomial.Polynomial([1, 0, 2])
+    >>> print(p)
+    1.0 + 0.0·x + 2.0·x²
+    >>> float(p(3))
+    19.0
+    """
+
+
+class Chebyshev(Series):
+    """A Chebyshev series; see `Series`."""
+
+    basis_name = "T"
+
+
+class Legendre(Series):
+    """A Legendre series; see `Series`."""
+
+    basis_name = "P"
+
+
+class Hermite(Series):
+    """A Hermite series, of the physicists' polynomials; see `Series`."""
+
+    basis_name = "H"
+
+
+class HermiteE(Series):
+    """A Hermite series, of the probabilists' polynomials; see `Series`."""
+
+    basis_name = "He"
+
+
+class Laguerre(Series):
+    """A Laguerre series; see `Series`."""
+
+    basis_name = "L"
+
+
+setattr(Chebyshev, "interpolate", _Method("interpolate"))  # noqa: B010 - not a method for pyright
+
+
+def _classes() -> dict[str, type[Series]]:
+    return {kind.__name__: kind for kind in Series.__subclasses__() if kind.__module__ == __name__}
+
+
+# -- Modules ------------------------------------------------------------------------------------
+
+
+@cache
+def attribute(module: str, name: str) -> Any:
+    """Return what a module of `numpy.polynomial` has under a name, for tensors."""
+    if not name.startswith("_"):
+        value: Any = getattr(getattr(host.load_numpy().polynomial, module), name, None)
+        if name in _classes():
+            return _classes()[name]
+        if callable(value):
+            function = adapted(name, value)
+            function.__module__ = f"py_tensor.polynomial.{module}"  # for pickles
+            return function
+        if hasattr(value, "tolist"):
+            return value.tolist()
+    raise AttributeError(
+        f"module 'py_tensor.polynomial.{module}' has no attribute {name!r}", name=name, obj=None
+    )
+
+
+def names(module: str) -> list[str]:
+    """Return the public names of a module of `numpy.polynomial`."""
+    return sorted(getattr(host.load_numpy().polynomial, module).__all__)

@@ -1,0 +1,594 @@
+"""The webgpu device: plans, buffers, and one call of the bridge per flush."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from py_tensor.base.errors import DeviceError, DeviceLostError, DTypeError, StaleRequestError
+from py_tensor.codegen import trial
+from py_tensor.codegen.adapter_profile import AdapterProfile
+from py_tensor.codegen.choices import tuning_parameters
+from py_tensor.codegen.lower import Lowered, LoweredKernel, assembled, lower_each
+from py_tensor.codegen.program import Program, Programs
+from py_tensor.codegen.rows import fits
+from py_tensor.codegen.slabs import Slab, size_class
+from py_tensor.ir import program as graph
+from py_tensor.ir.node import Meta, Node
+from py_tensor.ir.reasons import Notes
+from py_tensor.ir.recording import settle
+from py_tensor.runtime.connection import Connection, request_device
+from py_tensor.runtime.failures import Failure, Submission, error_of
+from py_tensor.runtime.host import host
+from py_tensor.runtime.plan import (
+    CREATE,
+    FETCH,
+    FILL,
+    UPLOAD,
+    Measure,
+    Plan,
+    largest_temporary,
+    make_plan,
+)
+from py_tensor.runtime.pool import Kind, bytes_of
+from py_tensor.runtime.storage import Slice, Storage, Stored
+from py_tensor.schedule.budget import Budget
+from py_tensor.schedule.cuts import last_iteration
+from py_tensor.schedule.kernel import Kernel
+from py_tensor.schedule.order import OVERWRITTEN_BYTES, Request
+from py_tensor.schedule.passes import Schedule, schedules
+
+if TYPE_CHECKING:
+    from py_tensor.runtime.bridge import Bridge
+
+MAX_PLANS = 512  # the least recently used ones are dropped
+FETCHED_BYTES = 1 << 16  # results up to this size are copied for reading by their own flush
+MAX_PIPELINES = 1024
+VARIES = -2  # ends the keys of plans whose constants may differ between iterations of a loop
+NAN_PATTERN = 0x7FC0DEAD  # the content of poisoned buffers: a NaN, or an unlikely integer
+
+
+def acquire(index: int) -> WebGPU:
+    """Wait for an adapter, and return the backend of the GPU."""
+    bridge = host.load_bridge(index)
+    return WebGPU(bridge, host.wait(request_device(bridge), "finding the GPU"))
+
+
+def _lost() -> DeviceLostError:
+    return DeviceLostError("the GPU device was lost; its tensors are gone, but new tensors work")
+
+
+@dataclass(slots=True)
+class Timed:
+    """The results of `start_timing` and `stop_timing`.
+
+    Attributes
+    ----------
+    dispatches : list of Measure
+        The dispatches in execution order.
+    times : list of (Measure, begin, end)
+        The dispatches that the GPU timed, in ns since the first began.
+    compiles : list of (Program, ns)
+        The time that each new kernel took to compile, including the wait.
+    """
+
+    dispatches: list[Measure] = field(default_factory=list[Measure])
+    times: list[tuple[Measure, int, int]] = field(default_factory=list[tuple[Measure, int, int]])
+    compiles: list[tuple[Program, int]] = field(default_factory=list[tuple[Program, int]])
+
+
+class WebGPU(Connection):
+    """A backend over a bridge; `web/bridge/stream.js` documents the commands."""
+
+    def __init__(self, bridge: Bridge, acquired: str) -> None:
+        self.programs = Programs()
+        self.sync_each_op = False
+        self.poison = False
+        self.wgsl = False
+        self.planned = self.recalled = 0  # plans made, and plans found in the cache
+        self._timed: Timed | None = None  # set while dispatches are timed
+        self._plans: OrderedDict[tuple[int, ...], Plan] = OrderedDict()
+        self._defined: OrderedDict[int, None] = OrderedDict()
+        super().__init__(bridge, acquired)
+
+    def _set_up(self, answer: dict[str, Any]) -> None:
+        self._plans.clear()  # plans depend on the adapter
+        super()._set_up(answer)
+        self.programs.take(self.profile.implementations)
+
+    def debug(self, sync: bool, poison: bool, wgsl: bool) -> None:
+        self.sync_each_op = sync
+        self.poison = poison
+        self.wgsl = wgsl
+
+    def info(self) -> dict[str, Any]:
+        with self.lock:
+            return self._described()
+
+    def _described(self) -> dict[str, Any]:
+        if self._is_lost or json.loads(self.bridge.stats())["isLost"]:
+            lost = self.unavailable or "the next tensor requests a new device"
+            return {"backend": "webgpu", "lost": lost, "generation": self.generation}
+        adapter, limits = self._info["adapter"], self._info["limits"]
+        return {
+            "backend": "webgpu",
+            "adapter": adapter,
+            "features": self._info["features"],
+            "limits": limits,
+            "arithmetic": trial.described(self.profile.implementations),
+            "tuned": bool(self.record),
+            "choices": self._described_choices(),
+            "generation": self.generation,
+        }
+
+    def _described_choices(self) -> dict[str, str]:
+        named = self.profile.chosen.named()
+        return {name: named[name] for name in tuning_parameters(self.profile.software)}
+
+    def check(self, op: str, meta: Meta) -> None:
+        """Raise if a tensor of this dtype and shape cannot be stored here."""
+        if not meta.dtype.on_gpu:
+            instead = "complex64" if meta.dtype.is_complex else "float32"
+            raise DTypeError(
+                f"{op}: {meta.dtype} is not available on the webgpu device; "
+                f"use pt.{instead} or device='cpu'"
+            )
+        nbytes = meta.size * meta.dtype.itemsize
+        if nbytes > self.max_bytes:
+            raise self._too_large(f"{op}: {meta.dtype} of shape {meta.shape}", nbytes)
+
+    def _too_large(self, what: str, nbytes: int) -> MemoryError:
+        needs, largest = (f"{n / 2**30:.2f} GiB" for n in (nbytes, self.max_bytes))
+        if needs == largest:
+            needs, largest = f"{nbytes} bytes", f"{self.max_bytes} bytes"
+        return MemoryError(f"{what} needs {needs}; the largest buffer of this device is {largest}")
+
+    # -- Uploading ------------------------------------------------------------------------------
+
+    def upload(self, data: memoryview, meta: Meta) -> Storage:
+        self.check("tensor", meta)
+        with self.lock:
+            storage = self._send_data(data, meta)
+            if storage is None:
+                self._revive()
+                storage = self._send_data(data, meta)
+            if storage is None:
+                raise _lost()
+            self._slow_down()
+            if self.sync_each_op:
+                self.synchronize()
+                self.ledger.check(storage.submission)
+        return storage
+
+    def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
+        """Upload elements to a buffer; return None if the device is lost."""
+        sizes = [size_class(meta.nbytes)]
+        source = array("B")
+        source.frombytes(data)
+        self._ensure_large(sizes)
+        storage = self._allocate(sizes)[0]
+        command = UPLOAD, storage.number, 0, 0, len(source)
+        commands = array("I", (*self._created(storage, self.poison), *command))
+        sent = self._send(commands, array("I"), source, set(), [storage], "tensor")
+        return storage if sent else None
+
+    # -- Computing ------------------------------------------------------------------------------
+
+    def compute(self, request: Request) -> None:
+        before = self.phases.enter("submitting")
+        try:
+            plan = self._plan(request.program)
+            request.last_iteration = plan.last_iteration
+            self.carry_out(plan, request, poison=self.poison)
+        finally:
+            self.phases.enter(before)
+
+    def carry_out(self, plan: Plan, request: Request, *, poison: bool) -> None:
+        """Run the plan of a request; with `poison`, fill its buffers with NaN first.
+
+        The caller holds the lock.
+        """
+        if self.wgsl:
+            self._show_new(plan.programs)
+        nodes = request.program.nodes
+        storages: list[Stored] = [nodes[slot].storage for slot in plan.leaves]
+        pending = [node for node in nodes if node.storage is None]
+        generation = self.generation
+        waited = self._compile_ahead(plan.programs)
+        waited |= self._ensure_large(plan.sizes, plan.slabs)
+        # Nothing waits from here to the first submit; other tasks may have run before.
+        for storage in storages:
+            self._check_alive(storage)
+        if waited:
+            computed = any(node.storage is not None for node in pending)
+            if computed or self.generation != generation:
+                raise StaleRequestError(is_smaller=computed)
+        sent = self._run(plan, request, storages, poison)
+        if not sent:
+            if storages:  # results computed from a lost device's tensors are lost too
+                raise _lost()
+            self._revive()
+            raise StaleRequestError(is_smaller=False)
+        self._slow_down()
+        if self.sync_each_op:
+            self.synchronize()
+            for slot in request.program.outputs:
+                self.ledger.check(nodes[slot].storage.submission)
+
+    def _run(self, plan: Plan, request: Request, leaves: list[Stored], poison: bool) -> bool:
+        """Run one flush; return False if the device is lost. Nodes change only after it is sent."""
+        nodes = request.program.nodes
+        made = self._allocate([*plan.slabs, *plan.sizes])
+        slabs, buffers = made[: len(plan.slabs)], made[len(plan.slabs) :]
+        slices = [
+            Slice(slab, position)
+            for slab, kind in zip(slabs, plan.slabs, strict=True)
+            for position in range(kind.slices)
+        ]
+        table = array("I", [x.number for x in (*leaves, *slabs, *slices, *buffers)])
+        # The buffers after the outputs are temporaries.
+        results: list[tuple[int, Stored]] = [*zip(plan.slices, slices, strict=True)]
+        results += zip(plan.outputs, buffers, strict=False)
+        self._define(plan.programs)
+        new = made if poison else [storage for storage in made if not storage.exists]
+        created = array("I", (word for storage in new for word in self._created(storage, poison)))
+        params = plan.patched(nodes)
+        read = self._read_ahead(plan, request)
+        sources = {s.submission for s in leaves}
+        number = self.ledger.last + 1
+        for _, leaf in plan.replaced:
+            nodes[leaf].storage.copy = None
+        try:
+            if not self._send_in_parts(plan, created, read, table, params, sources, made):
+                return False
+            if self._timed is not None:
+                self._timed.dispatches.extend(plan.dispatches)
+            self._note_results(plan, nodes, results)
+        except BaseException:
+            # Interrupted. Overwritten leaves cannot be computed again, so keep the results.
+            if plan.replaced and self.bridge.lastFlush() >= number:
+                self._note_sent(made, self.ledger.newest)
+                self._note_results(plan, nodes, results)
+            raise
+        return True
+
+    def _read_ahead(self, plan: Plan, request: Request) -> array[int]:
+        """Return the command that copies the result that is read next, if it is small."""
+        slot = request.read
+        if slot is not None and (position := plan.position(slot)) is not None:
+            nbytes = request.program.nodes[slot].meta.nbytes
+            if nbytes <= FETCHED_BYTES:
+                return array("I", (FETCH, position, nbytes))
+        return array("I")
+
+    def _note_results(
+        self, plan: Plan, nodes: Sequence[Node], results: list[tuple[int, Stored]]
+    ) -> None:
+        """Set the storage of the nodes that a flush computes; repeating this has no effect."""
+        for slot, leaf in plan.replaced:
+            storage = nodes[leaf].storage
+            storage.submission = self.ledger.newest
+            settle(nodes[slot], storage)
+        for slot, storage in results:
+            settle(nodes[slot], storage)
+
+    def _send_in_parts(
+        self,
+        plan: Plan,
+        created: array[int],
+        read: array[int],
+        table: array[int],
+        params: array[int],
+        sources: set[Submission],
+        made: list[Storage],
+    ) -> bool:
+        """Send long work in parts, because an interrupt can only drop what is not sent yet.
+
+        Other tasks may run in between. If the device is lost meanwhile, the remaining parts are not
+        sent to its replacement.
+        """
+        generation = self.generation
+        commands = created + plan.commands + read
+        cuts = [len(created) + cut for cut in plan.cuts] if plan.cuts and host.can_wait() else []
+        work = plan.work // (len(cuts) + 1)
+        for start, end in pairwise((0, *cuts, len(commands))):
+            if self.generation != generation:
+                return False
+            piece = commands[start:end] if cuts else commands
+            is_last = end == len(commands)
+            checks = plan.checks if is_last else ()
+            if not self._send(piece, table, params, sources, made, plan.label, work, checks):
+                return False
+            if not is_last:
+                sources = {storage.submission for storage in made}
+                self._slow_down()
+        return True
+
+    def _plan(self, program: graph.Program) -> Plan:
+        key = program.key
+        plan = self._plans.get(key)
+        varies = plan is not None and not plan.holds(program.nodes)
+        if varies:
+            key = (*key, VARIES)
+            plan = self._plans.get(key)
+        if plan is None:
+            for slot in program.outputs:
+                self.check(program.nodes[slot].op.name, program.nodes[slot].meta)
+            self.planned += 1
+            before = self.phases.enter("planning")
+            try:
+                plan = self._plans[key] = self.plan_for(self.profile, program, varies=varies)
+                plan.last_iteration = last_iteration(program)
+            finally:
+                self.phases.enter(before)
+            if len(self._plans) > MAX_PLANS:
+                self._plans.popitem(last=False)
+        else:
+            self.recalled += 1
+            self._plans.move_to_end(key)
+        return plan
+
+    def plan_for(
+        self, profile: AdapterProfile, program: graph.Program, *, varies: bool = False
+    ) -> Plan:
+        """Make a plan for a program with the choices of `profile`; see `schedules`."""
+        for found in self._schedules(program, varies=varies):
+            plan = self._plan_of(profile, program, found)
+            if plan is not None:
+                return plan
+        raise AssertionError("the last schedule has kernels for all nodes")
+
+    def kernels_of(self, program: graph.Program) -> tuple[list[Kernel], Notes]:
+        """Return the kernels that compute a program, in order, and why values are stored."""
+        found = next(self._schedules(program))
+        return found.all_kernels(), found.all_notes()
+
+    def _schedules(self, program: graph.Program, *, varies: bool = False) -> Iterator[Schedule]:
+        profile = self.profile
+        budget = Budget(profile.max_buffers)
+        return schedules(program, budget, self.max_bytes, fits(profile), varies=varies)
+
+    def has_planned(self, program: graph.Program) -> bool:
+        """Return whether the plan of a program is known."""
+        return program.key in self._plans
+
+    def _plan_of(
+        self, profile: AdapterProfile, program: graph.Program, found: Schedule
+    ) -> Plan | None:
+        """Return the plan of a schedule; None if lowering makes a difference between iterations."""
+        work = profile.submit_work
+        # If a later part failed, the next attempt would need leaves already overwritten.
+        for overwrites in (True, False):
+            lowered = self._lowered(profile, found, overwrites=overwrites)
+            if lowered is None:
+                return None
+            self._check_temporaries(program, lowered)
+            plan = make_plan(program, lowered, work, work, profile.dispatch_work)
+            plan.equal = found.equal
+            if not plan.replaced or plan.is_submitted_at_once:
+                return plan
+        raise AssertionError("a plan overwrites leaves although it must not")
+
+    def _lowered(
+        self, profile: AdapterProfile, found: Schedule, *, overwrites: bool
+    ) -> Lowered | None:
+        """Lower kernels, which may overwrite temporaries, and with `overwrites` also leaves."""
+        overwritable = overwritable_slots(found.planned, found.kernels, leaves=overwrites)
+        kernels, checks = lower_each(found.kernels, profile, self.programs, overwritable)
+        if found.repeated is not None:
+            lost = [[over for _, over in kernel.replaced] for kernel in kernels]
+            repeats = found.repeated.repeats(kernels, LoweredKernel.with_slots)
+            if not repeats or not found.repeated.check_dependencies(found.kernels, lost):
+                return None
+            kernels = found.repeated.applied(kernels, LoweredKernel.with_slots)
+        return assembled(kernels, checks)
+
+    def _check_temporaries(self, program: graph.Program, lowered: Lowered) -> None:
+        """Raise if an intermediate result of a flush does not fit in a buffer."""
+        nbytes, label = largest_temporary(program, lowered)
+        if nbytes > self.max_bytes:
+            raise self._too_large(f"{label}: an intermediate result", nbytes)
+
+    def _compile_ahead(self, programs: list[Program]) -> bool:
+        """Compile the new programs of a plan in the background; return whether it waited for that.
+
+        The flush itself would compile them one by one, in the browser's GPU process, and the page
+        would freeze.
+        """
+        new = [program for program in programs if program.number not in self._defined]
+        if not new or not host.can_wait():
+            return False
+        if self._timed is not None:
+            for program in new:
+                begin = perf_counter_ns()
+                self._compile([program])
+                self._timed.compiles.append((program, perf_counter_ns() - begin))
+            return True
+        self._compile(new)
+        return True
+
+    def _compile(self, programs: list[Program]) -> None:
+        """Compile programs in parallel, and wait until that is done."""
+        self._define(programs)
+        for program in programs:
+            self.bridge.warm(program.number)
+        if self._wait(self.bridge.warmed(), "compiling kernels", "compiling") == "interrupted":
+            raise KeyboardInterrupt
+
+    def _show_new(self, programs: list[Program]) -> None:
+        """Print the WGSL of the programs that the next flush compiles."""
+        for program in programs:
+            if program.number not in self._defined:
+                print(program.listing())
+
+    def _define(self, programs: list[Program]) -> None:
+        """Define programs in the bridge; above a limit, the least recently used are dropped."""
+        for program in programs:
+            if program.number in self._defined:
+                self._defined.move_to_end(program.number)
+            else:
+                self.bridge.definePipeline(
+                    program.number,
+                    program.wgsl,
+                    program.label,
+                    program.buffers,
+                    program.writable,
+                    program.family == "custom",
+                )
+                self._defined[program.number] = None
+        while len(self._defined) > max(MAX_PIPELINES, len(programs)):
+            self.bridge.dropPipeline(self._defined.popitem(last=False)[0])
+
+    # -- Buffers --------------------------------------------------------------------------------
+
+    def _allocate(self, kinds: Sequence[Kind]) -> list[Storage]:
+        """Take buffers of these kinds: pooled ones, or new ones that `_created` creates."""
+        pool = self.pool
+        pool.collect()
+        storages = [Storage(pool, number, exists) for number, exists in pool.take(kinds)]
+        pool.handed_over()
+        return storages
+
+    def _created(self, storage: Storage, poison: bool) -> tuple[int, ...]:
+        """Return the commands that create a missing buffer, and with `poison` fill it."""
+        size, slices = self._size(storage)
+        create = () if storage.exists else (CREATE, storage.number, size, slices)
+        return (*create, FILL, storage.number, NAN_PATTERN, size) if poison else create
+
+    def _size(self, storage: Storage) -> tuple[int, int]:
+        """Return the bytes of a buffer, limited by the device, and its number of slices.
+
+        The size depends on the kind only, so all buffers of a kind are interchangeable.
+        """
+        kind = self.pool.kind_of(storage.number)
+        slices = kind.slices if isinstance(kind, Slab) else 0
+        return min(bytes_of(kind), self.max_bytes), slices
+
+    def _ensure_large(self, sizes: Sequence[int], slabs: Sequence[Slab] = ()) -> bool:
+        """Create large buffers that the pool lacks, wait for each, and return whether it waited.
+
+        Running out of memory is thus detected here, where everything can still be retried.
+        """
+        least = self.checked_allocation
+        large: list[Kind] = sorted(size for size in sizes if size >= least)
+        large += [slab for slab in slabs if slab.nbytes >= least]
+        if not large or self._is_lost or not host.can_wait():
+            return False
+        for position, kind in enumerate(large):
+            self.pool.collect()
+            same = large[: position + 1].count(kind)
+            if not self.pool.has(kind, same):
+                self._create_checked(kind)
+        return True
+
+    def _create_checked(self, kind: Kind) -> None:
+        """Create a pooled buffer of this kind; on failure, empty the pool and try once more."""
+        for attempt in range(2):
+            failure = self._create(kind)
+            self.pool.collect()
+            if failure is None or failure["kind"] == "lost":
+                return  # the flush will detect the loss and get a new device
+            if failure["kind"] != "out-of-memory":
+                raise error_of(failure)
+            self.checked_allocation = 0
+            if not attempt:
+                self.empty_cache()
+        raise MemoryError(
+            f"the GPU has no room for a buffer of {bytes_of(kind) / 2**20:.0f} MiB"
+            f" ({self.pool.live_bytes / 2**20:.0f} MiB in use)"
+        )
+
+    def _create(self, kind: Kind) -> Failure | None:
+        """Create a buffer and leave it to the pool, or return the failure."""
+        storage = Storage(self.pool, self.pool.new(kind), exists=False)
+        self.pool.handed_over()
+        promise = self.bridge.allocate(storage.number, *self._size(storage))
+        outcome = self._wait(promise, "allocating GPU memory")
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        storage.exists = not outcome
+        return json.loads(outcome) if outcome else None
+
+    # -- Reports --------------------------------------------------------------------------------
+
+    def start_timing(self) -> None:
+        """Time every dispatch and every compilation of a kernel from now on."""
+        with self.lock:
+            if self._timed is not None:
+                raise DeviceError("profile: another profile is running")
+            if not self.bridge.startTimer():
+                raise DeviceError("profile: this adapter does not support timestamp queries")
+            self._timed = Timed()
+
+    def stop_timing(self) -> Timed:
+        """Return what was timed since `start_timing`.
+
+        Dispatches above a limit of the bridge, and those of a lost device, are left out.
+        """
+        with self.lock:
+            timed, self._timed = self._timed or Timed(), None
+            outcome = self._wait(self.bridge.stopTimer(), "pt.profile()")
+        if outcome == "interrupted":
+            raise KeyboardInterrupt
+        times: list[tuple[int, int, int]] = json.loads(outcome)
+        timed.times = [
+            (measure, begin, end)
+            for measure, (program, begin, end) in zip(timed.dispatches, times, strict=False)
+            if measure.program.number == program
+        ]
+        return timed
+
+    def memory_info(self) -> dict[str, int]:
+        with self.lock:
+            return self._memory()
+
+    def _memory(self) -> dict[str, int]:
+        self.pool.collect()
+        stats = json.loads(self.bridge.stats())
+        return {
+            "live_buffers": self.pool.live_buffers,
+            "live_bytes": self.pool.live_bytes,
+            "pooled_buffers": self.pool.pooled_buffers,
+            "pooled_bytes": self.pool.pooled_bytes,
+            "pool_limit": self.pool.limit,
+            "peak_bytes": self.pool.peak_bytes,
+            "device_buffers": stats["buffers"],
+            "device_bytes": stats["bufferBytes"],
+            "staging_bytes": stats["stagingBytes"],
+        }
+
+    def stats(self) -> dict[str, int]:
+        """Return counts for tests and reports: dispatches, flushes, compiles, plans."""
+        stats: dict[str, int] = json.loads(self.bridge.stats())
+        return stats | {
+            "planned": self.planned,
+            "recalled": self.recalled,
+            "plans": len(self._plans),
+            "programs": len(self.programs),
+        }
+
+
+def overwritable_slots(
+    program: graph.Program, kernels: Iterable[Kernel], *, leaves: bool
+) -> dict[int, int]:
+    """Return the bytes of the slots that kernels may overwrite: temporaries, and leaves on request.
+
+    Small buffers are only overwritten by kernels that write a part of them; these would need one
+    more dispatch for a copy.
+    """
+    bases = set[int]().union(*(kernel.bases() for kernel in kernels))
+    return {
+        slot: node.meta.nbytes
+        for slot, node in enumerate(program.nodes)
+        if (node.meta.nbytes >= OVERWRITTEN_BYTES or slot in bases)
+        and (
+            (leaves and slot in program.overwritable)
+            or (node.storage is None and slot not in program.outputs)
+        )
+    }

@@ -1,0 +1,317 @@
+"""Discrete Fourier transforms of any length, with the names of NumPy's `fft`.
+
+Transforms are computed in complex64, or complex128 for float64 and complex128. On a GPU a length
+with a prime factor above 13 is computed as a convolution whose length is a power of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+from py_tensor.base import dtypes
+from py_tensor.base.errors import ShapeError
+from py_tensor.base.shapes import normalize_axes, normalize_axis
+from py_tensor.ops.complex import conjugate
+from py_tensor.ops.creation import arange
+from py_tensor.ops.elementwise import where
+from py_tensor.ops.fourier import transformed
+from py_tensor.ops.movement import concat, converted, flip, pad_constant, sliced
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.out import Out, stored_whole
+from py_tensor.ops.rearrange import roll
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+Axes = Sequence[int] | None
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+# -- One axis -----------------------------------------------------------------------------------
+
+
+def fft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """Discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    n : int, optional
+        The length of the result; the axis is truncated or padded with zeros.
+    norm : {"backward", "ortho", "forward"}
+        The normalization: divide the inverse transform by the length, both transforms by its square
+        root, or the forward transform by the length.
+
+    Raises
+    ------
+    ValueError
+        If the length is below 1 or `norm` is unknown.
+    """
+    return stored_whole("fft", _along("fft", a, n, axis, norm), out)
+
+
+def ifft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """Inverse of `fft`, with the same parameters."""
+    return stored_whole("ifft", _along("ifft", a, n, axis, norm, is_inverse=True), out)
+
+
+def rfft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """`fft` of real numbers: only the first ``n // 2 + 1`` results, without the conjugates.
+
+    Raises
+    ------
+    DTypeError
+        If the operand is complex.
+    """
+    x = _real("rfft", a)
+    along = normalize_axis("rfft", axis, x.ndim)
+    length = x.shape[along] if n is None else as_index(n)
+    return stored_whole(
+        "rfft", sliced(_along("rfft", x, n, along, norm), along, 0, length // 2 + 1), out
+    )
+
+
+def irfft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """Inverse of `rfft`, with a real result of even length by default.
+
+    Parameters
+    ----------
+    n : int, optional
+        The length of the result; by default ``2 * (m - 1)`` for an axis of length m.
+    """
+    x = _floating("irfft", a)
+    along = normalize_axis("irfft", axis, x.ndim)
+    length = 2 * (x.shape[along] - 1) if n is None else as_index(n)
+    _check_length("irfft", length)
+    half = _sized(x, along, length // 2 + 1)
+    rest = flip(conjugate(sliced(half, along, 1, (length + 1) // 2)), along)
+    return stored_whole(
+        "irfft",
+        _along(
+            "irfft", concat([half, rest], along), None, along, norm, is_inverse=True
+        ).real.copy(),
+        out,
+    )
+
+
+def hfft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """`fft` of a Hermitian-symmetric signal, given by its first half; the result is real."""
+    x = _floating("hfft", a)
+    length = 2 * (x.shape[normalize_axis("hfft", axis, x.ndim)] - 1) if n is None else as_index(n)
+    return stored_whole(
+        "hfft", irfft(conjugate(x), length, axis, _SWAPPED[_checked("hfft", norm)]), out
+    )
+
+
+def ihfft(
+    a: Operand, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """Inverse of `hfft`: only the first ``n // 2 + 1`` results."""
+    x = _real("ihfft", a)
+    return stored_whole(
+        "ihfft", conjugate(rfft(x, n, axis, _SWAPPED[_checked("ihfft", norm)])), out
+    )
+
+
+# -- Several axes -------------------------------------------------------------------------------
+
+
+def fftn(
+    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """N-dimensional `fft` over several axes, by default all.
+
+    Parameters
+    ----------
+    s : tuple of int, optional
+        The lengths of the result along the axes; without `axes`, along the last axes.
+    """
+    return stored_whole("fftn", _along_axes("fftn", fft, _floating("fftn", a), s, axes, norm), out)
+
+
+def ifftn(
+    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """Inverse of `fftn`, with the same parameters."""
+    return stored_whole(
+        "ifftn", _along_axes("ifftn", ifft, _floating("ifftn", a), s, axes, norm), out
+    )
+
+
+def rfftn(
+    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """`fftn` of real numbers, with `rfft` along the last of the axes."""
+    x = _real("rfftn", a)
+    lengths, transformed_axes = _axes("rfftn", x, s, axes)
+    first = rfft(x, lengths[-1], transformed_axes[-1], norm)
+    return stored_whole(
+        "rfftn", _along_axes("rfftn", fft, first, lengths[:-1], transformed_axes[:-1], norm), out
+    )
+
+
+def irfftn(
+    a: Operand, s: Axes = None, axes: Axes = None, norm: str | None = None, out: Out = None
+) -> Tensor:
+    """Inverse of `rfftn`, with a real result."""
+    x = _floating("irfftn", a)
+    lengths, transformed_axes = _axes("irfftn", x, s, axes)
+    if s is None:
+        lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
+    before = _along_axes("irfftn", ifft, x, lengths[:-1], transformed_axes[:-1], norm)
+    return stored_whole("irfftn", irfft(before, lengths[-1], transformed_axes[-1], norm), out)
+
+
+def fft2(
+    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
+) -> Tensor:
+    """`fftn` over the last two axes."""
+    return stored_whole("fft2", fftn(a, s, axes, norm), out)
+
+
+def ifft2(
+    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
+) -> Tensor:
+    """`ifftn` over the last two axes."""
+    return stored_whole("ifft2", ifftn(a, s, axes, norm), out)
+
+
+def rfft2(
+    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
+) -> Tensor:
+    """`rfftn` over the last two axes."""
+    return stored_whole("rfft2", rfftn(a, s, axes, norm), out)
+
+
+def irfft2(
+    a: Operand, s: Axes = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out = None
+) -> Tensor:
+    """`irfftn` over the last two axes."""
+    return stored_whole("irfft2", irfftn(a, s, axes, norm), out)
+
+
+# -- Frequencies --------------------------------------------------------------------------------
+
+
+def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
+    """Return the frequencies of the bins of `fft`, for samples with spacing `d`."""
+    _check_length("fftfreq", n)
+    half = (n + 1) // 2
+    bins = arange(n, device=device)
+    return _scaled(where(bins < half, bins, bins - n), n, d, dtype)
+
+
+def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: object = None) -> Tensor:
+    """Return the frequencies of the bins of `rfft`; see `fftfreq`."""
+    _check_length("rfftfreq", n)
+    return _scaled(arange(n // 2 + 1, device=device), n, d, dtype)
+
+
+def _scaled(bins: Tensor, n: int, d: float, dtype: object) -> Tensor:
+    target = dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype)
+    return converted(bins, target) / float(n * d)
+
+
+def fftshift(x: Operand, axes: int | Axes = None) -> Tensor:
+    """Shift frequency 0 to the middle of the axes, by default all axes."""
+    x = tensor_of(x, "fftshift")
+    shifted = normalize_axes("fftshift", axes if axes is None else _several(axes), x.ndim)
+    return roll(x, [x.shape[a] // 2 for a in shifted], shifted) if shifted else x
+
+
+def ifftshift(x: Operand, axes: int | Axes = None) -> Tensor:
+    """Inverse of `fftshift`."""
+    x = tensor_of(x, "ifftshift")
+    shifted = normalize_axes("ifftshift", axes if axes is None else _several(axes), x.ndim)
+    return roll(x, [-(x.shape[a] // 2) for a in shifted], shifted) if shifted else x
+
+
+# -- Implementation -----------------------------------------------------------------------------
+
+_SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _checked(op: str, norm: str | None) -> str:
+    checked = "backward" if norm is None else norm
+    if checked not in _SWAPPED:
+        raise ValueError(f"{op}: norm must be one of {', '.join(_SWAPPED)}, not {norm!r}")
+    return checked
+
+
+def _check_length(op: str, n: int) -> None:
+    if n < 1:
+        raise ValueError(f"{op}: n must be at least 1, not {n}")
+
+
+def _floating(op: str, x: Operand) -> Tensor:
+    """Convert an operand to floating point of at least 32 bits."""
+    x = tensor_of(x, op)
+    return converted(x, dtypes.promote(dtypes.FLOATING.check(op, x.dtype), dtypes.float32))
+
+
+def _real(op: str, x: Operand) -> Tensor:
+    x = tensor_of(x, op)
+    dtypes.REAL.check(op, x.dtype)
+    return _floating(op, x)
+
+
+def _several(axes: Any) -> tuple[int, ...]:
+    return (as_index(axes),) if hasattr(axes, "__index__") else tuple(axes)
+
+
+def _axes(op: str, x: Tensor, s: Axes, axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the lengths of a transform along several axes, and the axes."""
+    if axes is None:
+        numbers = tuple(range(x.ndim))[-len(s) if s is not None and len(s) else 0 :]
+    else:
+        numbers = tuple(normalize_axis(op, a, x.ndim) for a in axes)
+    if s is not None and len(s) != len(numbers):
+        raise ShapeError(f"{op}: lengths {tuple(s)} do not match axes {numbers}")
+    lengths = [x.shape[a] for a in numbers] if s is None else [as_index(n) for n in s]
+    return tuple(
+        x.shape[a] if n == -1 else n for n, a in zip(lengths, numbers, strict=True)
+    ), numbers
+
+
+def _along_axes(op: str, one: Any, x: Tensor, s: Axes, axes: Axes, norm: str | None) -> Tensor:
+    _checked(op, norm)
+    lengths, numbers = _axes(op, x, s, axes)
+    for n, axis in reversed(list(zip(lengths, numbers, strict=True))):
+        x = one(x, n, axis, norm)
+    return x if x.dtype.is_complex else converted(x, dtypes.complex_of(x.dtype))
+
+
+def _sized(x: Tensor, axis: int, n: int) -> Tensor:
+    """Crop an axis to a length, or pad it with zeros."""
+    if x.shape[axis] >= n:
+        return sliced(x, axis, 0, n)
+    return pad_constant(x, [(0, n - x.shape[axis] if a == axis else 0) for a in range(x.ndim)])
+
+
+def _along(
+    op: str, x: Operand, n: int | None, axis: int, norm: str | None, *, is_inverse: bool = False
+) -> Tensor:
+    """Transform along an axis."""
+    norm, x = _checked(op, norm), _floating(op, x)
+    along = normalize_axis(op, axis, x.ndim)
+    length = x.shape[along] if n is None else as_index(n)
+    _check_length(op, length)
+    power = {"ortho": 0.5, "backward": is_inverse, "forward": not is_inverse}[norm]
+    return transformed(_sized(x, along, length), along, is_inverse, float(length) ** -power)

@@ -1,0 +1,681 @@
+"""Linear solvers and decompositions of matrices in the last two axes of a tensor.
+
+Dedicated kernels compute factors (`codegen/factorization.py`) and, by Jacobi rotations, eigenvalues
+and singular values (`codegen/jacobi.py`). All matrices of a batch are processed in parallel, and
+nothing is read back from the GPU unless a docstring says so. Matrices may be complex.
+
+Where NumPy raises `LinAlgError` because of the elements of a matrix, these functions raise it too
+on the cpu device, and if they are computed on the host. On the GPU the elements are not read for
+that: a matrix without a result gives infinities and NaN, and the others are not affected.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from py_tensor.adapters.hosted import from_host
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import ShapeError, check_option
+from py_tensor.base.shapes import Shape, broadcast, size_of
+from py_tensor.ir.arrays import Array
+from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta
+from py_tensor.ir.op import CpuOp
+from py_tensor.ops.complex import conjugated, parts_of, squared_length
+from py_tensor.ops.composition import Composition
+from py_tensor.ops.creation import eye, ones, zeros
+from py_tensor.ops.elementwise import (
+    abs,
+    equal,
+    floor,
+    isfinite,
+    logical_and,
+    maximum,
+    sign,
+    sqrt,
+    where,
+)
+from py_tensor.ops.factorization import CHOLESKY, DET, QR, SLOGDET, SOLVE
+from py_tensor.ops.gather import take_along_axis
+from py_tensor.ops.jacobi import SIDES, diagonalized, orthogonalized
+from py_tensor.ops.linalg import matmul
+from py_tensor.ops.movement import (
+    broadcast_to,
+    concat,
+    converted,
+    diagonal,
+    expand_dims,
+    in_common_dtype,
+    swapaxes,
+)
+from py_tensor.ops.operands import Operand, known, tensors_of
+from py_tensor.ops.rearrange import tril
+from py_tensor.ops.record import build
+from py_tensor.ops.reduction import any, max, sum
+from py_tensor.ops.sorting import argsort, sort
+from py_tensor.ops.transcendental import exp2, log2
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+
+class LinAlgError(ValueError):
+    """Raised, as in NumPy, for matrices without a result."""
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant and the logarithm of its absolute value."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+class QRResult(NamedTuple):
+    """The factors Q (orthogonal) and R (upper triangular)."""
+
+    Q: Tensor
+    R: Tensor
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues in ascending order, and eigenvectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, and eigenvectors as columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class SVDResult(NamedTuple):
+    """The factors U, S (singular values in descending order) and Vh."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def _floating(op: str, x: Operand) -> Tensor:
+    """Convert matrices to floating point of at least 32 bits; raise LinAlgError for others."""
+    x = tensor_of(x, op)
+    if x.ndim < 2:
+        raise LinAlgError(f"{op}: takes matrices, not shape {x.shape}")
+    return converted(x, dtypes.at_least_single(x.dtype))
+
+
+def _square(op: str, x: Operand) -> Tensor:
+    x = _floating(op, x)
+    if x.shape[-1] != x.shape[-2]:
+        raise LinAlgError(f"{op}: takes square matrices, not shape {x.shape}")
+    return x
+
+
+def _adjoint(x: Tensor) -> Tensor:
+    return conjugated(swapaxes(x, -1, -2))
+
+
+# -- Solutions and determinants -----------------------------------------------------------------
+
+
+def solve(a: Operand, b: Operand) -> Tensor:
+    """Solve the linear equations ``a @ x == b``.
+
+    Parameters
+    ----------
+    a
+        Square matrices, of shape (..., n, n).
+    b
+        A vector (n,), or matrices (..., n, k).
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on the cpu device also if one is singular. On the GPU the
+        solution of a singular matrix is infinite or NaN.
+    ShapeError
+        If the shapes do not match.
+    """
+    a, b = tensors_of("solve", (a, b))
+    a, b = in_common_dtype("solve", _square("solve", a), b)
+    solution = _solution((a, b))
+    _check_result("solve", "the matrix is singular", solution, "solve", a, b)
+    return solution
+
+
+def _check_result(op: str, words: str, result: Tensor, name: str, *operands: Tensor) -> None:
+    """Raise LinAlgError where NumPy's function raises it, if the elements are on the host."""
+    values = known(result)
+    if values is None or not (values != values).any():
+        return
+    np, arrays = host.load_numpy(), [*map(known, operands)]
+    # NumPy itself raises nothing in WebAssembly, which has no floating-point exceptions.
+    refused = all(np.isfinite(x).all() for x in arrays)
+    try:
+        getattr(np.linalg, name)(*arrays)
+    except np.linalg.LinAlgError:
+        refused = True
+    if refused:
+        raise LinAlgError(f"{op}: {words}")
+
+
+@Composition
+def _solution(a: Tensor, b: Tensor) -> Tensor:
+    """Like `solve`, without checking the elements."""
+    is_vector = b.ndim == 1
+    words = f"solve: b of shape {b.shape} does not match a of shape {a.shape}"
+    b = expand_dims(b, -1) if is_vector else b
+    if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
+        raise ShapeError(words)
+    try:
+        batch = broadcast("solve", a.shape[:-2], b.shape[:-2])
+    except ShapeError:
+        raise ShapeError(words) from None
+    a = broadcast_to(a, (*batch, *a.shape[-2:]))
+    if not size_of((*batch, *b.shape[-2:])):
+        return zeros(
+            (*batch, a.shape[-1]) if is_vector else (*batch, *b.shape[-2:]),
+            a.dtype,
+            device=a.device,
+        )
+    b = broadcast_to(b, (*batch, *b.shape[-2:]))
+    columns = concat([swapaxes(a, -1, -2), swapaxes(b, -1, -2)], -2)
+    rows = build(SOLVE, (columns,), 0)[..., a.shape[-1] :, :]
+    return rows[..., 0, :] if is_vector else swapaxes(rows, -1, -2)
+
+
+def inv(a: Operand) -> Tensor:
+    """Return the inverse of square matrices.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on the cpu device also if one is singular. On the GPU the
+        inverse of a singular matrix is infinite or NaN.
+    """
+    x = _square("inv", a)
+    inverse = unchecked_inverse(x)
+    _check_result("inv", "the matrix is singular", inverse, "inv", x)
+    return inverse
+
+
+def unchecked_inverse(x: Tensor) -> Tensor:
+    """Like `inv`, without checking the elements."""
+    return _inverse((x,))
+
+
+@Composition
+def _inverse(x: Tensor) -> Tensor:
+    return _solution((x, eye(x.shape[-1], dtype=x.dtype, device=x.device)))
+
+
+def det(a: Operand) -> Tensor:
+    """Return the determinant of square matrices. Raises LinAlgError for others."""
+    x = _square("det", a)
+    if not x.size:
+        return ones(x.shape[:-2], x.dtype, device=x.device)
+    return _determinant((x,))
+
+
+@Composition
+def _determinant(x: Tensor) -> Tensor:
+    return build(DET, (x,), 0)[..., 0]
+
+
+def slogdet(a: Operand) -> SlogdetResult:
+    """Return the sign of each determinant (modulus 1 if complex), and the log of its modulus."""
+    x = _square("slogdet", a)
+    if not x.size:
+        sign = ones(x.shape[:-2], x.dtype, device=x.device)
+        return SlogdetResult(sign, _real(sign * 0))
+    return SlogdetResult(*_parts_of_slogdet((build(SLOGDET, (x,), 0),)))
+
+
+@Composition
+def _parts_of_slogdet(pairs: Tensor) -> tuple[Tensor, Tensor]:
+    return pairs[..., 0], _real(pairs[..., 1])
+
+
+def cholesky(a: Operand, /, *, upper: bool = False) -> Tensor:
+    """Return the Cholesky decomposition of positive-definite matrices.
+
+    Only the lower triangle is read.
+
+    Parameters
+    ----------
+    upper : bool
+        Whether to return the upper triangular factor.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on the cpu device also if one is not positive definite. On
+        the GPU the result is NaN.
+    """
+    x = _square("cholesky", a)
+    if not x.size:
+        return x
+    lower_half = _adjoint(x) if upper else x
+    factor = _triangle((lower_half,))
+    _check_result("cholesky", "the matrix is not positive definite", factor, "cholesky", lower_half)
+    return _adjoint(factor) if upper else factor
+
+
+@Composition
+def _triangle(x: Tensor) -> Tensor:
+    return tril(build(CHOLESKY, (x,), 0))
+
+
+# -- Orthogonal factors -------------------------------------------------------------------------
+
+
+def qr(a: Operand, mode: str = "reduced") -> Any:
+    """Return the QR decomposition of matrices.
+
+    Uses Householder reflections (Householder, Unitary triangularization of a nonsymmetric matrix,
+    1958).
+
+    Parameters
+    ----------
+    mode : {"reduced", "complete", "r", "raw"}
+        "reduced" and "complete" set the number of columns of Q to the smaller side or to the number
+        of rows; "r" returns only R. "raw" returns the reflections in LAPACK's form, a matrix (n, m)
+        and the factors; these are computed on the host by NumPy, which waits for the GPU.
+
+    Raises
+    ------
+    ValueError
+        If the mode is unknown.
+    """
+    x = _floating("qr", a)
+    check_option("qr", "mode", mode, ("reduced", "complete", "r", "raw"))
+    if mode == "raw":
+        stacked: Any = host.load_numpy().linalg.qr(x.numpy(), mode="raw")
+        return tuple(from_host("qr", factor, x.dtype, x.device) for factor in stacked)
+    m, n = x.shape[-2:]
+    count = m if mode == "complete" else min(m, n)
+    rows = 0 if mode == "r" else count
+    stacked = _reflected((x,), rows)
+    if mode == "r":
+        return _transposed((stacked,), count)
+    return QRResult(*_parts_of_qr((stacked,), rows, count))
+
+
+@Composition
+def _reflected(x: Tensor, rows: int) -> Tensor:
+    """Return the columns of Q, the first `rows` of them, and of R."""
+    columns = concat([_identity(x, rows, x.shape[-2]), swapaxes(x, -1, -2)], -2)
+    return build(QR, (columns,), rows) if x.size else columns
+
+
+@Composition
+def _parts_of_qr(stacked: Tensor, rows: int, count: int) -> tuple[Tensor, Tensor]:
+    q, r = stacked[..., :rows, :], stacked[..., rows:, :count]
+    return swapaxes(q, -1, -2), swapaxes(r, -1, -2)
+
+
+@Composition
+def _transposed(stacked: Tensor, count: int) -> Tensor:
+    return swapaxes(stacked[..., :count], -1, -2)
+
+
+# -- Eigenvalues and singular values ------------------------------------------------------------
+
+
+def _real(x: Tensor) -> Tensor:
+    return parts_of(x)[0] if x.dtype.is_complex else x
+
+
+def _identity(x: Tensor, n: int, m: int | None = None) -> Tensor:
+    """Return the first `n` rows of identities with `m` columns, one for each matrix of `x`."""
+    one = eye(n, m, dtype=x.dtype, device=x.device)
+    return broadcast_to(one, (*x.shape[:-2], *one.shape))
+
+
+@Composition
+def _scaled(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the powers of two that scale matrices to magnitudes of about 1, and the quotients.
+
+    Matrices with an infinity or a NaN become zeros, and their powers NaN.
+    """
+    size = max(abs(x), (-2, -1), keepdims=True)
+    is_finite = isfinite(size)
+    scale = exp2(floor(log2(where(logical_and(is_finite, size > 0), size, 1))))
+    return where(is_finite, scale, math.nan), where(is_finite, x / scale, 0)
+
+
+def _sorted(values: Tensor, *matrices: Tensor, descending: bool = False) -> tuple[Tensor, ...]:
+    """Sort values, and the columns of matrices in the same order."""
+    order = argsort(values, -1, descending=descending)
+    columns = expand_dims(order, -2)
+    return take_along_axis(values, order, -1), *(
+        take_along_axis(x, broadcast_to(columns, x.shape), -1) for x in matrices
+    )
+
+
+def eigh(a: Operand, UPLO: str = "L") -> EighResult:  # noqa: N803 - NumPy's name
+    """Return eigenvalues and eigenvectors of symmetric or Hermitian matrices, by Jacobi rotations.
+
+    A matrix with an infinity or a NaN gives NaN.
+
+    Parameters
+    ----------
+    UPLO : {"L", "U"}
+        Whether to read the lower or the upper triangle.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square.
+    ValueError
+        If `UPLO` is unknown.
+    """
+    x = _square("eigh", a)
+    if UPLO not in ("L", "U", "l", "u"):
+        raise ValueError(f"eigh: UPLO must be 'L' or 'U', not {UPLO!r}")
+    n = x.shape[-1]
+    if not x.size:
+        return EighResult(zeros(x.shape[:-1], dtypes.real_of(x.dtype), device=x.device), x)
+    scale, a = _scaled((_lower((x,), UPLO in "Ll"),))
+    if x.device.uses_numpy or n <= SIDES[x.dtype]:
+        decomposed = _parts_of_rows((diagonalized(a),))
+    else:
+        decomposed = _by_columns((a,))
+    return EighResult(*_unscaled((scale, *decomposed)))
+
+
+@Composition
+def _lower(x: Tensor, is_lower: bool) -> Tensor:
+    return tril(x if is_lower else _adjoint(x))
+
+
+@Composition
+def _parts_of_rows(stacked: Tensor) -> tuple[Tensor, Tensor]:
+    return _real(stacked[..., -1, :]), stacked[..., :-1, :]
+
+
+@Composition
+def _unscaled(scale: Tensor, values: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    return values * scale[..., 0], where(isfinite(scale), vectors, math.nan)
+
+
+@Composition
+def _by_columns(a: Tensor) -> tuple[Tensor, Tensor]:
+    """Return eigenvalues and eigenvectors of Hermitian matrices from their lower triangles.
+
+    Adding a multiple of the identity makes the matrices positive definite, with a condition number
+    of at most 5. Their left and right singular vectors are then eigenvectors, whose accuracy is
+    that of the orthogonality of the columns, whatever the eigenvalues of the original matrices.
+    """
+    low, identity = tril(a, -1), _identity(a, a.shape[-1])
+    a = low + _adjoint(low) + identity * _real(a)
+    squares = sum(squared_length(matmul(a, a)), (-2, -1), keepdims=True)
+    shift = maximum(1.5 * sqrt(sqrt(squares)), 1)  # at least 1.5 times the largest eigenvalue
+    columns = orthogonalized(a + shift * identity, a.shape[-1])
+    vectors = columns / sqrt(sum(squared_length(columns), -2, keepdims=True))
+    values = sum(_real(conjugated(vectors) * matmul(a, vectors)), -2)
+    values, vectors = _sorted(values, vectors)
+    return values, vectors
+
+
+def eigvalsh(a: Operand, UPLO: str = "L") -> Tensor:  # noqa: N803
+    """Return the eigenvalues of symmetric or Hermitian matrices in ascending order; see `eigh`."""
+    return eigh(a, UPLO).eigenvalues
+
+
+def svd(
+    a: Operand, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """Return the singular value decomposition, by one-sided Jacobi rotations (Hestenes, 1958).
+
+    On the cpu device NumPy computes it. A matrix with an infinity gives NaN.
+
+    Parameters
+    ----------
+    full_matrices : bool
+        Whether U and Vh are square; otherwise they have as many columns and rows as there are
+        singular values.
+    compute_uv : bool
+        Whether to return all three as an `SVDResult`, or only the singular values.
+    hermitian : bool
+        Whether the matrices are symmetric or Hermitian, so that `eigh` is used.
+
+    Raises
+    ------
+    LinAlgError
+        If `a` is not a matrix; on the cpu device also if it contains NaN. On the GPU the result is
+        NaN.
+    """
+    x = _without_nan("svd", _floating("svd", a))
+    if hermitian:
+        return _of_hermitian(x, compute_uv)
+    if not compute_uv:
+        return svdvals(x)
+    m, n = x.shape[-2:]
+    if m < n:
+        transposed = svd(_adjoint(x), full_matrices)
+        return SVDResult(_adjoint(transposed.Vh), transposed.S, _adjoint(transposed.U))
+    if not x.size:
+        values = zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
+        return SVDResult(_identity(x, m)[..., : m if full_matrices else n], values, _identity(x, n))
+    if m == n or (x.device.computes_cpu_ops and not full_matrices):
+        return _reduced_svd(x)
+    scale, a = _scaled((x,))
+    q, r = qr(a, mode="complete" if full_matrices else "reduced")
+    u, s, vh = _reduced_svd(r[..., :n, :] * where(isfinite(scale), 1, scale))
+    u = matmul(q[..., :n], u)
+    if full_matrices:
+        u = concat((u, where(isfinite(scale), q[..., n:], math.nan)), -1)
+    return SVDResult(u, s * scale[..., 0], vh)
+
+
+def _without_nan(op: str, x: Tensor) -> Tensor:
+    """Return the matrices; raise LinAlgError if they are on the host and contain NaN."""
+    values = known(x)
+    if values is not None and (values != values).any():
+        raise LinAlgError(f"{op}: a matrix with NaN has no singular values")
+    return x
+
+
+def _by_lapack(np: Any, operands: tuple[Array, ...], with_vectors: Any) -> Array:
+    """Return a row of singular values, above it those of U, and below it those of V."""
+    (x,) = operands
+    finite = np.isfinite(x).all((-2, -1), keepdims=True)
+    decomposed = np.linalg.svd(np.where(finite, x, 0), full_matrices=False, compute_uv=with_vectors)
+    values = (decomposed[1] if with_vectors else decomposed)[..., None, :].astype(x.dtype)
+    if with_vectors:
+        v = np.conj(np.swapaxes(decomposed[2], -1, -2))
+        values = np.concatenate((decomposed[0], values, v), -2)
+    return np.where(finite, values, np.asarray(np.nan, x.dtype))
+
+
+def _shape_by_lapack(metas: tuple[Meta, ...], with_vectors: Any) -> tuple[Shape, DType]:
+    *batch, m, n = metas[0].shape
+    return (*batch, m + 1 + n if with_vectors else 1, n), metas[0].dtype
+
+
+_LAPACK = CpuOp("svd", vjp=NOT_DIFFERENTIABLE, result=_shape_by_lapack, numpy=_by_lapack)
+
+
+def _reduced_svd(x: Tensor) -> SVDResult:
+    """Return the reduced decomposition of square matrices, or on the cpu device of tall ones.
+
+    Columns that are zero or only rounding errors are not left singular vectors. They are replaced
+    by orthonormal columns of a QR decomposition, which preserves all others.
+    """
+    m, n = x.shape[-2:]
+    if x.device.computes_cpu_ops:
+        return SVDResult(*_parts_of_svd((build(_LAPACK, (x,), True),), m))
+    scale, a = _scaled((x,))
+    turned = orthogonalized(concat((a, _identity(a, n)), -2), n)
+    w, v = turned[..., :n, :], turned[..., n:, :]
+    sizes, w, v = _sorted(sqrt(sum(squared_length(w), -2)), w, v, descending=True)
+    q, r = qr(w)
+    turn = diagonal(r, 0, -2, -1)
+    u = q * expand_dims(where(equal(turn, 0), 1, sign(turn)), -2)
+    is_finite = isfinite(scale)
+    u, vh = (where(is_finite, y, math.nan) for y in (u, _adjoint(v)))
+    return SVDResult(u, sizes * scale[..., 0], vh)
+
+
+@Composition
+def _parts_of_svd(stacked: Tensor, m: int) -> tuple[Tensor, Tensor, Tensor]:
+    u, values, v = stacked[..., :m, :], stacked[..., m, :], stacked[..., m + 1 :, :]
+    return u, _real(values), _adjoint(v)
+
+
+def _of_hermitian(x: Tensor, compute_uv: bool) -> Any:
+    """Decompose Hermitian matrices, whose singular values are the absolute eigenvalues."""
+    values, vectors = eigh(x)
+    if not compute_uv:
+        return sort(abs(values), -1, descending=True)
+    _, values, u = _sorted(abs(values), expand_dims(values, -2), vectors, descending=True)
+    signs = where(values < 0, -1, 1)
+    return SVDResult(u, abs(values)[..., 0, :], _adjoint(u * signs))
+
+
+def svdvals(x: Operand, /) -> Tensor:
+    """Return the singular values of matrices in descending order; see `svd`."""
+    x = _without_nan("svdvals", _floating("svdvals", x))
+    m, n = x.shape[-2:]
+    if m < n:
+        return svdvals(_adjoint(x))
+    if not x.size:
+        return zeros((*x.shape[:-2], n), dtypes.real_of(x.dtype), device=x.device)
+    if x.device.computes_cpu_ops:
+        return _real(build(_LAPACK, (x,), False)[..., 0, :])
+    scale, a = _scaled((x,))
+    w = orthogonalized(qr(a, mode="r") if m > n else a, n)
+    (values,) = _sorted(sqrt(sum(squared_length(w), -2)), descending=True)
+    return values * scale[..., 0]
+
+
+# -- By singular values -------------------------------------------------------------------------
+
+
+def _tolerance(x: Tensor, rtol: Any) -> Any:
+    """Return the threshold relative to the largest singular value below which others count as 0."""
+    if rtol is not None:
+        return expand_dims(tensor_of(rtol, "rtol", device=x.device), -1)
+    return float(x.shape[-1] if x.shape[-1] > x.shape[-2] else x.shape[-2]) * dtypes.epsilon(
+        x.dtype
+    )
+
+
+def pinv(
+    a: Operand,
+    rcond: Operand | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: Operand | None = None,
+) -> Tensor:
+    """Return the Moore-Penrose pseudo-inverse.
+
+    Parameters
+    ----------
+    rtol : optional
+        Singular values below `rtol` times the largest count as 0. The default is NumPy's 1e-15 in
+        double precision, otherwise the larger side times the precision of the dtype. `rcond` is an
+        alias.
+    hermitian : bool
+        Accepted; has no effect.
+    """
+    x = _floating("pinv", a)
+    u, s, vh = svd(x, full_matrices=False)
+    threshold = rcond if rtol is None else rtol
+    if threshold is None and x.dtype.has_64_bits:
+        threshold = 1e-15
+    cut = _tolerance(x, threshold) * max(s, -1, keepdims=True, initial=0)
+    inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
+    return matmul(_adjoint(vh), expand_dims(inverse, -1) * _adjoint(u))
+
+
+def matrix_rank(
+    A: Operand,  # noqa: N803
+    tol: Operand | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: Operand | None = None,
+) -> Tensor:
+    """Return the rank (int32): the number of singular values above `rtol` times the largest.
+
+    `rtol` is as in `pinv`; `tol` is an absolute threshold instead. The rank of a vector is 1, or 0
+    if all elements are 0.
+    """
+    x = tensor_of(A, "matrix_rank")
+    if x.ndim < 2:
+        return converted(any(x), dtypes.int32)
+    x = _floating("matrix_rank", x)
+    s = svdvals(x)
+    if tol is not None:
+        bound = tensor_of(tol, "matrix_rank", device=x.device)
+        return sum(s > (expand_dims(bound, -1) if bound.ndim else bound), -1)
+    return sum(s > _tolerance(x, rtol) * max(s, -1, keepdims=True, initial=0), -1)
+
+
+def lstsq(a: Operand, b: Operand, rcond: float | None = None) -> Any:
+    """Return the least-squares solution of ``a @ x = b``, as in NumPy.
+
+    Singular values below `rcond` times the largest count as 0; a negative `rcond` means the
+    precision of the dtype.
+
+    Returns
+    -------
+    tuple
+        The minimum-norm solution; the sums of squared residuals, empty unless `a` has full rank and
+        more rows than columns; the rank; and the singular values. Waits for the GPU.
+
+    Raises
+    ------
+    LinAlgError
+        If `a` is not a matrix, or `b` is not a vector or matrix with the same number of rows.
+    """
+    x, y = tensors_of("lstsq", (a, b))
+    x, y = in_common_dtype("lstsq", _floating("lstsq", x), y)
+    if x.ndim != 2 or y.ndim not in (1, 2) or len(x) != len(y):
+        raise LinAlgError(
+            f"lstsq: a and b must have the same number of rows, not shapes {x.shape} and {y.shape}"
+        )
+    u, s, vh = svd(x, full_matrices=False)
+    columns = expand_dims(y, 1) if y.ndim == 1 else y
+    least = dtypes.epsilon(x.dtype) if rcond is not None and rcond < 0 else rcond
+    cut = _tolerance(x, least) * max(s, -1, keepdims=True, initial=0)
+    inverse = where(s > cut, 1 / where(s > cut, s, 1), 0.0)
+    solution = matmul(_adjoint(vh), expand_dims(inverse, -1) * matmul(_adjoint(u), columns))
+    rank = int(sum(s > cut))
+    rest = sum(squared_length(columns - matmul(x, solution)), 0)
+    if rank < x.shape[1] or x.shape[0] <= x.shape[1]:
+        rest = rest[:0]
+    return (solution[:, 0] if y.ndim == 1 else solution), rest, rank, s
+
+
+# -- General matrices ---------------------------------------------------------------------------
+
+
+def eig(a: Operand) -> EigResult:
+    """Return eigenvalues and eigenvectors of square matrices, computed on the host by NumPy.
+
+    There is no GPU algorithm: the function waits for the GPU, and `pt.explain` reports that the
+    result comes from the host. Results are always complex, as in the array API standard and in
+    NumPy since 2.5; ``found.eigenvalues.real`` gives the real parts.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square or not finite.
+    """
+    x = _square("eig", a)
+    np, matrices = host.load_numpy(), x.numpy()
+    if not np.isfinite(matrices).all():
+        raise LinAlgError("eig: the matrix contains infinities or NaN")
+    values, vectors = np.linalg.eig(matrices)
+    target = dtypes.complex_of(x.dtype)
+    return EigResult(*(from_host("eig", v, target, x.device) for v in (values, vectors)))
+
+
+def eigvals(a: Operand) -> Tensor:
+    """Return the eigenvalues of square matrices, always complex; see `eig`."""
+    return eig(a).eigenvalues

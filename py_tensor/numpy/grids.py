@@ -1,0 +1,603 @@
+"""Ranges, grids and index tensors: functions of positions only."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from py_tensor.adapters.hosted import from_host, naming
+from py_tensor.backends.choice import parse
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import DTypeError, ShapeError, check_order
+from py_tensor.base.shapes import Shape, normalize_axis, parse_shape, row_major, size_of
+from py_tensor.numpy.joining import broadcast_arrays
+from py_tensor.ops.arithmetic import rint
+from py_tensor.ops.creation import arange, eye, linspace, ones
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import abs, greater_equal, multiply, power, sign, where
+from py_tensor.ops.float64_bits import power_ramp
+from py_tensor.ops.gather import in_mode
+from py_tensor.ops.movement import (
+    as_floating,
+    broadcast_to,
+    concat,
+    converted,
+    expand_dims,
+    in_common_dtype,
+    ravel,
+    reshape,
+    reshape_copy,
+    stack,
+    widened,
+)
+from py_tensor.ops.operands import (
+    Operand,
+    coerce,
+    common_dtype,
+    device_of,
+    is_array_like,
+    known,
+    lift,
+    number_of,
+    numbers_of,
+    real_number_of,
+    whole_number,
+)
+from py_tensor.ops.rearrange import diag
+from py_tensor.ops.scatter import flatnonzero, nonzero
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+__all__ = [
+    "c_", "diag_indices", "diag_indices_from", "diagflat", "fromfunction", "geomspace", "identity",
+    "index_exp", "indices", "ix_", "logspace", "mask_indices", "mgrid", "ogrid", "r_",
+    "ravel_multi_index", "s_", "tri", "tril_indices", "tril_indices_from", "triu_indices",
+    "triu_indices_from", "unravel_index", "vander",
+]  # fmt: skip
+
+
+# -- Matrices -----------------------------------------------------------------------------------
+
+
+def identity(n: int, dtype: object = None, *, device: Any = None, like: Any = None) -> Tensor:
+    """Return an ``n x n`` tensor with ones on the diagonal, float32 by default."""
+    return eye(whole_number("identity", "n", n), dtype=dtype, device=device)
+
+
+def tri(
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: object = None,
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Tensor:
+    """Return an ``N x M`` tensor with ones on and below the `k`-th diagonal, float32 by default."""
+    rows, columns = arange(N, device=device), arange(N if M is None else M, device=device)
+    k = builtins.max(-N, builtins.min(k, columns.size))  # beyond these, all or none
+    hit = greater_equal(expand_dims(rows + k, 1), columns)
+    return converted(hit, dtypes.DEFAULT.floating if dtype is None else dtypes.parse(dtype))
+
+
+def diagflat(v: Operand, k: int = 0) -> Tensor:
+    """Return a matrix with the flattened elements on its `k`-th diagonal and zeros elsewhere."""
+    return diag(ravel(tensor_of(v, "diagflat")), k)
+
+
+def vander(x: Operand, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
+    """Return a Vandermonde matrix: `N` powers of a vector as columns, the highest first.
+
+    The dtype is promoted with int32, so powers of float16 are float32.
+
+    Raises
+    ------
+    ShapeError
+        If `x` is not a vector.
+    ValueError
+        If `N` is negative.
+    """
+    x = tensor_of(x, "vander")
+    if x.ndim != 1:
+        raise ShapeError(f"vander: takes a vector, not shape {x.shape}")
+    count = x.size if N is None else whole_number("vander", "N", N)
+    if count < 0:
+        raise ValueError(f"vander: N must be at least 0, not {N}")
+    powers = range(count) if increasing else range(count - 1, -1, -1)
+    base = converted(x, dtypes.promote(x.dtype, dtypes.DEFAULT_INT))
+    columns = [ones(x.shape, base.dtype, device=x.device)]
+    for _ in range(1, count):
+        columns.append(multiply(columns[-1], base))
+    return stack([columns[p] for p in powers], 1) if count else reshape_copy(base[:0], (x.size, 0))
+
+
+# -- Ranges -------------------------------------------------------------------------------------
+
+
+def logspace(
+    start: Operand,
+    stop: Operand,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Operand = 10.0,
+    dtype: object = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """Return `num` numbers from ``base**start`` to ``base**stop``, evenly spaced on a log scale.
+
+    Powers of a positive base between numbers are NumPy's float64 numbers, rounded once. On a GPU, a
+    power at or near the middle between two float32 numbers, such as ``11**7``, may be rounded the
+    other way. `start`, `stop` and `base` may have axes, as in `linspace`.
+    """
+    if is_array_like(base):
+        if not any(isinstance(v, Tensor) for v in (start, stop, base)):
+            base = tensor_of(base, "logspace", device=device)
+        start, stop, base = broadcast_arrays(*coerce("logspace", (start, stop, base)))
+        base = expand_dims(as_floating(base, "logspace"), axis)
+    else:
+        base = float(real_number_of("logspace", "base", base))
+        if (is_array_like(start) or is_array_like(stop)) and _are_real((start, stop)):
+            numbers = _by_numpy("logspace", start, stop, num, endpoint, base, None, axis)
+            return _rounded(
+                from_host("logspace", numbers, dtypes.DEFAULT.floating, parse(device)), dtype
+            )
+        powers = _powers(start, stop, num, endpoint, base, axis, device)
+        if powers is not None:
+            return _rounded(powers, dtype)
+    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis, device=device)
+    return _rounded(power(base, exponents), dtype)
+
+
+def _are_real(ends: Operand) -> bool:
+    """Return whether ends are Python's real numbers, or lists of them."""
+    if isinstance(ends, list | tuple):
+        return all(map(_are_real, cast("Sequence[Any]", ends)))
+    return isinstance(ends, int | float)
+
+
+def _by_numpy(op: str, start: Operand, stop: Operand, num: Any, *options: Any) -> Any:
+    """Return NumPy's numbers between numbers or lists."""
+    np, axis = host.load_numpy(), options[-1]
+    normalize_axis(op, axis, max(np.ndim(start), np.ndim(stop)) + 1)
+    with naming(op), np.errstate(all="ignore"):
+        return getattr(np, op)(start, stop, whole_number(op, "num", num), *options)
+
+
+def _powers(
+    start: Any, stop: Any, num: Any, endpoint: bool, base: float, axis: int, device: Any
+) -> Tensor | None:
+    """Return `logspace` between real numbers in float32; None for other operands."""
+    if is_array_like(start) or is_array_like(stop) or dtypes.DEFAULT.floating.has_64_bits:
+        return None
+    normalize_axis("logspace", axis, 1)
+    start, stop = (number_of("logspace", "an end", v) for v in (start, stop))
+    count = whole_number("logspace", "num", num)
+    if isinstance(start, complex) or isinstance(stop, complex) or not 0 < count < 2**31:
+        return None
+    low, high = float(start), float(stop)
+    step = (high - low) / builtins.max(count - 1 if endpoint else count, 1)
+    last = high if endpoint and count > 1 else low + (count - 1) * step
+    return power_ramp(count, low, step, last, base, parse(device))
+
+
+def _rounded(x: Tensor, dtype: object) -> Tensor:
+    """Round powers to a dtype; values within float32 rounding of an integer become that integer."""
+    target = x.dtype if dtype is None else dtypes.parse(dtype)
+    if target.is_integer:
+        whole = rint(x)
+        x = where(abs(x - whole) <= abs(whole) * 2.0**-20, whole, x)
+    return converted(x, target)
+
+
+def geomspace(
+    start: Operand,
+    stop: Operand,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: object = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Tensor:
+    """Return `num` numbers from `start` to `stop` in geometric progression.
+
+    If both ends are numbers or lists of them, the result is computed on the host by NumPy. Ends
+    that are tensors or have axes broadcast, and the numbers are along a new `axis`; the inner
+    numbers are NaN if such an end is 0 or the signs differ. Complex ends are joined by a
+    logarithmic spiral.
+
+    Raises
+    ------
+    ValueError
+        If an end is the number 0, or `num` is negative.
+    """
+    if not (is_array_like(start) or is_array_like(stop)):
+        start, stop = (number_of("geomspace", "an end", v) for v in (start, stop))
+    elif not _are_real((start, stop)):
+        return _between(start, stop, num, endpoint, dtype, axis, device)
+    target = None if dtype is None else dtypes.parse(dtype)
+    wide = "D" if target is not None and target.is_complex else None
+    numbers = _by_numpy("geomspace", start, stop, num, endpoint, wide, axis)
+    if target is None:
+        target = dtypes.DEFAULT.complex if numbers.dtype.kind == "c" else dtypes.DEFAULT.floating
+    numbers = numbers if target.is_complex else numbers.real
+    if target.is_integer:  # to 12 digits, so that 9.999999999999998 is 10
+        np = host.load_numpy()
+        numbers = np.trunc(np.vectorize("{:.12g}".format, "O")(numbers).astype("d"))
+    return from_host("geomspace", numbers, target, parse(device))
+
+
+def _between(
+    start: Operand,
+    stop: Operand,
+    num: int,
+    endpoint: bool,
+    dtype: object,
+    axis: int,
+    device: Any,
+) -> Tensor:
+    """`geomspace` between ends that are tensors or have axes."""
+    if not any(isinstance(v, Tensor) for v in (start, stop)):
+        start = tensor_of(start, "geomspace", device=device)
+    ends = in_common_dtype("geomspace", start, stop)
+    low, high = broadcast_arrays(*(as_floating(v, "geomspace") for v in ends))
+    new_axis = normalize_axis("geomspace", axis, low.ndim + 1)
+    share = linspace(low.real * 0, low.real * 0 + 1, num, endpoint, axis=new_axis)
+    turn = sign(low)
+    low, high, turn = (expand_dims(v, new_axis) for v in (low, high, turn))
+    powers = power(low / turn, 1 - share) * power(high / turn, share) * turn
+    powers = where(share == 0, low, where(share == 1, high, powers))
+    return _rounded(powers, dtype)
+
+
+# -- Grids --------------------------------------------------------------------------------------
+
+
+def indices(
+    dimensions: Sequence[int], dtype: object = int, sparse: bool = False, *, device: Any = None
+) -> Any:
+    """Return the index along each axis for every element of a shape.
+
+    Parameters
+    ----------
+    dimensions
+        The shape.
+    sparse : bool
+        Whether to return a tuple of tensors that broadcast, instead of one tensor with an extra
+        first axis.
+    """
+    shape = parse_shape("indices", tuple(dimensions))
+    target = dtypes.parse(dtype)
+    rank = len(shape)
+    along = [
+        reshape(
+            converted(arange(n, device=device), target), (1,) * a + (n,) + (1,) * (rank - a - 1)
+        )
+        for a, n in enumerate(shape)
+    ]
+    if sparse:
+        return tuple(along)
+    if not along:
+        return converted(arange(0, device=device), target)
+    return stack([broadcast_to(x, shape) for x in along])
+
+
+def fromfunction(
+    function: Callable[..., Any],
+    shape: Sequence[int],
+    *,
+    dtype: object = float,
+    device: Any = None,
+    like: Any = None,
+    **options: Any,
+) -> Any:
+    """Call a function with the `indices` of a shape, one operand for each axis."""
+    return function(*indices(shape, dtype, device=device), **options)
+
+
+def _range_of(key: slice, dtype: DType | None = None) -> Tensor:
+    """Return the numbers of a grid slice; an imaginary step is the number of points."""
+    start, stop, step = map(_end, (key.start, key.stop, key.step))
+    start = 0 if start is None else start
+    common = _dtype_of("slice", [key]) if dtype is None else dtype
+    if isinstance(step, complex):
+        return linspace(start, stop, int(abs(step)), dtype=common)
+    if common is not None and common.is_signed and common.has_64_bits:
+        dtype = common
+    return arange(start, stop, 1 if step is None else step, dtype=dtype)
+
+
+def _dtype_of(op: str, keys: Sequence[slice]) -> DType | None:
+    """Return the common dtype of the ends and steps of slices; None if all are Python numbers.
+
+    An imaginary step, which is a number of points, counts as a float.
+    """
+    ends: list[Any] = [v for key in keys for v in (key.start, key.stop, key.step) if v is not None]
+    if not any(hasattr(v, "dtype") for v in ends):
+        return None
+    return common_dtype(op, coerce(op, [0, *(0.0 if _is_count(v) else v for v in ends)]))
+
+
+def _is_count(step: Any) -> bool:
+    return isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", None) == "c"
+
+
+def _end(value: Any) -> Any:
+    """Return a number in a slice of a grid; a 0-d tensor is read."""
+    if getattr(value, "ndim", 0):
+        raise TypeError(f"a slice of a grid takes numbers, not a tensor of shape {value.shape}")
+    return value.item() if hasattr(value, "item") else value
+
+
+class _Grid:
+    """``mgrid[0:3, 0:1:5j]``: the coordinates of a grid spanned by slices.
+
+    An imaginary step is the number of points, the last of which is the end of the slice. 0-d
+    tensors in slices are read. The dtype of several slices is the common one of their numbers.
+    """
+
+    def __init__(self, name: str, sparse: bool) -> None:
+        self._name = name
+        self._sparse = sparse
+
+    def __repr__(self) -> str:
+        return f"py_tensor.{self._name}"
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is slice:
+            return _range_of(key)
+        dtype = _dtype_of(self._name, key)
+        ranges = [_range_of(item, dtype) for item in key]
+        floats = [x.dtype for x in ranges if x.dtype.is_floating]
+        ranges = [converted(x, floats[0]) if floats else x for x in ranges]
+        shape = tuple(x.size for x in ranges)
+        along = [
+            reshape(x, tuple(n if a == i else 1 for i, n in enumerate(shape)))
+            for a, x in enumerate(ranges)
+        ]
+        return tuple(along) if self._sparse else stack([broadcast_to(x, shape) for x in along])
+
+
+class _Joined:
+    """``r_[0:3, 7, x]``: slices as ranges, numbers and tensors, joined along the last axis.
+
+    A leading string gives numbers, as in ``r_["0,2,0", x, y]``: the axis to join along, the minimum
+    number of axes, and the position at which the axes of an operand with fewer axes begin. If the
+    last number is missing or -1, its axes are the last ones. ``c_`` is ``r_["-1,2,0"]``: vectors
+    are columns.
+    """
+
+    def __init__(self, name: str, *numbers: int) -> None:
+        self._name = name
+        self._numbers = numbers
+
+    def __repr__(self) -> str:
+        return f"py_tensor.{self._name}"
+
+    def __getitem__(self, key: Any) -> Tensor:
+        items: list[Any] = [*key] if type(key) is tuple else [key]
+        axis, least, start = self._numbers
+        if isinstance(items[0], str):
+            text = str(items.pop(0))
+            if text in ("r", "c"):
+                raise ValueError(
+                    f"{self._name}: {text!r} asks for a matrix, and there is no matrix class;"
+                    " leave it out"
+                )
+            try:
+                given = tuple(map(int, text.split(",")))
+                axis, least, start = (*given, *self._numbers[len(given) :])
+            except ValueError:
+                raise ValueError(f"{self._name}: invalid directive {text!r}") from None
+        given = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
+        device, dtype = device_of(given), common_dtype(self._name, given)
+        joined: list[Tensor] = []
+        for item in given:
+            shape = item.shape if isinstance(item, Tensor) else ()
+            x = Tensor(lift(self._name, item, shape, dtype, device))
+            missing = max(least - x.ndim, 0)
+            before = start if start >= 0 else start + missing + 1
+            joined.append(reshape_copy(x, (1,) * before + x.shape + (1,) * (missing - before)))
+        return concat(joined, axis)
+
+
+class _Key:
+    """``s_[1:, ::2]``: the key in the brackets, for later use as an index."""
+
+    def __init__(self, is_tuple: bool) -> None:
+        self._is_tuple = is_tuple
+
+    def __getitem__(self, key: Any) -> Any:
+        is_whole = isinstance(key, tuple) or not self._is_tuple
+        return cast("Any", key) if is_whole else (key,)
+
+
+mgrid, ogrid = _Grid("mgrid", sparse=False), _Grid("ogrid", sparse=True)
+r_, c_ = _Joined("r_", 0, 1, -1), _Joined("c_", -1, 2, 0)
+s_, index_exp = _Key(is_tuple=False), _Key(is_tuple=True)
+
+# -- Indices ------------------------------------------------------------------------------------
+
+
+def ix_(*args: Operand) -> tuple[Tensor, ...]:
+    """Return indices of the grid spanned by index vectors; a mask counts as its nonzero indices.
+
+    Raises
+    ------
+    ShapeError
+        If an operand is not a vector.
+    """
+    along: list[Tensor] = []
+    for number, index in enumerate(args):
+        empty = isinstance(index, list | tuple) and not index
+        x = tensor_of(index, "ix_", dtype=dtypes.int32 if empty else None)
+        if x.ndim != 1:
+            raise ShapeError(f"ix_: takes vectors, not shape {x.shape}")
+        x = flatnonzero(x) if x.dtype.is_bool else x
+        behind = len(args) - number - 1
+        along.append(reshape(x, (1,) * number + (x.size,) + (1,) * behind))
+    return tuple(along)
+
+
+def unravel_index(indices: Operand, shape: int | Shape, order: str = "C") -> tuple[Tensor, ...]:
+    """Convert flat indices into a shape to an index along each axis.
+
+    Parameters
+    ----------
+    order : {"C", "F"}
+        Whether the last or the first index changes fastest.
+
+    Raises
+    ------
+    ValueError
+        If an index is out of range. GPU tensors are not read: their indices wrap around.
+    DTypeError
+        If the indices are neither integers nor bools.
+    """
+    sizes = parse_shape("unravel_index", shape)
+    units = _units("unravel_index", sizes, order)
+    _check_range("unravel_index", indices, size_of(sizes))
+    x = _places("unravel_index", indices)
+    return tuple(x // unit % n for unit, n in zip(units, sizes, strict=True))
+
+
+def _places(op: str, operand: Operand) -> Tensor:
+    """Return indices as a tensor of at least 32 bits, so that their products do not wrap around."""
+    x = tensor_of(operand, op)
+    if x.dtype.is_inexact:
+        raise DTypeError(f"{op}: indices must be integers or bools, not {x.dtype}")
+    return widened(x)
+
+
+def _check_range(op: str, indices: Operand, n: int) -> None:
+    """Raise ValueError for a number outside ``range(n)``, if it is known on the host."""
+    if isinstance(indices, Tensor):
+        values = known(indices)
+        wrong: Any = () if values is None else values[(values < 0) | (values >= n)]
+    else:
+        wrong = [i for i in numbers_of(op, indices)[0] if not 0 <= i < n]
+    if len(wrong):
+        raise ValueError(f"{op}: index {wrong[0]} is out of range for {n} elements")
+
+
+def ravel_multi_index(
+    multi_index: Sequence[Operand],
+    dims: int | Shape,
+    mode: str | Sequence[str] = "raise",
+    order: str = "C",
+) -> Tensor:
+    """Convert an index along each axis to flat indices into a shape.
+
+    Parameters
+    ----------
+    mode : {"raise", "wrap", "clip"}
+        How to treat an index out of range, as in `take`; or one mode for each axis.
+    order : {"C", "F"}
+        Whether the last or the first index changes fastest.
+
+    Raises
+    ------
+    ValueError
+        If an index is out of range. GPU tensors are not read: such an index is used unchanged.
+    ShapeError
+        If there is not one index for each axis.
+    DTypeError
+        If the indices are neither integers nor bools.
+    """
+    sizes = parse_shape("ravel_multi_index", dims)
+    units = _units("ravel_multi_index", sizes, order)
+    if len(multi_index) != len(sizes):
+        raise ShapeError(f"ravel_multi_index: {len(multi_index)} indices for shape {sizes}")
+    modes = (mode,) * len(sizes) if isinstance(mode, str) else mode
+    offsets: list[Tensor] = []
+    for index, n, axis_mode, unit in zip(multi_index, sizes, modes, units, strict=True):
+        if axis_mode == "raise":
+            _check_range("ravel_multi_index", index, n)
+        x = _places("ravel_multi_index", index)
+        offsets.append(
+            tensor_of(in_mode("ravel_multi_index", x, n, axis_mode, x.device), "") * unit
+        )
+    flat = offsets[0]
+    for more in offsets[1:]:
+        flat = flat + more
+    return converted(flat, dtypes.DEFAULT_INT) if flat.dtype.is_unsigned else flat
+
+
+def _units(op: str, shape: Shape, order: str | None) -> tuple[int, ...]:
+    """Return the distance between neighbours along each axis."""
+    check_order(op, order, "CF")
+    if size_of(shape) >= 2**31:
+        raise ShapeError(f"{op}: a flat index into shape {shape} does not fit int32")
+    return tuple(reversed(row_major(shape[::-1]))) if order in ("F", "f") else row_major(shape)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
+    """Return the indices of the diagonal of a tensor of `ndim` axes of length `n`."""
+    return (arange(n),) * ndim
+
+
+def diag_indices_from(arr: Operand) -> tuple[Tensor, ...]:
+    """Return `diag_indices` for the shape of a tensor of at least two axes of equal length.
+
+    Raises
+    ------
+    ShapeError
+        If there are fewer axes, or their lengths differ.
+    """
+    shape = tensor_of(arr, "diag_indices_from").shape
+    if len(shape) < 2 or len(set(shape)) > 1:
+        raise ShapeError(
+            f"diag_indices_from: takes at least two axes of equal length, not shape {shape}"
+        )
+    return diag_indices(shape[0], len(shape))
+
+
+def mask_indices(
+    n: int, mask_func: Callable[[Tensor, Any], Tensor], k: Any = 0
+) -> tuple[Tensor, ...]:
+    """Return the indices of an ``n x n`` matrix where ``mask_func(ones, k)`` is not 0.
+
+    Waits for the GPU, because the number of indices depends on the elements.
+    """
+    return nonzero(mask_func(ones((n, n), dtypes.int32), k))
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
+    """Return indices on and below the `k`-th diagonal of an ``n x m`` matrix. Waits for the GPU."""
+    return nonzero(tri(n, m, k, dtypes.bool_))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]:
+    """Return indices on and above the `k`-th diagonal of an ``n x m`` matrix. Waits for the GPU."""
+    return nonzero(~tri(n, m, k - 1, dtypes.bool_))
+
+
+def _matrix_shape(op: str, x: Operand) -> Shape:
+    x = tensor_of(x, op)
+    if x.ndim != 2:
+        raise ShapeError(f"{op}: takes a matrix, not shape {x.shape}")
+    return x.shape
+
+
+def tril_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
+    """Return `tril_indices` for the shape of a matrix."""
+    n, m = _matrix_shape("tril_indices_from", arr)
+    return tril_indices(n, k, m)
+
+
+def triu_indices_from(arr: Operand, k: int = 0) -> tuple[Tensor, ...]:
+    """Return `triu_indices` for the shape of a matrix."""
+    n, m = _matrix_shape("triu_indices_from", arr)
+    return triu_indices(n, k, m)
+
+
+for _function in (
+    diagflat, fromfunction, geomspace, identity, indices, ix_, logspace, ravel_multi_index, tri,
+    diag_indices, diag_indices_from, mask_indices, tril_indices, tril_indices_from,
+    triu_indices, triu_indices_from, unravel_index, vander,
+):  # fmt: skip
+    register(_function, method=False)

@@ -1,0 +1,640 @@
+"""Histograms: counts of elements in bins."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Sequence
+from functools import reduce
+from operator import index as as_index
+from typing import Any, NamedTuple, cast
+
+from py_tensor.adapters.hosted import naming
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import REAL, REAL_FLOATING, DType
+from py_tensor.base.errors import ShapeError
+from py_tensor.base.shapes import size_of
+from py_tensor.ir.node import Device
+from py_tensor.ops.creation import arange, full, linspace, zeros
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import equal, less, maximum, minimum
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.float64_bits import (
+    CEIL,
+    ORDER_KEY,
+    SUBTRACT,
+    TO_FLOAT32_ABOVE,
+    bits_of,
+    constant_bits,
+    divided,
+    float64_bits,
+    order_key_of,
+    single_above,
+    to_float32,
+)
+from py_tensor.ops.movement import (
+    as_floating,
+    converted,
+    in_common_dtype,
+    ravel,
+    reshape,
+    widened,
+)
+from py_tensor.ops.operands import Operand, known, numbers_of, real_number_of
+from py_tensor.ops.record import apply, build
+from py_tensor.ops.reduction import max, min, sum
+from py_tensor.ops.scatter import scatter
+from py_tensor.ops.searching import element_at, is_increasing, searchsorted
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
+
+
+Bins = int | str | Operand
+
+MAX_BY_POSITION = 1 << 20  # with more bins, float32 may place an element two bins off
+
+WIDEST = 3.4e38  # in a wider range, positions in float32 would be infinite
+
+
+def histogram_bin_edges(
+    a: Operand,
+    bins: Bins = 10,
+    range: tuple[float, float] | None = None,
+    weights: Operand | None = None,
+) -> Tensor:
+    """Return the bin edges that `histogram` uses; `weights` has no effect."""
+    x = ravel(tensor_of(a, "histogram_bin_edges"))
+    return _bins("histogram_bin_edges", x, bins, range, weighted=weights is not None).edges
+
+
+class _Range(NamedTuple):
+    """The start and the end of a range, in the dtype of NumPy's arithmetic; None is float64."""
+
+    low: float
+    high: float
+    dtype: DType | None = None
+
+
+class _Bins(NamedTuple):
+    """The edges of bins.
+
+    Attributes
+    ----------
+    edges : Tensor
+        The edges that are returned.
+    ends : tuple, optional
+        The ends of the range if the widths are equal; their bits if there are `bits`.
+    bits : Tensor, optional
+        The edges as the bits of float64 numbers, if NumPy compares the elements with those.
+    limits : tuple, optional
+        The range, if the host has it.
+    least : Tensor, optional
+        The smallest element, if it determines the range between `bits`.
+    """
+
+    edges: Tensor
+    ends: tuple[Tensor, Tensor] | None = None
+    bits: Tensor | None = None
+    limits: _Range | None = None
+    least: Tensor | None = None
+
+    def widths(self, dtype: DType) -> Tensor:
+        bits = self.bits
+        if bits is None and self.edges.dtype.is_integer and not dtype.has_64_bits:
+            bits = float64_bits(self.edges)
+        if bits is not None:
+            return converted(_difference(bits[1:], bits[:-1]), dtype)
+        edges = self.edges if self.edges.dtype.is_floating else converted(self.edges, dtype)
+        return converted(edges[1:] - edges[:-1], dtype)
+
+
+def _range(op: str, low: float, high: float, dtype: DType | None = None) -> _Range:
+    """Return a range with a width: at least 1 if the ends are equal."""
+    if low != high:
+        return _Range(low, high, dtype)
+    low, high = _rounded(low - 0.5, dtype), _rounded(high + 0.5, dtype)
+    if low == high:
+        raise ValueError(f"{op}: bins in the range {low} to {high} have no width")
+    return _Range(low, high, dtype)
+
+
+def _rounded(x: float, dtype: DType | None) -> float:
+    """Return the nearest number of a dtype, float32 or float16; or x itself without one."""
+    return x if dtype is None else dtype.rounded(x)
+
+
+def _range_of(op: str, limits: Any) -> _Range | None:
+    """Return the parameter `range`; tensors are read.
+
+    As in NumPy, edges between float32 and float16 scalars are computed in that dtype. Python
+    numbers beside them are rounded to it; all other ends are float64.
+    """
+    if limits is None:
+        return None
+    ends, shape = numbers_of(op, limits)
+    if shape != (2,):
+        raise ValueError(f"{op}: range must be a pair, not {limits}")
+    end_dtypes = [dtypes.parse(v.dtype) for v in (limits, *limits) if hasattr(v, "dtype")]
+    dtype = None
+    if end_dtypes and all(d.is_floating and not d.has_64_bits for d in end_dtypes):
+        dtype = reduce(dtypes.promote, end_dtypes)
+    low, high = (_rounded(float(real_number_of(op, "an end of range", v)), dtype) for v in ends)
+    if not (low <= high and math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"{op}: range must be finite and increasing, not {limits}")
+    return _range(op, low, high, dtype)
+
+
+def _bins(
+    op: str,
+    sample: Tensor,
+    bins: Bins,
+    limits: Any,
+    *,
+    weighted: bool,
+    wide: bool = False,
+) -> _Bins:
+    """Return bins; with `wide`, edges between Python numbers are float64 for floats too."""
+    REAL_FLOATING.check(op, sample.dtype)
+    limits = _range_of(op, limits)
+    if isinstance(bins, str):
+        if weighted:
+            raise TypeError(f"{op}: the rule {bins!r} does not support weights")
+        bins, limits = _by_rule(op, sample, bins, limits)
+    elif not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
+        edges = tensor_of(bins, op, device=sample.device)
+        if not edges.ndim:
+            raise TypeError(f"{op}: bins must be an int, edges or the name of a rule, not {bins!r}")
+        if edges.ndim != 1:
+            raise ShapeError(f"{op}: edges must be 1-D, not of shape {edges.shape}")
+        REAL.check(op, edges.dtype)
+        if not is_increasing(bins):
+            raise ValueError(f"{op}: edges must increase monotonically")
+        return _Bins(edges, bits=_bits_beside(op, sample, bins, edges))
+    count = as_index(bins)
+    if count < 1:
+        raise ValueError(f"{op}: bins must be at least 1, not {count}")
+    return _equal_bins(op, sample, count, limits, wide=wide)
+
+
+def _equal_bins(
+    op: str, sample: Tensor, count: int, limits: _Range | None, *, wide: bool = False
+) -> _Bins:
+    """Return bins of equal width."""
+    x = as_floating(sample, op, REAL_FLOATING)
+    if limits is None and not x.size:
+        limits = _Range(0.0, 1.0)
+    has_python_ends = limits is not None and limits.dtype is None
+    is_exact = not sample.dtype.is_inexact or (wide and has_python_ends)
+    if is_exact and not x.dtype.has_64_bits:
+        return _wide_bins(sample, x.dtype, count, limits)
+    if limits is None:
+        values = known(x)
+        if values is not None and not math.isfinite(values.max() - values.min()):
+            raise ValueError(
+                f"{op}: the range of the elements, {values.min()} to {values.max()}, is not finite"
+            )
+        low, high = min(x), max(x)
+        alike = equal(low, high)
+        low, high = choose(alike, low - 0.5, low), choose(alike, high + 0.5, high)
+        edges = _in_equal_steps(low, high, count)
+    else:
+        low, high = _ends(limits, limits.dtype or x.dtype, x.device)
+        if limits.dtype is None:
+            edges = _between(*limits[:2], count, x.dtype, x.device)
+            if limits.high - limits.low > WIDEST:
+                return _Bins(edges)
+        else:
+            edges = _in_equal_steps(low, high, count)
+            edges = converted(edges, dtypes.promote(limits.dtype, x.dtype))
+    values = known(edges)
+    if values is not None and not (values[:-1] < values[1:]).all():
+        ends = (low.item(), high.item()) if limits is None else limits[:2]
+        raise ValueError(
+            f"{op}: the range {ends[0]} to {ends[1]} has too few {edges.dtype} numbers for"
+            f" {count} bins"
+        )
+    return _Bins(edges, (low, high), limits=limits)
+
+
+def _ends(limits: _Range, dtype: DType, device: Device) -> tuple[Tensor, Tensor]:
+    return full((), limits.low, dtype, device=device), full((), limits.high, dtype, device=device)
+
+
+def _in_equal_steps(low: Tensor, high: Tensor, count: int) -> Tensor:
+    """Return NumPy's edges between floats, computed in their dtype."""
+    number = arange(count + 1, dtype=low.dtype, device=low.device)
+    # `maximum` rounds the product before the sum; GPUs would fuse the two otherwise. When fused,
+    # -1 + 3 * (1 / 3) is not 0, and elements at edges fall into the bin below.
+    inside = low + maximum(number * ((high - low) / count), 0.0)
+    return choose(equal(number, count), high, inside)
+
+
+def _between(low: float, high: float, count: int, dtype: DType, device: Device) -> Tensor:
+    """Return NumPy's edges between Python numbers; `linspace` may round ties differently."""
+    if dtype.has_64_bits:
+        return linspace(low, high, count + 1, dtype=dtype, device=device)
+    bits = _edge_bits(count, constant_bits(low, device), constant_bits(high, device))
+    return converted(to_float32(bits), dtype)
+
+
+def _edge_bits(count: int, low: Tensor, high: Tensor) -> Tensor:
+    return divided(low, high, arange(count + 1, device=low.device), count)
+
+
+def _wide_bins(sample: Tensor, dtype: DType, count: int, limits: _Range | None) -> _Bins:
+    """Return bins of equal width whose edges are float64 numbers, as NumPy's are for integers."""
+    if limits is None:
+        x = widened(sample)
+        least, most = min(x), max(x)
+        alike = equal(least, most)
+        low, high = (
+            choose(alike, apply(SUBTRACT, (end, constant_bits(half, x.device))), end)
+            for end, half in ((float64_bits(least), 0.5), (float64_bits(most), -0.5))
+        )
+    else:
+        least = None
+        low, high = (constant_bits(v, sample.device) for v in limits[:2])
+    if limits is None or limits.dtype is None:
+        bits = _edge_bits(count, low, high)
+    else:
+        steps = _in_equal_steps(*_ends(limits, limits.dtype, sample.device), count)
+        bits = float64_bits(converted(steps, dtypes.float32))
+    return _Bins(converted(to_float32(bits), dtype), (low, high), bits, limits, least)
+
+
+def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
+    """Return edges as float64 bits, for float edges that float32 integers are not compared with."""
+    if not x.dtype.is_integer or x.dtype.is_packed:
+        return None
+    if not edges.dtype.is_floating or edges.dtype.has_64_bits:
+        return None
+    if isinstance(bins, Tensor):
+        return float64_bits(converted(edges, dtypes.float32))
+    numbers = [bits_of(float(v)) for v in numbers_of(op, bins)[0]]
+    return tensor_of(numbers, op, dtype=dtypes.uint64, device=x.device)
+
+
+def _by_rule(op: str, sample: Tensor, rule: str, limits: _Range | None) -> tuple[int, _Range]:
+    """Return the number of bins that a rule of NumPy gives, and the range; x is read."""
+    np, elements = host.load_numpy(), converted(sample, dtypes.parse(sample.dtype.host)).numpy()
+    is_narrow = sample.dtype.is_floating and not sample.dtype.has_64_bits
+    bounds = (elements.min().item(), elements.max().item()) if elements.size else (0.0, 1.0)
+    if not sample.dtype.is_inexact:
+        elements = elements.astype(dtypes.longest(sample.dtype).name)
+        if limits is None:  # no width depends on the least element, and smaller numbers are exact
+            elements -= elements.min(initial=bounds[0])
+    ends = None
+    if limits is not None:
+        scalar = float if limits.dtype is None else np.dtype(limits.dtype.name).type
+        ends = scalar(limits.low), scalar(limits.high)
+    with naming(op):
+        count = len(np.histogram_bin_edges(elements, rule, ends)) - 1
+    return count, limits or _range(op, *bounds, sample.dtype if is_narrow else None)
+
+
+def _bin_of(x: Tensor, bins: _Bins) -> Tensor:
+    """Return the index of each element's bin, or an index beyond all bins if it is in none.
+
+    Integers are found exactly, and floats among edges of their dtype.
+    """
+    edges, ends, bits = bins.edges, bins.ends, bins.bits
+    count = edges.size - 1
+    if count < 1:
+        return zeros(x.shape, dtypes.int32, device=x.device)
+    if bits is not None:
+        x, edges, ends, near = _compared(x, bins)
+    elif edges.dtype.is_integer and not x.dtype.is_floating:
+        x, edges = in_common_dtype("histogram", x, edges)
+        near, ends = None, (edges[0], edges[-1])
+    else:
+        x = as_floating(x, "histogram", REAL_FLOATING)
+        x = converted(x, dtypes.at_least_single(x.dtype))
+        edges = converted(edges, x.dtype)
+        low, high = (converted(v, x.dtype) for v in ends or (edges[0], edges[-1]))
+        near = None if ends is None else (x - low) / (high - low) * count
+        ends = low, high
+    if near is None or count > MAX_BY_POSITION:
+        number = searchsorted(edges, x, "right") - 1
+    else:
+        number = _corrected(converted(near, dtypes.int32), x, edges)
+    number = minimum(number, count - 1)
+    return number if ends is None else choose((x >= ends[0]) & (x <= ends[1]), number, count)
+
+
+class _Compared(NamedTuple):
+    """Elements and edges in a dtype that compares them exactly.
+
+    Attributes
+    ----------
+    ends : tuple, optional
+        The smallest and the largest element in a bin; None if each element is.
+    near : Tensor, optional
+        The position in the range, in bins, with an error below 1 up to `MAX_BY_POSITION` bins.
+    """
+
+    x: Tensor
+    edges: Tensor
+    ends: tuple[Tensor | float, Tensor | float] | None
+    near: Tensor | None
+
+
+def _compared(x: Tensor, bins: _Bins) -> _Compared:
+    """Compare with edges that are float64 numbers."""
+    _, ends, bits, limits, least = bins
+    assert bits is not None
+    if x.dtype.is_floating:
+        assert limits is not None
+        return _compared_as_singles(x, bits, limits)
+    if x.dtype.has_64_bits or ends is None or _covers(limits, x.dtype):
+        return _compared_as_float64(x, bits, ends, limits)
+    if limits is None:
+        assert least is not None
+        return _compared_above_least(x, bits, ends, least)
+    return _compared_in_range(x, bits, limits)
+
+
+def _compared_as_singles(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
+    """Compare floats with the float32 numbers above the edges."""
+    low, high = limits[:2]
+    x = converted(x, dtypes.at_least_single(x.dtype))
+    edges = build(TO_FLOAT32_ABOVE, (bits,), None)
+    ends = single_above(low), -single_above(-high)
+    count = bits.size - 1
+    is_too_coarse = high - low < count * builtins.max(abs(low), abs(high)) * 2.0**-20
+    near = None if is_too_coarse else _position(x, -low, _span(limits), count)
+    return _Compared(x, edges, ends, near)
+
+
+def _compared_as_float64(
+    x: Tensor, bits: Tensor, ends: tuple[Tensor, Tensor] | None, limits: _Range | None
+) -> _Compared:
+    """Compare integers by the order of the bits of float64 numbers."""
+    count = bits.size - 1
+    wide = float64_bits(x)
+    x, edges = (build(ORDER_KEY, (v,), None) for v in (wide, bits))
+    if ends is None:
+        return _Compared(x, edges, (edges[0], edges[count]), None)
+    span = _difference(ends[1], ends[0]) if limits is None else _span(limits)
+    near = _position(_difference(wide, ends[0]), 0.0, span, count)
+    if limits is None:  # the range is that of the elements
+        return _Compared(x, edges, None, near)
+    return _Compared(x, edges, (order_key_of(limits.low), order_key_of(limits.high)), near)
+
+
+def _compared_above_least(
+    x: Tensor, bits: Tensor, ends: tuple[Tensor, Tensor], least: Tensor
+) -> _Compared:
+    """Compare integers of up to 32 bits with the integers above, all relative to the smallest."""
+    x, whole = widened(x), build(CEIL, (bits,), None)
+    distance = converted(x - least, dtypes.uint32)  # these wrap around
+    edges = converted(converted(whole, x.dtype) - least, dtypes.uint32)
+    before = _difference(float64_bits(least), ends[0])
+    span = _difference(ends[1], ends[0])
+    near = _position(converted(distance, dtypes.float32), before, span, bits.size - 1)
+    return _Compared(distance, edges, None, near)
+
+
+def _compared_in_range(x: Tensor, bits: Tensor, limits: _Range) -> _Compared:
+    """Compare integers of up to 32 bits with the integers above, all relative to the first one."""
+    lowest, highest = dtypes.integer_range(dtypes.numeric(x.dtype))
+    low = builtins.max(math.ceil(limits.low), lowest)
+    high = builtins.min(math.floor(limits.high), highest)
+    ends, before = (0, high - low), low - limits.low
+    if low > high:  # no integer is inside; the range may be beyond int64
+        low, ends, before = lowest, (1, 0), 0.0
+    distance = converted(widened(x), dtypes.uint32) - low % 2**32
+    edges = build(CEIL, (bits,), None).clip(low, low + 2**32 - 1) - low
+    near = _position(converted(distance, dtypes.float32), before, _span(limits), bits.size - 1)
+    return _Compared(distance, converted(edges, dtypes.uint32), ends, near)
+
+
+def _difference(x: Tensor, y: Tensor) -> Tensor:
+    """Return x - y of the bits of float64 numbers, as float32."""
+    return to_float32(apply(SUBTRACT, (x, y)))
+
+
+def _span(limits: _Range) -> float | None:
+    """Return the width of a range, if it is finite in float32."""
+    span = limits.high - limits.low
+    return span if span < WIDEST else None
+
+
+def _position(
+    distance: Tensor, before: Tensor | float, span: Tensor | float | None, count: int
+) -> Tensor | None:
+    """Return positions in bins, of distances from an origin that is `before` above the start."""
+    return None if span is None else (distance + before) / span * count
+
+
+def _covers(limits: _Range | None, dtype: DType) -> bool:
+    """Return whether a range contains all 32-bit integers of a dtype, and more."""
+    low, high = dtypes.integer_range(dtype)
+    return limits is not None and not dtype.is_packed and limits[0] <= low and limits[1] > high
+
+
+def _corrected(number: Tensor, x: Tensor, edges: Tensor) -> Tensor:
+    """Correct the estimated index of the bin of each element, as NumPy does.
+
+    The edges of very narrow bins are rounded to few numbers; elements may then be in another bin
+    than a search would find.
+    """
+    number = number.clip(0, edges.size - 2)
+    above = choose(x >= element_at(edges, number + 1), number + 1, number)
+    return choose(less(x, element_at(edges, number)), number - 1, above)
+
+
+def _counted(number: Tensor, count: int, weights: Tensor | None) -> Tensor:
+    """Return the number of elements in each bin, or the sums of their weights."""
+    dtype = dtypes.int32 if weights is None else weights.dtype
+    none = zeros(count, dtype, device=number.device)
+    if not count:
+        return none
+    return scatter(none, (0,), (number,), 0, 1 if weights is None else weights, "add", op="")
+
+
+def _weights(op: str, weights: Operand, x: Tensor) -> Tensor:
+    converted_weights = tensor_of(weights, op, device=x.device)
+    return converted(converted_weights, dtypes.numeric(converted_weights.dtype))
+
+
+def histogram(
+    a: Operand,
+    bins: Bins = 10,
+    range: tuple[float, float] | None = None,
+    density: bool | None = None,
+    weights: Operand | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the number of elements in each bin, and the bin edges.
+
+    Parameters
+    ----------
+    bins
+        The number of bins of equal width, a vector of increasing edges, or the name of a rule:
+        "auto", "doane", "fd", "rice", "scott", "sqrt", "stone" or "sturges", computed by NumPy.
+        A rule reads the elements. Edges are rounded to the dtype of floats, and compared exactly
+        with integers.
+    range : tuple, optional
+        The start of the first bin and the end of the last; by default the smallest and largest
+        element. Edges are NumPy's numbers: float64 for integers, and rounded when returned. They
+        are computed in float32 between float32 scalars, such as elements, and likewise in float16.
+        Tensors are read.
+    density : bool
+        Whether to return a probability density: the counts normalized so that the integral is 1.
+    weights : optional
+        The weight of each element.
+
+    Raises
+    ------
+    ShapeError
+        If the weights have a different shape or the edges are not a vector.
+    ValueError
+        If the number of bins is below 1, the rule is unknown, the range is not finite and
+        increasing, or the edges do not increase. Also if the elements are not finite and no range
+        is given, or if the range is too narrow for the number of bins. GPU tensors are read for
+        these checks only if a rule reads them; otherwise their edges are infinite, NaN or equal.
+    TypeError
+        If a rule is combined with weights, or the elements are complex.
+    """
+    x = ravel(tensor_of(a, "histogram"))
+    chosen = _bins("histogram", x, bins, range, weighted=weights is not None)
+    edges = chosen.edges
+    vector = None if weights is None else ravel(_weights("histogram", weights, x))
+    if vector is not None and vector.shape != x.shape:
+        raise ShapeError(
+            f"histogram: weights of shape {vector.shape} do not match a of shape {x.shape}"
+        )
+    counts = _counted(_bin_of(x, chosen), builtins.max(edges.size - 1, 0), vector)
+    if density:
+        counts = counts / sum(counts) / chosen.widths(dtypes.floating(x.dtype))
+    return counts, edges
+
+
+def histogram2d(
+    x: Operand,
+    y: Operand,
+    bins: Any = 10,
+    range: Sequence[Sequence[float] | None] | None = None,
+    density: bool | None = None,
+    weights: Operand | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the number of points in each cell of a 2-D grid, and the bin edges along each axis.
+
+    Parameters
+    ----------
+    bins
+        As in `histogram`: for both axes, or a pair.
+    range
+        A pair of ranges, one for each axis.
+    density, weights
+        As in `histogram`.
+
+    Raises
+    ------
+    ShapeError
+        If `x` and `y` are not vectors of equal length.
+    """
+    first = tensor_of(x, "histogram2d")
+    second = tensor_of(y, "histogram2d", device=first.device)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ShapeError(
+            f"histogram2d: x of shape {first.shape} does not match y of shape {second.shape}"
+        )
+    listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 and len(bins) == 2 else bins
+    is_pair = type(listed) in (list, tuple) and len(listed) == 2
+    pair: Sequence[Any] = listed if is_pair else (listed, listed)
+    counts, edges = _of_points("histogram2d", (first, second), pair, range, density, weights)
+    return counts, edges[0], edges[1]
+
+
+def histogramdd(
+    sample: Operand | Sequence[Operand],
+    bins: Any = 10,
+    range: Sequence[Sequence[float] | None] | None = None,
+    density: bool | None = None,
+    weights: Operand | None = None,
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the number of points in each cell of an n-D grid, and the bin edges along each axis.
+
+    Parameters
+    ----------
+    sample
+        A matrix with a row for each point, a vector of points on one axis, or a list of vectors,
+        one for each axis.
+    bins
+        As in `histogram`: for all axes, or a list with one entry for each.
+    range
+        A range or None for each axis.
+    density, weights
+        As in `histogram`.
+
+    Raises
+    ------
+    ShapeError
+        If the sample is neither a matrix nor vectors of equal length.
+    ValueError
+        If the number of bins or ranges does not match the number of axes.
+    """
+    if isinstance(sample, list | tuple):
+        vectors = [tensor_of(v, "histogramdd") for v in cast("list[Any]", sample)]
+    else:
+        x = tensor_of(sample, "histogramdd")
+        if x.ndim not in (1, 2):
+            raise ShapeError(f"histogramdd: takes a matrix of points, not shape {x.shape}")
+        vectors = [x] if x.ndim == 1 else [x[:, i] for i in builtins.range(x.shape[1])]
+    if not vectors or any(v.ndim != 1 or v.shape != vectors[0].shape for v in vectors):
+        raise ShapeError(
+            f"histogramdd: coordinates must have the same shape, not {[v.shape for v in vectors]}"
+        )
+    listed = bins.tolist() if len(getattr(bins, "shape", ())) == 1 else bins
+    each = listed if type(listed) in (list, tuple) else [listed] * len(vectors)
+    if len(each) != len(vectors) or (range is not None and len(range) != len(vectors)):
+        raise ValueError(
+            f"histogramdd: bins {bins} and range {range} do not match {len(vectors)} axes"
+        )
+    return _of_points("histogramdd", vectors, each, range, density, weights)
+
+
+def _of_points(
+    op: str,
+    vectors: Sequence[Tensor],
+    bins: Sequence[Any],
+    limits: Sequence[Sequence[float] | None] | None,
+    density: bool | None,
+    weights: Operand | None,
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the counts in a grid with one axis per vector, and its edges."""
+    first = vectors[0]
+    floating = REAL_FLOATING.check(op, first.dtype)
+    weight = None if weights is None else _weights(op, weights, first)
+    ranges = [None] * len(vectors) if limits is None else limits
+    if any(isinstance(b, str) for b in bins):
+        raise TypeError(f"{op}: bins must be ints or edges; rules are for one axis")
+    chosen = [
+        _bins(op, v, b, r, weighted=weights is not None, wide=True)
+        for v, b, r in zip(vectors, bins, ranges, strict=True)
+    ]
+    edges = [axis_bins.edges for axis_bins in chosen]
+    shape = tuple(builtins.max(e.size - 1, 0) for e in edges)
+    cell, outside = None, None
+    for v, axis_bins, n in zip(vectors, chosen, shape, strict=True):
+        number = _bin_of(v, axis_bins)
+        out = equal(number, n)
+        cell = number if cell is None else cell * n + number
+        outside = out if outside is None else outside | out
+    assert cell is not None
+    assert outside is not None
+    total = size_of(shape)
+    counts = _counted(choose(outside, total, cell), total, weight)
+    counts = reshape(converted(counts, floating), shape)
+    if density:
+        counts = counts / sum(counts)
+        for axis, axis_bins in enumerate(chosen):
+            behind = (1,) * (len(chosen) - axis - 1)
+            counts = counts / reshape(axis_bins.widths(floating), (-1, *behind))
+    return counts, edges
+
+
+for _function in (histogram, histogram2d, histogram_bin_edges, histogramdd):
+    register(_function, method=False)

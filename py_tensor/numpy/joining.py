@@ -1,0 +1,495 @@
+"""Joining and splitting tensors, adding axes and elements: compositions of other ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+from py_tensor.base import dtypes
+from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.shapes import (
+    Shape,
+    axes_of,
+    normalize_axes,
+    normalize_axis,
+    parse_shape,
+    size_of,
+)
+from py_tensor.base.shapes import broadcast as broadcast_of
+from py_tensor.ir.node import Device
+from py_tensor.ops.creation import arange, ones, zeros
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import logical_not, not_equal, where
+from py_tensor.ops.gather import gather_nd, indices_of
+from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, holds_masks
+from py_tensor.ops.movement import (
+    along_axis,
+    broadcast_to,
+    concat,
+    converted,
+    expand_dims,
+    flip,
+    in_common_dtype,
+    ravel,
+    reshape,
+    reshape_copy,
+    sliced,
+    split,
+    swapaxes,
+)
+from py_tensor.ops.operands import Operand, numbers_of, tensors_of
+from py_tensor.ops.rearrange import moveaxis, tile
+from py_tensor.ops.reduction import Axes, any
+from py_tensor.ops.scatter import flatnonzero, places_of, scatter
+from py_tensor.ops.sorting import argsort
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+__all__ = [
+    "append", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast", "broadcast_arrays",
+    "broadcast_shapes", "column_stack", "delete", "dsplit", "dstack", "fliplr", "flipud", "hsplit",
+    "insert", "resize", "rollaxis", "rot90", "trim_zeros", "vsplit",
+]  # fmt: skip
+
+
+# -- More axes ----------------------------------------------------------------------------------
+
+
+def _each(function: Callable[[Operand], Tensor], tensors: Sequence[Operand]) -> Any:
+    """Return the result for one operand, or a tuple of results for several."""
+    results = tuple(map(function, tensors))
+    return results[0] if len(results) == 1 else results
+
+
+def _with_one_axis(x: Operand) -> Tensor:
+    x = tensor_of(x, "atleast_1d")
+    return x if x.ndim else reshape(x, (1,))
+
+
+def _with_two_axes(x: Operand) -> Tensor:
+    x = tensor_of(x, "atleast_2d")
+    return x if x.ndim > 1 else reshape(x, (1, x.size))
+
+
+def _with_three_axes(x: Operand) -> Tensor:
+    x = tensor_of(x, "atleast_3d")
+    return expand_dims(x, 2) if x.ndim == 2 else x if x.ndim > 2 else reshape(x, (1, x.size, 1))
+
+
+def atleast_1d(*arys: Operand) -> Any:
+    """Return the tensor with at least one axis; for several tensors, a tuple."""
+    return _each(_with_one_axis, arys)
+
+
+def atleast_2d(*arys: Operand) -> Any:
+    """Return the tensor with at least two axes, a vector as a row; for several, a tuple."""
+    return _each(_with_two_axes, arys)
+
+
+def atleast_3d(*arys: Operand) -> Any:
+    """Return the tensor with at least three axes; for several tensors, a tuple.
+
+    A vector of n elements becomes ``(1, n, 1)``; a matrix gets a new last axis.
+    """
+    return _each(_with_three_axes, arys)
+
+
+def broadcast_shapes(*args: int | Shape) -> Shape:
+    """Return the shape that all shapes broadcast to. Raises ShapeError if there is none."""
+    return broadcast_of("broadcast_shapes", *(parse_shape("broadcast_shapes", s) for s in args))
+
+
+def broadcast_arrays(*args: Operand, subok: bool = False) -> tuple[Tensor, ...]:
+    """Broadcast tensors against each other; the results are read-only views.
+
+    `subok` is accepted and has no effect.
+    """
+    operands = [tensor_of(x, "broadcast_arrays") for x in args]
+    shape = broadcast_of("broadcast_arrays", *(x.shape for x in operands))
+    return tuple(x if x.shape == shape else broadcast_to(x, shape) for x in operands)
+
+
+class broadcast:  # noqa: N801 - NumPy's name
+    """Broadcast operands against each other and iterate over them in parallel.
+
+    Iteration yields a tuple of Python scalars for each index, in row-major order. It reads all
+    operands.
+
+    Attributes
+    ----------
+    shape : tuple
+    ndim, nd : int
+        The number of axes.
+    size : int
+    numiter : int
+        The number of operands.
+    index : int
+        The number of tuples yielded so far.
+    iters : tuple
+        An iterator over the scalars of each broadcast operand.
+
+    Examples
+    --------
+    >>> import py_tensor as pt
+    >>> b = pt.broadcast(pt.tensor([[1], [2]]), pt.tensor([10, 20]))
+    >>> b.shape
+    (2, 2)
+    >>> [u + v for u, v in b]
+    [11, 21, 12, 22]
+    """
+
+    def __init__(self, *arrays: Operand) -> None:
+        self._operands = broadcast_arrays(*arrays)
+        self.shape = self._operands[0].shape if arrays else ()
+        self.ndim = self.nd = len(self.shape)
+        self.size = size_of(self.shape)
+        self.numiter = len(arrays)
+        self.index = 0
+
+    @property
+    def iters(self) -> tuple[Iterator[Any], ...]:
+        return tuple(iter(ravel(x).tolist()) for x in self._operands)
+
+    def reset(self) -> None:
+        """Restart at the first index."""
+        self.index = 0
+        self.__dict__.pop("_rows", None)
+
+    @cached_property
+    def _rows(self) -> list[tuple[Any, ...]]:
+        return list(zip(*self.iters, strict=True))
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        if self.index == len(self._rows):
+            raise StopIteration
+        self.index += 1
+        return self._rows[self.index - 1]
+
+
+def rollaxis(a: Operand, axis: int, start: int = 0) -> Tensor:
+    """Move an axis to before the axis at `start`; returns a view."""
+    x = tensor_of(a, "rollaxis")
+    along = normalize_axis("rollaxis", axis, x.ndim)
+    to = start + x.ndim if start < 0 else start
+    if not 0 <= to <= x.ndim:
+        raise ShapeError(f"rollaxis: start {start} is out of bounds for {x.ndim} axes")
+    order = [a for a in range(x.ndim) if a != along]
+    order.insert(to - (along < to), along)
+    return x.transpose(tuple(order))
+
+
+# -- Joining ------------------------------------------------------------------------------------
+
+
+def dstack(tup: Sequence[Operand]) -> Tensor:
+    """Join tensors along the third axis."""
+    return concat([_with_three_axes(x) for x in tensors_of("dstack", tup)], 2)
+
+
+def column_stack(tup: Sequence[Operand]) -> Tensor:
+    """Stack vectors as columns of a matrix, and join matrices side by side."""
+    columns = tensors_of("column_stack", tup)
+    return concat([x if x.ndim > 1 else reshape(x, (x.size, 1)) for x in columns], 1)
+
+
+def block(arrays: Any) -> Tensor:
+    """Assemble a tensor from nested lists; the innermost are joined along the last axis.
+
+    The next level is joined along the second-to-last axis, and so on. Missing axes are leading axes
+    of length 1.
+    """
+
+    def depth_of(nested: Any) -> int:
+        inner = cast("list[Any]", nested) if isinstance(nested, list) else None
+        return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
+
+    def leaves(nested: Any) -> list[Operand]:
+        if not isinstance(nested, list):
+            return [nested]
+        if not nested:
+            raise ValueError("block: lists must not be empty")
+        return [x for inner in cast("list[Any]", nested) for x in leaves(inner)]
+
+    tensors = tensors_of("block", leaves(arrays))
+    left = iter(tensors)
+    depth = depth_of(arrays)
+    rank = max(depth, *(x.ndim for x in tensors))
+
+    def joined(nested: Any, level: int) -> Tensor:
+        if isinstance(nested, list):
+            return concat([joined(x, level - 1) for x in cast("list[Any]", nested)], -level)
+        x = next(left)
+        return reshape_copy(x, (1,) * (rank - x.ndim) + x.shape)
+
+    return joined(arrays, depth)
+
+
+def append(arr: Operand, values: Operand, axis: int | None = None) -> Tensor:
+    """Append `values` along `axis`; None flattens both first."""
+    x, more = in_common_dtype("append", arr, values)
+    if axis is None:
+        x, more = ravel(x), ravel(more)
+    return concat([x, more], 0 if axis is None else axis)
+
+
+# -- Cutting ------------------------------------------------------------------------------------
+
+
+def _cut(op: str, x: Operand, parts: int | Sequence[int], axis: int) -> list[Tensor]:
+    x = tensor_of(x, op)
+    if x.ndim <= axis:
+        raise ShapeError(f"{op}: needs at least {axes_of(axis + 1)}, got shape {x.shape}")
+    return split(x, parts, axis)
+
+
+def hsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """`split` along the second axis, or along the only axis of a vector."""
+    x = tensor_of(ary, "hsplit")
+    return _cut("hsplit", x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """`split` along the first axis; needs at least 2 axes."""
+    _cut("vsplit", ary, 1, 1)
+    return _cut("vsplit", ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Tensor]:
+    """`split` along the third axis."""
+    return _cut("dsplit", ary, indices_or_sections, 2)
+
+
+# -- Fewer and more elements --------------------------------------------------------------------
+
+
+MAX_CUTS = 8
+"""Up to as many slices are deleted by joining what lies between them, in one pass."""
+
+
+def delete(arr: Operand, obj: Any, axis: int | None = None) -> Tensor:
+    """Return the tensor without the slices along `axis` at `obj`; None flattens it first.
+
+    Parameters
+    ----------
+    obj
+        An int, a slice, a mask or integers. For a tensor the number of remaining slices is read.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+    ShapeError
+        If a mask has a different length.
+    DTypeError
+        If the indices are not integers.
+    """
+    x, along = along_axis("delete", arr, axis)
+    n = x.shape[along]
+    kept = ones((n,), dtypes.bool_, device=x.device)
+    count = None
+    if isinstance(obj, slice):
+        gone = range(n)[obj]
+        gone = gone if gone.step > 0 else gone[::-1]
+        if gone.step == 1:
+            return _without(x, along, [(gone.start, max(gone.start, gone.stop))])
+        kept[obj] = False
+        count = n - len(gone)
+    elif holds_masks(obj):
+        mask = tensor_of(obj, "delete", device=x.device)
+        if mask.shape != (n,):
+            raise ShapeError(
+                f"delete: mask of shape {mask.shape} does not match an axis of {n} elements"
+            )
+        kept = logical_not(mask)
+    else:
+        checked = indices_of("delete", obj, x, along)
+        if not isinstance(obj, Tensor):
+            gone = {i % n for i in numbers_of("delete", obj)[0]}
+            if len(gone) <= MAX_CUTS:
+                return _without(x, along, [(i, i + 1) for i in sorted(gone)])
+            count = n - len(gone)
+        indices = ravel(checked.tensor)
+        kept = scatter(kept, (0,), (indices,), 0, False, unique=True, op=checked.op)  # of one value
+    return gather_nd(x, (along,), (places_of("delete", kept, count),), along, op="")
+
+
+def _without(x: Tensor, axis: int, cuts: list[tuple[int, int]]) -> Tensor:
+    """Return a copy without the slices along an axis in some ranges, in ascending order."""
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), x.shape[axis]]
+    return concat(
+        [sliced(x, axis, *ends_of_piece) for ends_of_piece in zip(starts, ends, strict=True)], axis
+    )
+
+
+def insert(arr: Operand, obj: Any, values: Operand, axis: int | None = None) -> Tensor:
+    """Insert `values` before the slices along `axis` at `obj`.
+
+    Parameters
+    ----------
+    obj
+        An int, a slice, a mask or integers: indices into the original `arr`. For a mask the number
+        of its nonzero elements is read.
+    values
+        Values that broadcast to the new slices, converted to the dtype of `arr`; for one index, any
+        number of slices.
+    axis : int, optional
+        None flattens the tensor first.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range; raised by the next read for indices in a tensor.
+    ShapeError
+        If the indices have several axes or the values do not broadcast.
+    DTypeError
+        If the indices are not integers.
+    """
+    x, along = along_axis("insert", arr, axis)
+    n = x.shape[along]
+    positions = _insertion_places(obj, n, x.device)
+    inserted = as_given(x, values, "insert")
+    if positions.size == 1:  # all values are inserted before one place
+        inserted = reshape_copy(inserted, (1,) * (x.ndim - inserted.ndim) + inserted.shape)
+        inserted = inserted if positions.ndim else moveaxis(inserted, 0, along)
+        positions = broadcast_to(positions, (inserted.shape[along],))
+    shape = (*x.shape[:along], positions.size, *x.shape[along + 1 :])
+    new = cast_and_broadcast(x, inserted, shape, "insert")
+    if not isinstance(obj, Tensor | slice) and not holds_masks(obj):
+        numbers, _ = numbers_of("insert", obj)
+        if len(numbers) == 1:
+            position: int = numbers[0] + n if numbers[0] < 0 else numbers[0]
+            return concat(
+                [sliced(x, along, 0, position), new, sliced(x, along, position, n)], along
+            )
+    order = argsort(concat([positions, arange(n, device=x.device)]))  # stable: new elements first
+    return gather_nd(concat([new, x], along), (along,), (order,), along, op="")
+
+
+def _insertion_places(obj: Any, n: int, device: Device) -> Tensor:
+    """Return insertion positions along an axis of length n, from 0 to n."""
+    if isinstance(obj, slice):
+        return arange(*obj.indices(n), device=device)
+    is_mask = holds_masks(obj)
+    if is_mask or isinstance(obj, Tensor):
+        positions = tensor_of(obj, "insert", device=device)
+    else:
+        numbers, shape = numbers_of("insert", obj)
+        for i in numbers:
+            if not isinstance(i, int):
+                raise DTypeError(f"insert: indices must be integers, not {i!r}")
+            if not -n <= i <= n:
+                raise IndexError(f"insert: index {i} is out of range for an axis of {n} elements")
+        positive = [i + n if i < 0 else i for i in numbers]
+        positions = reshape(tensor_of(positive, "insert", dtype=dtypes.int32, device=device), shape)
+    if positions.ndim > 1 or (is_mask and not positions.ndim):
+        raise ShapeError(
+            f"insert: obj must be an index or a vector of indices, not of shape {positions.shape}"
+        )
+    if is_mask:
+        positions = flatnonzero(positions)
+    elif not positions.dtype.is_integer:
+        raise DTypeError(f"insert: indices must be integers, not {positions.dtype}")
+    if not isinstance(obj, Tensor):
+        return positions
+    positions = converted(positions, dtypes.int32)
+    positions = where(positions < 0, positions + n, positions)
+    positions = where(positions < 0, n + 1, positions)  # also out of range
+    return gather_nd(arange(n + 1, device=device), (0,), (positions,), 0, op="insert")
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Axes = None) -> Any:
+    """Trim zeros from the ends of the axes; the tensor is read.
+
+    A tensor of zeros becomes empty. For a list or a tuple of numbers, the result is one too.
+
+    Parameters
+    ----------
+    trim : {"fb", "f", "b"}
+        Whether to trim at the front, at the back or at both ends.
+    axis : int or tuple, optional
+        The axes to trim; None trims all axes.
+
+    Raises
+    ------
+    ValueError
+        If `trim` is not one of these.
+    """
+    sides = trim.lower()
+    if sides not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"trim_zeros: trim must be 'fb', 'f' or 'b', not {trim!r}")
+    x = tensor_of(filt, "trim_zeros")
+    axes = normalize_axes("trim_zeros", axis, x.ndim)
+    if not axes:
+        return filt
+    is_there = not_equal(x, 0)
+    key = [slice(None)] * x.ndim
+    for trimmed in axes:
+        others = tuple(a for a in range(x.ndim) if a != trimmed)
+        along = any(is_there, others).tolist()
+        if True in along:
+            first, end = along.index(True), len(along) - along[::-1].index(True)
+            key[trimmed] = slice(first if "f" in sides else None, end if "b" in sides else None)
+        else:
+            key[trimmed] = slice(0)
+    is_list = isinstance(filt, list | tuple) and x.ndim == 1
+    return cast("Any", filt)[key[0]] if is_list else x[tuple(key)]
+
+
+def resize(a: Operand, new_shape: int | Shape) -> Tensor:
+    """Return a tensor of another shape with the elements in row-major order, repeated."""
+    x = tensor_of(a, "resize")
+    shape = parse_shape("resize", new_shape)
+    size = size_of(shape)
+    if not x.size or not size:
+        return zeros(shape, x.dtype, device=x.device)
+    return reshape_copy(getitem(tile(ravel(x), -(-size // x.size)), slice(size)), shape)
+
+
+# -- Turning ------------------------------------------------------------------------------------
+
+
+def fliplr(m: Operand) -> Tensor:
+    """Reverse the columns; returns a view."""
+    x = tensor_of(m, "fliplr")
+    if x.ndim < 2:
+        raise ShapeError(f"fliplr: needs at least 2 axes, got shape {x.shape}")
+    return flip(x, 1)
+
+
+def flipud(m: Operand) -> Tensor:
+    """Reverse the rows; returns a view."""
+    x = tensor_of(m, "flipud")
+    if not x.ndim:
+        raise ShapeError("flipud: needs at least 1 axis, got a 0-d tensor")
+    return flip(x, 0)
+
+
+def rot90(m: Operand, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
+    """Rotate by 90 degrees `k` times, from the first axis towards the second; returns a view.
+
+    Raises
+    ------
+    ShapeError
+        If `axes` are not two different axes.
+    """
+    x = tensor_of(m, "rot90")
+    first, second = (normalize_axis("rot90", axis, x.ndim) for axis in axes)
+    if first == second:
+        raise ShapeError(f"rot90: the axes {axes} of shape {x.shape} are the same")
+    turns = k % 4
+    if turns == 2:
+        return flip(x, (first, second))
+    if not turns:
+        return getitem(x, Ellipsis)
+    return swapaxes(flip(x, second if turns == 1 else first), first, second)
+
+
+for _function in (
+    append, atleast_1d, atleast_2d, atleast_3d, block, broadcast_arrays, column_stack, delete,
+    dsplit, dstack, fliplr, flipud, hsplit, insert, resize, rollaxis, rot90, trim_zeros,
+    vsplit,
+):  # fmt: skip
+    register(_function, method=False)

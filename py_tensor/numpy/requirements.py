@@ -1,0 +1,92 @@
+"""`asarray` with requirements on memory layout or on the elements."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from py_tensor.convert.conversion import asarray
+from py_tensor.ops.elementwise import isfinite
+from py_tensor.ops.movement import copy
+from py_tensor.ops.operands import Operand
+from py_tensor.ops.reduction import all
+from py_tensor.tensors.tensor import Tensor
+
+__all__ = ["asarray_chkfinite", "asfortranarray", "require"]
+
+
+def asfortranarray(a: Operand, dtype: object = None, *, like: Any = None) -> Tensor:
+    """Convert to a tensor in column-major order with at least one axis.
+
+    A tensor in another order is copied; the result is a view of a tensor with its axes reversed.
+    `like` is accepted and has no effect.
+    """
+    x = asarray(a, dtype, "F", op="asfortranarray")
+    return x if x.ndim else x.reshape(1)
+
+
+def asarray_chkfinite(a: Operand, dtype: object = None, order: str | None = None) -> Tensor:
+    """Convert to a tensor and check that all elements are finite; reads one bool.
+
+    `order` is as in `asarray`.
+
+    Raises
+    ------
+    ValueError
+        If an element is NaN or infinite.
+    """
+    x = asarray(a, dtype, order, op="asarray_chkfinite")
+    if x.dtype.is_inexact and not bool(all(isfinite(x))):
+        raise ValueError("asarray_chkfinite: the array contains infinities or NaN")
+    return x
+
+
+_FLAGS = {
+    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
+    **dict.fromkeys(("A", "ALIGNED"), "A"),
+    **dict.fromkeys(("W", "WRITEABLE"), "W"),
+    **dict.fromkeys(("O", "OWNDATA"), "O"),
+    **dict.fromkeys(("E", "ENSUREARRAY"), "E"),
+}
+
+
+def require(
+    a: Operand,
+    dtype: object = None,
+    requirements: str | Sequence[str] | None = None,
+    *,
+    like: Any = None,
+) -> Tensor:
+    """Convert to a tensor that owns its memory ("O"), is writeable ("W") or row-major ("C").
+
+    A tensor that does not satisfy the requirements is copied. "F" requests column-major memory: a
+    copy is a view of a tensor with its axes reversed, which "O" excludes. "A" (aligned) and "E" (no
+    subclass) are always satisfied. `like` is accepted and has no effect.
+
+    Raises
+    ------
+    ValueError
+        If a requirement is unknown, "C" is combined with "F", or "F" is combined with "O" and the
+        tensor has several axes.
+    """
+    wanted = {_FLAGS.get(each.upper(), each) for each in requirements or ()}
+    unknown = wanted - {*_FLAGS.values()}
+    if wanted >= {"C", "F"}:
+        raise ValueError("require: C and F exclude each other")
+    if unknown:
+        raise ValueError(f"require: requirements must be of C, F, A, W, O, E, not {requirements!r}")
+    x = asarray(a, dtype, op="require")
+    flags = x.flags
+    fits = {
+        "C": flags.c_contiguous,
+        "F": flags.f_contiguous,
+        "W": flags.writeable,
+        "O": flags.owndata,
+    }
+    if builtins.all(fits.get(each, True) for each in wanted):
+        return x
+    if wanted >= {"F", "O"} and x.ndim > 1:
+        raise ValueError("require: F and O exclude each other; owned memory is row-major")
+    return copy(x, "F" if "F" in wanted else "C")

@@ -1,0 +1,312 @@
+"""Set operations and unique elements. All of them wait for the GPU."""
+
+from __future__ import annotations
+
+from builtins import max as most
+from builtins import min as least
+from typing import Any, NamedTuple
+
+from py_tensor.base import dtypes
+from py_tensor.base.shapes import Shape, normalize_axis
+from py_tensor.ops.complex import imag, real
+from py_tensor.ops.creation import arange, full, ones, zeros
+from py_tensor.ops.define import register
+from py_tensor.ops.elementwise import equal, isnan, not_equal, subtract
+from py_tensor.ops.gather import gather_nd, take, take_along_axis
+from py_tensor.ops.movement import (
+    concat,
+    converted,
+    in_common_dtype,
+    pad_constant,
+    ravel,
+    reshape,
+    stack,
+    widened,
+)
+from py_tensor.ops.operands import Operand, known, tensor_beside
+from py_tensor.ops.rearrange import moveaxis
+from py_tensor.ops.reduction import all, max, min
+from py_tensor.ops.scan import cumsum
+from py_tensor.ops.scatter import compress, flatnonzero, scatter, values_where
+from py_tensor.ops.searching import is_among, isin
+from py_tensor.ops.sorting import argsort, sort
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+__all__ = [
+    "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip
+
+MIN_COUNTED = 2**14  # fewer elements are sorted in few dispatches
+MAX_COMBINED = 2**12  # bins that fit the memory of a workgroup (`AdapterProfile.max_bins`)
+
+
+def unique(
+    ar: Operand,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Return the sorted unique elements; reads their number, and so waits for the GPU.
+
+    Parameters
+    ----------
+    return_index, return_inverse, return_counts : bool
+        Whether to also return, in a tuple and as int32, the index of the first occurrence of each,
+        the index into the result for each element of `ar`, and the number of occurrences.
+    axis : int, optional
+        The axis along which whole slices are compared; None compares elements.
+    equal_nan : bool
+        Whether all NaN count as one element; NaN in slices with axes are always different.
+    """
+    x = tensor_of(ar, "unique")
+    if axis is not None:
+        axis = normalize_axis("unique", axis, x.ndim)
+    # NumPy orders rows of float16 with NaN differently.
+    is_alike = axis is None or not (x.dtype.is_floating and x.dtype.is_packed)
+    if is_alike and 0 < x.size < MIN_COUNTED and (elements := known(x)) is not None:
+        options = (return_inverse, return_counts, axis)
+        _, *results = host.load_numpy().unique(elements, True, *options, equal_nan=equal_nan)
+        results = [tensor_of(y, "unique", dtype=dtypes.int32, device=x.device) for y in results]
+        values = take(x, results[0], axis)
+        results = [values, *results] if return_index else [values, *results[1:]]
+        return tuple(results) if len(results) > 1 else values
+    if axis is None or x.ndim == 1:
+        axis = None
+        slices = ravel(x)
+        is_narrow = x.dtype.is_packed  # the range of the dtype is small: nothing is read
+        fewest = MIN_COUNTED if is_narrow else most(MIN_COUNTED, x.device.read_work)
+        if not x.dtype.is_inexact and x.size >= fewest:
+            results = _counted(slices, x.shape, return_index, return_inverse, return_counts)
+            if results is not None:
+                return tuple(results) if len(results) > 1 else results[0]
+        is_ordered = return_index or return_inverse
+        order = argsort(slices) if is_ordered else None
+        rows = sort(slices) if order is None else gather_nd(slices, (0,), (order,), 0, op="")
+    else:
+        slices = moveaxis(x, axis, 0)
+        n = slices.shape[0]
+        flat = reshape(slices, (n, slices.size // n if n else 0))
+        order = _order_of_rows(flat) if flat.size else arange(n, device=x.device)
+        rows = take(flat, order, 0)
+    n = slices.shape[0]
+    same = equal(rows[1:], rows[:-1])
+    if equal_nan and axis is None:
+        same = same | (isnan(rows[1:]) & isnan(rows[:-1]))
+    same = same if axis is None else all(same, 1)
+    starts = concat([ones(least(n, 1), dtypes.bool_, device=x.device), ~same])
+    first_positions = flatnonzero(starts)
+    first = None if order is None else take(order, first_positions)
+    values = (
+        take(rows, first_positions) if first is None or axis is None else take(slices, first, 0)
+    )
+    results = [values if axis is None else moveaxis(values, 0, axis)]
+    if return_index and first is not None:
+        results.append(first)
+    if return_inverse and order is not None:
+        none = zeros(n, dtypes.int32, device=x.device)
+        inverse = scatter(none, (0,), (order,), 0, cumsum(starts) - 1, unique=True, op="")
+        results.append(reshape(inverse, x.shape) if axis is None else inverse)
+    if return_counts:
+        end = full(least(n, 1), n, dtypes.int32, device=x.device)
+        results.append(subtract(concat([first_positions[1:], end]), first_positions))
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _order_of_rows(x: Tensor) -> Tensor:
+    """Return the indices that sort the rows of a matrix lexicographically.
+
+    One sort replaces elements by their ranks within their columns; then two adjacent ranks become
+    one number, and so on: k columns take as many sorts as k has bits, as in prefix doubling (Karp,
+    Miller and Rosenberg, 1972).
+    """
+    n = x.shape[0]
+    dtype = dtypes.int32 if n * n < 2**31 else dtypes.int64
+    while x.shape[1] > 1:
+        ranks = converted(_ranks(x), dtype)
+        if ranks.shape[1] % 2:
+            ranks = pad_constant(ranks, ((0, 0), (0, 1)))
+        x = ranks[:, ::2] * n + ranks[:, 1::2]
+    return argsort(x[:, 0])
+
+
+def _ranks(x: Tensor) -> Tensor:
+    """Return the number of distinct smaller elements in each column; a NaN equals a NaN.
+
+    Of a complex number, each part that is NaN equals one that is NaN.
+    """
+    order = argsort(x, 0)
+    rows = take_along_axis(x, order, 0)
+    components = [real(rows), imag(rows)] if x.dtype.is_complex else [rows]
+    same, *others = [
+        equal(component[1:], component[:-1]) | (isnan(component[1:]) & isnan(component[:-1]))
+        for component in components
+    ]
+    for other in others:
+        same = same & other
+    rises = concat([zeros((1, x.shape[1]), dtypes.bool_, device=x.device), ~same])
+    positions = ravel(order * x.shape[1] + arange(x.shape[1], device=x.device))
+    none = zeros(x.size, dtypes.int32, device=x.device)
+    ranks = ravel(cumsum(rises, 0))
+    return reshape(scatter(none, (0,), (positions,), 0, ranks, unique=True, op=""), x.shape)
+
+
+def _counted(
+    x: Tensor, shape: Shape, has_index: bool, has_inverse: bool, has_counts: bool
+) -> list[Tensor] | None:
+    """Return `unique` of integers, by counting each possible value; None if there are too many.
+
+    This is faster than a sort of many elements, although it reads the smallest and the largest one
+    first if integers have more than 16 bits.
+    """
+    if x.dtype.is_packed:
+        bounds = dtypes.integer_range(x.dtype)
+    else:
+        bounds = [int(bound) for bound in stack([min(x), max(x)]).tolist()]
+    span = bounds[1] - bounds[0] + 1
+    if span > most(2 * x.size, 2**16):
+        return None
+    narrow = widened(x)
+
+    def bins() -> Tensor:  # a function, because a tensor in a variable would be stored
+        return converted(narrow - bounds[0], dtypes.int32)
+
+    none = zeros(span, dtypes.int32, device=x.device)
+    # Without counts every element writes 1; on a GPU, a workgroup combines those of few bins first.
+    mode = "add" if has_counts else "max" if span <= MAX_COMBINED else "set"
+    counts = scatter(none, (0,), (bins(),), 0, 1, mode, unique=mode == "set", op="")
+    occurs = counts > 0
+    has_places = has_index or has_counts
+    occurring = flatnonzero(occurs) if has_places else arange(span, device=x.device)
+    values = converted(converted(occurring, narrow.dtype) + bounds[0], x.dtype)
+    results = [values if has_places else values_where(occurs, values)]
+    if has_index:
+        after = full(span, x.size, dtypes.int32, device=x.device)
+        number = arange(x.size, device=x.device)
+        results.append(take(scatter(after, (0,), (bins(),), 0, number, "min", op=""), occurring))
+    if has_inverse:
+        inverse = gather_nd(cumsum(occurs) - 1, (0,), (bins(),), 0, op="")
+        results.append(reshape(inverse, shape))
+    if has_counts:
+        results.append(take(counts, occurring))
+    return results
+
+
+class UniqueAllResult(NamedTuple):
+    """The result of `unique_all`."""
+
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCountsResult(NamedTuple):
+    """The result of `unique_counts`."""
+
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverseResult(NamedTuple):
+    """The result of `unique_inverse`."""
+
+    values: Tensor
+    inverse_indices: Tensor
+
+
+def unique_all(x: Operand) -> UniqueAllResult:
+    """`unique` with all optional results; each NaN is separate. Waits for the GPU."""
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: Operand) -> UniqueCountsResult:
+    """`unique` with the counts; each NaN is separate. Waits for the GPU."""
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Operand) -> UniqueInverseResult:
+    """`unique` with the inverse indices; each NaN is separate. Waits for the GPU."""
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: Operand) -> Tensor:
+    """Return the sorted unique elements; each NaN is separate. Waits for the GPU."""
+    return unique(x, equal_nan=False)
+
+
+def intersect1d(
+    ar1: Operand, ar2: Operand, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """Return the sorted unique elements that are in both operands. Waits for the GPU.
+
+    Parameters
+    ----------
+    assume_unique : bool
+        Whether no operand has an element twice, which saves finding the unique ones. Otherwise the
+        result has the elements that occur twice in both operands together.
+    return_indices : bool
+        Whether to also return, in a tuple, the index of the first occurrence in `ar1` and in `ar2`.
+    """
+    a, b = in_common_dtype("intersect1d", ar1, ar2)
+    if assume_unique:
+        return _occurring_twice(ravel(a), ravel(b), return_indices)
+    first, of_first = unique(a, return_index=True)
+    second, of_second = unique(b, return_index=True)
+    both = isin(first, second)
+    common = compress(both, first)
+    if not return_indices:
+        return common
+    return common, compress(both, of_first), compress(isin(second, first), of_second)
+
+
+def _occurring_twice(a: Tensor, b: Tensor, return_indices: bool) -> Any:
+    """`intersect1d` of vectors without duplicates."""
+    x = concat([a, b])
+    order = argsort(x)  # stable
+    x = x[order]
+    same = equal(x[1:], x[:-1])
+    common = compress(same, x[:-1])
+    if not return_indices:
+        return common
+    return common, compress(same, order[:-1]), compress(same, order[1:]) - a.size
+
+
+def union1d(ar1: Operand, ar2: Operand) -> Tensor:
+    """Return the sorted unique elements that are in either operand. Waits for the GPU."""
+    a, b = in_common_dtype("union1d", ar1, ar2)
+    return unique(concat([ravel(a), ravel(b)]))
+
+
+def setdiff1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
+    """Return the sorted unique elements of `ar1` that are not in `ar2`. Waits for the GPU.
+
+    With `assume_unique` the elements keep the order of `ar1`.
+    """
+    x = tensor_beside("setdiff1d", ar1, ar2)
+    x = ravel(x) if assume_unique else unique(x)
+    return compress(is_among("setdiff1d", x, ar2, invert=True), x)
+
+
+def setxor1d(ar1: Operand, ar2: Operand, assume_unique: bool = False) -> Tensor:
+    """Return the sorted unique elements in exactly one operand. Waits for the GPU.
+
+    With `assume_unique`, these are the elements that occur once in both operands together.
+    """
+    pair = in_common_dtype("setxor1d", ar1, ar2)
+    x = sort(concat([ravel(v) if assume_unique else unique(v) for v in pair]))
+    end = ones(1, dtypes.bool_, device=x.device)
+    differs = concat([end, not_equal(x[1:], x[:-1]), end])
+    return compress(differs[1:] & differs[:-1], x) if x.size else x
+
+
+for _function in (
+    intersect1d, setdiff1d, setxor1d, union1d, unique, unique_all, unique_counts, unique_inverse,
+    unique_values,
+):  # fmt: skip
+    register(_function, method=False)

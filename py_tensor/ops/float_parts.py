@@ -1,0 +1,177 @@
+"""Parts of floats: fractions, exponents, spacing and signs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import REAL, REAL_FLOATING, Accepts
+from py_tensor.base.errors import DTypeError
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.ir.op import Elementwise
+from py_tensor.ops.arithmetic import copysign
+from py_tensor.ops.define import Loop, check_options, count_operands, register, same_dtype, unary
+from py_tensor.ops.elementwise import clip, isinf
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.movement import as_floating, converted
+from py_tensor.ops.operands import Operand, in_dtype
+from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
+from py_tensor.ops.record import apply
+from py_tensor.ops.rounding import trunc
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+__all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf", "spacing"]
+
+spacing = unary(
+    "spacing",
+    Accepts("biuf", dtypes.at_least_single, "real dtypes"),
+    "spacing_f32({0})",
+    lambda np, x: np.spacing(x),
+    vjp=NOT_DIFFERENTIABLE,
+    ulp=1,
+    doc="""Distance from each element to the next number away from 0, with its sign.
+
+    float16 elements use the spacing of float32.
+    """,
+    method=False,
+)
+isneginf = unary(
+    "isneginf",
+    REAL,
+    {"f32": "is_inf({0}) & sign_bit({0})", "*": "false"},
+    lambda np, x: np.isneginf(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    doc="Whether each element is negative infinity.",
+    method=False,
+)
+isposinf = unary(
+    "isposinf",
+    REAL,
+    {"f32": "is_inf({0}) & !sign_bit({0})", "*": "false"},
+    lambda np, x: np.isposinf(x),
+    vjp=NOT_DIFFERENTIABLE,
+    result=dtypes.bool_,
+    doc="Whether each element is positive infinity.",
+    method=False,
+)
+
+
+def _grad_fraction(g: Tensor, y: Tensor, x: Tensor, _: None) -> tuple[Tensor]:
+    return (ldexp(g, -apply(EXPONENT, (x,))),)
+
+
+FRACTION = Elementwise(
+    "frexp",
+    wgsl={"*": "frexp_fraction_f32({0})"},
+    numpy=lambda np, x: np.frexp(x)[0],
+    accepts=REAL_FLOATING,
+    vjp=_grad_fraction,
+)
+EXPONENT = Elementwise(
+    "frexp",
+    wgsl={"*": "frexp_exponent_f32({0})"},
+    numpy=lambda np, x: np.where(np.isfinite(x), np.frexp(x)[1], 0),  # unspecified in C
+    accepts=REAL_FLOATING,
+    gives=dtypes.int32,
+    vjp=NOT_DIFFERENTIABLE,
+)
+
+
+def _grad_ldexp(g: Tensor, y: Tensor, a: Tensor, b: Tensor, _: Any) -> tuple[Tensor, None]:
+    return ldexp(g, converted(b, dtypes.int32)), None
+
+
+LDEXP = Elementwise(
+    "ldexp",
+    wgsl={"*": "ldexp_f32({0}, i32({1}))"},
+    numpy=lambda np, x, y: np.ldexp(x, y.astype(np.int32)),
+    accepts=REAL_FLOATING,
+    vjp=_grad_ldexp,
+)
+MAX_POWER = 2100  # turns every float64 into 0 or infinity
+
+
+def frexp(
+    x: Operand,
+    /,
+    out: tuple[Out, Out] = (None, None),
+    *,
+    where: Operand = True,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> tuple[Tensor, Tensor]:
+    """Decompose each element into a mantissa (magnitude in [0.5, 1)) and a binary exponent (int32).
+
+    Zeros, infinities and NaN are their own mantissas, with exponent 0. Both results are exact.
+    """
+    check_options("frexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
+    x = x if dtype is None else in_dtype("frexp", x, dtype)
+    return stored_both("frexp", (apply(FRACTION, (x,)), apply(EXPONENT, (x,))), out, where, casting)
+
+
+def modf(
+    x: Operand,
+    /,
+    out: tuple[Out, Out] = (None, None),
+    *,
+    where: Operand = True,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> tuple[Tensor, Tensor]:
+    """Split each element into fractional and integral parts, both floats with its sign.
+
+    The fractional part of infinities is 0. Both results are exact.
+    """
+    check_options("modf", REAL_FLOATING, (x,), dtype, casting, signature, order)
+    x = x if dtype is None else in_dtype("modf", x, dtype)
+    x = as_floating(x, "modf", REAL_FLOATING)
+    whole = trunc(x)
+    fraction = copysign(choose(isinf(x), 0.0, x - whole), x)
+    return stored_both("modf", (fraction, whole), out, where, casting)
+
+
+def ldexp(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Out = None,
+    *,
+    where: Operand = True,
+    casting: str = SAME_KIND,
+    order: str = "K",
+    dtype: object = None,
+    subok: bool = True,
+    signature: None = None,
+) -> Tensor:
+    """``x1 * 2**x2``, elementwise, for integer exponents `x2`. Correctly rounded in float32.
+
+    Raises
+    ------
+    DTypeError
+        If the exponents are not integers.
+    """
+    target = getattr(x2, "device", None)
+    x = x1 if isinstance(x1, Tensor) else tensor_of(x1, "ldexp", device=target)
+    powers = x2 if isinstance(x2, Tensor) else tensor_of(x2, "ldexp", device=x.device)
+    check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
+    x = x if dtype is None else in_dtype("ldexp", x, dtype)
+    if powers.dtype.is_inexact:
+        raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
+    x = as_floating(x, "ldexp", REAL_FLOATING)
+    kept = converted(clip(powers, -MAX_POWER, MAX_POWER), x.dtype)
+    return stored("ldexp", apply(LDEXP, (x, kept)), out, where, casting)
+
+
+register(frexp, FRACTION, method=False)
+register(ldexp, LDEXP, method=False)
+register(modf, method=False)
+count_operands(frexp, 1, 2)
+count_operands(ldexp, 2)
+count_operands(modf, 1, 2, Loop(REAL_FLOATING, same_dtype))

@@ -1,0 +1,555 @@
+"""Implementation of the ufunc methods `reduce`, `accumulate`, `reduceat` and `at`.
+
+A function of two operands is reduced over an axis by calling it on parts of the tensor:
+
+- A function in `ASSOCIATIVE` combines halves: the first half of the axis with the second, and so
+  on, in log2(n) steps. `accumulate` takes as many steps, each over the whole tensor (W. D. Hillis
+  and G. L. Steele, Data Parallel Algorithms, 1986).
+- Any other function is applied along the axis in order, as in NumPy: an op in a kernel with one
+  invocation per result; a composition by one call per element.
+
+Sums, products, extremes, bitwise and logical functions, and differences have dedicated kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from math import prod as product_of
+from operator import index as as_index
+from typing import Any
+
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
+from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced
+from py_tensor.codegen.emit import apply_text, wrapped
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.ir.op import Elementwise, Reduction, Scan
+from py_tensor.ir.recording import is_recording
+from py_tensor.ops.bitwise import BITS
+from py_tensor.ops.creation import arange, full, zeros_like
+from py_tensor.ops.define import LOOPS
+from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, remainder, subtract
+from py_tensor.ops.elementwise import where as choose
+from py_tensor.ops.gather import gathered, take
+from py_tensor.ops.indexing import as_given, combine, getitem, has_no_arrays, setitem
+from py_tensor.ops.kernel import kernel
+from py_tensor.ops.movement import (
+    broadcast_to,
+    concat,
+    converted,
+    expand,
+    permute,
+    reshape,
+    reshape_copy,
+    sliced,
+)
+from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
+from py_tensor.ops.out import Out, dtype_into, stored_whole
+from py_tensor.ops.record import build
+from py_tensor.ops.reduction import CUMSUM, MAX, MIN, Axes, max, sum
+from py_tensor.ops.scan import scanned
+from py_tensor.ops.scatter import scattered
+from py_tensor.ops.sorting import argsort
+from py_tensor.tensors.tensor import Tensor, tensor_of
+
+ASSOCIATIVE = {
+    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "fmax", "fmin", "gcd", "hypot", "lcm",
+    "logaddexp", "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum",
+    "multiply",
+}  # fmt: skip
+
+LEVELS = 3  # the number of halvings in one kernel
+
+# -- Kernels ------------------------------------------------------------------------------------
+
+
+def _numbers(x: Tensor, axis: int) -> Tensor:
+    """Return the index of each element along an axis."""
+    n = x.shape[axis]
+    shape = tuple(n if a == axis else 1 for a in range(x.ndim))
+    return expand(reshape(arange(n, device=x.device), shape), x.shape)
+
+
+def _grad_extremes(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[Tensor]:
+    """The gradient of an extreme goes to the first element that attains it."""
+    (axis,) = attrs
+    numbers = _numbers(x, axis)
+    before = gathered(y, (axis,), (maximum(numbers - 1, 0),), axis, "")
+    first = build(MAXIMA, (choose(not_equal(y, before), numbers, 0),), (axis,))
+    return (scattered(zeros_like(x), (axis,), (first,), axis, g, "add", False, ""),)
+
+
+MAXIMA = Scan(
+    "maxima",
+    fold=replace(MAX, combine={**MAX.combine, "f32": ("maximum_f32({a0}, {b0})",)}),
+    numpy=lambda np, x, axis: np.maximum.accumulate(x, axis=axis),
+    vjp=_grad_extremes,
+)
+MINIMA = Scan(
+    "minima",
+    fold=replace(MIN, combine={**MIN.combine, "f32": ("minimum_f32({a0}, {b0})",)}),
+    numpy=lambda np, x, axis: np.minimum.accumulate(x, axis=axis),
+    vjp=_grad_extremes,
+)
+
+
+def _every_bit(dtype: DType) -> tuple[int]:
+    if dtype.is_bool:
+        return (1,)
+    return (dtypes.integer_range(dtype)[1] if dtype.is_unsigned else -1,)
+
+
+def _of_bits(name: str, operator: str, identity: Callable[[DType], tuple[int]]) -> Reduction:
+    return Reduction(
+        name,
+        parts=("T",),
+        identity=identity,
+        element={"*": ("{x}",)},
+        combine={
+            "*": (f"{{a0}} {operator} {{b0}}",),
+            "bool": (f"{{a0}} {'!=' if operator == '^' else operator} {{b0}}",),
+        },
+        result="{a0}",
+        numpy=lambda np, x, axes: getattr(np, name).reduce(x, axis=axes, keepdims=True),
+        accepts=BITS,
+        vjp=NOT_DIFFERENTIABLE,
+    )
+
+
+def _scan_by(fold: Reduction) -> Scan:
+    return Scan(
+        f"running {fold.name}",
+        fold=fold,
+        numpy=lambda np, x, axis: getattr(np, fold.name).accumulate(x, axis=axis),
+        vjp=NOT_DIFFERENTIABLE,
+    )
+
+
+REDUCTIONS = {
+    "bitwise_and": _of_bits("bitwise_and", "&", _every_bit),
+    "bitwise_or": _of_bits("bitwise_or", "|", lambda dtype: (0,)),
+    "bitwise_xor": _of_bits("bitwise_xor", "^", lambda dtype: (0,)),
+}
+SCANS = {
+    "maximum": MAXIMA,
+    "minimum": MINIMA,
+    "logical_or": MAXIMA,
+    "logical_and": MINIMA,
+    **{name: _scan_by(fold) for name, fold in REDUCTIONS.items()},
+}
+
+_IN_RANGE = {*SCANS, "fmax", "fmin", "logical_xor"}
+"""Functions whose results are within the range of their operands' dtype."""
+
+# -- Folds --------------------------------------------------------------------------------------
+
+
+def computed_in(function: Any, name: str, x: Tensor, dtype: object, out: Out) -> DType:
+    """Return the dtype for reducing with a function, whose results are operands of later calls.
+
+    Without `dtype`, `out` widens it unless no result can exceed the dtype of the elements.
+
+    Raises
+    ------
+    DTypeError
+        If the result's dtype differs from that of the operands, as for a comparison of numbers.
+    """
+    loop = LOOPS.get(function.__name__)
+    if loop is None:
+        raise DTypeError(f"{name}: needs operands of one dtype")
+    wanted = None if dtype is None else dtypes.parse(dtype)
+    source = x.dtype if out is None else _into(function, name, x, out)
+    target = loop.accepts.check(name, wanted or source)
+    gives = loop.result(target)
+    if gives.is_bool and (wanted or source).is_bool:  # a comparison of bools, computed in int32
+        return gives
+    if gives is not target or (wanted is not None and target is not wanted):
+        raise DTypeError(f"{name}: returns {gives}, not {wanted or target}")
+    return target
+
+
+def _into(function: Any, name: str, x: Tensor, out: Out) -> DType:
+    if function.__name__ in _IN_RANGE:
+        return x.dtype
+    is_exact = function.__name__ == "add" or (
+        function.__name__ == "subtract"
+        and not (x.dtype.is_unsigned and x.dtype.is_wide)  # int64 lacks its differences
+    )
+    return dtype_into(name, x.dtype, x.device, out, added=x.size if is_exact else 0)
+
+
+def _halved(function: Any, x: Tensor) -> Tensor:
+    """Reduce over axis 0, which is not empty, with an associative function; keeps the axis.
+
+    A kernel combines only a few levels, because code for all levels would grow with the axis.
+    """
+    rest: Tensor | None = None
+    level = 0
+    while (n := x.shape[0]) > 1:
+        if level and level % LEVELS == 0:
+            x.realize()
+        level += 1
+        half = n // 2
+        if n % 2:
+            last = sliced(x, 0, n - 1, n)
+            rest = last if rest is None else function(rest, last)
+        x = function(sliced(x, 0, 0, half), sliced(x, 0, half, 2 * half))
+    return x if rest is None else function(x, rest)
+
+
+def reduced_by(
+    function: Any,
+    kernel: Callable[..., Tensor] | None,
+    array: Operand,
+    axis: Axes,
+    dtype: object,
+    out: Out,
+    keepdims: bool,
+    initial: Scalar | None,
+    where: Operand,
+) -> Tensor:
+    """Reduce over axes with a function of two operands, or its `kernel`, with NumPy's options."""
+    name = f"{function.__name__}.reduce"
+    x = tensor_of(array, name)
+    x = converted(x, computed_in(function, name, x, dtype, out))
+    axes = normalize_axes(name, axis, x.ndim, of_scalar=True)
+    associative = function.__name__ in ASSOCIATIVE
+    if len(axes) > 1 and not associative:
+        raise ValueError(f"{name}: is not reorderable, so it takes one axis, not {axes}")
+    identity = _identity(function, x.dtype)
+    start = identity if initial is None else initial
+    if where is not True and start is None:
+        raise ValueError(f"{name}: has no identity, so where needs initial")
+    shape = reduced(x.shape, axes)
+    kept = dropped(shape, axes)
+    n = product_of(x.shape[a] for a in axes)
+    if axes and not n and start is None:
+        raise ValueError(f"{name}: no elements along axis {axis} of shape {x.shape}")
+    chosen = None if where is True else broadcast_to(tensor_of(where, name), x.shape)
+    if chosen is not None and associative:
+        x, chosen = choose(chosen, x, start if identity is None else identity), None
+    beginning = None if start is None else full(kept, start, dtype=x.dtype, device=x.device)
+    begins = start is not None and (initial is not None or n == 1)
+    if not axes:
+        y = function(beginning, x) if begins else copy_or_scalar(x)
+    elif not n:
+        y = beginning
+    else:
+        if kernel is not None:
+            y = kernel(x, axes)
+            y = function(y, beginning) if begins else y
+        else:
+            y = _folded(function, x, axes, kept, chosen, beginning, begins)
+    assert y is not None
+    return stored_whole(name, reshape(y, shape) if keepdims else y, out)
+
+
+def _identity(function: Any, dtype: DType) -> Scalar | None:
+    if function.__name__ == "bitwise_and":  # every bit
+        return _every_bit(dtype)[0]
+    return function.identity
+
+
+def _folded(
+    function: Any,
+    x: Tensor,
+    axes: tuple[int, ...],
+    kept: tuple[int, ...],
+    chosen: Tensor | None,
+    beginning: Tensor | None,
+    begins: bool,
+) -> Tensor:
+    """Reduce a nonempty tensor.
+
+    `beginning` precedes the elements if it `begins`, or if `chosen` omits some of them.
+    """
+    name = function.__name__
+    begin = beginning if begins else None
+    if name in REDUCTIONS or name == "logical_xor":
+        if name in REDUCTIONS:
+            y = build(REDUCTIONS[name], (x,), axes) if x.size else x
+        else:
+            y = converted(remainder(sum(x, axes), 2), x.dtype)
+        y = reshape(y, kept)
+        return y if begin is None else function(begin, y)
+    if name == "subtract" and chosen is None:
+        (along,) = axes
+        if begin is not None:
+            return subtract(begin, sum(x, along, x.dtype))
+        return sum(choose(equal(_numbers(x, along), 0), x, negative(x)), along, x.dtype)
+    order = (*axes, *(a for a in range(x.ndim) if a not in axes))
+    x = reshape(permute(x, order), (-1, *kept)) if x.size else reshape(x, (x.shape[axes[0]], *kept))
+    if name in ASSOCIATIVE:
+        y = reshape(_halved(function, x), kept)
+        y = y if begin is None else function(begin, y)
+    elif chosen is None and _is_kernel(function, x):
+        whole = x if begin is None else concat([reshape(begin, (1, *kept)), x])
+        y = reshape(_in_order(function.op, reshape(whole, (1, len(whole), -1)), False), kept)
+    else:
+        masks = None if chosen is None else reshape(permute(chosen, order), x.shape)
+        first = 0 if begin is not None or masks is not None else 1
+        y = x[0] if first else beginning
+        for k in range(first, x.shape[0]):
+            following = function(y, x[k])
+            y = following if masks is None else choose(masks[k], following, y)
+    assert y is not None
+    return copy_or_scalar(y) if x.shape[0] == 1 else y
+
+
+def accumulated_by(function: Any, array: Operand, axis: int, dtype: object, out: Out) -> Tensor:
+    """Combine each element along an axis with all before it."""
+    name = f"{function.__name__}.accumulate"
+    x = tensor_of(array, name)
+    if not x.ndim:
+        raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
+    along = normalize_axis(name, axis, x.ndim)
+    target = computed_in(function, name, x, dtype, out)
+    return stored_whole(name, _running(function, name, converted(x, target), along), out)
+
+
+def _running(function: Any, name: str, x: Tensor, along: int) -> Tensor:
+    n = x.shape[along]
+    if not x.size:
+        return copy_or_scalar(x)
+    if function.__name__ in SCANS:
+        return scanned(SCANS[function.__name__], name, x, along, x.dtype)
+    if function.__name__ == "logical_xor":  # whether an odd number of them is nonzero
+        return converted(remainder(scanned(CUMSUM, name, x, along, dtypes.int32), 2), x.dtype)
+    if function.__name__ == "subtract":
+        x = choose(equal(_numbers(x, along), 0), x, negative(x))
+        return scanned(CUMSUM, name, x, along, x.dtype)
+    if n == 1:
+        return copy_or_scalar(x)
+    if function.__name__ in ASSOCIATIVE:
+        step = 1
+        while step < n:
+            combined = function(sliced(x, along, 0, n - step), sliced(x, along, step, n))
+            x = concat([sliced(x, along, 0, step), combined], along)
+            step *= 2
+        return x
+    if _is_kernel(function, x):
+        rows = reshape(x, (product_of(x.shape[:along]), n, -1))
+        return reshape(_in_order(function.op, rows, True), x.shape)
+    results = [sliced(x, along, 0, 1)]
+    for k in range(1, n):
+        results.append(function(results[-1], sliced(x, along, k, k + 1)))
+    return concat(results, along)
+
+
+MAX_IN_ORDER = 1 << 16  # the most elements in an invocation's loop, to limit a dispatch's time
+
+
+def _is_kernel(function: Any, x: Tensor) -> bool:
+    """Return whether a dedicated kernel, without derivative, reduces with the function in order."""
+    op = getattr(function, "op", None)
+    is_op = isinstance(op, Elementwise) and op.result(x.dtype) is x.dtype
+    return is_op and not x.dtype.is_bool and x.size > 0 and not is_recording()
+
+
+def _in_order(op: Elementwise, x: Tensor, running: bool) -> Tensor:
+    """Apply an op in order along the middle one of three axes; return the last result or all."""
+    pieces: list[Tensor] = []
+    for start in range(0, x.shape[1], MAX_IN_ORDER):
+        piece = sliced(x, 1, start, start + MAX_IN_ORDER)
+        piece = concat([pieces[-1][:, -1:], piece], 1) if pieces else piece
+        y = _serial(op, x.dtype, running)(piece)
+        pieces.append(y[:, 1:] if pieces and running else y)
+    return concat(pieces, 1) if running and len(pieces) > 1 else pieces[-1]
+
+
+def _of_one(shape: Shape) -> Shape:
+    return shape[0], 1, shape[2]
+
+
+def _columns(shape: Shape) -> int:
+    return shape[0] * shape[2]
+
+
+@cache
+def _serial(op: Elementwise, dtype: DType, running: bool) -> Callable[[Tensor], Tensor]:
+    """Return the kernel: an invocation loops over the middle axis for an index of the others."""
+
+    def fold(np: Any, x: Any) -> Any:
+        on_arrays: Any = op.numpy
+        y = x[:, :1]
+        results = [y]
+        for k in range(1, x.shape[1]):
+            y = on_arrays(np, y, x[:, k : k + 1]).astype(x.dtype)
+            results.append(y)
+        return np.concatenate(results, 1) if running else y
+
+    step = wrapped(dtype, apply_text(op, dtype, ("folded", "x[at]"))) if dtype.on_gpu else ""
+    store = "y[at] = folded;" if running else ""
+    return kernel(
+        op.name,
+        f"""
+        let inner = x_shape[2];
+        var at = index / inner * x_shape[1] * inner + index % inner;
+        var folded = x[at];
+        {store}
+        for (var k = 1u; k < x_shape[1]; k++) {{
+          at += inner;
+          folded = {step};
+          {store}
+        }}
+        {"" if running else "y[index] = folded;"}
+        """,
+        inputs={"x": dtype},
+        outputs={"y": ("x" if running else _of_one, "x")},
+        dispatch=_columns,
+        numpy=fold,
+    )
+
+
+def reduced_at(
+    function: Any, array: Operand, indices: Any, axis: int, dtype: object, out: Out
+) -> Tensor:
+    """Reduce the slices along an axis between consecutive indices, and to the end.
+
+    Slices of the same length are reduced together.
+    """
+    name = f"{function.__name__}.reduceat"
+    x = tensor_of(array, name)
+    if not x.ndim:
+        raise TypeError(f"{name}: needs at least 1 axis, got a 0-d tensor")
+    along = normalize_axis(name, axis, x.ndim)
+    n = x.shape[along]
+    numbers, shape = numbers_of(name, indices)
+    if len(shape) != 1:
+        raise ShapeError(f"{name}: indices must be 1-D, not of shape {shape}")
+    starts = [as_index(i) for i in numbers]
+    wrong = next((i for i in starts if not 0 <= i < n), None)
+    if wrong is not None:
+        raise IndexError(
+            f"{name}: index {wrong} is out of range for axis {along} of shape {x.shape}"
+        )
+    if dtype is None and out is not None and function.__name__ not in _IN_RANGE:
+        dtype = _into(function, name, x, out)
+    summed = function.reduce(sliced(x, along, 0, 1), along, dtype, keepdims=True)
+    of_length: dict[int, list[int]] = {}
+    for number, (i, j) in enumerate(pairwise((*starts, n))):
+        of_length.setdefault(j - i if i < j else 1, []).append(number)
+    reduced = [sliced(summed, along, 0, 0)]
+    order: list[int] = []
+    for length, numbers_of_length in of_length.items():
+        order += numbers_of_length
+        first = [starts[number] for number in numbers_of_length]
+        if len(first) == 1:
+            slices = sliced(x, along, first[0], first[0] + length)
+            slices = reshape(slices, (*x.shape[:along], 1, *slices.shape[along:]))
+        else:
+            index = reshape(tensor_of(first, name, device=x.device), (-1, 1))
+            slices = take(x, index + arange(length, device=x.device), along)
+        if length == 1:
+            reduced.append(
+                converted(reshape(slices, _without(slices.shape, along + 1)), summed.dtype)
+            )
+        else:
+            reduced.append(function.reduce(slices, along + 1, dtype))
+    y = concat(reduced, along)
+    if order != sorted(order):
+        y = take(y, sorted(range(len(order)), key=order.__getitem__), along)
+    return stored_whole(name, y, out)
+
+
+def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return shape[:axis] + shape[axis + 1 :]
+
+
+# -- Writing ------------------------------------------------------------------------------------
+
+_SCATTERED = {"add": "add", "subtract": "add", "maximum": "max", "minimum": "min"}
+
+
+def applied_at(function: Any, a: Any, indices: Any, b: Operand | None, atomic: bool) -> None:
+    """Apply a function in place to indexed elements, once for each occurrence of an index."""
+    name = f"{function.__name__}.at"
+    if not isinstance(a, Tensor):
+        raise TypeError(f"{name}: can only write to a tensor, not to {type(a).__name__}")
+    a._check_writeable(name)  # pyright: ignore[reportPrivateUsage]
+    if (b is None) != (function.nin == 1):
+        raise TypeError(f"{name}: takes {'no values' if function.nin == 1 else 'values'}")
+    values = None if b is None else as_given(a, b, name)
+    if values is not None and function.__name__ in _SCATTERED and _holds(a, values.dtype):
+        _scatter(function, name, a, indices, values, atomic)
+    elif has_no_arrays(indices):
+        _apply_once(function, a, indices, values)
+    else:
+        _apply_each(function, a, indices, values)
+
+
+def _holds(a: Tensor, dtype: DType) -> bool:
+    """Return whether the kind of a tensor's dtype includes the numbers of another dtype's kind."""
+    return dtypes.is_of_kind(dtype, a.dtype)
+
+
+def _scatter(
+    function: Any, name: str, a: Tensor, indices: Any, values: Tensor, atomic: bool
+) -> None:
+    mode = _SCATTERED[function.__name__]
+    if mode == "add" and atomic:
+        mode = "add_atomic"
+    values = converted(values, a.dtype)
+    if function.__name__ == "subtract":
+        if a.dtype.is_bool:
+            raise DTypeError(f"{name}: takes int and float dtypes, not bool")
+        combine(a, indices, negative(values), mode, add)
+    else:
+        combine(a, indices, values, mode, function)
+
+
+def _apply_once(function: Any, a: Tensor, indices: Any, operand: Tensor | None) -> None:
+    selected = getitem(a, indices)
+    y = function(selected) if operand is None else function(selected, operand)
+    setitem(a, indices, y)
+
+
+def _apply_each(function: Any, a: Tensor, indices: Any, operand: Tensor | None) -> None:
+    """Apply the function at each index, also at repeated indices.
+
+    The largest count of a repeated index is read. If the order does not matter, the values for one
+    element are combined first, in as many steps as the logarithm of that count. Otherwise each
+    round applies one value per element.
+    """
+    targets = getitem(reshape(arange(a.size, device=a.device), a.shape), indices)
+    if not targets.size:
+        return
+    values = None
+    if operand is not None:
+        values = reshape_copy(broadcast_to(operand, targets.shape), (targets.size,))
+    targets = reshape_copy(targets, (targets.size,))
+    order = argsort(targets)
+    targets = take(targets, order)  # group those of one element, in order
+    numbers = arange(targets.size, device=a.device)
+    goes_on = concat([numbers[:1] > 0, equal(targets[1:], targets[:-1])])
+    rank = numbers - build(MAXIMA, (choose(goes_on, 0, numbers),), (0,))
+    times = int(max(rank)) + 1
+    if times == 1:
+        _apply_once(function, a, indices, operand)
+        return
+    y = reshape_copy(a, (a.size,))
+    target = None
+    if values is not None and function.__name__ in ASSOCIATIVE:
+        common = dtypes.promote(a.dtype, values.dtype)
+        target = LOOPS[function.__name__].accepts.check(function.__name__, common)
+    if values is not None and target is not None and _holds(a, target):
+        values, step = converted(take(values, order), target), 1
+        while step < times:  # the values of each element so far, combined
+            combined = function(values[:-step], values[step:])
+            combined = choose(rank[step:] >= step, combined, values[step:])
+            values = concat([values[:step], combined])
+            step *= 2
+        result = function(take(y, targets), values)
+        setitem(y, targets, result)  # for repeated elements the last result remains
+    else:
+        values = () if values is None else (take(values, order),)
+        y = concat([y, y[:1]])  # one more element, for values that are not written in a round
+        for time in range(times):
+            result = function(take(y, targets), *values)
+            setitem(y, choose(equal(rank, time), targets, a.size), result)
+        y = y[:-1]
+    setitem(a, Ellipsis, reshape(y, a.shape))

@@ -1,0 +1,70 @@
+"""Window functions for signals, and the Bessel function for the Kaiser window."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from py_tensor.base import dtypes
+from py_tensor.base.dtypes import REAL_FLOATING
+from py_tensor.ir.node import NOT_DIFFERENTIABLE
+from py_tensor.ops.creation import arange
+from py_tensor.ops.define import register, unary
+from py_tensor.ops.elementwise import abs, cos, sqrt
+from py_tensor.ops.operands import Real
+from py_tensor.tensors.tensor import Tensor
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
+
+i0 = unary(
+    "i0",
+    REAL_FLOATING,
+    "i0_f32({0})",
+    lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),  # NumPy returns NaN there
+    vjp=NOT_DIFFERENTIABLE,
+    cost=60,
+    ulp=4,
+    doc="Modified Bessel function of the first kind, order 0.",
+    method=False,
+)
+
+
+def _numbers(M: Real, device: Any) -> Tensor:  # noqa: N803 - NumPy's name
+    """Return `M` numbers from -1 to 1, one for each point of a window; 0 for a single point."""
+    points = arange(1 - M, M, 2, dtype=dtypes.DEFAULT.floating, device=device)
+    return points / (M - 1) if M > 1 else points * 0
+
+
+def bartlett(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
+    """Return the Bartlett window of `M` points: a triangle with zeros at its ends."""
+    numbers = _numbers(M, device)
+    return 1 - abs(numbers)
+
+
+def blackman(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
+    """Return the Blackman window of `M` points: a sum of cosines with one and two periods."""
+    angles = _numbers(M, device) * math.pi
+    return 0.42 + 0.08 * cos(angles * 2) + 0.5 * cos(angles)
+
+
+def hamming(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
+    """Return the Hamming window of `M` points: one period of a cosine, 0.08 at its ends."""
+    return 0.54 + 0.46 * cos(_numbers(M, device) * math.pi)
+
+
+def hanning(M: Real, *, device: Any = None) -> Tensor:  # noqa: N803
+    """Return the Hann window of `M` points: one period of a cosine, 0 at its ends."""
+    return 0.5 + 0.5 * cos(_numbers(M, device) * math.pi)
+
+
+def kaiser(M: Real, beta: Real, *, device: Any = None) -> Tensor:  # noqa: N803
+    """Return the Kaiser window of `M` points; a larger `beta` makes it narrower.
+
+    In float32 `beta` must be at most 91, because `i0` overflows above.
+    """
+    numbers = _numbers(M, device)
+    return i0(beta * sqrt((1 - numbers) * (1 + numbers))) / i0(numbers * 0 + beta)
+
+
+for _function in (bartlett, blackman, hamming, hanning, kaiser):
+    register(_function, method=False)

@@ -1,0 +1,786 @@
+"""Devices: the interface of backends, and pending nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import replace
+from itertools import islice
+from threading import RLock
+from typing import Any, Protocol, cast
+from weakref import WeakSet
+
+from py_tensor.base.errors import DeviceError, DeviceLostError, StaleRequestError
+from py_tensor.base.layout import Layout
+from py_tensor.ir.node import DROPPED, Device, Meta, Node
+from py_tensor.ir.primitives import folded
+from py_tensor.ir.recording import is_recording, may_overwrite
+from py_tensor.runtime.host import host
+from py_tensor.schedule.order import Request, bottom, computed_whole, make_request, topological
+from py_tensor.schedule.uses import Uses, dependents, overwritable_leaves
+
+MAX_PENDING_NODES = 1024
+MAX_LATE_LOAD = 2.0  # the load at which a flush no longer waits for the end of a pass; normally 1
+NEVER = 1 << 62
+MAX_TRIES = 2  # attempts for a request whose device was lost while it waited
+MAX_DROPPED = 16  # deleted tensors that are counted later, together, where that changes nothing
+MAX_UPLOADED_BYTES = 1 << 28  # uploaded bytes that pending nodes may keep alive
+MAX_LEFT_NODES = 16  # needed by an operand that a flush leaves pending
+MAX_LOOKED_THROUGH = 16  # pending nodes that are scanned after even the smallest flush
+AHEAD_INTERVAL = 16  # nodes, or equivalent work, between searches for results to compute ahead
+NEWEST_KEPT = 16  # newest pending nodes, not computed ahead: the next op may still use them
+MAX_AT_ONCE = 1 << 13  # largest op, in elements and elements visited, computed when recorded
+MIN_AHEAD = 8  # results: computing fewer ahead takes the host longer than the GPU
+
+
+class Eager(Protocol):
+    """The interface of a backend that computes small ops as they are recorded."""
+
+    def compute_at_once(self, node: Node, elements: int, alone: bool) -> bool:
+        """Compute a node if it and the pending nodes it needs are small; return whether it did.
+
+        Parameters
+        ----------
+        elements
+            The number of elements that the node visits.
+        alone
+            Whether nothing else needs the first operand.
+        """
+        ...
+
+    def element(self, node: Node, index: int) -> Node:
+        """Return a computed copy of one element of a computed node, by flat index."""
+        ...
+
+    def assign(self, node: Node, index: int, value: Any) -> bool:
+        """Write one element of a computed node, by flat index; return whether it did.
+
+        `value` is a number or a node. The backend refuses if other code may see the memory, or if
+        the value must be converted or checked.
+        """
+        ...
+
+    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
+        """Return the elements that a key selects from a view of a computed node.
+
+        `layout` maps the view to the node's flat indices. Nodes in the key are computed. None if
+        the view or the selection is large, or if the key is not valid.
+        """
+        ...
+
+    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
+        """Return the product of vectors or matrices of one dtype; None if it is large."""
+        ...
+
+
+class Backend(Protocol):
+    """The capabilities of a device. It shares no semantics with other backends."""
+
+    lock: RLock  # of its device; held while the backend works, and released while it waits
+    max_bytes: int  # the size limit of a tensor
+    pending_work: int  # compute pending ops when they visit this many elements
+    ahead_work: int  # compute live results when they visit this many, while recording continues
+    read_work: int  # reading a result takes about as long as sorting this many 32-bit integers
+
+    @property
+    def eager(self) -> Eager | None:
+        """None if recording is cheaper than computing small ops at once."""
+        ...
+
+    def info(self) -> dict[str, Any]: ...
+    def check(self, op: str, meta: Meta) -> None: ...
+    def upload(self, data: memoryview, meta: Meta) -> Any: ...
+    def compute(self, request: Request) -> None: ...
+    def may_overwrite(self, node: Node) -> bool: ...
+    def is_lost(self, node: Node) -> bool: ...
+    def read(self, node: Node, layout: Layout | None = None) -> memoryview: ...
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview: ...
+    def synchronize(self) -> None: ...
+    async def synchronize_async(self) -> None: ...
+    def memory_info(self) -> dict[str, int]: ...
+    def empty_cache(self) -> None: ...
+    def debug(self, sync: bool, poison: bool, wgsl: bool) -> None: ...
+
+
+class LazyDevice(Device):
+    """A device that computes by a backend what is recorded on it, as late as it pays.
+
+    Nodes are recorded when they are made. They are computed when a result is read; when so much is
+    pending that memory or latency would grow too far; and when many large results are live, so that
+    the GPU has work while Python records more. These decisions depend on the graph only. If the
+    backend computes small nodes immediately, those never become pending.
+
+    Attributes
+    ----------
+    lock : RLock
+        Held by the thread that computes or reads, and released while it waits for the GPU.
+        A thread that needs both devices acquires the lock of the cpu device first.
+    poison : bool
+        Fill every buffer with NaN before it is used.
+    wgsl : bool
+        Print the WGSL of each kernel before it is compiled.
+    absence : str
+        Why the device is unavailable, if it was looked for without success.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        index: int = 0,
+        *,
+        make_backend: Callable[[int], Backend] | None = None,
+        computes_cpu_ops: bool = False,
+    ) -> None:
+        super().__init__(kind, index, computes_cpu_ops=computes_cpu_ops)
+        self.waits = not computes_cpu_ops
+        self._make_backend = make_backend  # given the index
+        self.sync_each_op = False
+        self.poison = False
+        self.wgsl = False
+        self.absence = ""
+        self.lock = RLock()
+        self._backend: Backend | None = None
+        self._is_forked = False
+        self._pending: dict[Node, int] = {}  # -> elements visited, in the order of recording
+        # Views held by tensors -> the stored node below; each view counts as a use of that node.
+        self._views: dict[Node, Node] = {}
+        self._uses = Uses()
+        # Pending nodes that check indices; they are computed even if nothing needs their results.
+        self._checks: dict[Node, None] = {}
+        self._under_way: WeakSet[Request] = WeakSet()  # other tasks run while a backend waits
+        # The work recorded since the last flush, as a fraction of what may be pending: nodes,
+        # elements visited and bytes uploaded, each relative to its own limit.
+        self._load = 0.0
+        self._per_node = 0.0
+        self._per_element = 0.0
+        self._step = 0.0  # the load between two searches for results to compute ahead
+        self._look = 0.0  # the load at which `record` searches or flushes
+        self._most = 1.0  # the load at which it flushes
+        self._stop = NEVER  # the number of the node before which it flushes
+        self.eager: Eager | None = None  # the backend's `eager`
+
+    @property
+    def backend(self) -> Backend:
+        """The backend, which is made at first use.
+
+        Raises
+        ------
+        DeviceError
+            If there is none, or if this process was forked from one that uses the GPU.
+        """
+        if self._backend is None:
+            self.check_fork()
+            with self.lock:
+                assert self._make_backend is not None
+                made = self._backend or self._make_backend(self.index)
+                if self._backend is None:  # another task may get here while this one waits
+                    self.use(made)
+        assert self._backend is not None
+        return self._backend
+
+    def check_fork(self) -> None:
+        """Raise DeviceError if this process was forked from one that used the device."""
+        if self._is_forked:
+            raise DeviceError(
+                f"a forked process cannot use the {self.name} device of its parent; start it"
+                ' with multiprocessing.get_context("spawn") or ("forkserver"), or use'
+                " device='cpu' in it"
+            )
+
+    @property
+    def is_ready(self) -> bool:
+        return self._backend is not None
+
+    @property
+    def computes_at_once(self) -> bool:
+        return self.eager is not None
+
+    @property
+    def read_work(self) -> int:
+        return self.backend.read_work
+
+    def check(self, op: str, meta: Meta) -> None:
+        self.backend.check(op, meta)
+
+    def upload(self, data: memoryview, meta: Meta) -> Any:
+        """Store elements; count their memory, because pending nodes may keep it alive."""
+        if DROPPED:
+            self.collect()
+        self._load += meta.nbytes / MAX_UPLOADED_BYTES
+        return self.backend.upload(data, meta)
+
+    def read(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return self.backend.read(node, layout)
+
+    async def read_async(self, node: Node, layout: Layout | None = None) -> memoryview:
+        return await self.backend.read_async(node, layout)
+
+    @property
+    def pending(self) -> Mapping[Node, int]:
+        """A live view of the pending nodes, newest last: not computed, and held by tensors.
+
+        After `collect`, there are none in it that no tensor holds.
+        """
+        return self._pending
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether a node that checks indices is pending."""
+        return bool(self._checks)
+
+    def note_check(self, node: Node) -> None:
+        """If a node checks indices, let the next flush or read compute it, even if unused."""
+        with self.lock:
+            if node.storage is None and node.op.notes_faults(node):
+                self._checks[node] = None
+
+    def use(self, backend: Backend) -> None:
+        """Set the backend; called by `pt.init` once the adapter is known, and by tests."""
+        backend.debug(self.sync_each_op, self.poison, self.wgsl)
+        backend.lock = self.lock
+        self._backend = backend
+        self._per_node = 1 / MAX_PENDING_NODES
+        self._per_element = 1 / backend.pending_work
+        self.eager = backend.eager
+        self._reset_load()
+
+    def note_fork(self) -> None:
+        """Make the device unavailable in a forked process, if it was in use before the fork.
+
+        The driver's threads do not exist in that process. Tensors can still be dropped.
+        """
+        if self._backend is not None:
+            self._backend, self._is_forked = None, True
+            self._pending.clear()
+            self._views.clear()
+            self._checks.clear()
+            self._under_way.clear()
+            self._uses = Uses()
+            self._look = 0.0  # so that recording a node requires the backend
+            host.skip_exit_handlers()
+
+    def debug(
+        self, sync: bool | None = None, poison: bool | None = None, wgsl: bool | None = None
+    ) -> None:
+        """Set `sync_each_op`, `poison` and `wgsl`; None leaves an option unchanged."""
+        self.sync_each_op = self.sync_each_op if sync is None else sync
+        self.poison = self.poison if poison is None else poison
+        self.wgsl = self.wgsl if wgsl is None else wgsl
+        if self._backend is not None:
+            self.use(self._backend)
+
+    def record(self, node: Node, *, replacing: bool = False) -> None:
+        """Record a node that a tensor holds; compute pending nodes if there are too many.
+
+        `replacing` means that the tensor of the first operand will hold this node instead.
+        """
+        # The lock would take 5 % of the time of an op, so it is held only where it matters. No
+        # other thread knows a new node; its operands are live; each table changes in one step.
+        if node.op.inline:
+            elements = node.meta.size
+        elif (below := bottom(node)).storage is not None:
+            if node not in self._views:
+                below.taken += 1
+                self._views[node] = below
+            if len(DROPPED) > MAX_DROPPED:
+                self.collect()
+            return
+        else:
+            elements = node.op.work(node)
+        eager = self.eager
+        if eager is not None and not (_deferring and _is_deferring.get()):
+            if replacing or len(DROPPED) > MAX_DROPPED:
+                self.collect()
+            if replacing:
+                with self.lock:  # it may write to an operand
+                    is_done = eager.compute_at_once(node, elements, self._is_idle())
+            else:
+                is_done = eager.compute_at_once(node, elements, False)
+            if is_done:
+                return
+        if self._load >= self._look or node.number >= self._stop:
+            with self.lock:
+                self._relieve(node)
+                if self._is_stored(node):
+                    return
+        self._pending[node] = elements
+        self._load += self._per_node + self._per_element * elements
+
+    def collect(self) -> None:
+        """Count the nodes that tensors ceased to hold; forget those that no tensor holds now."""
+        with self.lock:
+            self._collect()
+
+    def _collect(self) -> None:
+        """Do what `collect` does, while this thread holds the lock."""
+        dropped = DROPPED
+        if self.unheld:
+            self.forget_unheld()
+        while dropped:
+            # CPython switches threads and raises interrupts at calls, and at ends of loops. There
+            # are none in the next lines, so that each drop is counted once.
+            try:
+                node = dropped[0]
+                del dropped[0]
+            except IndexError:  # another thread was faster
+                break
+            node.dropped += 1
+            if node.taken == node.dropped:
+                device = node.meta.device
+                if device is self:
+                    if node in self._pending or node in self._views:
+                        self._forget(node)
+                    continue
+                device.unheld.append(node)
+                # One call that acquires and notes it: an interrupt can only come after it.
+                acquired: list[bool] = []
+                try:
+                    acquired.extend(map(device.lock.acquire, (False,)))
+                    if acquired[0]:  # else the thread that has it does this
+                        device.forget_unheld()
+                finally:
+                    if acquired and acquired[0]:
+                        device.lock.release()
+
+    def forget_unheld(self) -> None:
+        unheld = self.unheld
+        while unheld:
+            node = unheld[0]
+            if node.taken == node.dropped:  # otherwise another tensor holds it by now
+                self._forget(node)
+            unheld.popleft()
+
+    def _is_idle(self) -> bool:
+        """Return whether no pending node could still read an operand that no tensor holds."""
+        return not (self._pending or self._checks or self._under_way)
+
+    def element(self, node: Node, index: int) -> Node | None:
+        """Return one element of a node, by flat index; None if it is not computed at once."""
+        return self._eager.element(node, index) if self.knows(node) else None
+
+    def should_copy(self, node: Node) -> bool:
+        """Return whether elements are read faster from a copy of a node, which is a small view."""
+        if self.eager is None or node not in self._views or _needs_nodes():
+            return False
+        return node.meta.size <= MAX_AT_ONCE
+
+    def assign(self, node: Node, index: int, value: Any) -> bool:
+        """Write one element of a node held by one tensor in place; return whether it did."""
+        if self.eager is None or node.storage is None or _needs_nodes() or not may_overwrite():
+            return False
+        if node.taken - node.dropped != 1:
+            self.collect()
+        return node.live == 1 and self._is_idle() and self.eager.assign(node, index, value)
+
+    @property
+    def _eager(self) -> Eager:
+        return cast("Eager", self.eager)
+
+    def knows(self, node: Node) -> bool:
+        """Return whether a node is computed, and can be read without waiting."""
+        known = self.eager is not None and node.storage is not None
+        return known and not _needs_nodes()
+
+    def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
+        """Return the elements that a key selects; None if they are not computed at once."""
+        if not self.knows(node):
+            return None
+        return self._eager.select(node, layout, key)
+
+    def product(self, a: Node, b: Node, meta: Meta) -> Node | None:
+        """Return the matrix product of two nodes of one dtype; None if not computed at once."""
+        if self.eager is None or _needs_nodes():
+            return None
+        return self.eager.product(a, b, meta)
+
+    def settle(self, node: Node) -> None:
+        """Record again a node that was recorded while `deferring`, so that it may be computed."""
+        if self.eager is not None and node.storage is None:
+            with self.lock:
+                self._forget(node)
+                self.record(node)
+
+    def count(self, nodes: int, elements: int) -> None:
+        """Add to the load nodes that no tensor holds: those inside a composition."""
+        self._load += self._per_node * nodes + self._per_element * elements
+
+    def _relieve(self, node: Node) -> None:
+        """Make room for one more node by computing pending ones.
+
+        `node` itself is not computed.
+        """
+        self._collect()
+        if self.sync_each_op:
+            self.compute([node])
+        elif not self.is_ready:
+            _ = self.backend  # sets the limits
+        else:
+            # There may be too little memory for all live results but enough for a later read.
+            with suppress(MemoryError):
+                if self._load >= self._most or node.number >= self._stop:
+                    self.flush(node)
+                else:
+                    self._compute_ahead(node)
+
+    def _compute_ahead(self, recorded: Node) -> None:
+        """Compute live results other than the newest pending nodes, if they are much work.
+
+        They must be stored anyway, and a GPU that starts only after recording loses the time that
+        recording takes. On an H200, 64 softmax results of 4096 x 4096 take 107 µs each with this
+        and 128 µs without; the kernel takes 81 µs.
+        """
+        self._look = min(self._most, self._load + self._step)
+        old = len(self._pending) - NEWEST_KEPT
+        if old < MIN_AHEAD:
+            return
+        older = dict(islice(list(self._pending.items()), old))
+        work = sum(older.values())
+        if work < self.backend.ahead_work:
+            return
+        self._compute_live(older, recorded)
+        self._forget_all_stored(older)
+        self._load = max(0.0, self._load - self._per_node * old - self._per_element * work)
+
+    def _compute_live(
+        self, nodes: Iterable[Node], recorded: Node | None, *, checks: bool = False
+    ) -> Request | None:
+        live = self._storable(nodes)
+        try:
+            return self.compute(live, recorded=recorded, checks=checks)
+        except DeviceLostError:
+            lost = self._forget_lost(live)
+            if not lost:
+                raise
+            left = [node for node in live if node not in lost]
+            return self.compute(left, recorded=recorded, checks=checks)
+
+    def _forget_lost(self, nodes: Iterable[Node]) -> set[Node]:
+        """Forget pending nodes that need a lost device's tensors; only reading them is an error.
+
+        Returns all such nodes, including those among `nodes`.
+        """
+        lost: set[Node] = set()
+        for node in topological([*nodes, *self._pending, *self._checks]):
+            stored = node.storage is not None
+            if self.backend.is_lost(node) if stored else not lost.isdisjoint(node.inputs):
+                lost.add(node)
+        for node in lost:
+            self._pending.pop(node, None)
+            self._checks.pop(node, None)
+        self._uses = Uses()
+        return lost
+
+    def _storable(self, nodes: Iterable[Node]) -> list[Node]:
+        """Return the nodes that tensors hold and that fit in a buffer."""
+        limit = self.backend.max_bytes
+        return [n for n in nodes if n.live and n.meta.nbytes <= limit]
+
+    def _reset_load(self) -> None:
+        """Reset the load and the limits."""
+        self._load = 0.0
+        self._most, self._stop = 1.0, NEVER
+        self._step = AHEAD_INTERVAL * self._per_node
+        ahead = self._backend is not None and self._backend.ahead_work < self._backend.pending_work
+        self._look = 0.0 if self.sync_each_op else self._step if ahead else 1.0
+
+    def flush(self, recorded: Node | None = None) -> None:
+        """Compute every pending node that a tensor still holds or that checks indices.
+
+        Nodes too large to be stored stay pending, because results computed from them may be small.
+        `recorded` is a node that is about to become pending. Its larger operands stay pending
+        too: in ``(a[:, :, None] * b).sum(1)``, nothing else needs the products.
+        """
+        with self.lock:
+            self.collect()
+            self._reset_load()
+            later = () if recorded is None else self._larger_operands(recorded)
+            nodes = [node for node in list(self._pending) if node not in later]
+            request = self._compute_live(nodes, recorded, checks=True)
+            if recorded is not None and request is not None and request.last_iteration is not None:
+                self._flush_between_iterations(request, recorded.number)
+
+    def _larger_operands(self, recorded: Node) -> set[Node]:
+        """Return the pending operands, also through views, that are larger than a node.
+
+        Those that need many nodes are not among them: in ``x = x / x.sum()``, every flush may fall
+        on the sum, and would otherwise compute nothing.
+        """
+        pending_operands: set[Node] = set()
+        seen = {recorded}
+        stack = [recorded]
+        while stack:
+            for x in stack.pop().inputs:
+                if x in self._pending:
+                    pending_operands.add(x)
+                elif x.storage is None and x not in seen:
+                    seen.add(x)
+                    stack.append(x)
+        return {
+            x for x in pending_operands if x.meta.size > recorded.meta.size and self._needs_few(x)
+        }
+
+    def _needs_few(self, node: Node) -> bool:
+        """Return whether few nodes that no tensor holds are computed for a node."""
+        needed = {node}
+        stack = [node]
+        while stack and len(needed) <= MAX_LEFT_NODES:
+            for x in stack.pop().inputs:
+                if x.storage is None and x not in self._pending and x not in needed:
+                    needed.add(x)
+                    stack.append(x)
+        return len(needed) <= MAX_LEFT_NODES
+
+    def _flush_between_iterations(self, request: Request, start: int) -> None:
+        """Let the next flush cover whole iterations of a loop, counted from node `start`.
+
+        The flushes after it then have the same plan and the same kernels.
+        """
+        assert request.last_iteration is not None
+        first, second = request.last_iteration
+        nodes = request.program.nodes
+        load = sum(
+            self._per_node + self._per_element * node.meta.size
+            for node in nodes[first:second]
+            if not node.op.constant
+        )
+        iterations = max(1, int(1 / load)) if load else 1
+        self._stop = start + iterations * (nodes[second].number - nodes[first].number)
+        self._most = MAX_LATE_LOAD
+        if self._look == 1.0:
+            self._look = self._most
+
+    def _forget(self, node: Node) -> None:
+        """Forget a node that no tensor holds any more."""
+        if self._pending.pop(node, None) is not None:
+            if self._uses and node in self._uses:
+                self._uses = Uses()
+        elif node in self._views:
+            below = self._views[node]
+            del self._views[node]  # not `pop`: an interrupt must not come before the count
+            below.dropped += 1
+
+    def _is_stored(self, node: Node) -> bool:
+        """Return whether the elements of a live node are stored; record it if it is a view."""
+        below = bottom(node)
+        if below.storage is None:
+            return False
+        if node is not below and node not in self._views:
+            # In this order, an interrupt between the two wastes a buffer; in the other it would
+            # lose a result.
+            below.taken += 1
+            self._views[node] = below
+        return True
+
+    def compute(
+        self,
+        nodes: Iterable[Node],
+        read: Node | None = None,
+        *,
+        alone: bool = False,
+        recorded: Node | None = None,
+        checks: bool = False,
+    ) -> Request | None:
+        """Compute `nodes`, and with them every pending ancestor that a tensor holds.
+
+        Other live nodes that need their intermediate results are computed too, unless `alone` is
+        set or memory does not suffice. `read` is the node that the caller reads as soon as this
+        returns; `recorded` is one that is about to become pending. With `read` or `checks`,
+        all live nodes are computed if any pending node checks indices. Returns the request that was
+        computed, if any.
+        """
+        with self.lock:
+            return self._compute(
+                list(nodes),
+                read,
+                alone=alone,
+                recorded=recorded,
+                checks=(checks or read is not None) and not alone,
+            )
+
+    def _compute(
+        self,
+        nodes: list[Node],
+        read: Node | None,
+        *,
+        alone: bool,
+        recorded: Node | None,
+        checks: bool,
+    ) -> Request | None:
+        """Do what `compute` does, while this thread holds the lock."""
+        left = MAX_TRIES
+        while True:
+            wanted = self.request(nodes, alone=alone, recorded=recorded, checks=checks)
+            if not wanted.program.outputs:
+                return None
+            wanted.read = None if read is None else wanted.program.slots[read]
+            try:
+                self._carry_out(wanted)
+            except MemoryError:
+                least = make_request(nodes, self.backend.max_bytes)
+                if len(least.program.nodes) == len(wanted.program.nodes):
+                    raise
+                return self.compute(nodes, read, alone=True, recorded=recorded)
+            except StaleRequestError as error:
+                left -= not error.is_smaller  # a new device can be lost again
+                if not left:
+                    raise
+            except DeviceLostError:
+                lost = self._forget_lost(nodes) if checks else set[Node]()
+                if not lost or not lost.isdisjoint(nodes):
+                    raise
+                return self.compute(nodes, read, recorded=recorded)
+            else:
+                return wanted
+
+    def _carry_out(self, request: Request) -> None:
+        """Compute a request; tasks that run while the backend waits must not overwrite operands."""
+        uses = self._uses
+        counted = uses.counted(request.program.nodes)
+        self._under_way.add(request)
+        try:
+            self.backend.compute(request)
+            for node in request.checks:
+                self._checks.pop(node, None)
+            self._forget_computed(request)
+            if len(self._under_way) > 1 or self._uses is not uses:  # other tasks ran meanwhile
+                self._uses = Uses()
+            elif counted:
+                uses.remove(counted, self._pending)
+        except BaseException:
+            self._uses = Uses()
+            raise
+        finally:
+            self._under_way.discard(request)
+
+    def request(
+        self,
+        nodes: Sequence[Node],
+        *,
+        alone: bool = False,
+        recorded: Node | None = None,
+        checks: bool = False,
+    ) -> Request:
+        """Return the request for `nodes`: their ancestors, and other live nodes that need those.
+
+        The arguments are those of `compute`.
+        """
+        backend = self.backend
+        self.collect()
+        if self._uses.is_changing:
+            self._uses = Uses()
+        wanted = make_request(nodes, backend.max_bytes)
+        others = [] if alone else dependents(wanted, self._pending, self._uses)
+        if others:
+            wanted = make_request([*nodes, *others], backend.max_bytes)
+        if self._checks:
+            wanted = self._with_checks([*nodes, *others], wanted, checks)
+        wanted.recorded = recorded
+        if may_overwrite():
+            leaves = overwritable_leaves(
+                wanted,
+                self._pending,
+                self._uses,
+                lambda: [*nodes, *self._used_by_others(wanted)],
+                backend.may_overwrite,
+            )
+            if leaves:
+                wanted.program = replace(wanted.program, overwritable=leaves)
+        return wanted
+
+    def _with_checks(self, nodes: list[Node], wanted: Request, all_of_them: bool) -> Request:
+        """Return the request for some nodes, extended by nodes that check indices.
+
+        If `all_of_them` is set and some checks are missing, all live nodes are added. Checks that
+        are still missing are added as a fold to one element, because nothing needs their results.
+        """
+        checks, limit = list(self._checks), self.backend.max_bytes
+        whole = computed_whole(wanted)
+        if all_of_them and not whole.issuperset(checks):
+            nodes = [*nodes, *self._storable(list(self._pending))]
+            wanted = make_request(nodes, limit)
+            whole = computed_whole(wanted)
+            if rest := [folded(node) for node in checks if node not in whole]:
+                wanted = make_request([*nodes, *rest], limit)
+                whole.update(checks)
+        wanted.checks = whole.intersection(checks)
+        return wanted
+
+    def _used_by_others(self, request: Request) -> Iterator[Node]:
+        """Yield nodes used by checks, by other requests in progress, or about to be pending."""
+        yield from self._checks.keys() - request.checks
+        for other in [request, *self._under_way]:
+            if other is not request:
+                yield from other.program.nodes
+            if other.recorded is not None:
+                yield other.recorded
+
+    def _forget_computed(self, request: Request) -> None:
+        """Forget pending nodes that are stored now; if none is left, reset the load.
+
+        Nodes outside the flush may be views of what it computed. The search for them takes no more
+        steps than the flush itself.
+        """
+        pending = self._pending
+        for node in request.live:
+            if node.storage is not None:
+                pending.pop(node, None)
+            elif node in pending:
+                self._forget_stored(node)
+        if pending and len(pending) <= max(MAX_LOOKED_THROUGH, len(request.program.nodes)):
+            self._forget_all_stored(list(pending))
+        if not pending:
+            self._reset_load()
+
+    def _forget_all_stored(self, nodes: Iterable[Node]) -> None:
+        """Forget those of the nodes whose elements are stored now."""
+        for node in nodes:
+            if node in self._pending and self._forget_stored(node) and node in self._uses:
+                self._uses = Uses()
+
+    def _forget_stored(self, node: Node) -> bool:
+        """Forget a pending node if its elements are stored; return whether they are."""
+        if not self._is_stored(node):
+            return False
+        self._pending.pop(node, None)
+        if not node.live:  # it was counted before it was recorded as a view
+            self._forget(node)
+        return True
+
+
+_is_deferring: ContextVar[bool] = ContextVar("is_deferring", default=False)
+_deferring = 0  # the number of active `deferring` contexts, of all threads and tasks
+
+
+@contextmanager
+def deferring() -> Generator[None]:
+    """Keep devices from computing nodes when they are recorded, so that they can be inspected.
+
+    Other threads and other tasks record as usual.
+    """
+    global _deferring
+    before = _is_deferring.get()
+    _deferring += 1
+    try:
+        _is_deferring.set(True)
+        yield
+    finally:
+        _deferring -= 1
+        _is_deferring.set(before)
+
+
+def is_deferring() -> bool:
+    """Return whether this thread or task is in a `deferring` context."""
+    return _deferring > 0 and _is_deferring.get()
+
+
+def _needs_nodes() -> bool:
+    """Return whether results must be nodes with their operands: they are inspected later."""
+    return is_deferring() or is_recording()
+
+
+def with_backend(device: Device) -> LazyDevice:
+    """Return the device that computes: the given one, or the one below a trace."""
+    lazy = device.storing
+    assert isinstance(lazy, LazyDevice)
+    return lazy

@@ -1,0 +1,367 @@
+"""Bodies: the straight-line code of a kernel for one point.
+
+A `Body` is evaluated at every point of a space. Instructions refer to earlier ones by number.
+Addresses are affine in the coordinates of the point, or computed from earlier values (`Place`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from py_tensor.base.dtypes import DType, bool_, uint32
+from py_tensor.base.shapes import Shape, size_of
+from py_tensor.ir.op import Elementwise
+
+NOWHERE = 2**32 - 1  # the address for an index out of range
+
+
+class Source:
+    """An instruction that uses no earlier value."""
+
+    __slots__ = ()
+    operands: tuple[int, ...] = ()
+
+    def renumbered(self, values: Mapping[int, int]) -> Self:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An affine address: ``offset + sum(strides[d] * i[d])`` over the dimensions of the space."""
+
+    strides: tuple[int, ...]
+    offset: int
+
+    def moved(self, dim: int, start: int) -> Access:
+        """Return the same addresses where dimension `dim` counts from `start`."""
+        return Access(self.strides, self.offset + start * self.strides[dim])
+
+    def footprint(self, extents: tuple[int, ...]) -> int:
+        """Return the largest possible number of distinct addresses over these extents."""
+        return size_of(tuple(n for n, s in zip(extents, self.strides, strict=True) if s))
+
+    def permuted(self, order: Sequence[int]) -> Access:
+        """Return the same addresses over the dimensions in another order."""
+        return Access(tuple(self.strides[d] for d in order), self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Source):
+    """An element of the buffer of the node in `slot`."""
+
+    slot: int
+    dtype: DType
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Source):
+    """The value of an affine address itself, as an integer."""
+
+    dtype: DType
+    access: Access
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The report for an index out of range.
+
+    Attributes
+    ----------
+    op : str
+        The function that the user called.
+    axis, shape
+        The indexed axis, and the shape of the indexed tensor.
+    signed : bool
+        The index is an int32, not a uint32.
+    wide : bool
+        The index had 64 bits and was clamped to int32.
+    """
+
+    op: str
+    axis: int
+    shape: Shape
+    signed: bool
+    wide: bool = False
+
+    def message_of_bits(self, word: int) -> str:
+        index = word - 2**32 if self.signed and word >= 2**31 else word
+        if self.wide and word in (2**31 - 1, 2**31):
+            return self.message(f"{index} or {'more' if index > 0 else 'less'}")
+        return self.message(index)
+
+    def message(self, index: int | str) -> str:
+        where = self.op if self.op == "index" else f"{self.op}: index"
+        return f"{where} {index} is out of range for axis {self.axis} of shape {self.shape}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The address ``access + sum(strides[j] * index[j])``, as uint32; indices are earlier values.
+
+    A negative index counts from the end of its axis.
+
+    Attributes
+    ----------
+    indices, extents, strides : tuple of int
+        The value of each index, the length of its axis, and the stride along it.
+    clips : bool
+        An index out of range is clamped. Otherwise its address is `NOWHERE`.
+    checks : tuple of Check
+        One for each index; empty if all are known to be in range. An index out of range is recorded
+        in the buffer `kernel.FAULTS`.
+    words : tuple of int
+        The positions in that buffer, which lowering chooses.
+    guard : int or None
+        If given, indices are only checked where this value is true.
+    """
+
+    access: Access
+    indices: tuple[int, ...]
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    clips: bool
+    checks: tuple[Check, ...] = ()
+    words: tuple[int, ...] = ()
+    guard: int | None = None
+
+    dtype = uint32
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return self.indices if self.guard is None else (*self.indices, self.guard)
+
+    def renumbered(self, values: Mapping[int, int]) -> Place:
+        guard = None if self.guard is None else values[self.guard]
+        return replace(self, indices=tuple(values[i] for i in self.indices), guard=guard)
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The element, at an address given by an earlier value, of the buffer of a node."""
+
+    slot: int
+    dtype: DType
+    at: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.at,)
+
+    def renumbered(self, values: Mapping[int, int]) -> Gather:
+        return replace(self, at=values[self.at])
+
+
+@dataclass(frozen=True, slots=True)
+class Mask(Source):
+    """Whether coordinates lie in ranges: (dimension, low, high) means [low, high)."""
+
+    ranges: tuple[tuple[int, int, int], ...]
+
+    dtype = bool_
+
+    def moved(self, dim: int, start: int) -> Mask:
+        """Return the same mask where dimension `dim` counts from `start`."""
+        return Mask(
+            tuple(
+                (d, max(0, low - start), max(0, high - start)) if d == dim else (d, low, high)
+                for d, low, high in self.ranges
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Whether an earlier uint32 value lies in [low, high), and the condition `also` holds."""
+
+    arg: int
+    low: int
+    high: int
+    also: int | None = None
+
+    dtype = bool_
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.arg,) if self.also is None else (self.arg, self.also)
+
+    def renumbered(self, values: Mapping[int, int]) -> Within:
+        also = None if self.also is None else values[self.also]
+        return replace(self, arg=values[self.arg], also=also)
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Source):
+    """The scalar of the constant node in `slot`."""
+
+    slot: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """An elementwise op on earlier values of the body."""
+
+    op: Elementwise
+    dtype: DType
+    args: tuple[int, ...]
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return self.args
+
+    def renumbered(self, values: Mapping[int, int]) -> Apply:
+        """Return the instruction with each operand n replaced by values[n]."""
+        return Apply(self.op, self.dtype, tuple(values[a] for a in self.args))
+
+
+@dataclass(frozen=True, slots=True)
+class Convert:
+    """An earlier value converted to `dtype`."""
+
+    dtype: DType
+    arg: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.arg,)
+
+    def renumbered(self, values: Mapping[int, int]) -> Convert:
+        return Convert(self.dtype, values[self.arg])
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`inside` where the mask holds, else `outside`."""
+
+    dtype: DType
+    mask: int
+    inside: int
+    outside: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return self.mask, self.inside, self.outside
+
+    def renumbered(self, values: Mapping[int, int]) -> Select:
+        return Select(self.dtype, *(values[v] for v in self.operands))
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulated(Source):
+    """The result of the accumulator with this number."""
+
+    number: int
+    dtype: DType
+
+
+Addressed = Load | Index | Place  # instructions with an affine address
+Instruction = Addressed | Gather | Mask | Within | Const | Apply | Convert | Select | Accumulated
+
+
+@dataclass(slots=True)
+class Body:
+    """Straight-line code; a value is the position of its instruction. Equal values are shared.
+
+    `noted` is a cache of facts about the code that do not depend on its slots; see `reroll.py`.
+    """
+
+    instructions: list[Instruction] = field(default_factory=list[Instruction])
+    _known: dict[Instruction, int] = field(default_factory=dict[Instruction, int])
+    noted: dict[object, Any] = field(default_factory=dict[object, Any], compare=False, repr=False)
+
+    @classmethod
+    def of(cls, instructions: Iterable[Instruction]) -> Body:
+        body = cls()
+        for instruction in instructions:
+            body.add(instruction)
+        return body
+
+    def add(self, instruction: Instruction) -> int:
+        """Add `instruction` unless an equal one is there; return its value."""
+        number = self._known.get(instruction)
+        if number is None:
+            number = self._known[instruction] = len(self.instructions)
+            self.instructions.append(instruction)
+        return number
+
+    def dtype(self, value: int) -> DType:
+        return self.instructions[value].dtype
+
+    @property
+    def cost(self) -> int:
+        """The approximate number of instructions for one point."""
+        return 1 + sum(i.op.cost if isinstance(i, Apply) else 1 for i in self.instructions)
+
+    def moved(self, dim: int, start: int) -> Body:
+        """Return the same code where dimension `dim` counts from `start`."""
+
+        def move(x: Instruction) -> Instruction:
+            if isinstance(x, Mask):
+                return x.moved(dim, start)
+            if isinstance(x, Addressed):
+                return replace(x, access=x.access.moved(dim, start))
+            return x
+
+        # Not `add`: values keep their numbers.
+        return Body([move(x) for x in self.instructions])
+
+    def with_slots(self, number: Callable[[int], int]) -> Body:
+        """Return the same code for nodes in other, distinct slots."""
+        # Not `add`: values keep their numbers.
+        return Body([_in_slot(x, number) for x in self.instructions], noted=self.noted)
+
+    @property
+    def operations(self) -> int:
+        return sum(isinstance(i, Apply) for i in self.instructions)
+
+    def loads(self) -> list[Load]:
+        return [i for i in self.instructions if isinstance(i, Load)]
+
+    def slots(self) -> set[int]:
+        """Return the slots of the nodes whose buffers this code reads."""
+        # A tuple: the instructions of all kernels are examined often, and `|` makes an object.
+        return {i.slot for i in self.instructions if isinstance(i, (Load, Gather))}
+
+    def gathers(self) -> list[Gather]:
+        return [i for i in self.instructions if isinstance(i, Gather)]
+
+    def places(self) -> list[Place]:
+        return [i for i in self.instructions if isinstance(i, Place)]
+
+    def checks(self) -> list[Check]:
+        checks: list[Check] = []
+        for i in self.instructions:
+            match i:  # runs for every kernel; faster than `isinstance`
+                case Place():
+                    checks += i.checks
+                case _:
+                    pass
+        return checks
+
+
+def _in_slot(x: Instruction, number: Callable[[int], int]) -> Instruction:
+    """Return the instruction for a node in another slot."""
+    match x:
+        case Load():
+            return Load(number(x.slot), x.dtype, x.access)
+        case Const():
+            return Const(number(x.slot), x.dtype)
+        case Gather():
+            return Gather(number(x.slot), x.dtype, x.at)
+        case _:
+            return x
+
+
+def copied(source: Body, roots: Iterable[int], add: Callable[[Instruction], int]) -> dict[int, int]:
+    """Copy `roots` and what they need to another body; return the new number of each value."""
+    needed = set(roots)
+    for n in range(len(source.instructions) - 1, -1, -1):
+        if n in needed:
+            needed.update(source.instructions[n].operands)
+    values: dict[int, int] = {}
+    for n in sorted(needed):
+        values[n] = add(source.instructions[n].renumbered(values))
+    return values

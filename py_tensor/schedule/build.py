@@ -1,0 +1,755 @@
+"""Grouping nodes into kernels, from the stored results to the bodies that compute them.
+
+The builder starts at the wanted results and works towards the leaves. A kernel includes everything
+between its root and the buffers that it reads. A stored node becomes a load, and gets its own
+kernel if none computes it yet.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Mapping, Set
+from dataclasses import dataclass
+from typing import cast
+
+from py_tensor.base.dtypes import DType, uint32
+from py_tensor.base.layout import Layout, canonical_strides
+from py_tensor.base.shapes import Shape, row_major, size_of
+from py_tensor.ir.node import Node, Op
+from py_tensor.ir.op import (
+    MAX_CHOSEN,
+    MAX_JOINED,
+    Assign,
+    Concat,
+    Folding,
+    Scan,
+    Scatter,
+    Sort,
+)
+from py_tensor.ir.program import Program
+from py_tensor.ir.reasons import Notes, Reason
+from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Index, Load
+from py_tensor.schedule.budget import MAX_BODY, Budget, Draft
+from py_tensor.schedule.evaluate import (
+    Evaluator,
+    IndexMap,
+    identity,
+    is_window,
+    strides_over_result,
+)
+from py_tensor.schedule.kernel import (
+    Contraction,
+    Fold,
+    Kernel,
+    Output,
+    Pass,
+    Scanned,
+    Scattered,
+    Sorted,
+    Stage,
+    Whole,
+)
+from py_tensor.schedule.reroll import rerolled_length
+from py_tensor.schedule.row_fusion import without_outputs
+from py_tensor.schedule.store import Decisions, decide, is_flat, space_of
+
+MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
+MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
+MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each loop
+MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which one pass covers both
+
+
+def schedule(
+    program: Program, budget: Budget, max_bytes: int = 2**62, *, varies: bool = False
+) -> tuple[list[Kernel], Decisions, Notes]:
+    """Return the kernels of a program in dependency order, the decisions, and the reasons.
+
+    Kernels with several outputs can wait for each other in a cycle. A view that is not an affine
+    map, or a value that is stored because of another kernel, needs a buffer that was not counted.
+    Storing such a value may leave a reduction unused in the kernel that folds it. These flushes are
+    planned again: with each output of such a kernel separately, or with the value stored from the
+    start. This terminates, because a kernel of one
+    output depends only on its ancestors, and a kernel whose operands are all counted fits. The cost
+    rules consider one value at a time. If all kernels together do far more operations than the
+    nodes themselves, the rules are applied again more strictly.
+
+    With `varies`, constants that are equal in all iterations of a loop may differ next time.
+    """
+    apart: set[int] = set()
+    cut: dict[int, Reason] = {}
+    computes_once, stores_pieces, rerolls = False, False, True
+    while True:
+        builder = Builder(
+            program,
+            budget,
+            max_bytes,
+            frozenset(apart),
+            cut,
+            computes_once=computes_once,
+            stores_pieces=stores_pieces,
+            rerolls=rerolls,
+            varies=varies,
+        )
+        kernels = builder.build()
+        loops = builder.decisions.rerolled
+        if loops and any(_is_long(k) or _ends_within(k, loops) for k in kernels):
+            rerolls = False
+            continue
+        if not computes_once and _repeats_much(program.nodes, kernels):
+            computes_once, stores_pieces = stores_pieces, True
+            continue
+        ordered = in_order(kernels)
+        cyclic = [] if len(ordered) == len(kernels) else in_cycles(kernels)
+        stuck = [kernel for kernel in cyclic if len(kernel.outputs) > 1]
+        reasons = builder.decisions.reasons
+        wide = [kernel for kernel in kernels if not budget.fits(kernel.draft())]
+        if not stuck and not wide and not builder.idle:
+            assert len(ordered) == len(kernels)
+            kernels = _without_idle_outputs(ordered, program.outputs)
+            return kernels, builder.decisions, builder.notes | reasons
+        known = len(apart) + len(cut)
+        for kernel in wide:
+            counted = cut.keys() | builder.sources(kernel.writes())
+            uncounted = {s: reasons[s] for s in kernel.reads() & reasons.keys() - counted}
+            cut |= uncounted
+            apart |= set() if uncounted else kernel.writes()
+        apart |= builder.idle.union(*(kernel.writes() for kernel in stuck))
+        assert len(apart) + len(cut) > known, f"a kernel exceeds {budget}"
+
+
+def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
+    """Return whether kernels do far more operations than computing each node once.
+
+    If a window is assigned in a pass over the whole, only the window counts, because `assign` has
+    decided that this is worthwhile.
+    """
+    done = 0.0
+    for kernel in kernels:
+        node = order[_first_write(kernel)]
+        is_written = isinstance(node.op, Assign) and kernel.over is None
+        part = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
+        done += part * kernel.operations()
+    return done > MAX_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
+
+
+def _is_long(kernel: Kernel) -> bool:
+    """Return whether a body is too long because the passes of a loop could not be rerolled."""
+    results = {fold.value for fold in kernel.folds()} | {fold.index for fold in kernel.folds()}
+    asked = [(kernel.row, [x.value for x in kernel.outputs])]
+    asked.append((kernel.spread, [x.value for x in kernel.spread_outputs]))
+    asked += [(x, [n for n in results if n is not None]) for s in kernel.stages for x in s.bodies()]
+    return any(
+        len(body.instructions) > MAX_WRITTEN and rerolled_length(body, found) > MAX_WRITTEN
+        for body, found in asked
+    )
+
+
+def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
+    """Return whether a pass of a loop other than the last stores something."""
+    return any(x.start <= slot < x.stop - x.step for x in loops for slot in kernel.writes())
+
+
+def _without_idle_outputs(kernels: list[Kernel], wanted: Set[int]) -> list[Kernel]:
+    """Remove outputs that are neither wanted nor read by a later kernel; `kernels` are in order."""
+    needed = set(wanted)
+    without: list[Kernel] = []
+    for kernel in reversed(kernels):
+        idle = {output.slot for output in kernel.outputs} - needed
+        if 0 < len(idle) < len(kernel.outputs):
+            shorter = without_outputs(kernel, idle)
+            if _results_in(shorter.row) == _results_in(kernel.row):  # every fold is still used
+                kernel = shorter
+        needed |= kernel.reads()
+        without.append(kernel)
+    return without[::-1]
+
+
+def _results_in(body: Body) -> set[int]:
+    """Return the accumulators that a row body uses."""
+    return {x.number for x in body.instructions if isinstance(x, Accumulated)}
+
+
+def in_order(kernels: list[Kernel]) -> list[Kernel]:
+    """Sort kernels so that each follows the writers of what it reads; drop those behind cycles."""
+    before = _writers(kernels)
+    waiting = list(map(len, before))
+    readers: list[list[int]] = [[] for _ in kernels]
+    for number, writers in enumerate(before):
+        for writer in writers:
+            readers[writer].append(number)
+    ready = [(_first_write(kernels[n]), n) for n, count in enumerate(waiting) if not count]
+    heapq.heapify(ready)
+    result: list[Kernel] = []
+    while ready:
+        number = heapq.heappop(ready)[1]
+        result.append(kernels[number])
+        for reader in readers[number]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heapq.heappush(ready, (_first_write(kernels[reader]), reader))
+    return result
+
+
+def in_cycles(kernels: list[Kernel]) -> list[Kernel]:
+    """Return the kernels that wait for themselves, but not those that only wait for such kernels.
+
+    These are the strongly connected components (Tarjan, Depth-first search and linear graph
+    algorithms, 1972) of several kernels, or of one that reads what it writes.
+    """
+    before = _writers(kernels)
+    numbers: dict[int, int] = {}  # kernel -> its position in the search
+    lowest: dict[int, int] = {}  # kernel on `path` -> the first kernel on `path` that it waits for
+    path: list[int] = []  # kernels whose component is not complete
+    cyclic: set[int] = set()
+    stack = list(range(len(kernels)))
+    while stack:
+        kernel = stack[-1]
+        if kernel not in numbers:
+            numbers[kernel] = lowest[kernel] = len(numbers)
+            path.append(kernel)
+            stack += [writer for writer in before[kernel] if writer not in numbers]
+            continue
+        stack.pop()
+        if kernel not in lowest:  # another kernel had put it on the stack, too
+            continue
+        lowest[kernel] = min(lowest[n] for n in (kernel, *before[kernel]) if n in lowest)
+        if lowest[kernel] == numbers[kernel]:
+            component = [path.pop()]
+            while component[-1] != kernel:
+                component.append(path.pop())
+            if len(component) > 1 or kernel in before[kernel]:
+                cyclic.update(component)
+            for member in component:
+                del lowest[member]
+    return [kernel for number, kernel in enumerate(kernels) if number in cyclic]
+
+
+def _writers(kernels: list[Kernel]) -> list[set[int]]:
+    """Return for each kernel the numbers of the kernels that write what it reads."""
+    writers: dict[int, list[int]] = {}
+    for number, kernel in enumerate(kernels):
+        for slot in kernel.writes():
+            writers.setdefault(slot, []).append(number)
+    return [{w for slot in kernel.reads() for w in writers.get(slot, ())} for kernel in kernels]
+
+
+def _first_write(kernel: Kernel) -> int:
+    return min(kernel.writes())
+
+
+class Builder:
+    """Builds the kernels of a program, through a family for each node.
+
+    Attributes
+    ----------
+    order, slots, wanted, overwritable
+        See `Program`.
+    decisions : Decisions
+    kernels : list of Kernel
+        The kernels made so far, in no particular order.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        budget: Budget,
+        max_bytes: int,
+        apart: frozenset[int],
+        cut: Mapping[int, Reason],
+        *,
+        computes_once: bool,
+        stores_pieces: bool,
+        rerolls: bool,
+        varies: bool,
+    ) -> None:
+        self.order = program.nodes
+        self.slots = program.slots
+        self.wanted = program.outputs
+        self.overwritable = program.overwritable
+        self.budget = budget
+        self.apart = apart  # slots that get their own kernels
+        self.decisions: Decisions = decide(
+            program,
+            budget,
+            cut,
+            max_bytes=max_bytes,
+            varies=varies,
+            computes_once=computes_once,
+            stores_pieces=stores_pieces,
+            rerolls=rerolls,
+        )
+        self.produced: set[int] = set()
+        self.idle: set[int] = set()  # folded in a kernel that does not use them
+        self.needed: list[int] = []
+        self.unstored: dict[int, tuple[Kernel, int]] = {}
+        self.users: dict[int, list[int]] = {}  # inlined slot -> stored slots that use it
+        for slot in sorted(self.decisions.stored):
+            for inlined in self.decisions.inlined[slot]:
+                self.users.setdefault(inlined, []).append(slot)
+        self.notes: Notes = {}  # for `pt.explain` alone
+        self.kernels: list[Kernel] = []
+
+    def build(self) -> list[Kernel]:
+        for slot in self.wanted:
+            self.need(slot)
+        while self.needed:
+            slot = -heapq.heappop(self.needed)
+            if slot not in self.produced:
+                self.produced.add(slot)
+                self._kernels_of(slot)
+        return self.kernels
+
+    def need(self, slot: int, reason: Reason | None = None) -> None:
+        """Ensure that the node in `slot` is stored in a buffer, with its own kernel if needed.
+
+        A reason is given for values that were to be computed inline, until a kernel that uses them
+        turned out to be unable to. Reductions need none: why they are not fused is in `notes`.
+        """
+        if self.order[slot].storage is not None:
+            return
+        if reason is not None:
+            self.decisions.store(slot, reason)
+        self.decisions.stored.add(slot)
+        if slot in self.unstored:
+            self._store_accumulated(slot)
+        elif slot not in self.produced:
+            heapq.heappush(self.needed, -slot)
+
+    def _store_accumulated(self, slot: int) -> None:
+        """Add an output for a reduction that was only used inside its kernel."""
+        kernel, value = self.unstored.pop(slot)
+        draft = kernel.draft()
+        if self.budget.fits(draft._replace(outputs=draft.outputs + 1)):
+            access = Access(row_major(kernel.kept), 0)
+            kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
+        else:
+            self.produced.discard(slot)
+            heapq.heappush(self.needed, -slot)
+
+    def _kernels_of(self, slot: int) -> None:
+        node = self.order[slot]
+        next(f for f in FAMILIES if isinstance(node.op, f.of)).build(self, slot, node)
+
+    def fold(self, slot: int, node: Node) -> None:
+        """Build a kernel that folds; a short reduction becomes inline arithmetic."""
+        if node in self.decisions.unrolled:
+            self.inline(slot, node)
+        else:
+            self._reduce(slot, [slot])
+
+    def inline(self, slot: int, node: Node) -> None:
+        """Build the kernel of an inline node, fused with reductions before it if possible."""
+        anchors = [] if slot in self.apart else self._fusable_anchors(slot)
+        if anchors:
+            self._reduce(slot, anchors)
+        else:
+            self._map(slot, node)
+
+    def _map(self, slot: int, node: Node) -> None:
+        row = Evaluator(self, self._space(node), root=slot)
+        row.demand(slot)
+        self._forget_produced(slot)
+        for other in self._siblings(slot):
+            if row.takes(other):
+                row.demand(other)
+        value = row.value(slot)
+        self._add(row, (), (), [(slot, value), *row.extra], row.access_of_outputs())
+
+    def _siblings(self, root: int) -> list[int]:
+        """Return other stored values that share inlined nodes with the kernel of `root`."""
+        d = self.decisions
+        if root in self.apart:
+            return []
+        kind = d.kernel_of(root)
+        users = {u for n in d.inlined[root] for u in self.users.get(n, ())[-MAX_SIBLINGS:]}
+        return sorted(u for u in users - self.produced if d.kernel_of(u) == kind)
+
+    def _forget_produced(self, root: int) -> None:
+        """Remove values that kernels compute already from the latest users of inlined nodes."""
+        for inlined in self.decisions.inlined[root]:
+            users = self.users.get(inlined, [])
+            while users and users[-1] in self.produced:
+                users.pop()
+
+    def _space(self, node: Node) -> Shape:
+        """Return the shape to iterate over: that of the operand where movement of the node begins.
+
+        The flat indices are the same. Over this shape the movement is an affine map, which it may
+        not be over the shape after a reshape.
+        """
+        d = self.decisions
+        while node.storage is None and (is_flat(node) or d.is_inline(node)) and not d.shifts(node):
+            operands = [x for x in node.inputs if not x.op.constant]
+            if len(operands) != 1:
+                break
+            node = operands[0]
+            if self.slots[node] in self.decisions.stored:
+                break
+        return node.meta.shape
+
+    def concat(self, slot: int, node: Node) -> None:
+        """Build one kernel, or several that each write some of the operands.
+
+        Several are used if there are many operands, or if a large result has costly operands. Each
+        of them can load and store vectors.
+        """
+        if not self.decisions.is_written_by_parts(node) and (
+            node.meta.size <= MAX_CHOSEN
+            or not any(self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs)
+        ):
+            self._map(slot, node)
+            return
+        self.notes.setdefault(slot, Reason.CONCAT)
+        axis: int = node.attrs
+        shape, units = node.meta.shape, row_major(node.meta.shape)
+        start = 0
+        for group in self._written_together(node):
+            extents = (*shape[:axis], sum(x.meta.shape[axis] for x in group), *shape[axis + 1 :])
+            row = Evaluator(self, extents, root=None)
+            value = row.part(slot, node, group)
+            access = Access(canonical_strides(units, extents), start * units[axis])
+            self._add(row, (), (), [(slot, value)], access)
+            start += extents[axis]
+
+    def _written_together(self, node: Node) -> list[list[Node]]:
+        """Group the operands of a concatenation by the kernel that writes them.
+
+        A kernel for several operands loads what all of them need at each element, so it must have
+        few elements.
+        """
+        d = self.decisions
+        groups: list[list[Node]] = []
+        elements, read, inlined = 0, frozenset[int](), frozenset[int]()
+        for operand in node.inputs:
+            if not operand.meta.size:
+                continue
+            slot = self.slots[operand]
+            sources = self._sources(slot)
+            elements += operand.meta.size
+            read, inlined = read | sources, inlined | d.inlined[slot]
+            if (
+                not groups
+                or elements > MAX_CHOSEN
+                or len(groups[-1]) == MAX_JOINED
+                or not self.budget.fits(Draft(around=read, length=len(inlined) + 1))
+            ):
+                groups.append([])
+                elements = operand.meta.size
+                read, inlined = sources, d.inlined[slot]
+            groups[-1].append(operand)
+        return groups
+
+    def assign(self, slot: int, node: Node) -> None:
+        """Assign a value to a part of another, in one pass over the whole or over the part only.
+
+        One pass over the whole is used if the part is large, or if the whole must be copied anyway.
+        Otherwise a kernel writes only the part, into the buffer of the whole or into a copy of it.
+        """
+        whole, value = node.inputs
+        layout = Layout(*node.attrs)
+        if is_window(layout, whole.meta.shape) and (
+            layout.size * MAX_WHOLE_TO_PART >= whole.meta.size or not self._is_overwritable(whole)
+        ):
+            written = self.slots[value]
+            if (
+                layout.size * MAX_WHOLE_TO_PART < whole.meta.size
+                and self.decisions.is_inline(value)
+                and self.decisions.is_costly(written, layout.size)
+            ):  # otherwise the pass over the whole would compute it at every element
+                self.need(written, Reason.REPEATED)
+            self._map(slot, node)
+            return
+        base, written = self.slots[whole], self.slots[value]
+        access = Access(layout.strides, layout.offset)
+        covers = layout.size == whole.meta.size
+        row = Evaluator(self, layout.shape, root=None)
+        number = row.value(written)
+        if not covers and any(
+            x.slot == base and (isinstance(x, Gather) or x.access != access)
+            for x in row.body.instructions
+            if isinstance(x, Load | Gather)
+        ):
+            # The kernel would read what it writes, so the value is stored first.
+            self.need(written, Reason.OVERWRITES)
+            row = Evaluator(self, layout.shape, root=None)
+            number = row.value(written)
+        kernel = self._add(row, (), (), [(slot, number)], access)
+        if not covers:
+            self.need(base)
+            kernel.over = Whole(base, whole.meta.size)
+
+    def _is_overwritable(self, node: Node) -> bool:
+        """Return whether the kernel that is the last to read a node may overwrite its elements."""
+        slot = self.slots[node]
+        return slot in self.overwritable if node.storage is not None else slot not in self.wanted
+
+    def scan(self, slot: int, node: Node) -> None:
+        op = cast("Scan", node.op)
+
+        def stage(element: Body, value: int, dtype: DType) -> Pass:
+            return Scanned(element, Fold(op.fold, value, dtype))
+
+        self.along(slot, node, stage)
+
+    def sort(self, slot: int, node: Node) -> None:
+        op = cast("Sort", node.op)
+
+        def stage(element: Body, value: int, dtype: DType) -> Pass:
+            # The number of low bits in which keys can differ.
+            bits = int(dtype.highest).bit_length() if dtype.is_bool or dtype.is_unsigned else 32
+            bits = min(bits, 32)
+            return Sorted(element, value, dtype, node.attrs[1], op.indices, bits)
+
+        self.along(slot, node, stage)
+
+    def along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Pass]) -> None:
+        """Build a kernel with a stage along one axis that produces a value at every point."""
+        operand, axis = node.inputs[0], node.attrs[0]
+        shape = operand.meta.shape
+        axes = [*(a for a in range(len(shape)) if a != axis), axis]
+        extents, units = tuple(shape[a] for a in axes), row_major(shape)
+        view = IndexMap(
+            canonical_strides(tuple(units[a] for a in axes), extents),
+            0,
+            tuple((0, n) for n in extents),
+        )
+        element = Evaluator(self, extents, root=None)
+        value, dtype = element.value(self.slots[operand], view), operand.meta.dtype
+        passed = stage(element.body, value, dtype)
+        spread = Body.of([Accumulated(0, node.meta.dtype)])
+        output = Output(slot, 0, node.meta.dtype, view.access)
+        label = "_".join(dict.fromkeys([*_names(element.body), node.op.name]))
+        self.kernels.append(
+            Kernel(extents[:-1], extents[-1:], (passed,), Body(), (), label, spread, (output,))
+        )
+
+    def scatter(self, slot: int, node: Node) -> None:
+        """Build a kernel over the values that writes each at its indices."""
+        axes: tuple[int, ...] = node.attrs[0]
+        _, at, op, mode, unique = node.attrs
+        values, shape = node.inputs[1], node.meta.shape
+        base = self.decisions.buffered[slot][0].slot
+        self.need(base)
+        element = Evaluator(self, values.meta.shape, root=None)
+        whole, units = identity(element.extents), row_major(shape)
+        value = element.value(self.slots[values], whole)
+        indices = [element.value(self.slots[index], whole) for index in node.inputs[2:]]
+        steps = strides_over_result(units, axes, at, len(element.extents))
+        access = Access(canonical_strides(steps, element.extents), 0)
+        along = tuple(units[a] for a in axes)
+        place = element.place(indices, access, shape, axes, along, op, whole, clips=False)
+        stage = Scattered(
+            element.body, place, value, base, slot, node.meta.dtype, node.meta.size, mode, unique
+        )
+        label = "_".join(dict.fromkeys([*_names(element.body), "scatter"]))
+        self.kernels.append(Kernel(element.extents, (), (stage,), Body(), (), label))
+
+    def _reduce(self, slot: int, anchors: list[int]) -> None:
+        """Build a kernel that folds the anchors, all over one space, and then runs its row body."""
+        first = self.order[anchors[0]]
+        kept_axes, reduced_axes = space_of(first)
+        shape = first.inputs[0].meta.shape
+        kept = tuple(shape[a] for a in kept_axes)
+        reduced = tuple(shape[a] for a in reduced_axes)
+        if anchors[0] in self.decisions.contractions:
+            stage = self._contraction(anchors[0])
+        else:
+            stage = self._stage(anchors, shape, kept_axes + reduced_axes)
+        row = Evaluator(self, kept, root=slot)
+        for number, anchor in enumerate(anchors):
+            self.produced.add(anchor)
+            accumulated = Accumulated(number, self.order[anchor].meta.dtype)
+            row.given[anchor] = row.body.add(accumulated)
+        row.inside = stage.bound()
+        value = row.value(slot)
+        stored = self.decisions.stored
+        self.idle.update(a for a in anchors if a not in row.used and a not in stored and a != slot)
+        outputs = [(a, row.given[a]) for a in anchors if a in stored and a != slot]
+        kernel = self._add(
+            row, reduced, (stage,), [(slot, value), *outputs, *row.extra], row.access_of_outputs()
+        )
+        for anchor in anchors:
+            if anchor not in stored and anchor != slot:
+                self.unstored[anchor] = kernel, row.given[anchor]
+
+    def _contraction(self, anchor: int) -> Contraction:
+        loads: list[Load] = []
+        for operand in self.decisions.contractions[anchor]:
+            self.need(operand.slot)
+            dtype = self.order[operand.slot].meta.dtype
+            loads.append(Load(operand.slot, dtype, Access(operand.strides, operand.offset)))
+        return Contraction(*loads)
+
+    def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> Stage:
+        units = row_major(shape)
+        extents = tuple(shape[a] for a in axes)
+        strides = canonical_strides(tuple(units[a] for a in axes), extents)
+        view = IndexMap(strides, 0, tuple((0, n) for n in extents))
+        element = Evaluator(self, extents, root=None)
+        folds: list[Fold] = []
+        reduced = tuple(shape[a] for a in axes[len(axes) - len(self.order[anchors[0]].attrs) :])
+        along = Index(uint32, Access((0,) * (len(axes) - len(reduced)) + row_major(reduced), 0))
+        for anchor in anchors:
+            node = self.order[anchor]
+            values = [element.value(self.slots[operand], view) for operand in node.inputs]
+            dtype = node.inputs[0].meta.dtype
+            op, product = cast("Folding", node.op).folding()
+            if product is not None:
+                values = [element.body.add(Apply(product, dtype, tuple(values)))]
+            index = element.body.add(along) if op.indexed else None
+            folds.append(Fold(op, values[0], dtype, index))
+        return Stage(element.body, tuple(folds))
+
+    def _fusable_anchors(self, root: int) -> list[int]:
+        """Return reductions over one space whose every consumer lies between them and `root`."""
+        d = self.decisions
+        members, found = {root}, set[int]()
+        stack = [root]
+        while stack and len(members) <= MAX_BODY:
+            for operand in self.order[stack.pop()].inputs:
+                slot = self.slots[operand]
+                if (
+                    slot in members
+                    or operand.storage is not None
+                    or operand.meta.size != self._size(root)
+                ):
+                    continue
+                if d.is_folded(operand) and slot not in d.cut:
+                    found.add(slot)
+                elif (
+                    self.spans(slot, root)
+                    and (d.is_inline(operand) or is_flat(operand))
+                    and not d.shifts(operand)
+                ):
+                    members.add(slot)
+                    stack.append(slot)
+        candidates: list[int] = []
+        for slot in sorted(found, key=lambda slot: (-d.depth[slot], slot)):
+            if slot not in self.produced and slot not in self.apart:
+                if self._is_used_by(slot, members):
+                    candidates.append(slot)
+                else:
+                    self.notes.setdefault(slot, Reason.SEVERAL)
+        return self._of_one_space(candidates, root) if candidates else []
+
+    def _is_used_by(self, slot: int, members: set[int]) -> bool:
+        """Return whether no other nodes use the node in `slot`."""
+        return all(c in members for c in self.decisions.consumers[slot])
+
+    def spans(self, slot: int, root: int) -> bool:
+        """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
+        d = self.decisions
+        if slot not in d.stored:
+            return True
+        node = self.order[slot]
+        return (
+            slot not in self.apart
+            and slot not in d.cut
+            and slot not in self.produced
+            and not d.is_written_by_parts(node)
+            and d.depth[slot] == d.depth[root]
+        )
+
+    def _of_one_space(self, candidates: list[int], root: int) -> list[int]:
+        """Return the candidates over the space of the first, as long as their buffers fit."""
+        d = self.decisions
+        first = self.order[candidates[0]]
+        space = first.inputs[0].meta.shape, first.attrs
+        chosen: list[int] = []
+        inside: frozenset[int] = frozenset()
+        for slot in candidates:
+            node = self.order[slot]
+            if d.depth[slot] != d.depth[candidates[0]]:
+                continue
+            if (node.inputs[0].meta.shape, node.attrs) != space:
+                self.notes.setdefault(slot, Reason.AXES)
+                continue
+            factors = d.contractions.get(slot)
+            read = (
+                [self.slots[x] for x in node.inputs]
+                if factors is None
+                else [x.slot for x in factors]
+            )
+            more = inside.union(*map(self._sources, read))
+            excess = self.budget.excess(self._draft(root, {*chosen, slot}, more))
+            if excess is not None:
+                self.notes.setdefault(slot, excess)
+                continue
+            if factors is not None:
+                return chosen or [slot]
+            inside = more
+            chosen.append(slot)
+        return chosen
+
+    def _draft(self, root: int, anchors: Collection[int], inside: frozenset[int]) -> Draft:
+        """Return what a kernel needs that folds the anchors and computes the root from them."""
+        d = self.decisions
+        return Draft(
+            inside=inside,
+            around=d.sources[root].difference(anchors),
+            outputs=1 + sum(a in d.stored for a in anchors if a != root),
+            words=sum(d.words(self.order[a]) for a in anchors),
+        )
+
+    def sources(self, slots: set[int]) -> set[int]:
+        """Return the buffers that were counted for the kernels of these nodes."""
+        return set[int]().union(*(self.decisions.sources[slot] for slot in slots))
+
+    def _sources(self, slot: int) -> frozenset[int]:
+        return frozenset((slot,)) if slot in self.decisions.stored else self.decisions.sources[slot]
+
+    def _size(self, slot: int) -> int:
+        return self.order[slot].meta.size
+
+    def _add(
+        self,
+        row: Evaluator,
+        reduced: tuple[int, ...],
+        stages: tuple[Pass, ...],
+        outputs: list[tuple[int, int]],
+        access: Access,
+    ) -> Kernel:
+        size = size_of(row.extents)
+        written = tuple(
+            Output(s, v, row.body.dtype(v), access, size == self._size(s)) for s, v in outputs
+        )
+        names: list[str] = []
+        for stage in stages:
+            names += [name for body in stage.bodies() for name in _names(body)] + stage.ops()
+        names += _names(row.body)
+        label = "_".join(dict.fromkeys(names)) or "copy"
+        kernel = Kernel(row.extents, reduced, stages, row.body, written, label)
+        self.kernels.append(kernel)
+        return kernel
+
+
+def _names(body: Body) -> list[str]:
+    return [i.op.name for i in body.instructions if isinstance(i, Apply)]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How kernels for a class of ops are built.
+
+    Attributes
+    ----------
+    of : type
+        The class of the ops.
+    build : callable
+        ``build(builder, slot, node)`` adds kernels to `Builder.kernels` that compute the node.
+    """
+
+    of: type[Op]
+    build: Callable[[Builder, int, Node], None]
+
+
+# The first family that a node's op belongs to builds its kernels.
+FAMILIES = [
+    Family(Concat, Builder.concat),
+    Family(Assign, Builder.assign),
+    Family(Scatter, Builder.scatter),
+    Family(Scan, Builder.scan),
+    Family(Sort, Builder.sort),
+    Family(Folding, Builder.fold),
+    Family(Op, Builder.inline),
+]

@@ -1,0 +1,492 @@
+"""What one kernel computes, independent of WGSL: iteration space, passes, bodies, outputs.
+
+A kernel iterates over `kept` dimensions and, if it reduces, over `reduced` dimensions inside each.
+Its `stages` run over the whole space in sequence and leave accumulators. After them, its `row` body
+runs once per point of the kept dimensions, and its `spread` body once more over the whole space.
+Both have outputs. A kernel without stages is elementwise. A kernel that scans or sorts has a single
+stage of that kind, and its spread body passes on the result. A kernel that scatters has a single
+such stage and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, cast
+
+from py_tensor.base.dtypes import DType
+from py_tensor.base.shapes import size_of
+from py_tensor.ir.op import Reduction, Scan, Scatter, Sort
+from py_tensor.ir.reasons import Reason
+from py_tensor.schedule.body import Access, Body, Check, Load
+from py_tensor.schedule.branches import operations_of
+from py_tensor.schedule.budget import Draft
+
+FAULTS = -1  # the slot of the buffer that records out-of-range indices, if there are checks
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """An accumulator: a reduction of one value of the stage's body.
+
+    `index` is the value's flat index along the reduced axes, if the reduction uses it.
+    """
+
+    op: Reduction
+    value: int
+    dtype: DType  # of the value
+    index: int | None = None
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the result depends on the order of folding."""
+        return self.op.rounds and self.dtype.is_inexact
+
+    @property
+    def parts(self) -> list[DType]:
+        """The dtypes of the parts of the accumulator, as `Reduction.parts` names them."""
+        return self.op.dtypes(self.dtype)
+
+    @property
+    def words(self) -> int:
+        """The words of all parts together."""
+        return sum(dtype.words for dtype in self.parts)
+
+
+class Pass:
+    """Work of a kernel over its whole space; the base class of all kinds of stages.
+
+    Attributes
+    ----------
+    family : str
+        The name for kernels with such a stage; "" if their programs name it.
+    unfused_because : Reason, optional
+        Why `schedule/row_fusion.py` fuses no other kernel with one that has such a stage.
+    """
+
+    __slots__ = ()
+    family: ClassVar[str] = ""
+    unfused_because: ClassVar[Reason | None] = Reason.PASSES
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Return the code evaluated at each point."""
+        return ()
+
+    def with_bodies(self, change: Callable[[Body], Body]) -> Self:
+        return self
+
+    def with_slots(self, number: Callable[[int], int]) -> Self | None:
+        """Return the same pass for nodes in other slots.
+
+        None if a kind of pass does not implement this; its kernels are then lowered each time.
+        """
+        return None
+
+    def structure(self) -> tuple[object, ...]:
+        """Return a key that is equal for equal passes: all fields, with bodies as instructions."""
+        names: tuple[str, ...] = cast("Any", self).__match_args__
+        fields = (getattr(self, name) for name in names)
+        return type(self), *(tuple(x.instructions) if isinstance(x, Body) else x for x in fields)
+
+    def loads(self) -> list[Load]:
+        """Return the loads of the pass outside its bodies."""
+        return []
+
+    def folds(self) -> tuple[Fold, ...]:
+        return ()
+
+    @property
+    def operations(self) -> int:
+        """Operations for one point outside its bodies."""
+        return len(self.folds())
+
+    def ops(self) -> list[str]:
+        """Return the names of the ops that it applies to the values of its bodies."""
+        return [fold.op.name for fold in self.folds()]
+
+    def base(self) -> int | None:
+        """Return the slot whose elements the result keeps where the pass does not write."""
+        return None
+
+    def sources(self) -> set[int]:
+        """Return the slots that it reads at the points of the space."""
+        return {x.slot for x in self.loads()}.union(*(body.slots() for body in self.bodies()))
+
+    def reads(self) -> set[int]:
+        base = self.base()
+        return self.sources() if base is None else self.sources() | {base}
+
+    def bound(self) -> set[int]:
+        """Return `sources`, with `FAULTS` if it checks indices."""
+        checks = any(body.checks() for body in self.bodies())
+        return self.sources() | {FAULTS} if checks else self.sources()
+
+    def writes(self) -> set[int]:
+        """Return the slots that the pass itself writes; they are not outputs of the kernel."""
+        return set()
+
+    def written(self, points: int) -> int:
+        """Return the bytes written to those slots."""
+        return 0
+
+    @property
+    def work_buffers(self) -> int:
+        """Buffers that a dispatch binds besides operands, accumulators and results."""
+        return 0
+
+
+class BodyPass(Pass):
+    """A pass that evaluates a body, `element`."""
+
+    __slots__ = ()
+    element: Body
+
+    def bodies(self) -> tuple[Body, ...]:
+        return (self.element,)
+
+    def with_bodies(self, change: Callable[[Body], Body]) -> Self:
+        return replace(cast("Any", self), element=change(self.element))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage(BodyPass):
+    """A pass over the whole space: `element` is evaluated at each point and folded."""
+
+    element: Body
+    folded: tuple[Fold, ...]
+
+    unfused_because: ClassVar[Reason | None] = None
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return self.with_bodies(lambda body: body.with_slots(number))
+
+    def folds(self) -> tuple[Fold, ...]:
+        return self.folded
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned(BodyPass):
+    """A pass that scans along the one reduced dimension.
+
+    Accumulator 0 in the spread body is the fold of all points up to and including this one.
+    """
+
+    element: Body
+    fold: Fold
+
+    family: ClassVar[str] = "scan"
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return self.with_bodies(lambda body: body.with_slots(number))
+
+    def folds(self) -> tuple[Fold, ...]:
+        return (self.fold,)
+
+    def ops(self) -> list[str]:
+        return [f"running {self.fold.op.name}"]
+
+    @property
+    def work_buffers(self) -> int:
+        return Scan.work_buffers
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted(BodyPass):
+    """A pass that sorts along the one reduced dimension.
+
+    Accumulator 0 in the spread body is the sorted value at this point, or its original position
+    (int32). The sort is stable, and NaN is the largest value. Only the lowest `bits` of a key
+    matter; fewer bits take fewer passes.
+    """
+
+    element: Body
+    value: int
+    dtype: DType  # of the value
+    descending: bool
+    indices: bool
+    bits: int
+
+    family: ClassVar[str] = "sort"
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        return self.with_bodies(lambda body: body.with_slots(number))
+
+    def ops(self) -> list[str]:
+        return ["argsort" if self.indices else "sort"]
+
+    @property
+    def work_buffers(self) -> int:
+        return Sort.work_buffers
+
+
+@dataclass(frozen=True, slots=True)
+class Scattered(BodyPass):
+    """A pass that writes or combines values at addresses of a buffer initialized from a base.
+
+    It is the only stage of a kernel over the values, which has no other outputs.
+
+    Attributes
+    ----------
+    at, value : int
+        The address of a value, and the value.
+    into, target : int
+        The slots of the base and of the result.
+    dtype : DType
+        The dtype of values, base and result.
+    size : int
+        The number of elements of the base.
+    mode : str
+        One of `SCATTER_MODES`.
+    unique : bool
+        No two values have the same address.
+    """
+
+    element: Body
+    at: int
+    value: int
+    into: int
+    target: int
+    dtype: DType
+    size: int
+    mode: str
+    unique: bool
+
+    family: ClassVar[str] = "scatter"
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        element, into, target = self.element.with_slots(number), self.into, self.target
+        return replace(self, element=element, into=number(into), target=number(target))
+
+    def ops(self) -> list[str]:
+        return [f"scatter {self.mode}"]
+
+    def base(self) -> int:
+        return self.into
+
+    def writes(self) -> set[int]:
+        return {self.target}
+
+    def written(self, points: int) -> int:
+        return points * self.dtype.itemsize
+
+    @property
+    def work_buffers(self) -> int:
+        return Scatter.work_buffers
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction(Pass):
+    """The sum over the reduced dimensions of the product of two loads; accumulator 0."""
+
+    a: Load
+    b: Load
+
+    unfused_because: ClassVar[Reason | None] = Reason.PRODUCT
+
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        a, b = (replace(x, slot=number(x.slot)) for x in (self.a, self.b))
+        return replace(self, a=a, b=b)
+
+    @property
+    def operations(self) -> int:
+        return 2
+
+    def ops(self) -> list[str]:
+        return ["matmul"]
+
+    def loads(self) -> list[Load]:
+        return [self.a, self.b]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A value of the row body, stored in the buffer of the node in `slot`.
+
+    `whole` promises that the output fills the buffer, so that anything after its end is padding.
+    """
+
+    slot: int
+    value: int
+    dtype: DType
+    access: Access
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A stored node that a kernel overwrites in part, and its number of elements."""
+
+    slot: int
+    size: int
+
+
+@dataclass(slots=True)
+class Kernel:
+    """One kernel.
+
+    Attributes
+    ----------
+    kept, reduced : tuple of int
+        Extents. Accesses of the stages and of the spread body are over ``kept + reduced``, those of
+        the row body over ``kept``.
+    stages : tuple
+        Accumulators are numbered across all stages; a stage may use those of earlier stages.
+    label : str
+        The ops that it computes, for messages.
+    slab : bool
+        Whether the outputs share one buffer. They have the same size, and all are results of the
+        flush.
+    over : Whole, optional
+        The node whose elements the single output keeps where the kernel does not write.
+    """
+
+    kept: tuple[int, ...]
+    reduced: tuple[int, ...]
+    stages: tuple[Pass, ...]
+    row: Body
+    outputs: tuple[Output, ...]
+    label: str
+    spread: Body = field(default_factory=Body)
+    spread_outputs: tuple[Output, ...] = ()
+    slab: bool = False
+    over: Whole | None = None
+
+    @property
+    def revisits(self) -> bool:
+        """Whether it passes over its rows more than once."""
+        return len(self.stages) > 1 or bool(self.spread_outputs)
+
+    def bodies(self) -> list[Body]:
+        """Return the bodies that run over the whole space."""
+        return [*(body for stage in self.stages for body in stage.bodies()), self.spread]
+
+    def reads(self) -> set[int]:
+        slots = self.row.slots().union(self.spread.slots(), *(s.reads() for s in self.stages))
+        return slots if self.over is None else slots | {self.over.slot}
+
+    def writes(self) -> set[int]:
+        outputs = {output.slot for output in (*self.outputs, *self.spread_outputs)}
+        return outputs.union(*(stage.writes() for stage in self.stages))
+
+    def bases(self) -> set[int]:
+        """Return the slots whose elements results keep where the kernel does not write."""
+        slots = {base for stage in self.stages if (base := stage.base()) is not None}
+        return slots if self.over is None else slots | {self.over.slot}
+
+    def checks(self) -> list[Check]:
+        checks = self.row.checks()
+        if self.stages:
+            for body in self.bodies():
+                checks += body.checks()
+        return checks
+
+    def folds(self) -> list[Fold]:
+        return [fold for stage in self.stages for fold in stage.folds()]
+
+    def with_slots(self, number: Callable[[int], int]) -> Kernel | None:
+        """Return the same kernel for nodes in other, distinct slots.
+
+        None if a stage does not implement `with_slots`.
+        """
+        stages: list[Pass] = []
+        for stage in self.stages:
+            moved = stage.with_slots(number)
+            if moved is None:
+                return None
+            stages.append(moved)
+
+        def stored(outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+            return tuple(
+                Output(number(o.slot), o.value, o.dtype, o.access, o.whole) for o in outputs
+            )
+
+        return Kernel(
+            self.kept,
+            self.reduced,
+            tuple(stages),
+            self.row.with_slots(number),
+            stored(self.outputs),
+            self.label,
+            self.spread.with_slots(number),
+            stored(self.spread_outputs),
+            self.slab,
+            None if self.over is None else Whole(number(self.over.slot), self.over.size),
+        )
+
+    def structure(self) -> tuple[object, ...]:
+        """Return a key that is equal for equal kernels."""
+        return (
+            self.kept,
+            self.reduced,
+            tuple(stage.structure() for stage in self.stages),
+            tuple(self.row.instructions),
+            self.outputs,
+            self.label,
+            tuple(self.spread.instructions),
+            self.spread_outputs,
+            self.slab,
+            self.over,
+        )
+
+    def operations(self) -> int:
+        """Return the number of elementwise ops and folding steps over all points."""
+        space = self.kept + self.reduced
+        done = size_of(space) * sum(stage.operations for stage in self.stages)
+        for stage in self.stages:
+            done += sum(operations_of(body, (), space) for body in stage.bodies())
+        done += operations_of(self.spread, [o.value for o in self.spread_outputs], space)
+        return done + operations_of(self.row, [o.value for o in self.outputs], self.kept)
+
+    @property
+    def accumulated_words(self) -> int:
+        """The words of all accumulators together."""
+        return sum(fold.words for fold in self.folds())
+
+    @property
+    def has_wide(self) -> bool:
+        """Whether it loads, folds or stores elements of two words.
+
+        Gathers do not count, because they read elements one by one anyway.
+        """
+        loads = [x for body in (*self.bodies(), self.row) for x in body.loads()]
+        stored = (*self.outputs, *self.spread_outputs)
+        return any(x.dtype.is_wide for x in (*loads, *self.folds(), *stored))
+
+    def traffic(self) -> int:
+        """Return the bytes read and written, if each byte is moved once."""
+        read: dict[int, int] = {}
+        whole = self.kept + self.reduced
+        spaces = [(body.loads(), whole) for body in self.bodies()]
+        spaces += [(stage.loads(), whole) for stage in self.stages]
+        for loads, extents in (*spaces, (self.row.loads(), self.kept)):
+            for load in loads:
+                moved = load.access.footprint(extents) * load.dtype.itemsize
+                read[load.slot] = max(read.get(load.slot, 0), moved)
+        for body, extents in (*((body, whole) for body in self.bodies()), (self.row, self.kept)):
+            for gather in body.gathers():
+                moved = size_of(extents) * gather.dtype.itemsize
+                read[gather.slot] = read.get(gather.slot, 0) + moved
+        written = sum(size_of(self.kept) * o.dtype.itemsize for o in self.outputs)
+        written += sum(size_of(whole) * o.dtype.itemsize for o in self.spread_outputs)
+        written += sum(stage.written(size_of(whole)) for stage in self.stages)
+        return sum(read.values()) + written
+
+    def draft(self) -> Draft:
+        """Return what it needs of a device, apart from its length."""
+        inside: set[int] = set()
+        outputs = (1 if self.slab else len(self.outputs)) + len(self.spread_outputs)
+        work = 0
+        for stage in self.stages:
+            inside |= stage.bound()
+            outputs += len(stage.writes())
+            work += stage.work_buffers
+        around = bound(self.row) | bound(self.spread)
+        if self.over is not None:
+            around.add(self.over.slot)
+        words = 0 if self.revisits else self.accumulated_words
+        return Draft(inside, around, outputs, words, work)
+
+
+def bound(body: Body) -> set[int]:
+    """Return the slots of the buffers that a body binds, with `FAULTS` if it checks indices."""
+    return body.slots() | {FAULTS} if body.checks() else body.slots()

@@ -1,0 +1,174 @@
+"""NumPy's `testing` assertions for tensors: both sides are read and compared by NumPy.
+
+Messages, options and the meaning of equality are NumPy's. Tensors are accepted wherever NumPy takes
+arrays, also in lists and dicts.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from typing import Any, cast
+
+from py_tensor.runtime.host import host
+from py_tensor.tensors.tensor import Tensor
+
+__all__ = [
+    "assert_", "assert_allclose", "assert_almost_equal", "assert_approx_equal",
+    "assert_array_almost_equal", "assert_array_almost_equal_nulp", "assert_array_equal",
+    "assert_array_less", "assert_array_max_ulp", "assert_equal", "assert_no_warnings",
+    "assert_raises", "assert_raises_regex", "assert_string_equal", "assert_warns",
+    "suppress_warnings",
+]  # fmt: skip
+
+Assertion = Callable[..., Any]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _read(value: Any) -> Any:
+    """Replace tensors by arrays for NumPy, also in lists, tuples and dicts."""
+    if isinstance(value, Tensor):
+        array = value.numpy()
+        return array[()] if value.is_scalar else array
+    if isinstance(value, list | tuple):
+        items = cast("list[Any] | tuple[Any, ...]", value)
+        return type(items)(map(_read, items)) if type(items) in (list, tuple) else items
+    if isinstance(value, dict):
+        return {key: _read(each) for key, each in cast("dict[Any, Any]", value).items()}
+    return value
+
+
+def _numpys(name: str, doc: str) -> Assertion:
+    def assertion(*args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True  # pytest then shows the caller
+        host.load_numpy()
+        from numpy import testing
+
+        return getattr(testing, name)(
+            *map(_read, args), **{key: _read(value) for key, value in options.items()}
+        )
+
+    assertion.__name__ = assertion.__qualname__ = name
+    assertion.__doc__ = f"{doc}\n\nThe parameters are those of ``numpy.testing.{name}``."
+    return assertion
+
+
+assert_allclose = _numpys(
+    "assert_allclose", "Raise AssertionError unless ``abs(x - y) <= atol + rtol * abs(y)``."
+)
+assert_array_equal = _numpys(
+    "assert_array_equal", "Raise AssertionError unless all elements are equal, or both NaN."
+)
+assert_equal = _numpys(
+    "assert_equal",
+    "Raise AssertionError unless two objects are equal: tensors, numbers, or lists of them.",
+)
+assert_almost_equal = _numpys(
+    "assert_almost_equal",
+    "Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 7.",
+)
+assert_approx_equal = _numpys(
+    "assert_approx_equal", "Raise AssertionError unless `significant` digits are equal."
+)
+assert_array_almost_equal = _numpys(
+    "assert_array_almost_equal",
+    "Raise AssertionError unless ``abs(x - y) < 1.5 * 10 ** -decimal``; `decimal` is 6.",
+)
+assert_array_less = _numpys(
+    "assert_array_less", "Raise AssertionError unless each element of `x` is less than that of `y`."
+)
+assert_array_almost_equal_nulp = _numpys(
+    "assert_array_almost_equal_nulp",
+    "Raise AssertionError unless elements differ by at most `nulp` spacings of the larger ones.",
+)
+assert_array_max_ulp = _numpys(
+    "assert_array_max_ulp",
+    "Raise AssertionError unless there are at most `maxulp` numbers between elements.",
+)
+assert_string_equal = _numpys(
+    "assert_string_equal", "Raise AssertionError, with a diff, unless two texts are equal."
+)
+
+
+assert_ = _numpys("assert_", "Raise AssertionError unless `val` is true, also with `python -O`.")
+assert_raises = _numpys(
+    "assert_raises",
+    "Raise AssertionError if a function or a `with` block does not raise an exception.",
+)
+assert_raises_regex = _numpys(
+    "assert_raises_regex", "Like `assert_raises`, and match the message with a regular expression."
+)
+assert_no_warnings = _numpys(
+    "assert_no_warnings",
+    "Raise AssertionError if a function or a `with` block warns; return its result.",
+)
+
+
+# NumPy 2.4 deprecates its own functions of these two names.
+
+
+def assert_warns(
+    warning_class: Any, func: Assertion | None = None, *args: Any, **kwargs: Any
+) -> Any:
+    """Raise AssertionError unless a function or a `with` block warns; return its result."""
+    context = _warning(warning_class)
+    if func is None:
+        return context
+    with context:
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def _warning(category: Any) -> Any:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    if not any(issubclass(one.category, category) for one in caught):
+        raise AssertionError(f"No warning of {category} was raised")
+
+
+class suppress_warnings(AbstractContextManager["suppress_warnings"]):  # noqa: N801 - NumPy's name
+    """Suppress warnings in a `with` block or in a decorated function.
+
+    Parameters
+    ----------
+    forwarding_rule : str
+        How to treat all other warnings, as an action of Python's warning filters.
+    """
+
+    def __init__(self, forwarding_rule: Any = "always") -> None:
+        self._rule = forwarding_rule
+        self._filters: list[tuple[Any, str]] = []
+        self._context: warnings.catch_warnings[Any] | None = None
+
+    def filter(self, category: Any = Warning, message: str = "", module: object = None) -> None:
+        """Suppress warnings of a category whose text matches a regular expression."""
+        self._filters.append((category, message))
+        if self._context is not None:
+            warnings.filterwarnings("ignore", message, category)
+
+    def __enter__(self) -> suppress_warnings:
+        self._context = warnings.catch_warnings()
+        self._context.__enter__()
+        warnings.simplefilter(self._rule)
+        for category, message in self._filters:
+            warnings.filterwarnings("ignore", message, category)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._context is not None
+        self._context.__exit__(*error)
+        self._context = None
+
+    def __call__(self, function: Assertion) -> Assertion:
+        @wraps(function)
+        def quiet(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return quiet

@@ -1,0 +1,405 @@
+"""Names of NumPy and PyTorch that are missing or partly supported, and the alternatives.
+
+Used by error messages, FEATURES.md (web/build/features.py) and the page's reference
+(web/build/reference.py).
+"""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+from typing import NoReturn
+
+from py_tensor.ops.define import REGISTRY
+from py_tensor.tensors.tensor import Tensor, public
+
+_NO_GRADIENTS = "automatic differentiation is not supported yet"
+_NO_MATRIX = "there is no matrix class; use pt.{} with two axes, and @ for matrix products"
+_NO_TEXT = "text is not supported; use np.{} on the CPU"
+_NO_DATES = "dates are not supported; use np.{} on the CPU"
+_NO_RECORDS = "structured dtypes are not supported; use a dict of tensors"
+_TOO_WIDE = "the widest dtypes are float64 and complex128, on the CPU only"
+_NO_POINTERS = "GPU memory has no host address; x.numpy() is a copy with {}"
+_OF_NUMPY_ITSELF = "specific to NumPy: np.{}"
+
+_PYTORCH = {
+    "addmm": "c + a @ b",
+    "as_tensor": "pt.asarray",
+    "baddbmm": "c + a @ b",
+    "bernoulli": "pt.random.binomial(1, p)",
+    "BoolTensor": "pt.tensor(data, dtype=pt.bool)",
+    "broadcast_tensors": "pt.broadcast_arrays",
+    "bucketize": "pt.searchsorted(boundaries, x)",
+    "cat": "pt.concat",
+    "cdist": "pt.linalg.norm(x[:, None] - y, axis=-1)",
+    "chain_matmul": "pt.linalg.multi_dot",
+    "chunk": "pt.array_split",
+    "clamp": "pt.clip",
+    "complex": "pt.complex64",
+    "DoubleTensor": 'pt.tensor(data, dtype=pt.float64, device="cpu")',
+    "float": "pt.float32",
+    "FloatTensor": "pt.tensor(data, dtype=pt.float32)",
+    "frac": "x - pt.trunc(x)",
+    "from_numpy": "pt.asarray",
+    "gather": "pt.take_along_axis",
+    "ger": "pt.outer",
+    "HalfTensor": "pt.tensor(data, dtype=pt.float16)",
+    "histc": "pt.histogram",
+    "index_add": "pt.add.at(x, indices, values)",
+    "index_put": "x[indices] = values",
+    "index_select": "pt.take",
+    "int": "pt.int32",
+    "IntTensor": "pt.tensor(data, dtype=pt.int32)",
+    "inverse": "pt.linalg.inv",
+    "is_complex": "pt.iscomplexobj",
+    "is_floating_point": 'pt.isdtype(x.dtype, "real floating")',
+    "is_tensor": "isinstance(x, pt.Tensor)",
+    "kthvalue": "pt.partition(x, k - 1)[k - 1]",
+    "lerp": "x + (y - x) * weight",
+    "logsumexp": "pt.logaddexp.reduce",
+    "LongTensor": "pt.tensor(data, dtype=pt.int64)",
+    "masked_fill": "pt.where(mask, value, x)",
+    "masked_select": "x[mask]",
+    "movedim": "pt.moveaxis",
+    "multinomial": "pt.random.choice(n, size, p=p)",
+    "narrow": "x[start:start + length]",
+    "neg": "pt.negative",
+    "numel": "x.size",
+    "one_hot": "pt.eye(n)[labels]",
+    "pinverse": "pt.linalg.pinv",
+    "rand_like": "pt.rand(*x.shape)",
+    "randn_like": "pt.randn(*x.shape)",
+    "randperm": "pt.random.permutation(n)",
+    "range": "pt.arange",
+    "repeat_interleave": "pt.repeat",
+    "rsqrt": "1 / pt.sqrt(x)",
+    "scatter_add": "pt.add.at(x, indices, values)",
+    "sgn": "pt.sign",
+    "swapdims": "pt.swapaxes",
+    "symeig": "pt.linalg.eigh",
+    "t": "x.T",
+    "take_along_dim": "pt.take_along_axis",
+    "tensor_split": "pt.array_split",
+    "topk": "pt.sort(x, descending=True)[:k]",
+    "unbind": "pt.unstack",
+    "unflatten": "pt.reshape",
+    "view": "pt.reshape",
+    **{
+        name: f"pt.linalg.{name}"
+        for name in (
+            "cholesky", "cond", "det", "eigh", "inv", "lstsq", "matrix_power", "matrix_rank",
+            "norm", "pinv", "qr", "slogdet", "solve", "svd",
+        )
+    },
+}  # fmt: skip
+"""Functions of PyTorch or of `numpy.linalg`, and their equivalents here."""
+
+_PLOTS = {
+    **{name: f"use pt.plot(..., {name}=...)" for name in ("title", "xlabel", "ylabel")},
+    "suptitle": "use pt.plot(..., title=...)",
+    **{name: f'use pt.plot(..., {name}="log")' for name in ("xscale", "yscale")},
+    "semilogx": 'use pt.plot(x, y, xscale="log")',
+    "semilogy": 'use pt.plot(x, y, yscale="log")',
+    "loglog": 'use pt.plot(x, y, xscale="log", yscale="log")',
+    "legend": "use pt.plot(y, label=...)",
+    "figure": "each call of pt.plot draws its own chart",
+    **dict.fromkeys(
+        ("subplot", "subplots"),
+        "each call of pt.plot draws its own chart; pt.plot(y1) + pt.plot(y2) is one chart",
+    ),
+    "show": "pt.plot and pt.imshow show what they draw",
+    "savefig": 'click "Save SVG" or "Save PNG" below a chart of pt.plot',
+    "colorbar": "pt.imshow has one",
+    "errorbar": "pt.plot(y) + pt.scatter(x, z) combines lines and points",
+    "fill_between": 'use pt.plot(y, kind="area"), which fills down to 0',
+    "contourf": "use pt.contour or pt.imshow",
+    **dict.fromkeys(("matshow", "pcolormesh"), "use pt.imshow"),
+    **dict.fromkeys(("xlim", "ylim"), "the axes of pt.plot fit the data"),
+}
+"""Functions of Matplotlib, and their equivalents here."""
+
+_OLD = {
+    "alltrue": "pt.all",
+    "asfarray": "pt.asarray(x, dtype=float)",
+    "asscalar": "x.item()",
+    "bool8": "pt.bool",
+    "complex_": "pt.complex64",
+    "cumproduct": "pt.cumprod",
+    "find_common_type": "pt.result_type",
+    "float_": "pt.float32",
+    "in1d": "pt.isin",
+    **dict.fromkeys(("Inf", "Infinity", "PINF", "infty"), "pt.inf"),
+    "msort": "pt.sort(x, axis=0)",
+    **dict.fromkeys(("NAN", "NaN"), "pt.nan"),
+    "NINF": "-pt.inf",
+    "product": "pt.prod",
+    "round_": "pt.round",
+    "sometrue": "pt.any",
+}
+"""Names that NumPy 2 has removed, and their equivalents."""
+
+FUNCTIONS: dict[str, str] = {
+    **_PLOTS,
+    **{name: f"use {called}" for name, called in _OLD.items()},
+    **{name: f"use {called}" for name, called in _PYTORCH.items()},
+    **dict.fromkeys(("func", "inference_mode", "jacobian", "optim"), _NO_GRADIENTS),
+    "vmap": "functions take further leading axes and broadcast; vmap is not supported yet",
+    "bit_generator": "its classes are in pt.random, such as pt.random.Philox",
+    "dtypes": "all dtypes are instances of pt.DType",
+    "exceptions": "they are in the package itself, such as pt.AxisError and pt.ComplexWarning",
+    "mtrand": "its functions are in pt.random",
+    "cuda": "tensors are created on the GPU if there is one; see pt.device_info()",
+    "device": 'devices are named "webgpu" and "cpu"; use x.to(name) or pt.set_default_device(name)',
+    "nn": "layers are not supported yet; see the functions pt.relu, pt.softmax and pt.layer_norm",
+    "Size": "the shape of a tensor is a tuple",
+    **dict.fromkeys(("autograd", "backward", "grad", "jvp", "no_grad", "vjp"), _NO_GRADIENTS),
+    **dict.fromkeys(("compile", "jit"), "expressions are fused and compiled automatically"),
+    **dict.fromkeys(("bmm", "mm", "mv"), "use pt.matmul"),
+    **{name: _NO_MATRIX.format("asarray") for name in ("asmatrix", "mat", "matrix")},
+    "bmat": _NO_MATRIX.format("block"),
+    **{name: _NO_TEXT.format(name) for name in ("char", "strings")},
+    "chararray": _NO_TEXT.format("strings"),  # which replaces it: NumPy 2.5 has it no more
+    **{
+        name: _NO_DATES.format(name)
+        for name in (
+            "busday_count", "busday_offset", "busdaycalendar", "datetime_as_string",
+            "datetime_data", "is_busday", "isnat",
+        )
+    },
+    **dict.fromkeys(("rec", "recarray", "record", "fromregex"), _NO_RECORDS),
+    **dict.fromkeys(("complex256", "float128"), _TOO_WIDE),
+    "ctypeslib": _NO_POINTERS.format("ctypes"),
+    "f2py": "Fortran runs on the CPU only; pt.kernel compiles WGSL for the GPU",
+    "memmap": "GPU memory cannot be mapped to a file; pt.asarray copies a NumPy memmap",
+    "ma": "masked arrays are not supported; use NaN with pt.nanmean, or where=mask",
+    **{
+        name: _OF_NUMPY_ITSELF.format(name)
+        for name in ("core", "get_include", "test")
+    },
+    "show_runtime": "use pt.show_config",
+    "info": "use help(pt.sum)",
+    "nested_iters": "use nested loops over pt.ndindex(*shape)",
+    "normal": "use pt.random.normal",
+    "seed": "use pt.manual_seed",
+    "uniform": "use pt.random.uniform",
+}  # fmt: skip
+"""Hints for names that are missing in the package."""
+
+_PYTORCH_METHODS = {
+    "bernoulli_": "x[...] = pt.random.binomial(1, p, x.shape)",
+    "byte": "x.astype(pt.uint8)",
+    "clamp": "x.clip(min, max)",
+    "clamp_": "x[...] = x.clip(min, max)",
+    "contiguous": "pt.ascontiguousarray(x)",
+    "det": "pt.linalg.det(x)",
+    "div_": "x /= y",
+    "element_size": "x.itemsize",
+    "expand_as": "pt.broadcast_to(x, y.shape)",
+    "gather": "pt.take_along_axis(x, indices, axis)",
+    "H": "x.T.conj()",
+    "half": "x.astype(pt.float16)",
+    "index_add_": "pt.add.at(x, indices, values)",
+    "index_copy_": "x[indices] = values",
+    "index_fill_": "x[indices] = value",
+    "index_put_": "x[indices] = values",
+    "index_select": "x.take(indices, axis)",
+    "inverse": "pt.linalg.inv(x)",
+    "is_contiguous": "x.flags.c_contiguous",
+    "is_cuda": 'x.device == "webgpu"',
+    "mH": "x.mT.conj()",
+    **dict.fromkeys(("bmm", "mm", "mv"), "x @ y"),
+    "movedim": "pt.moveaxis(x, source, destination)",
+    "mul_": "x *= y",
+    "ndimension": "x.ndim",
+    "neg": "-x",
+    "neg_": "x *= -1",
+    "nelement": "x.size",
+    "new_empty": "pt.empty(shape, dtype=x.dtype)",
+    "new_full": "pt.full(shape, value, dtype=x.dtype)",
+    "new_ones": "pt.ones(shape, dtype=x.dtype)",
+    "new_tensor": "pt.asarray(data, dtype=x.dtype)",
+    "new_zeros": "pt.zeros(shape, dtype=x.dtype)",
+    "normal_": "x[...] = pt.random.normal(size=x.shape)",
+    "random_": "x[...] = pt.randint(low, high, x.shape)",
+    "repeat_interleave": "x.repeat(repeats, axis)",
+    "reshape_as": "x.reshape(y.shape)",
+    **dict.fromkeys(("scatter", "scatter_"), "pt.put_along_axis(x, indices, values, axis)"),
+    "scatter_add_": "pt.add.at(x, indices, values)",
+    "short": "x.astype(pt.int16)",
+    "stride": "x.strides, in bytes",
+    "sub_": "x -= y",
+    "type_as": "x.astype(y.dtype)",
+    "unflatten": "x.reshape(...)",
+    "uniform_": "x[...] = pt.random.uniform(size=x.shape)",
+    "view_as": "x.reshape(y.shape)",
+}
+"""Methods of PyTorch and their equivalents here."""
+
+METHODS: dict[str, str] = {
+    **{name: f"use {called}" for name, called in _PYTORCH_METHODS.items()},
+    **dict.fromkeys(
+        (
+            "backward", "detach", "grad", "is_leaf", "register_hook", "requires_grad",
+            "requires_grad_", "retain_grad",
+        ),
+        _NO_GRADIENTS,
+    ),
+    "data_ptr": _NO_POINTERS.format("ctypes"),
+    "clone": "use x.copy()",
+    "bool": "use x.astype(pt.bool)",
+    "copy_": "use x[...] = y",
+    "cpu": 'use x.to("cpu")',
+    "cuda": 'use x.to("webgpu")',
+    "ctypes": _NO_POINTERS.format("ctypes"),
+    "dim": "use x.ndim",
+    "double": 'use x.astype(pt.float64) on the device "cpu"',
+    **dict.fromkeys(("fill_", "zero_"), "use x.fill(value)"),
+    "float": "use x.astype(pt.float32)",
+    "itemset": "use x[index] = value",
+    "newbyteorder": "use x.byteswap()",
+    "tostring": "use x.tobytes()",
+    **dict.fromkeys(("getfield", "setfield"), "elements have no fields; use x.view(dtype)"),
+    "gpu": 'use x.to("webgpu")',
+    "hist": "use pt.histogram, or pt.hist to draw one",
+    "int": "use x.astype(pt.int32)",
+    "long": "use x.astype(pt.int64)",
+    **dict.fromkeys(("masked_fill", "masked_fill_"), "use x[mask] = value"),
+    "norm": "use pt.linalg.norm(x)",
+    "numel": "use x.size",
+    "type": "use x.astype(dtype)",
+}  # fmt: skip
+"""Hints for attributes of tensors; other names are looked up in `FUNCTIONS`."""
+
+_AXIS = dict.fromkeys(("dim", "dims"), "axis")
+KEYWORDS: dict[str, str] = {
+    **{name: f"use {called}=" for name, called in (_AXIS | {"keepdim": "keepdims"}).items()},
+    "legend": "use label=",
+    "requires_grad": _NO_GRADIENTS,
+}
+"""Hints for parameter names of PyTorch and Matplotlib."""
+
+_ON_HOST = "computed on the host by NumPy; waits for the GPU"
+_WITHOUT_ELEMENTS = "only for issubdtype and isinstance; tensors cannot hold such elements"
+_CPU_ALONE = 'only on the device "cpu": GPUs have no 64-bit floats'
+_OF_32_BITS = "32 bits, the default for integers; 64 bits in NumPy"
+_NOT_READ = ", because nothing is read to raise an error"
+_STREAM = "the numbers differ from NumPy's for the same seed"
+PARTLY: dict[str, str] = {
+    **dict.fromkeys(
+        ("asfortranarray", "require"), "a column-major result is a view and does not own its memory"
+    ),
+    **dict.fromkeys(("nanargmax", "nanargmin"), "0 on the GPU if all elements are NaN" + _NOT_READ),
+    **dict.fromkeys(
+        ("ravel_multi_index", "unravel_index"),
+        "no error on the GPU for indices out of range" + _NOT_READ,
+    ),
+    **dict.fromkeys(
+        ("linalg.cholesky", "linalg.inv", "linalg.solve", "linalg.svd", "linalg.svdvals"),
+        "NaN or infinities on the GPU instead of an error" + _NOT_READ,
+    ),
+    **dict.fromkeys(
+        ("average", "histogram", "histogram_bin_edges"),
+        "NaN or infinities on the GPU instead of an error" + _NOT_READ,
+    ),
+    **dict.fromkeys(("pow", "power"), "0 on the GPU for integers to negative powers" + _NOT_READ),
+    "ufunc": "no resolve_dtypes; reduce does not accept initial=None",
+    **dict.fromkeys(
+        ("bytes_", "character", "datetime64", "flexible", "object_", "str_", "timedelta64", "void"),
+        _WITHOUT_ELEMENTS,
+    ),
+    **dict.fromkeys(("cdouble", "complex128", "double", "float64"), _CPU_ALONE),
+    "longdouble": "float64, the widest float; " + _CPU_ALONE,
+    "clongdouble": "complex128, the widest complex dtype; " + _CPU_ALONE,
+    **dict.fromkeys(("int_", "intp", "uint", "uintp"), _OF_32_BITS),
+    **dict.fromkeys(("errstate", "geterr", "seterr"), "accepted; has no effect"),
+    **dict.fromkeys(
+        ("frompyfunc", "vectorize"), "the function is called for each element on the host"
+    ),
+    **dict.fromkeys(("frombuffer", "fromfile"), "a copy; the default dtype is float32"),
+    "fromstring": "text only; use frombuffer for bytes",
+    "genfromtxt": "no names and no masks; read on the host by NumPy",
+    "savetxt": "written on the host by NumPy",
+    "loadtxt": "read on the host by NumPy",
+    "nditer": "on the host by NumPy; each write to an element is one op",
+    **dict.fromkeys(
+        ("linalg.eig", "linalg.eigvals"), _ON_HOST + "; always complex, as in the standard"
+    ),
+    **dict.fromkeys(("poly", "poly1d", "polyadd", "polyder", "polydiv"), _ON_HOST),
+    **dict.fromkeys(("polyint", "polymul", "polysub", "roots"), _ON_HOST),
+    **dict.fromkeys(
+        ("random.MT19937", "random.PCG64", "random.PCG64DXSM", "random.Philox", "random.SFC64"),
+        _STREAM,
+    ),
+    "lib": "stride_tricks only",
+    "polynomial": "computed on the host by NumPy, but for values at the elements of a tensor",
+    "typing": "the types of this library",
+    "random.bytes": "computed on the host",
+    "random.seed": _STREAM,
+}
+"""NumPy names that are partly supported, and the difference. Names in a module have its name as a
+prefix. Missing parameters are found from the signatures and not listed here."""
+
+
+def refuse_function(name: str, module: object) -> NoReturn:
+    """Raise AttributeError for `pt.name`, with a hint."""
+    raise _error(f"module 'py_tensor' has no attribute '{name}'", name, module, FUNCTIONS.get(name))
+
+
+def refuse_method(name: str, tensor: object) -> NoReturn:
+    """Raise AttributeError for `x.name`, with a hint.
+
+    It is raised here because Python would also suggest private names if the raising frame had the
+    tensor as `self`.
+    """
+    words = f"'Tensor' object has no attribute '{name}'"
+    raise _error(words, name, tensor, _instead_of_method(name))
+
+
+_UNEXPECTED = re.compile(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'")
+
+
+_TOO_MANY = re.compile(r"plot\(\) takes from 1 to 3 positional arguments")
+_DRAWING = ("plot", "scatter", "bar", "hist", "contour", "imshow")
+
+
+def clarify_arguments(error: TypeError) -> None:
+    """Add a hint to Python's error about an unexpected argument.
+
+    Hosts that show errors, such as the page, call it, because Python raises the error before the
+    function runs.
+    """
+    from py_tensor.display.options import SEVERAL
+
+    if _TOO_MANY.match(str(error)):
+        error.args = (f"{error}; {SEVERAL}",)
+    unexpected = _UNEXPECTED.match(str(error))
+    if unexpected is None:
+        return
+    hint = KEYWORDS.get(unexpected[2])
+    if hint is None and unexpected[1] in _DRAWING:
+        parameters = signature(getattr(public(), unexpected[1])).parameters.values()
+        known = ", ".join(each.name for each in parameters if each.default is not each.empty)
+        hint = f"its options are {known}"
+    if hint and (unexpected[1] in dir(public()) or hasattr(Tensor, unexpected[1])):
+        error.args = (f"{unexpected[0]}; {hint}",)
+
+
+def _instead_of_method(name: str) -> str | None:
+    return METHODS.get(name) or _function_or_op(name) or FUNCTIONS.get(name)
+
+
+def _function_or_op(name: str) -> str | None:
+    """Return the hint for a function of this name, or for PyTorch's in-place `name_`, or None."""
+    if not name.startswith("_") and callable(getattr(public(), name, None)):
+        return f"use the function pt.{name}"
+    op = name.removesuffix("_")
+    if op != name and op in REGISTRY and hasattr(Tensor, op):
+        return f"use x[...] = x.{op}(...)"
+    return None
+
+
+def _error(words: str, name: str, owner: object, instead: str | None) -> AttributeError:
+    """Return the error; it has no object if there is a hint, so Python suggests no other name."""
+    if instead:
+        return AttributeError(f"{words}; {instead}", name=name, obj=None)
+    return AttributeError(words, name=name, obj=owner)
