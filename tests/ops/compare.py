@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import pytest
 
 from py_tensor.base import dtypes
 
@@ -20,7 +19,6 @@ else:
 Array = Any
 IN_NUMPY = [d.name for d in dtypes.ALL if d.is_numpys or BFLOAT16 is not None]
 """The dtypes with which NumPy can compare here."""
-compares_bfloat16 = pytest.mark.skipif(BFLOAT16 is None, reason="ml_dtypes has no wheel for a page")
 SMALLEST = 2.0**-126  # smallest normal float32; devices may flush smaller numbers to zero
 
 
