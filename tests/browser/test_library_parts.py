@@ -115,8 +115,8 @@ def test_a_failure_says_so_and_can_be_tried_again(fresh_page: OpenPage, asked: S
     for number, (answer, words) in enumerate(FAILURES, 1):
         asked.answer = answer
         for code, name in (
-            (MEDIAN, "ops.quantiles"),
-            ("import py_tensor.numpy.fitting", "fitting"),
+            (MEDIAN, "numpy.quantiles"),
+            ("import py_tensor.numpy.fitting", "numpy.fitting"),
         ):
             done = app.run(f"try:\n    {code}\nexcept ImportError as e:\n    print(e.name, str(e))")
             assert done["ok"], done["error"]

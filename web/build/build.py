@@ -82,16 +82,19 @@ ON_DEMAND = (
     "readme.txt",
     *ON_RETURN,
 )
-# Files that are installed at startup although they are not imported then: error messages, the
-# device for use without a GPU, and the modules that completion lists.
+# Files that are installed at startup although they are not imported then: error messages, and the
+# device for use without a GPU.
 AT_HAND = (
     *("py_tensor/tools/hints.py", "py_tensor/backends/cpu.py", "py_tensor/backends/sampling.py"),
     "*/__init__.py",
-    *("py_tensor/fft/__init__.py", "py_tensor/linalg/__init__.py", "py_tensor/typing/__init__.py"),
 )
-# The kernels of modules in that archive.
-KERNELS_OF_FIRST_USE = tuple(
-    f"py_tensor/shaders/kernels/{name}.wgsl" for name in ("custom", "factor_*", "fourier", "jacobi")
+# Other packages, and the kernels of modules, in the archive of modules for their first use.
+OF_FIRST_USE = (
+    *(f"py_tensor/{name}/__init__.py" for name in ("emath", "fft", "linalg", "testing", "ui")),
+    *(
+        f"py_tensor/shaders/kernels/{name}.wgsl"
+        for name in ("custom", "factor_*", "fourier", "jacobi")
+    ),
 )
 
 # Files of the library's wheel that only other hosts read: CPython, and pages without our bridge.
@@ -653,7 +656,7 @@ def library_parts(wheel: Path, modules: Path) -> tuple[Package, Path]:
             if name in started:
                 continue
             waits = name.endswith(".py") and not any(fnmatch(name, p) for p in AT_HAND)
-            waits = waits or any(fnmatch(name, pattern) for pattern in KERNELS_OF_FIRST_USE)
+            waits = waits or any(fnmatch(name, pattern) for pattern in OF_FIRST_USE)
             (later if waits else first).writestr(entry, whole.read(entry))
     return Package("py-tensor", wheel.name.split("-")[1], start, ("py_tensor",)), first_use
 
