@@ -170,7 +170,11 @@ class TestFallback:
             "(good) => ({ ...good, memory: good.memory.slice(0, good.memory.length >> 1) })",
             "(good) => ({ ...good, digest: undefined })",
             "(good) => ({ ...good, files: good.files.slice(1) })",
-            "(good) => ((good = structuredClone(good)).files[0].data[0] ^= 1, good)",
+            """(good) => {
+              good = structuredClone(good);
+              good.files.find(({ data }) => data.length).data[0] ^= 1;
+              return good;
+            }""",
             "() => ({})",
         ):
             visitor.leave()
