@@ -291,7 +291,9 @@ class CPU:
                 if not x.op.constant:
                     with self.lock:  # a flush of another thread may store pending operands
                         return self._pending_operands(inputs)
-                array = arrays.computed(self._run, x)
+                array = x.op.compute(self._run, x)  # as in `computed`, without a call
+                if not x.meta.dtype.is_numpys:
+                    array = arrays.fitted(self._run, x, array)
             operands.append(array)
         return operands
 
@@ -360,7 +362,10 @@ class CPU:
         inputs = node.inputs
         operands = [flush.arrays[x] for x in inputs]
         overwrite = node.op.writes and flush.may_overwrite_operand(node)
-        array = arrays.computed(Run(self.np, self._note, overwrite), node, *operands)
+        run = Run(self.np, self._note, overwrite)
+        array = node.op.compute(run, node, *operands)  # as in `computed`, without a call
+        if not node.meta.dtype.is_numpys:
+            array = arrays.fitted(run, node, array)
         if node.op.reads_by_map:
             flush.arrays[node] = array
             return  # a view keeps its operand
