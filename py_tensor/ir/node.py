@@ -1,7 +1,7 @@
 """The graph: immutable nodes, and what they refer to: ops, metas and devices.
 
 Here are the bases of ops and devices. The ops are in `py_tensor.ir.op` and `py_tensor.ops`, the
-devices in `py_tensor.backend`. Code that records nodes depends on no backend.
+devices in `py_tensor.backends`. Code that records nodes depends on no backend.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which nodes get a buffer: the cost rules for storing or recomputing values.
 
 A node is stored if a tensor refers to it, if it ends a kernel, if a loop is cut after it, or if
-computing it inside its consumers would cost more than storing it. `repetition.py` finds the loops.
+computing it inside its consumers would cost more than storing it. `ir/repetition.py` finds loops.
 """
 
 from __future__ import annotations
