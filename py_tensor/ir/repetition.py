@@ -69,7 +69,10 @@ def repetitions(
         if period and matches(n, period, first):
             continue
         _note(found, first, n, period, least)
-        last.update((x, m) for m in range(n - period, n) for x in signatures(m))
+        # What matched was not recorded: its last period is. Where a guess failed at once, there is
+        # nothing to record, or each failure would take time in proportion to its period.
+        unrecorded = range(max(n, first + 2 * period + 1) - period, n) if period else ()
+        last.update((x, m) for m in unrecorded for x in signatures(m))
         now = signatures(n)
         before = next((last[x] for x in now if x in last), n)
         is_guess = before < n and matches(n, n - before, before)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import Any
+
 from py_tensor.ir.repetition import repetitions
 
 Sequence = tuple[list[str], list[list[int]]]
@@ -48,6 +51,26 @@ def test_any_constant_may_take_the_place_of_another() -> None:
     operands = [[n - 1, -2 - n] for n in range(8)]
     assert repetitions(keys, operands, 3) == []
     assert repetitions(keys, operands, 3, constants=range(-9, -1)) == [(1, 8, 1)]
+
+
+def test_guesses_that_fail_at_once_take_linear_time() -> None:
+    """The same slices of `x`, in one function and then in another: each guesses a long period."""
+
+    class Counted(list[list[int]]):
+        reads = 0
+
+        def __getitem__(self, key: Any) -> Any:
+            Counted.reads += 1
+            return super().__getitem__(key)
+
+    keys: list[Hashable] = ["leaf"]
+    operands = Counted([[]])
+    for f in ("exp", "sin"):
+        for n in range(500):
+            keys += [("slice", n), f]
+            operands += [[0], [len(operands)]]
+    repetitions(keys, operands, 3, {0})
+    assert Counted.reads < 20 * len(keys)
 
 
 def test_what_never_repeats_ends_a_loop() -> None:
