@@ -31,6 +31,7 @@ from py_tensor.ops.movement import (
     converted,
     ravel,
     reshape_copy,
+    stack,
     view_by,
 )
 from py_tensor.ops.operands import (
@@ -47,6 +48,11 @@ from py_tensor.ops.scatter import nonzero, scatter, selected, without_leading
 from py_tensor.tensors.tensor import Tensor, install, tensor_of, traced_write
 
 Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
+# The most index tensors that a kernel gets each in a buffer: every GPU has 8 storage buffers, and the
+# values, the result, and for a write its old elements and the order of the values need some, too.
+MAX_READ_BY = 4
+MAX_WRITTEN_BY = 2
+
 _ALL = slice(None)
 # The function that writes by indices in each mode of a scatter, for errors.
 _WRITTEN_BY = {
@@ -544,7 +550,7 @@ class _Selection:
             if mask.ndim > 1:
                 mask, window = ravel(mask), ravel(window)
             return selected(mask, window)
-        indices, axes = self._indices()
+        indices, axes = self._indices(MAX_READ_BY)
         return gather_nd(self.window, axes, indices, self.at, op=self.op)
 
     def write(self, value: Operand, mode: str = "set") -> None:
@@ -554,7 +560,7 @@ class _Selection:
         if self.mask is not None and mode == "set":
             written = self._masked(self.mask, value)
         if written is None:
-            indices, axes = self._indices()
+            indices, axes = self._indices(MAX_WRITTEN_BY)
             spread = broadcast("setitem", *(i.shape for i in indices))
             rest = tuple(n for a, n in enumerate(window.shape) if a not in axes)
             shape = (*rest[: self.at], *spread, *rest[self.at :])
@@ -566,8 +572,11 @@ class _Selection:
         layout = window._layout  # pyright: ignore[reportPrivateUsage]
         window._assign(layout, written._node)  # pyright: ignore[reportPrivateUsage]
 
-    def _indices(self) -> tuple[list[Tensor], list[int]]:
-        """Return an integer tensor for each axis that is selected from."""
+    def _indices(self, bound: int) -> tuple[list[Tensor], list[int]]:
+        """Return an integer tensor for each axis that is selected from.
+
+        More than `bound` tensors share buffers.
+        """
         indices: list[Tensor] = []
         axes: list[int] = []
         for item, window_axis in zip(self.parts, self.places, strict=True):
@@ -575,9 +584,11 @@ class _Selection:
             indices += selected
             axes += range(window_axis, window_axis + len(selected))
         try:
-            broadcast("index", *(i.shape for i in indices))
+            shape = broadcast("index", *(i.shape for i in indices))
         except ShapeError as error:
             raise IndexError(str(error)) from None
+        if self.window.device.waits and len(indices) > bound:
+            indices = _in_few_buffers(indices, shape)
         return indices, axes
 
     def _masked(self, mask: Tensor, value: Operand) -> Tensor | None:
@@ -608,6 +619,19 @@ class _Selection:
         counts = reshape_copy(cumsum(reshape_copy(mask, (mask.size,))), mask.shape)
         taken = gather_nd(values, [0], [where(mask, counts - 1, 0)], 0, op="")
         return where(reshape_copy(mask, (*mask.shape, *(1 for _ in rest))), taken, window)
+
+
+def _in_few_buffers(indices: list[Tensor], shape: Shape) -> list[Tensor]:
+    """Broadcast indices to a shape, and return them as views of at most two tensors."""
+    result = list(indices)
+    for is_uint64 in (False, True):  # its promoted dtype with a signed integer is float64
+        numbers = [n for n, x in enumerate(indices) if (x.dtype is dtypes.uint64) is is_uint64]
+        if len(numbers) > 1:
+            whole = stack([ravel(broadcast_to(indices[n], shape)) for n in numbers])
+            for position, number in enumerate(numbers):
+                row = whole[position]
+                result[number] = row if row.shape == shape else reshape_copy(row, shape)
+    return result
 
 
 def _is_mask(key: Any) -> bool:

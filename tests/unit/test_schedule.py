@@ -17,7 +17,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.base.dtypes import float32
-from py_tensor.base.shapes import size_of
+from py_tensor.base.shapes import Shape, size_of
 from py_tensor.ir.program import Program
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
@@ -487,6 +487,31 @@ def test_a_scatter_binds_no_more_than_it_may() -> None:
         )
         assert all(k.draft().buffers <= max_buffers for k in found)
         assert len(found) > 1
+
+
+@pytest.mark.parametrize("max_buffers", [8, 10])
+@pytest.mark.parametrize("shapes", [((5,), ()), ((4, 5), (1, 5), (4, 1)), ((2, 1, 3),)])
+def test_any_number_of_indices_fits(shapes: tuple[Shape, ...], max_buffers: int) -> None:
+    """The plan is checked by the simulator, which also computes it."""
+    rng = np.random.default_rng()
+    place = simulate.device(max_buffers)
+    for count in range(1, 9):
+        dtypes = rng.choice(["int8", "uint8", "int32", "uint32", "int64", "uint64"], count)
+        indices = [
+            rng.integers(0, 3, shapes[n % len(shapes)]).astype(dtype)
+            for n, dtype in enumerate(dtypes)
+        ]
+        keys = tuple(indices), tuple(pt.tensor(index, device=place) for index in indices)
+        a = rng.standard_normal((3,) * count).astype("float32")
+        x = pt.tensor(a, device=place)
+        np.testing.assert_array_equal((x[keys[1]] * 2).numpy(), a[keys[0]] * 2)
+        values = rng.standard_normal(a[keys[0]].shape).astype("float32")
+        a[keys[0]] = values * 2
+        x[keys[1]] = pt.tensor(values, device=place) * 2
+        np.testing.assert_array_equal(x.numpy(), a)
+        np.add.at(a, keys[0], values)
+        pt.add.at(x, keys[1], pt.tensor(values, device=place))
+        np.testing.assert_allclose(x.numpy(), a, rtol=1e-5)
 
 
 def test_gathers_by_several_indices_are_inlined() -> None:
