@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from py_tensor.ir.bind import Recipes
 from py_tensor.ir.node import Device, Node
-from py_tensor.ir.program import Program, Step, program_of
+from py_tensor.ir.program import Step, program_of
 from py_tensor.ops.operands import node_of, on_one_device
 from py_tensor.runtime.device import deferring
 from py_tensor.tensors.tensor import Tensor
@@ -22,13 +22,12 @@ R = TypeVar("R", bound=Tensor | tuple[Tensor, ...])
 
 @dataclass(frozen=True, slots=True)
 class _Recipe:
-    """The program between operands and results, and how to record it again.
+    """The steps from operands to results.
 
     `results` are the positions of the results. `tensors` and `elements` are what a device counts
     for the other nodes.
     """
 
-    program: Program
     steps: tuple[Step, ...]
     results: tuple[int, ...]
     is_tuple: bool
@@ -111,7 +110,6 @@ def _recipe_between(results: list[Node], operands: list[Node], is_tuple: bool) -
         and not (node.op.reads_by_map or node.op.constant)
     ]
     return _Recipe(
-        program,
         program.steps(),
         tuple(program.outputs),
         is_tuple,
