@@ -200,7 +200,7 @@ class CPython(Host):
     """A normal Python process, whose bridge is `native.py`."""
 
     make_native_bridge: Callable[[], Bridge] | None = None
-    """Set in `backends.py`."""
+    """Set in `backends/kinds.py`."""
 
     def _make_bridge(self) -> Bridge:
         if find_spec("wgpu") is None:
@@ -266,11 +266,18 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _is_in_coroutine() -> bool:
-    """Return whether a coroutine is running, in which `await` can be written."""
+    """Return whether a coroutine is running, in which `await` can be written.
+
+    The library's own, which `finish` runs in code that is none, do not count.
+    """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and not frame.f_code.co_flags & CO_COROUTINE:
+    is_in = False
+    while frame is not None:
+        is_in = (is_in or bool(frame.f_code.co_flags & CO_COROUTINE)) and (
+            frame.f_code is not finish.__code__
+        )
         frame = frame.f_back
-    return frame is not None
+    return is_in
 
 
 def _in_8_bits(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.runtime import host as hosts
-from py_tensor.runtime.host import CPython
+from py_tensor.runtime.host import CPython, finish, host
 from tests.environment import ROOT
 
 
@@ -32,3 +33,18 @@ def test_without_numpy_the_error_says_what_to_install() -> None:
         "the cpu device and NumPy's arrays need NumPy, which is not installed;"
         ' install it with `pip install "py-tensor[cpu]"`'
     )
+
+
+def test_only_a_user_s_coroutine_is_told_to_await(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "can_wait", lambda: False)
+
+    async def paint() -> None:
+        host.check_can_wait("a display")
+
+    async def program() -> None:
+        finish(paint())
+
+    with pytest.raises(pt.WaitError, match="runPythonAsync"):
+        finish(paint())
+    with pytest.raises(pt.WaitError, match=r"await pt\.init"):
+        asyncio.run(program())
