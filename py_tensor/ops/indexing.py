@@ -48,8 +48,9 @@ from py_tensor.ops.scatter import nonzero, scatter, selected, without_leading
 from py_tensor.tensors.tensor import Tensor, install, tensor_of, traced_write
 
 Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
-# The most index tensors that a kernel gets each in a buffer: every GPU has 8 storage buffers, and the
-# values, the result, and for a write its old elements and the order of the values need some, too.
+
+# The most index tensors that each get a buffer of their own. A kernel may bind 8 buffers on every
+# GPU, also for the values, the result, and in a write the old elements and the order of the values.
 MAX_READ_BY = 4
 MAX_WRITTEN_BY = 2
 
@@ -624,8 +625,10 @@ class _Selection:
 def _in_few_buffers(indices: list[Tensor], shape: Shape) -> list[Tensor]:
     """Broadcast indices to a shape, and return them as views of at most two tensors."""
     result = list(indices)
-    for is_uint64 in (False, True):  # its promoted dtype with a signed integer is float64
-        numbers = [n for n, x in enumerate(indices) if (x.dtype is dtypes.uint64) is is_uint64]
+    # With a signed integer, all integers but uint64 promote to integers.
+    promoted = [dtypes.promote(x.dtype, dtypes.int8) for x in indices]
+    for is_alike in (True, False):
+        numbers = [n for n, dtype in enumerate(promoted) if dtype.is_integer is is_alike]
         if len(numbers) > 1:
             whole = stack([ravel(broadcast_to(indices[n], shape)) for n in numbers])
             for position, number in enumerate(numbers):
