@@ -25,6 +25,11 @@ from py_tensor.ir.reasons import Reason
 _TABLE_LIMIT = 1 << 16  # entries; a full table is cleared, which only costs time
 
 
+def name_of(kind: str, index: int) -> str:
+    """Return the name of a device, such as "webgpu" or "webgpu:1"."""
+    return f"{kind}:{index}" if index else kind
+
+
 class Device(ABC):
     """Where tensors are recorded, computed and stored.
 
@@ -68,7 +73,7 @@ class Device(ABC):
     def __init__(self, kind: str, index: int = 0, *, computes_cpu_ops: bool = False) -> None:
         self.kind = kind
         self.index = index
-        self.name = f"{kind}:{index}" if index else kind
+        self.name = name_of(kind, index)
         self.uses_numpy = self.computes_cpu_ops = computes_cpu_ops
         self.unheld = deque[Node]()
         self.depth = 0

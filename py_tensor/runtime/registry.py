@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from threading import RLock
 
 from py_tensor.base.errors import DeviceError
+from py_tensor.ir.node import name_of
 from py_tensor.runtime.device import Backend, LazyDevice
 
 WRITING = RLock()
@@ -87,15 +88,17 @@ def all_devices() -> list[LazyDevice]:
 
 
 def _find(name: str) -> LazyDevice:
-    for device in all_devices():
-        if name in (device.name, f"{device.kind}:{device.index}"):
-            return device
+    for kind in list(_kinds.values()):
+        for index in range(kind.count()):
+            if name in (name_of(kind.name, index), f"{kind.name}:{index}"):
+                return _device(kind, index)
     raise unknown(name)
 
 
 def unknown(device: object) -> DeviceError:
     """Return the error for what is not the name of a device."""
-    *others, last = (repr(each.name) for each in all_devices())
+    names = [name_of(kind.name, n) for kind in list(_kinds.values()) for n in range(kind.count())]
+    *others, last = map(repr, names)
     return DeviceError(f"unknown device {device!r}; the devices are {', '.join(others)} and {last}")
 
 

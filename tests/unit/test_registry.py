@@ -75,6 +75,7 @@ def test_a_name_that_no_device_has(name: Any) -> None:
         pt.ones(2, device=name)
     devices = "'cpu', 'webgpu' and 'webgpu:1'"
     assert str(error.value) == f"unknown device {name!r}; the devices are {devices}"
+    assert [str(device) for device in registry.devices()] == ["cpu", "webgpu"]  # it made none
 
 
 def test_elements_of_both(bridges: list[FakeBridge]) -> None:
