@@ -25,7 +25,8 @@ class Program:
     """Nodes in an order in which operands come first, and which of them are the results.
 
     The inputs are the nodes that have a storage: leaves. The list is closed: all operands of its
-    nodes are in it. Nothing writes into a program; what is derived from it is computed once.
+    nodes are in it. Nothing writes into a program; what is derived from it is computed once, and
+    before a flush, in which nodes drop their operands.
 
     Attributes
     ----------

@@ -68,10 +68,11 @@ def schedule(
     map, or a value that is stored because of another kernel, needs a buffer that was not counted.
     Storing such a value may leave a reduction unused in the kernel that folds it. These flushes are
     planned again: with each output of such a kernel separately, or with the value stored from the
-    start. This terminates, because a kernel of one
-    output depends only on its ancestors, and a kernel whose operands are all counted fits. The cost
-    rules consider one value at a time. If all kernels together do far more operations than the
-    nodes themselves, the rules are applied again more strictly.
+    start. This terminates, because a kernel of one output depends only on its ancestors, and a
+    kernel whose operands are all counted fits: whoever records a node sees to it that its operands
+    alone fit every device (as indexing does for many indices). The cost rules consider one value at
+    a time. If all kernels together do far more operations than the nodes themselves, the rules are
+    applied again more strictly.
 
     With `varies`, constants that are equal in all iterations of a loop may differ next time.
     """

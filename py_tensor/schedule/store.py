@@ -63,7 +63,8 @@ class Decisions:
     Attributes
     ----------
     stored : set of int
-        Slots that get a buffer, including `wanted`. After `decide`, only `Builder.need` changes it.
+        Slots that get a buffer, including the outputs of the program. After `decide`, only
+        `Builder.need` changes it.
     unrolled : set of Node
         Reductions of a few elements, computed like elementwise ops.
     pieces : dict
