@@ -50,9 +50,9 @@ def set_default_device(device: str | LazyDevice) -> None:
         If `set_default_dtype` has set a dtype that the device does not have.
     """
     global _default
-    place = with_backend(parse(device))
-    check_default(place, DEFAULT.floating)
-    _default = place
+    chosen = with_backend(parse(device))
+    check_default(chosen, DEFAULT.floating)
+    _default = chosen
 
 
 def check_default(device: Device, dtype: DType) -> None:

@@ -338,16 +338,16 @@ class WebGPU(Connection):
         self, profile: AdapterProfile, program: graph.Program, *, varies: bool = False
     ) -> Plan:
         """Make a plan for a program with the choices of `profile`; see `schedules`."""
-        for found in self._schedules(program, varies=varies):
-            plan = self._plan_of(profile, program, found)
+        for candidate in self._schedules(program, varies=varies):
+            plan = self._plan_of(profile, program, candidate)
             if plan is not None:
                 return plan
         raise AssertionError("the last schedule has kernels for all nodes")
 
     def kernels_of(self, program: graph.Program) -> tuple[list[Kernel], Notes]:
         """Return the kernels that compute a program, in order, and why values are stored."""
-        found = next(self._schedules(program))
-        return found.all_kernels(), found.all_notes()
+        candidate = next(self._schedules(program))
+        return candidate.all_kernels(), candidate.all_notes()
 
     def _schedules(self, program: graph.Program, *, varies: bool = False) -> Iterator[Schedule]:
         profile = self.profile
@@ -359,34 +359,34 @@ class WebGPU(Connection):
         return program.key in self._plans
 
     def _plan_of(
-        self, profile: AdapterProfile, program: graph.Program, found: Schedule
+        self, profile: AdapterProfile, program: graph.Program, candidate: Schedule
     ) -> Plan | None:
         """Return the plan of a schedule; None if lowering makes a difference between iterations."""
         work = profile.submit_work
         # If a later part failed, the next attempt would need leaves already overwritten.
         for overwrites in (True, False):
-            lowered = self._lowered(profile, found, overwrites=overwrites)
+            lowered = self._lowered(profile, candidate, overwrites=overwrites)
             if lowered is None:
                 return None
             self._check_temporaries(program, lowered)
             plan = make_plan(program, lowered, work, work, profile.dispatch_work)
-            plan.equal = found.equal
+            plan.equal = candidate.equal
             if not plan.replaced or plan.is_submitted_at_once:
                 return plan
         raise AssertionError("a plan overwrites leaves although it must not")
 
     def _lowered(
-        self, profile: AdapterProfile, found: Schedule, *, overwrites: bool
+        self, profile: AdapterProfile, candidate: Schedule, *, overwrites: bool
     ) -> Lowered | None:
         """Lower kernels, which may overwrite temporaries, and with `overwrites` also leaves."""
-        overwritable = overwritable_slots(found.planned, found.kernels, leaves=overwrites)
-        kernels, checks = lower_each(found.kernels, profile, self.programs, overwritable)
-        if found.repeated is not None:
+        overwritable = overwritable_slots(candidate.planned, candidate.kernels, leaves=overwrites)
+        kernels, checks = lower_each(candidate.kernels, profile, self.programs, overwritable)
+        if candidate.repeated is not None:
             lost = [[over for _, over in kernel.replaced] for kernel in kernels]
-            repeats = found.repeated.repeats(kernels, LoweredKernel.with_slots)
-            if not repeats or not found.repeated.check_dependencies(found.kernels, lost):
+            repeats = candidate.repeated.repeats(kernels, LoweredKernel.with_slots)
+            if not repeats or not candidate.repeated.check_dependencies(candidate.kernels, lost):
                 return None
-            kernels = found.repeated.applied(kernels, LoweredKernel.with_slots)
+            kernels = candidate.repeated.applied(kernels, LoweredKernel.with_slots)
         return assembled(kernels, checks)
 
     def _check_temporaries(self, program: graph.Program, lowered: Lowered) -> None:

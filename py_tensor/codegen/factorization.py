@@ -157,7 +157,7 @@ class _Steps:
     stage: Factorization
     label: str
     context: Context
-    found: list[Dispatch] = field(default_factory=list[Dispatch])
+    dispatched: list[Dispatch] = field(default_factory=list[Dispatch])
 
     def temporary(self, elements: int, dtype: DType | None = None) -> int:
         """Return a buffer with `elements` elements for each matrix."""
@@ -167,7 +167,7 @@ class _Steps:
     def copy(self, target: int) -> None:
         stage, context = self.stage, self.context
         kernel = copying(stage.source, stage.dtype, target, stage.dtype, stage.size, self.label)
-        self.found.append(lower_map(kernel, context.profile, context.programs))
+        self.dispatched.append(lower_map(kernel, context.profile, context.programs))
 
     def run(
         self,
@@ -198,7 +198,7 @@ class _Steps:
         dispatch = Dispatch(
             program, slots, tuple(params.values), (), groups, 0, COST * work, 2 * work, moved
         )
-        self.found.append(dispatch)
+        self.dispatched.append(dispatch)
 
     def workgroup(self, rows: int) -> int:
         """Return the workgroup size for some rows; barriers of small workgroups are cheaper."""
@@ -644,7 +644,7 @@ def lower_factorization(kernel: Kernel, context: Context) -> list[Dispatch]:
             steps.qr()
         case _:
             steps.determinants()
-    return steps.found
+    return steps.dispatched
 
 
 lower.FAMILIES.insert(0, lower.Family(lower.begins(Factorization), lower_factorization))

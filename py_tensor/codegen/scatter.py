@@ -233,7 +233,7 @@ class _Passes:
 
     kernel: Kernel
     context: Context
-    found: list[Dispatch] = field(default_factory=list[Dispatch])
+    dispatched: list[Dispatch] = field(default_factory=list[Dispatch])
 
     @property
     def size(self) -> int:
@@ -255,7 +255,7 @@ class _Passes:
             self._combine_in_order(stage, "x + y")
         else:
             self._combine_floats(stage, "add_atomic" if stage.mode == "add" else stage.mode)
-        return self.found
+        return self.dispatched
 
     def _pass(
         self, variant: str, put: Callable[[_Writer], list[str]], *, values: bool = True
@@ -270,7 +270,7 @@ class _Passes:
             writer.computes("value", stage.value, str(stage.dtype.wgsl))
         writer.function("put(at: u32, item: u32)", put(writer))
         cost = stage.element.cost + 8
-        self.found.append(writer.dispatch("scatter", variant, self.size, cost, self.context))
+        self.dispatched.append(writer.dispatch("scatter", variant, self.size, cost, self.context))
 
     def _set(self, stage: Scattered) -> None:
         """Write the last of the values for each element."""
@@ -328,7 +328,9 @@ class _Passes:
         writer.function(f"put({arguments})", [f"{_ATOMIC[mode]}(&{target}[at], value);"])
         invocations = profile.workgroup * -(-self.size // chunk)
         cost = chunk // profile.workgroup * (stage.element.cost + 8)
-        self.found.append(writer.dispatch("scatter_bins", mode, invocations, cost, self.context))
+        self.dispatched.append(
+            writer.dispatch("scatter_bins", mode, invocations, cost, self.context)
+        )
 
     def _combine_floats(self, stage: Scattered, mode: str) -> None:
         new, stays = _FLOAT[mode]
@@ -366,7 +368,7 @@ class _Passes:
             Body.of([Accumulated(0, int32)]),
             (Output(order, 0, int32, access, whole=False),),
         )
-        self.found += lower_sort(sort, context)
+        self.dispatched += lower_sort(sort, context)
         chunk = 64 if size < LONG else 256
         chunks = -(-size // chunk)
         heads = context.temporary((chunks + -(-chunks // GROUP)) * stage.dtype.itemsize)
@@ -383,7 +385,7 @@ class _Passes:
         access = Access(row_major(self.kernel.kept), 0)
         output = Output(addresses, value, uint32, access, whole=False)
         kernel = Kernel(self.kernel.kept, (), (), body, (output,), self.kernel.label)
-        self.found.append(lower_map(kernel, self.context.profile, self.context.programs))
+        self.dispatched.append(lower_map(kernel, self.context.profile, self.context.programs))
 
     def _combine_heads(self, stage: Scattered, runs: _Runs) -> None:
         """Combine the leading values of each chunk that have one address."""
@@ -437,4 +439,4 @@ class _Passes:
         self, writer: _Writer, template: str, variant: str, invocations: int, length: int
     ) -> None:
         cost = length * (writer.stage.element.cost + 8)
-        self.found.append(writer.dispatch(template, variant, invocations, cost, self.context))
+        self.dispatched.append(writer.dispatch(template, variant, invocations, cost, self.context))

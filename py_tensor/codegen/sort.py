@@ -237,7 +237,7 @@ class _Radix:
 
     kernel: Kernel
     context: Context
-    found: list[Dispatch] = field(default_factory=list[Dispatch])
+    dispatched: list[Dispatch] = field(default_factory=list[Dispatch])
 
     def dispatches(self) -> list[Dispatch]:
         shifts = range(0, _stage(self.kernel).bits, DIGIT_BITS)
@@ -249,7 +249,7 @@ class _Radix:
             target = None if last else self._words()
             self._moved(words, ends, target, shift)
             words = target
-        return self.found
+        return self.dispatched
 
     @property
     def tiles(self) -> int:
@@ -284,7 +284,7 @@ class _Radix:
 
     def _add(self, writer: _Writer, template: str, cost: int) -> None:
         groups = size_of(self.kernel.kept) * self.tiles
-        self.found.append(writer.dispatch(template, groups, cost, self.context))
+        self.dispatched.append(writer.dispatch(template, groups, cost, self.context))
 
     def _counted(self, words: _Words | None, shift: int) -> int:
         """Count each digit in each tile; return the slot of the counts by row, digit and tile."""
@@ -311,7 +311,7 @@ class _Radix:
             Body.of([Accumulated(0, uint32)]),
             (output,),
         )
-        self.found += lower_scan(scan, self.context)
+        self.dispatched += lower_scan(scan, self.context)
         return ends
 
     def _moved(self, words: _Words | None, ends: int, target: _Words | None, shift: int) -> None:

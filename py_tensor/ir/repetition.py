@@ -34,7 +34,7 @@ def repetitions(
     constants
         Operands, outside the sequence, of which another may take the place in each iteration.
     """
-    found: list[Loop] = []
+    loops: list[Loop] = []
     last: dict[tuple[Hashable, ...], int] = {}  # key and distances -> last such position
 
     def signatures(n: int) -> tuple[tuple[Hashable, ...], ...]:
@@ -68,7 +68,7 @@ def repetitions(
     for n in range(len(keys)):
         if period and matches(n, period, first):
             continue
-        _note(found, first, n, period, least)
+        _note(loops, first, n, period, least)
         # What matched was not recorded: its last period is. Where a guess failed at once, there is
         # nothing to record, or each failure would take time in proportion to its period.
         unrecorded = range(max(n, first + 2 * period + 1) - period, n) if period else ()
@@ -79,14 +79,14 @@ def repetitions(
         period = n - before if is_guess else 0
         first = n - period
         last.update(dict.fromkeys(now, n))
-    _note(found, first, len(keys), period, least)
-    return found
+    _note(loops, first, len(keys), period, least)
+    return loops
 
 
-def _note(found: list[Loop], first: int, end: int, period: int, least: int) -> None:
-    first = max(first, found[-1][1]) if found else first
+def _note(loops: list[Loop], first: int, end: int, period: int, least: int) -> None:
+    first = max(first, loops[-1][1]) if loops else first
     if period and end - first >= least * period:
-        found.append((first, end, period))
+        loops.append((first, end, period))
 
 
 def steps(operands: Sequence[Sequence[int]], end: int, period: int) -> list[int]:

@@ -140,8 +140,8 @@ def _is_long(kernel: Kernel) -> bool:
     asked.append((kernel.spread, [x.value for x in kernel.spread_outputs]))
     asked += [(x, [n for n in results if n is not None]) for s in kernel.stages for x in s.bodies()]
     return any(
-        len(body.instructions) > MAX_WRITTEN and rerolled_length(body, found) > MAX_WRITTEN
-        for body, found in asked
+        len(body.instructions) > MAX_WRITTEN and rerolled_length(body, results_asked) > MAX_WRITTEN
+        for body, results_asked in asked
     )
 
 
@@ -604,7 +604,7 @@ class Builder:
     def _fusable_anchors(self, root: int) -> list[int]:
         """Return reductions over one space whose every consumer lies between them and `root`."""
         d = self.decisions
-        members, found = {root}, set[int]()
+        members, reductions = {root}, set[int]()
         stack = [root]
         while stack and len(members) <= MAX_BODY:
             for operand in self.order[stack.pop()].inputs:
@@ -616,7 +616,7 @@ class Builder:
                 ):
                     continue
                 if d.is_folded(operand) and slot not in d.cut:
-                    found.add(slot)
+                    reductions.add(slot)
                 elif (
                     self.spans(slot, root)
                     and (d.is_inline(operand) or is_flat(operand))
@@ -625,7 +625,7 @@ class Builder:
                     members.add(slot)
                     stack.append(slot)
         candidates: list[int] = []
-        for slot in sorted(found, key=lambda slot: (-d.depth[slot], slot)):
+        for slot in sorted(reductions, key=lambda slot: (-d.depth[slot], slot)):
             if slot not in self.produced and slot not in self.apart:
                 if self._is_used_by(slot, members):
                     candidates.append(slot)

@@ -49,7 +49,7 @@ def cuts(
         Whether a loop in a kernel may contain such a node.
     """
     order, slots = program.nodes, program.slots
-    found: list[int] = []
+    boundaries: list[int] = []
     rerolled: list[range] = []
     for first, end, period in program.loops:
         inlined = max(1, _inlined(order[first : first + period]))
@@ -70,11 +70,11 @@ def cuts(
                 if begin < stop:
                     nbytes[begin] += needed.meta.nbytes
                     nbytes[stop] -= needed.meta.nbytes
-        for place in range(1, period):
-            nbytes[place] += nbytes[place - 1]
+        for position in range(1, period):
+            nbytes[position] += nbytes[position - 1]
         start = first + min(range(period), key=nbytes.__getitem__)
         ahead = start - period
-        starts = ahead >= (found[-1] if found else 0) and all(
+        starts = ahead >= (boundaries[-1] if boundaries else 0) and all(
             one.key == other.key
             for one, other in zip(order[ahead:start], order[start:], strict=False)
         )  # one more iteration precedes the loop, with other start values
@@ -85,15 +85,16 @@ def cuts(
             within = range(start, stop - period)
             kept = any(slot in within for slot in stored)
             if not kept and all(last_use[slot] < stop for slot in within):
-                found += [start, stop]
+                boundaries += [start, stop]
                 rerolled.append(range(start, stop, period))
                 continue
         if iterations == 1 and starts:
-            found.append(ahead)
-        before = _inlined(order[found[-1] if found else 0 : start])  # counts towards the first part
+            boundaries.append(ahead)
+        # Counts towards the first part.
+        before = _inlined(order[boundaries[-1] if boundaries else 0 : start])
         start += max(0, iterations - -(-before // inlined)) * period
-        found += range(start, end, iterations * period)
-    return found, rerolled
+        boundaries += range(start, end, iterations * period)
+    return boundaries, rerolled
 
 
 def _inlined(nodes: Iterable[Node]) -> int:

@@ -349,10 +349,10 @@ class Evaluator:
 
     def _composed(self, view: IndexMap, layout: Layout) -> IndexMap | None:
         """Return the view of a movement's operand, given that of its result; None if not affine."""
-        found = compose(view.strides, view.offset, view.ranges, layout)
-        if found is None:
+        composed = compose(view.strides, view.offset, view.ranges, layout)
+        if composed is None:
             return None
-        return self._map(*found, view.ranges, view.along)
+        return self._map(*composed, view.ranges, view.along)
 
     def _map(
         self,

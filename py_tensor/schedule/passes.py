@@ -72,11 +72,11 @@ def schedules(
     """
     short = shorten(program)
     if short is not None:
-        found = kernels_of(short.program, budget, max_bytes, fits, varies=varies)
-        repeats = repeated(short, found.kernels)
-        equal = None if repeats is None else repeats.outside(found.equal)
+        planned = kernels_of(short.program, budget, max_bytes, fits, varies=varies)
+        repeats = repeated(short, planned.kernels)
+        equal = None if repeats is None else repeats.outside(planned.equal)
         if equal is not None:
-            yield Schedule(short.program, found.kernels, equal, found.notes, repeats)
+            yield Schedule(short.program, planned.kernels, equal, planned.notes, repeats)
     yield kernels_of(program, budget, max_bytes, fits, varies=varies)
 
 

@@ -78,8 +78,8 @@ class Loop:
 
     def given(self) -> list[int]:
         """Return the values from outside the loop."""
-        found = [x.value for row in self.operands for x in row if isinstance(x, Given)]
-        return [*found, *self.initial.values()]
+        givens = [x.value for row in self.operands for x in row if isinstance(x, Given)]
+        return [*givens, *self.initial.values()]
 
 
 def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:

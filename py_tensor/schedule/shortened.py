@@ -85,13 +85,13 @@ class Repeated:
 
     def applied(self, items: Sequence[T], move: Callable[[T, Callable[[int], int]], T]) -> list[T]:
         """Extend a list with one item per kernel to the kernels of the whole program."""
-        found = list(items[: self.end])
+        copies = list(items[: self.end])
         once = items[self.begin : self.end]
         for n in range(1, self.short.skipped + 1):
             renumbered = self.short.renumber(n)
-            found += [move(x, renumbered) for x in once]
+            copies += [move(x, renumbered) for x in once]
         renumbered = self.short.renumber(self.short.skipped)
-        return [*found, *(move(x, renumbered) for x in items[self.end :])]
+        return [*copies, *(move(x, renumbered) for x in items[self.end :])]
 
     def repeats(self, items: Sequence[T], move: Callable[[T, Callable[[int], int]], T]) -> bool:
         """Return whether items, one per kernel, repeat like the kernels."""
@@ -111,15 +111,15 @@ class Repeated:
 
     def translate_notes(self, notes: Mapping[int, Reason]) -> Notes:
         """Return the reasons for the whole program; omitted iterations have those of kept ones."""
-        short, found = self.short, Notes()
+        short, translated = self.short, Notes()
         for slot, reason in notes.items():
-            found[short.renumber(short.skipped)(slot)] = reason
+            translated[short.renumber(short.skipped)(slot)] = reason
         middle = range(short.second, short.first + short.kept * short.period)
         for slot in middle:
             if slot in notes:
                 for iterations in range(short.skipped):
-                    found.setdefault(short.renumber(iterations)(slot), notes[slot])
-        return found
+                    translated.setdefault(short.renumber(iterations)(slot), notes[slot])
+        return translated
 
     def check_dependencies(self, kernels: Sequence[Kernel], lost: Sequence[Iterable[int]]) -> bool:
         """Return whether all that is read was computed before, and all that is computed is needed.
@@ -159,9 +159,9 @@ def shorten(program: Program) -> Shortened | None:
         # If all nodes can be rerolled, one kernel runs many iterations. Leaves are no part of a
         # loop: a sum of many tensors is a chain of equal additions, each with its own leaf.
         if iterations > KEPT and not all(map(rerolls, pending)):
-            found = _shortened(program, first, period, iterations)
-            if found is not None:
-                return found
+            short = _shortened(program, first, period, iterations)
+            if short is not None:
+                return short
     return None
 
 
@@ -236,9 +236,9 @@ def _is_in_all(written: Sequence[int], known: Container[int], short: Shortened) 
 
 def moved_kernel(kernel: Kernel, move: Callable[[int], int]) -> Kernel:
     """Return a repeating kernel in another iteration."""
-    found = kernel.with_slots(move)
-    assert found is not None
-    return found
+    moved = kernel.with_slots(move)
+    assert moved is not None
+    return moved
 
 
 def _is_moved(one: Kernel, other: Kernel, move: Callable[[int], int]) -> bool:

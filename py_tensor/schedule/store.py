@@ -185,13 +185,13 @@ class Decisions:
 
     def cost(self, slot: int, limit: int) -> int:
         """Return the instructions per element from stored values; stop counting above the limit."""
-        found = 0
+        cost = 0
         for node in self.below(slot):
             if self.is_inline(node) and (node is self.order[slot] or not self._is_stored(node)):
-                found += self.cost_of(node)
-            if found > limit:
+                cost += self.cost_of(node)
+            if cost > limit:
                 break
-        return found
+        return cost
 
     def reads_pending(self, slot: int) -> bool:
         """Return whether a value depends on results that other kernels of the flush store."""
@@ -473,12 +473,12 @@ def _buffered(d: Decisions) -> None:
         if buffered:
             # Addresses inside a body can use any strides; a separate pass needs contiguous buffers.
             trace = _trace if node.op.inline else _in_order
-            found = [trace(d, x, tuple(range(len(x.meta.shape)))) for x in buffered]
-            if _reads_through(d, node) and _is_computed(d, d.order[found[0].slot]):
+            operands = [trace(d, x, tuple(range(len(x.meta.shape)))) for x in buffered]
+            if _reads_through(d, node) and _is_computed(d, d.order[operands[0].slot]):
                 d.through.add(node)
                 continue
-            d.buffered[slot] = tuple(found)
-            for operand in found:
+            d.buffered[slot] = tuple(operands)
+            for operand in operands:
                 if d.order[operand.slot].storage is None:
                     d.store(operand.slot, node.op.stored_because)
                     d.cut.add(operand.slot)
@@ -776,11 +776,11 @@ def _equal_constants(d: Decisions) -> None:
     Looking up a constant in each pass takes a kernel as long as several ops. The plan is only valid
     while the constants are equal (`Plan.holds`).
     """
-    found: dict[int, list[int]] = {}
+    copies: dict[int, list[int]] = {}
     for slot, first in d.folded.items():
         if d.order[slot].op.constant:
-            found.setdefault(first, []).append(slot)
-    for first, others in found.items():
+            copies.setdefault(first, []).append(slot)
+    for first, others in copies.items():
         if all(is_equal(d.order[slot], d.order[first]) for slot in others):
             d.equal.update(dict.fromkeys(others, first))
 
