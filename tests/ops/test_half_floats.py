@@ -306,6 +306,19 @@ def test_bfloat16_on_the_host(device: str) -> None:
     assert pt.frombuffer(x.tobytes(), "bfloat16", device=device).tolist() == x.tolist()
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "int4"])
+def test_other_types_of_ml_dtypes(name: str, device: str) -> None:
+    """They are converted to an explicit dtype; the error without one asks for it."""
+    kind = getattr(pytest.importorskip("ml_dtypes"), name)
+    for data in (np.ones(2, kind), [kind(1), kind(1)]):
+        for dtype in ("float32", "int32", "float16", "bfloat16"):
+            x = pt.tensor(data, dtype=dtype, device=device)
+            assert (x.dtype, x.tolist()) == (dtype, [1, 1])
+        with pytest.raises(pt.DTypeError, match=rf"^tensor: NumPy's {name} .*; pass a dtype$"):
+            pt.tensor(data, device=device)
+    assert pt.tensor(kind(1), dtype="float32", device=device).item() == 1
+
+
 def test_powers_of_two_beyond_the_digits(half: Any, device: str) -> None:
     """`ldexp` takes exponents that the elements' own dtype does not hold."""
     least = 2.0**-24 if half is np.float16 else 2.0**-130
