@@ -356,6 +356,8 @@ def test_dlpack_of_bfloat16(version: tuple[int, int] | None, device: str) -> Non
     name = b"dltensor" if version is None else b"dltensor_versioned"
     address: Any = ctypes.pythonapi.PyCapsule_GetPointer
     address.restype = ctypes.c_void_p
+    pt.from_dlpack(Exporter(x))
+    assert address.restype is ctypes.c_void_p
     start = address(ctypes.py_object(capsule), name) + (20 if version is None else 52)
     assert ctypes.string_at(start, 4) == bytes((4, 16, 1, 0))  # code, bits and lanes
     with pytest.raises((BufferError, RuntimeError)):
