@@ -329,6 +329,17 @@ def test_powers_of_two_beyond_the_digits(half: Any, device: str) -> None:
         same(y, np.ldexp(values.astype(float), powers).astype(half), "ldexp")
 
 
+def test_ranges_beside_halves(half: Any, device: str) -> None:
+    """Python's numbers beside an element take its dtype, also in `linspace` and `logspace`."""
+    x = pt.tensor(np.ones(1, half), device=device)
+    for y, expected in (
+        (pt.linspace(x[0], 2, 3), [1, 1.5, 2]),
+        (pt.linspace(0, x[0], 3), [0, 0.5, 1]),
+        (pt.logspace(x[0], 2, 2), [10, 100]),
+    ):
+        same(y, np.array(expected, half), "a range")
+
+
 class Exporter:
     """An object that is not a tensor; it notes the capsule that it exports."""
 
