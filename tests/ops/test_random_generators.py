@@ -401,6 +401,7 @@ def test_out(name: str, device: str) -> None:
         ({"dtype": pt.int32}, TypeError),
         ({"dtype": "float16"}, TypeError),
         ({"out": pt.zeros(3, pt.int32)}, TypeError),
+        ({"out": [0.0]}, TypeError),
     ):
         with pytest.raises(error, match=f"^{name}: "):
             draw(*first, **options)
@@ -493,6 +494,12 @@ def test_errors(call: str, device: str) -> None:
             eval(call, {**names, **vars(Calls(pt.random.default_rng(0)))})
     else:
         eval(call, {**names, **vars(Calls(pt.random.default_rng(0)))})
+
+
+def test_the_error_of_a_color() -> None:
+    expected = r"^multivariate_hypergeometric: each color must be an int from 0 .*, not -2$"
+    with pytest.raises(ValueError, match=expected):
+        pt.random.default_rng(0).multivariate_hypergeometric([1, -2], 2)
 
 
 def test_errors_of_a_covariance() -> None:
