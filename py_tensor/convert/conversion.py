@@ -539,8 +539,8 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
     np = host.load_numpy()
     array = np.asarray(data)
     target = dtype or _of_array(array, op)
-    if array.dtype.kind == "V" and not array.dtype.names:  # a dtype of ml_dtypes
-        array = array.astype(_of_array(array, op).host)
+    if array.dtype.name == dtypes.bfloat16.name:
+        array = array.astype(dtypes.bfloat16.host)
     meta = meta_of(check_rank(op, tuple(array.shape)), target, device)
     device.check(op, meta)
     if not meta.size:

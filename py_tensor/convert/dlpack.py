@@ -32,13 +32,19 @@ class _Versioned(ctypes.Structure):
     )
 
 
+# Prototypes of our own: the functions of `ctypes.pythonapi` are shared by all modules.
+_ARGUMENTS = ctypes.py_object, ctypes.c_char_p
+_IS_VALID = ctypes.PYFUNCTYPE(ctypes.c_int, *_ARGUMENTS)
+_POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, *_ARGUMENTS)
+_is_valid: Any = _IS_VALID(("PyCapsule_IsValid", ctypes.pythonapi))
+_address_of: Any = _POINTER(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
 def recoded(capsule: Any, old: int, new: int) -> bool:
     """Change the type code of an unused capsule from one to another; return whether it was that."""
     for name, kind in ((b"dltensor", _Tensor), (b"dltensor_versioned", _Versioned)):
-        if ctypes.pythonapi.PyCapsule_IsValid(ctypes.py_object(capsule), name):
-            pointer = ctypes.pythonapi.PyCapsule_GetPointer
-            pointer.restype = ctypes.POINTER(kind)
-            held: Any = pointer(ctypes.py_object(capsule), name).contents
+        if _is_valid(capsule, name):
+            held: Any = kind.from_address(_address_of(capsule, name))
             held = getattr(held, "tensor", held)
             if held.code == old:
                 held.code = new

@@ -284,7 +284,7 @@ def _by_rule(op: str, sample: Tensor, rule: str, limits: _Range | None) -> tuple
     if not sample.dtype.is_inexact:
         elements = elements.astype(dtypes.longest(sample.dtype).name)
         if limits is None:  # no width depends on the least element, and smaller numbers are exact
-            elements -= elements.min(initial=bounds[0])
+            elements = (elements - elements.min(initial=bounds[0])).view("uint64")
     ends = None
     if limits is not None:
         scalar = float if limits.dtype is None else np.dtype(limits.dtype.name).type

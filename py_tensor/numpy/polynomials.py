@@ -13,6 +13,7 @@ from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import ShapeError
+from py_tensor.ir.node import Device
 from py_tensor.ops.creation import zeros, zeros_like
 from py_tensor.ops.define import register
 from py_tensor.ops.movement import (
@@ -94,8 +95,15 @@ def _by_numpy(op: str, *tensors: Tensor, **options: Any) -> Any:
             *(x.numpy().astype(wide) for x in tensors), **options
         )
     arrays = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
-    made = [from_host(op, y, _dtype_of(y, dtype), device) if y.shape else y.item() for y in arrays]
+    made = [_from_host(op, y, dtype, device) if y.shape else y.item() for y in arrays]
     return tuple(made) if len(made) > 1 else made[0]
+
+
+def _from_host(op: str, array: Any, dtype: DType, device: Device) -> Tensor:
+    """Convert NumPy's result of coefficients of `dtype`; integers wrap around."""
+    target = _dtype_of(array, dtype)
+    wrapped = array.astype(target.host) if target.is_integer else array
+    return from_host(op, wrapped, target, device)
 
 
 def _dtype_of(array: Any, dtype: DType) -> DType:
@@ -129,9 +137,15 @@ def polydiv(u: Operand, v: Operand) -> tuple[Any, Any]:
     return _like(quotient, u, v), _like(rest, u, v)
 
 
+def _for_steps(op: str, p: Operand, m: int) -> Tensor:
+    """Return coefficients for `m` products with integers, which widen floats of 16 bits."""
+    x = _coefficients(op, p)
+    return converted(x, dtypes.at_least_single(x.dtype)) if m and x.dtype.is_floating else x
+
+
 def polyder(p: Operand, m: int = 1) -> Any:
     """Return the `m`-th derivative of a polynomial, computed on the host."""
-    return _like(_by_numpy("polyder", _coefficients("polyder", p), m=m), p)
+    return _like(_by_numpy("polyder", _for_steps("polyder", p, m), m=m), p)
 
 
 def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
@@ -147,8 +161,8 @@ def polyint(p: Operand, m: int = 1, k: Any = None) -> Any:
     ValueError
         If there are fewer than `m` constants, or `m` is negative.
     """
-    constants = None if k is None else tensor_of(k, "polyint").numpy()
-    return _like(_by_numpy("polyint", _coefficients("polyint", p), m=m, k=constants), p)
+    constants = None if k is None else host.load_numpy().reshape(*numbers_of("polyint", k))
+    return _like(_by_numpy("polyint", _for_steps("polyint", p, m), m=m, k=constants), p)
 
 
 def roots(p: Operand) -> Tensor:

@@ -517,12 +517,14 @@ def _dtype_of_products(start: Real, stop: Real, num: int) -> DType | None:
 
 
 def _beside_halves(number: Operand, other: Operand) -> Operand:
-    """Return a Python number beside a float16 array in that dtype; others are unchanged."""
-    is_half = getattr(getattr(other, "dtype", None), "name", None) == "float16"
-    if not is_half or type(number) not in (int, float):
+    """Return a Python number beside an array of small floats in its dtype; others unchanged."""
+    half = dtypes.BY_NAME.get(getattr(getattr(other, "dtype", None), "name", ""))
+    if half is None or not (half.is_floating and half.is_small):
+        return number
+    if type(number) not in (int, float):
         return number
     device = other.device if isinstance(other, Tensor) else None
-    return tensor_of(number, "linspace", dtype=dtypes.float16, device=device)
+    return tensor_of(number, "linspace", dtype=half, device=device)
 
 
 def _between(

@@ -258,9 +258,14 @@ sign = unary(
 
 
 def _grad_direction(g: Tensor, y: Tensor, x: Tensor) -> Tensor:
-    """Return the gradient of ``x / abs(x)``, which changes only across the direction of x."""
+    """Return the gradient of ``x / abs(x)``, which changes only across the direction of x.
+
+    At 0 it is 0, as for `abs`.
+    """
     length = abs(x)
-    return (g - (g * y).real * y.conj()) / where(equal(length, 0), 1, length)
+    is_zero = equal(length, 0)
+    across = where(is_zero, 0, g - (g * y).real * y.conj())
+    return across / where(is_zero, 1, length)
 
 
 square = unary(
@@ -441,7 +446,7 @@ maximum = binary(
         "*": "max({0}, {1})",
     },
     lambda np, x, y: np.maximum(x, y),
-    vjp=lambda g, y, a, b, _: (g * _share(a, b, a > b), g * _share(a, b, b > a)),
+    vjp=lambda g, y, a, b, _: (_share(g, a, b, a > b), _share(g, a, b, b > a)),
     doc="Elementwise maximum; NaN if either element is NaN.",
 )
 minimum = binary(
@@ -455,7 +460,7 @@ minimum = binary(
         "*": "min({0}, {1})",
     },
     lambda np, x, y: np.minimum(x, y),
-    vjp=lambda g, y, a, b, _: (g * _share(a, b, a < b), g * _share(a, b, b < a)),
+    vjp=lambda g, y, a, b, _: (_share(g, a, b, a < b), _share(g, a, b, b < a)),
     doc="Elementwise minimum; NaN if either element is NaN.",
 )
 
@@ -473,9 +478,9 @@ _AT_LEAST = replace(cast("Any", maximum).op, vjp=_grad_at_least)
 _AT_MOST = replace(cast("Any", minimum).op, vjp=_grad_at_most)
 
 
-def _share(a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
-    """Return 1 where the operand is selected, and 1/2 where the operands are equal."""
-    return where(equal(a, b), 0.5, where(wins, 1.0, 0.0))
+def _share(g: Tensor, a: Tensor, b: Tensor, wins: Tensor) -> Tensor:
+    """Return g where the operand is selected, and g/2 where the operands are equal."""
+    return where(equal(a, b), g / 2, where(wins, g, 0))
 
 
 def _float_power(np: Any, x: Any, y: Any) -> Any:

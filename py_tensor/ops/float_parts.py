@@ -165,8 +165,10 @@ def ldexp(
     if powers.dtype.is_inexact:
         raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
-    kept = converted(clip(powers, -MAX_POWER, MAX_POWER), x.dtype)
-    return stored("ldexp", apply(LDEXP, (x, kept)), out, where, casting)
+    wide = dtypes.at_least_single(x.dtype)  # bfloat16 does not hold all the exponents
+    kept = converted(clip(powers, -MAX_POWER, MAX_POWER), wide)
+    product = converted(apply(LDEXP, (converted(x, wide), kept)), x.dtype)
+    return stored("ldexp", product, out, where, casting)
 
 
 register(frexp, FRACTION, method=False)

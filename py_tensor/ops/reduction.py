@@ -58,8 +58,9 @@ def _rank_of_highest(dtype: DType) -> tuple[int]:
 
 def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
     """The gradient goes in equal parts to all elements that attain the extreme."""
-    hit = choose(equal(x, y.expand(x.shape)), 1.0, 0.0)
-    return (hit * (g / sum(hit, axes, keepdims=True)).expand(x.shape),)
+    hit = equal(x, y.expand(x.shape))
+    share = converted(g / sum(hit, axes, keepdims=True), g.dtype)
+    return (hit * share.expand(x.shape),)
 
 
 def _grad_prod(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:

@@ -23,7 +23,7 @@ from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import const
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, lift, number_like, numbers_of, on_one_device
-from py_tensor.ops.out import stored_whole
+from py_tensor.ops.out import stored_whole, target_of
 from py_tensor.ops.record import empty_node
 from py_tensor.random import threefry
 from py_tensor.random.bit_generator import BitGenerator
@@ -200,13 +200,13 @@ def distribution(
         ) -> Tensor:
             for rule in joint:
                 check_together(op, rule, *values)
-            shape = out.shape if size is None and out is not None else size
+            target = target_of(op, out)
+            shape = target.shape if size is None and target is not None else size
             parameters = zip(rules, values, rules.values(), strict=True)
             draw, checked_values = draw_of(self, op, shape, *parameters)
-            if dtype is not None or out is not None:
-                draw = _for_output(op, draw, dtype, out)
-            result = function(draw, *checked_values, **options)
-            return result if out is None else stored_whole(op, result, out)
+            if dtype is not None or target is not None:
+                draw = _for_output(op, draw, dtype, target)
+            return stored_whole(op, function(draw, *checked_values, **options), target)
 
         method = _method(function, drawn, {*rules})
         if function.__doc__ and "dtype" not in method.__annotations__:  # -OO removes docstrings

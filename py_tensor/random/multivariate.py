@@ -135,7 +135,7 @@ def multivariate_hypergeometric(
         raise ShapeError(f"{op}: colors must be a vector, not of shape {shape}")
     broken = [color for color in numbers if _KIND.breaks(color) or color % 1]
     if broken:
-        raise ValueError(f"{op}: colors must be ints {_KIND.words}, not {broken[0]}")
+        raise ValueError(f"{op}: each color must be {_KIND.words}, not {broken[0]}")
     left: Any = count_of(op, "nsample", nsample)
     total = math.fsum(numbers)
     if left > total or total >= 2**31:

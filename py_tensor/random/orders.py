@@ -21,8 +21,6 @@ from py_tensor.random.seed_sequence import count_of
 from py_tensor.random.threefry import random_bits
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
-_PRECISION = {"float16": 0.03125, "float32": 3.5e-4}  # roots of eps, as in NumPy
-
 
 def permutation(self: Core, x: Operand, axis: int = 0) -> Tensor:
     """Permute the slices of `x` along `axis` randomly; for an int, permute a range.
@@ -217,6 +215,8 @@ def _chances(p: Operand, n: int, device: Device) -> Tensor:
         if broken:
             raise ValueError(f"choice: p must be at least 0, not {broken[0]}")
         total = math.fsum(numbers)
-        if abs(total - 1) > _PRECISION.get(str(getattr(p, "dtype", "")), 1.5e-8):
+        known = dtypes.BY_NAME.get(str(getattr(p, "dtype", "")), dtypes.float64)
+        eps = 2.0 ** (1 - (known.digits or dtypes.float64.digits))
+        if abs(total - 1) > math.sqrt(eps):  # as in NumPy
             raise ValueError(f"choice: the sum of p must be 1, not {total}")
     return chances

@@ -306,6 +306,40 @@ def test_bfloat16_on_the_host(device: str) -> None:
     assert pt.frombuffer(x.tobytes(), "bfloat16", device=device).tolist() == x.tolist()
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "int4"])
+def test_other_types_of_ml_dtypes(name: str, device: str) -> None:
+    """They are converted to an explicit dtype; the error without one asks for it."""
+    kind = getattr(pytest.importorskip("ml_dtypes"), name)
+    for data in (np.ones(2, kind), [kind(1), kind(1)]):
+        for dtype in ("float32", "int32", "float16", "bfloat16"):
+            x = pt.tensor(data, dtype=dtype, device=device)
+            assert (x.dtype, x.tolist()) == (dtype, [1, 1])
+        with pytest.raises(pt.DTypeError, match=rf"^tensor: NumPy's {name} .*; pass a dtype$"):
+            pt.tensor(data, device=device)
+    assert pt.tensor(kind(1), dtype="float32", device=device).item() == 1
+
+
+def test_powers_of_two_beyond_the_digits(half: Any, device: str) -> None:
+    """`ldexp` takes exponents that the elements' own dtype does not hold."""
+    least = 2.0**-24 if half is np.float16 else 2.0**-130
+    values = np.array([least, least, 1, 1.5, np.inf], half)
+    powers = np.array([-1, 257, -13, 15, -2049])
+    y = pt.ldexp(pt.tensor(values, device=device), powers)
+    with np.errstate(over="ignore"):
+        same(y, np.ldexp(values.astype(float), powers).astype(half), "ldexp")
+
+
+def test_ranges_beside_halves(half: Any, device: str) -> None:
+    """Python's numbers beside an element take its dtype, also in `linspace` and `logspace`."""
+    x = pt.tensor(np.ones(1, half), device=device)
+    for y, expected in (
+        (pt.linspace(x[0], 2, 3), [1, 1.5, 2]),
+        (pt.linspace(0, x[0], 3), [0, 0.5, 1]),
+        (pt.logspace(x[0], 2, 2), [10, 100]),
+    ):
+        same(y, np.array(expected, half), "a range")
+
+
 class Exporter:
     """An object that is not a tensor; it notes the capsule that it exports."""
 
@@ -333,6 +367,8 @@ def test_dlpack_of_bfloat16(version: tuple[int, int] | None, device: str) -> Non
     name = b"dltensor" if version is None else b"dltensor_versioned"
     address: Any = ctypes.pythonapi.PyCapsule_GetPointer
     address.restype = ctypes.c_void_p
+    pt.from_dlpack(Exporter(x))
+    assert address.restype is ctypes.c_void_p
     start = address(ctypes.py_object(capsule), name) + (20 if version is None else 52)
     assert ctypes.string_at(start, 4) == bytes((4, 16, 1, 0))  # code, bits and lanes
     with pytest.raises((BufferError, RuntimeError)):

@@ -319,6 +319,14 @@ def test_a_rule_of_float16_numbers_divides_in_float16(device: str) -> None:
     assert expected == pt.histogram_bin_edges(x, "rice", (0, 3)).size == 873
 
 
+@pytest.mark.parametrize("rule", ["sturges", "sqrt", "rice", "auto"])
+def test_rules_of_the_widest_range(rule: str, device: str) -> None:
+    """The range of int64 elements may exceed what int64 holds."""
+    array = np.array([-(2**63), 2**63 - 1])
+    counts = pt.histogram(pt.tensor(array, dtype="int64", device=device), rule)[0]
+    assert counts.tolist() == np.histogram(array, rule)[0].tolist()
+
+
 @pytest.mark.computes
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "int64", "float16", "float32"])
 def test_negative_zero_as_an_edge(dtype: str, device: str) -> None:

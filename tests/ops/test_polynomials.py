@@ -152,6 +152,23 @@ def test_assigned_powers() -> None:
             p[-1] = 1
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_constants_of_integration(dtype: str) -> None:
+    """As in NumPy, products with integers widen float16."""
+    p = pt.tensor([1, 2], dtype=dtype, device="cpu")
+    wide = "float64" if dtype == "float64" else "float32"
+    y = pt.polyint(p, 1, 1e6 + 0.1)
+    assert y.dtype == pt.polyder(p).dtype == wide
+    np.testing.assert_array_equal(y.numpy(), np.polyint([1, 2], 1, 1e6 + 0.1).astype(wide))
+    assert pt.polyint(p, 0).dtype == dtype
+
+
+def test_integer_coefficients_wrap() -> None:
+    p = pt.tensor([2**30, 1, 1], device="cpu")
+    assert pt.polyadd(p, p).tolist() == [-(2**31), 2, 2]
+    assert pt.polyder(p).tolist() == [-(2**31), 1]
+
+
 @pytest.mark.computes
 @pytest.mark.parametrize("offset", [0, 2000])
 def test_fits(offset: int, device: str, rng: np.random.Generator) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from tests.ops.compare import same
+from tests.ops.compare import IN_NUMPY, same
 
 UPPER = 3.719  # normal numbers exceed this with a probability of 1e-4
 
@@ -401,9 +401,21 @@ def test_out(name: str, device: str) -> None:
         ({"dtype": pt.int32}, TypeError),
         ({"dtype": "float16"}, TypeError),
         ({"out": pt.zeros(3, pt.int32)}, TypeError),
+        ({"out": [0.0]}, TypeError),
     ):
         with pytest.raises(error, match=f"^{name}: "):
             draw(*first, **options)
+
+
+def test_the_precision_of_probabilities(device: str) -> None:
+    """Their sum may differ from 1 by the root of the eps of their dtype."""
+    generator = pt.random.default_rng(2)
+    for dtype in [name for name in ("float16", "bfloat16", "float32") if name in IN_NUMPY]:
+        eps = pt.finfo(dtype).eps
+        near, far = (np.array([0, 1 + share * eps**0.5]).astype(dtype) for share in (0.5, 2))
+        assert generator.choice(2, 3, p=near).tolist() == [1, 1, 1]
+        with pytest.raises(ValueError, match=r"^choice: the sum of p must be 1, not 1\."):
+            generator.choice(2, 3, p=far)
 
 
 @pytest.mark.computes
@@ -482,6 +494,12 @@ def test_errors(call: str, device: str) -> None:
             eval(call, {**names, **vars(Calls(pt.random.default_rng(0)))})
     else:
         eval(call, {**names, **vars(Calls(pt.random.default_rng(0)))})
+
+
+def test_the_error_of_a_color() -> None:
+    expected = r"^multivariate_hypergeometric: each color must be an int from 0 .*, not -2$"
+    with pytest.raises(ValueError, match=expected):
+        pt.random.default_rng(0).multivariate_hypergeometric([1, -2], 2)
 
 
 def test_errors_of_a_covariance() -> None:

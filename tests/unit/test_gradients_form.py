@@ -195,6 +195,16 @@ def test_gradient(f: Function, shapes: list[tuple[int, ...]]) -> None:
         np.testing.assert_allclose(second[which].numpy(), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_gradients_in_16_bits(dtype: str) -> None:
+    """The parts have the dtypes of the operands, which `gradients` checks."""
+    for f, shapes in CASES:
+        inputs = [pt.tensor(np.full(s, 0.5), dtype=dtype, device="cpu") for s in shapes]
+        CPU_DEVICE.flush()
+        with deferring():
+            assert all(g.dtype == dtype for g in gradients(f(*inputs), inputs))
+
+
 INF, NAN = math.inf, math.nan
 SPECIAL: list[tuple[Function, list[list[float]], list[list[float]]]] = [
     (lambda x: x.max() + 2 * x.min(), [[1, 1, 0, 0]], [[0.5, 0.5, 1, 1]]),
@@ -214,6 +224,7 @@ SPECIAL: list[tuple[Function, list[list[float]], list[list[float]]]] = [
     (lambda x: pt.linalg.norm(x + 0j), [[0, 0]], [[0, 0]]),
     (pt.std, [[2, 2, 2]], [[0, 0, 0]]),
     (lambda x: pt.abs(x * (1 + 1j)), [[0]], [[0]]),
+    (lambda x: pt.sign(x * (1 + 1j)).real, [[0]], [[0]]),
     (pt.logaddexp, [[-INF, 1, -INF], [-INF, 1, 2]], [[0.5, 0.5, 0], [0.5, 0.5, 1]]),
     (pt.logaddexp2, [[-INF, 1], [-INF, 1]], [[0.5, 0.5], [0.5, 0.5]]),
     (pt.prod, [[0, 2, 3]], [[6, 0, 0]]),
