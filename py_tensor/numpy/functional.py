@@ -93,7 +93,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         Positions and names of the operands that are passed unchanged.
     signature : str, optional
         The core axes of the function, such as ``"(m,n),(n)->(m)"``. The function is then called
-        with tensors, once for each index of the other axes, and nothing is read.
+        with read-only tensors, once for each index of the other axes, and nothing is read.
     """
 
     def __init__(
@@ -169,7 +169,11 @@ class vectorize:  # noqa: N801 - NumPy's name
             row = [*operands]
             for position, x, index in zip(positions, tensors, indices, strict=True):
                 start = int(index.flat[0]) if index.size else 0
+                if not index.ndim:
+                    row[position] = reshape(x, -1)[start]
+                    continue
                 row[position] = reshape(reshape(x, -1)[start : start + index.size], index.shape)
+                row[position].flags.writeable = False  # as in NumPy
             try:
                 result: Any = self.pyfunc(*row, **options)
             except Exception as error:

@@ -15,6 +15,12 @@ from tests.ops.test_compositions import compare
 
 Call = Callable[[Any], Any]
 
+
+def _less_one(x: Any) -> Any:
+    x -= 1
+    return x
+
+
 MADE: dict[str, list[Call]] = {
     "diag_indices": [lambda np: np.diag_indices(3), lambda np: np.diag_indices(2, 3)],
     "fromfunction": [
@@ -92,6 +98,7 @@ MADE: dict[str, list[Call]] = {
             np.zeros((0, 3))
         ),
         lambda np: np.vectorize(lambda x: x + 1, signature="()->()")(np.arange(3.0)),
+        lambda np: np.vectorize(_less_one, signature="()->()")(np.arange(3.0)),
     ],
 }
 
@@ -105,6 +112,16 @@ def test_against_numpy(name: str, device: str) -> None:
             compare(call(pt), call(np), f"{name} {number}")
     finally:
         pt.set_default_device(before)
+
+
+def test_vectorize_keeps_operands(device: str) -> None:
+    """A function of core axes gets read-only tensors, as in NumPy."""
+    for array in (np.arange(3.0), np.ones((2, 3)), np.ones((3, 2)).T):
+        x = pt.tensor(array, device=device)
+        with pytest.raises(ValueError, match=r"^isub: the tensor is read-only"):
+            pt.vectorize(_less_one, signature="(n)->(n)")(x)
+        assert x.tolist() == array.tolist()
+        x += 1  # only the views are read-only
 
 
 def test_keys() -> None:
