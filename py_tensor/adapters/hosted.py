@@ -6,9 +6,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from py_tensor.base.dtypes import DType, parse
+from py_tensor.base.dtypes import DType
 from py_tensor.ir.node import Device, Node
-from py_tensor.ops.movement import converted
 from py_tensor.runtime.storage import Storage
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -20,11 +19,6 @@ def from_host(op: str, array: Any, dtype: DType, device: Device) -> Tensor:
     if isinstance(storage, Storage):
         storage.source = op
     return x
-
-
-def on_host(x: Tensor) -> Any:
-    """Return the elements of a tensor in `DType.host`, which NumPy has without a package."""
-    return converted(x, parse(x.dtype.host)).numpy()
 
 
 @contextmanager

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 from typing import Any, cast
 
-from py_tensor.adapters.hosted import naming, on_host
+from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import broadcast, normalize_axis, parse_shape, size_of
+from py_tensor.convert.host_arrays import on_host
 from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
