@@ -394,6 +394,20 @@ def test_functions_of_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> 
     )
 
 
+def test_formats_of_bfloat16(device: str) -> None:
+    """The digits are the shortest that identify the number, or those of its exact value."""
+    x = pt.tensor([0.1, 2.35, 123456, float("inf")], dtype="bfloat16", device=device)
+    positional, scientific = pt.format_float_positional, pt.format_float_scientific
+    assert [positional(v) for v in x] == ["0.1", "2.34", "123400.", "inf"]
+    assert [scientific(v) for v in x] == ["1.e-01", "2.34e+00", "1.234e+05", "inf"]
+    assert positional(x[0], 8) == "0.1"
+    assert positional(x[0], min_digits=5) == "0.10010"
+    assert positional(x[1], 1) == "2.3"  # of 2.34375
+    assert positional(x[1], 2, fractional=False) == "2.3"
+    assert scientific(x[2], 2) == "1.23e+05"
+    assert positional(x[0], 6, unique=False) == "0.100098"
+
+
 @pytest.mark.computes
 def test_bits_of_bfloat16(device: str) -> None:
     """Views as integers, writes through them, sums at indices, and parts of a tensor."""
