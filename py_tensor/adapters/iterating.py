@@ -6,6 +6,7 @@ NumPy iterates over arrays of flat indices that are laid out in memory as the op
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, cast
 
 from py_tensor.adapters.hosted import naming
@@ -22,6 +23,21 @@ from py_tensor.tensors.tensor import Tensor, tensor_of
 __all__ = ["nditer"]
 
 WITHOUT_EFFECT = {"buffered", "copy_if_overlap", "delay_bufalloc", "growinner", "refs_ok"}
+
+
+def _numpys(name: str, *, is_writable: bool = False) -> property:
+    """Return an attribute of NumPy's iterator over indices."""
+
+    def get(it: nditer) -> Any:
+        with naming("nditer"):
+            return getattr(it._indices, name)  # pyright: ignore[reportPrivateUsage]
+
+    def put(it: nditer, value: Any) -> None:
+        it.close()
+        with naming("nditer"):
+            setattr(it._indices, name, value)  # pyright: ignore[reportPrivateUsage]
+
+    return property(get, put if is_writable else None)
 
 
 class nditer:  # noqa: N801 - NumPy's name
@@ -61,7 +77,7 @@ class nditer:  # noqa: N801 - NumPy's name
     Attributes
     ----------
     multi_index : tuple of int
-        The index of the current element.
+        The index of the current element; like `index` and `iterindex`, it can be assigned.
     index : int
         Its flat index in row-major ("c_index") or column-major order ("f_index").
     operands : tuple of Tensor
@@ -94,6 +110,20 @@ class nditer:  # noqa: N801 - NumPy's name
         "_indices", "_is_single", "_is_whole", "_unwritten", "_values", "_writable", "dtypes",
         "operands",
     )  # fmt: skip
+
+    finished = _numpys("finished")
+    has_delayed_bufalloc = _numpys("has_delayed_bufalloc")
+    has_index = _numpys("has_index")
+    has_multi_index = _numpys("has_multi_index")
+    index = _numpys("index", is_writable=True)
+    iterationneedsapi = _numpys("iterationneedsapi")
+    iterindex = _numpys("iterindex", is_writable=True)
+    iterrange = _numpys("iterrange")
+    itersize = _numpys("itersize")
+    multi_index = _numpys("multi_index", is_writable=True)
+    ndim = _numpys("ndim")
+    nop = _numpys("nop")
+    shape = _numpys("shape")
 
     def __init__(
         self,
@@ -151,11 +181,27 @@ class nditer:  # noqa: N801 - NumPy's name
         indices[...] = host.load_numpy().arange(indices.size).reshape(indices.shape)
         return zeros(indices.shape, dtype, device=device)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"nditer: no attribute {name!r}", name=name, obj=self)
+    def copy(self) -> nditer:
+        """Return an iterator over the same operands, at the same element."""
+        it = copy(self)
+        it._indices = self._indices.copy()
+        it._unwritten = []
+        return it
+
+    def iternext(self) -> bool:
+        """Advance to the next element; return whether there is one."""
+        self.close()
+        return self._indices.iternext()
+
+    def remove_axis(self, i: int, /) -> None:
+        """Remove an axis from the iteration, which stays at index 0, and reset; see NumPy's."""
         with naming("nditer"):
-            return getattr(self._indices, name)
+            self._indices.remove_axis(i)
+
+    def remove_multi_index(self) -> None:
+        """Stop tracking `multi_index`."""
+        with naming("nditer"):
+            self._indices.remove_multi_index()
 
     def reset(self) -> None:
         """Reset to the first element."""

@@ -18,6 +18,7 @@ from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import RankWarning
+from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops.movement import converted
 from py_tensor.runtime.host import host
@@ -46,7 +47,7 @@ class _Call:
         """Return what NumPy gets for an argument."""
         if isinstance(x, Tensor):
             self._tensors.append(x)
-            array = x.numpy().astype(dtypes.doubled(x.dtype).name)
+            array = on_host(x).astype(dtypes.doubled(x.dtype).name)
             return array if array.ndim else array[()]  # a number, which NumPy's classes ask for
         if isinstance(x, Series):
             self._classes[type(x).numpys()] = type(x)

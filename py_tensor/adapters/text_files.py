@@ -9,6 +9,7 @@ from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
 from py_tensor.base.errors import DTypeError
+from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops.operands import Operand
 from py_tensor.runtime.host import host
@@ -55,7 +56,7 @@ def savetxt(
         columns.
     """
     np = host.load_numpy()
-    x = tensor_of(X, "savetxt").numpy()
+    x = on_host(tensor_of(X, "savetxt"))
     with naming("savetxt"):
         np.savetxt(
             fname, x, fmt, delimiter, newline, header, footer, comments, encoding or "latin1"
@@ -129,7 +130,7 @@ def loadtxt(
     with naming("loadtxt"):
         array = np.loadtxt(
             fname,
-            "int64" if is_narrow else target.name,
+            "int64" if is_narrow else target.host,
             comments,
             delimiter,
             converters,
@@ -240,7 +241,7 @@ def genfromtxt(
 
     if ndmin not in (0, 1, 2):
         raise ValueError(f"genfromtxt: ndmin must be 0, 1 or 2, not {ndmin!r}")
-    rows = read(_least_dtype(read) if dtype is None else dtypes.parse(dtype).name)
+    rows = read(_least_dtype(read) if dtype is None else dtypes.parse(dtype).host)
     if rows.dtype.names:  # converters give columns their own dtypes
         rows = np.concatenate([rows[name] for name in rows.dtype.names], 1)
     rows = rows if ndmin == 2 else np.squeeze(rows)
@@ -307,5 +308,5 @@ def fromstring(
         raise ValueError(f"fromstring: the text has {len(words)} numbers, not {count}")
     with naming("fromstring"):  # NumPy's function warns of a text that is not a number
         array = np.array(words if count < 0 else words[:count], object)
-        array = (array.astype(float) if target.is_bool else array).astype(target.name)
+        array = (array.astype(float) if target.is_bool else array).astype(target.host)
     return from_host("fromstring", array, target, parse(device))

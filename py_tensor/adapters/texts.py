@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from math import isfinite
 from operator import index
 from typing import Any
 
 from py_tensor.adapters.hosted import naming
 from py_tensor.convert import formatting
+from py_tensor.convert.host_arrays import on_host
+from py_tensor.convert.printing import in_double
 from py_tensor.ops.operands import Operand
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -173,8 +176,9 @@ def format_float_positional(
     np = host.load_numpy()
     with naming("format_float_positional"):
         return np.format_float_positional(
-            _number(x), precision, unique, fractional, trim, sign, pad_left, pad_right, min_digits
-        )
+            _number(x, precision, min_digits, counts_all=not fractional) if unique else _read(x),
+            precision, unique, fractional, trim, sign, pad_left, pad_right, min_digits,
+        )  # fmt: skip
 
 
 def format_float_scientific(
@@ -199,13 +203,33 @@ def format_float_scientific(
     np = host.load_numpy()
     with naming("format_float_scientific"):
         return np.format_float_scientific(
-            _number(x), precision, unique, trim, sign, pad_left, exp_digits, min_digits
-        )
+            _number(x, precision, min_digits, is_scientific=True) if unique else _read(x),
+            precision, unique, trim, sign, pad_left, exp_digits, min_digits,
+        )  # fmt: skip
 
 
-def _number(x: Any) -> Any:
+def _read(x: Any) -> Any:
     """Return a number for NumPy, with the dtype of a tensor's element."""
-    return x.numpy()[()] if isinstance(x, Tensor) else x
+    return on_host(x)[()] if isinstance(x, Tensor) else x
+
+
+def _number(
+    x: Any,
+    most: int | None,
+    least: int | None,
+    *,
+    is_scientific: bool = False,
+    counts_all: bool = False,
+) -> Any:
+    """Return a number for NumPy whose shortest digits are those of a tensor's element."""
+    value = _read(x)
+    if not isinstance(x, Tensor) or x.dtype.is_numpys or x.ndim or not isfinite(value):
+        return value
+    if counts_all:  # the one before the point too, if there is an exponent
+        most, least = (None if n is None else max(0, n - 1) for n in (most, least))
+    return in_double(
+        x.dtype.name, float(value), most, least, is_scientific=is_scientific or counts_all
+    )
 
 
 def base_repr(number: Any, base: int = 2, padding: int = 0) -> str:

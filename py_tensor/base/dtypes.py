@@ -140,7 +140,10 @@ class DType(Described):
         numpy: Any = sys.modules.get("numpy")
         if numpy is None:
             raise AttributeError("dtype: NumPy is not loaded")
-        return self.in_numpy(numpy)
+        try:
+            return self.in_numpy(numpy)
+        except ImportError as error:
+            raise AttributeError(f"dtype: {error}") from None
 
     def in_numpy(self, numpy: Any) -> Any:
         """Return NumPy's dtype of this name.

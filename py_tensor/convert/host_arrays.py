@@ -33,8 +33,13 @@ def _array(x: Any, dtype: Any = None, copy: bool | None = None) -> Any:
     if copy is False:
         raise ValueError("__array__: a tensor cannot be converted to a NumPy array without a copy")
     _tell_of_copies()
-    array = _array_of(x)
+    array = _array_of(x) if dtype is None or x.dtype.is_numpys else on_host(x)
     return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def on_host(x: Any) -> Any:
+    """Return the elements of a tensor in `DType.host`, which NumPy has without a package."""
+    return x.numpy() if x.dtype.is_numpys else x.astype(x.dtype.host).numpy()
 
 
 def _array_of(x: Any) -> Any:

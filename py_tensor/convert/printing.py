@@ -416,6 +416,28 @@ def _all_scientific(
     return [(n.head, f"{n.fraction}e{n.exponent.zfill(size)}") for n in numbers]
 
 
+def in_double(
+    kind: str, x: float, most: int | None, least: int | None, *, is_scientific: bool
+) -> float:
+    """Return a float64 whose shortest digits are those of `x` in its dtype.
+
+    Parameters
+    ----------
+    most, least
+        The maximum and the minimum number of digits after the point.
+    """
+
+    def parts(most: int | None, *, unique: bool) -> tuple[str, str, str]:
+        if is_scientific:
+            return _scientific(kind, x, most, unique)
+        return (*_positional(kind, x, most, unique), "0")
+
+    head, fraction, exponent = parts(most, unique=True)
+    if least is not None and len(fraction) < least:
+        head, fraction, exponent = parts(least, unique=False)
+    return float(f"{head}.{fraction or 0}e{exponent}")
+
+
 def _scalar_text(kind: str, x: complex) -> str:
     """Return the `str` of a NumPy scalar of float16, float32 or complex64; else Python's `str`."""
     if kind == "complex64":

@@ -11,7 +11,9 @@ from typing import Any, cast
 
 from py_tensor.adapters.hosted import naming
 from py_tensor.base import dtypes
+from py_tensor.base.dtypes import DType
 from py_tensor.base.shapes import broadcast, normalize_axis, parse_shape, size_of
+from py_tensor.convert.host_arrays import on_host
 from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.creation import zeros
 from py_tensor.ops.define import register
@@ -93,7 +95,7 @@ class vectorize:  # noqa: N801 - NumPy's name
         Positions and names of the operands that are passed unchanged.
     signature : str, optional
         The core axes of the function, such as ``"(m,n),(n)->(m)"``. The function is then called
-        with tensors, once for each index of the other axes, and nothing is read.
+        with read-only tensors, once for each index of the other axes, and nothing is read.
     """
 
     def __init__(
@@ -137,22 +139,37 @@ class vectorize:  # noqa: N801 - NumPy's name
         shape = broadcast("vectorize", *(x.shape for x in tensors))
         if not (size_of(shape) or self.otypes):
             raise ValueError("vectorize: empty input needs otypes")
-        types = None if self.otypes is None else [_parsed(dtype) for dtype in self.otypes]
+        np = host.load_numpy()
         read = {
-            key: x.numpy() if isinstance(x, Tensor) and key not in self.excluded else x
+            key: on_host(x) if isinstance(x, Tensor) and key not in self.excluded else x
             for key, x in named.items()
         }
-        results = host.load_numpy().vectorize(
-            self.pyfunc, types and [dtype.name for dtype in types], None, self.excluded, self.cache
-        )(*(read[i] for i in range(len(operands))), **{name: read[name] for name in options})
-        arrays = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
-        own = {x.dtype.name: x.dtype for x in tensors}  # other 64-bit results are narrowed
-        made = [
-            tensor_of(
-                y, "vectorize", dtype=dtype or own.get(y.dtype.name), device=device_of(tensors)
-            )
-            for y, dtype in zip(arrays, types or [None] * len(arrays), strict=True)
-        ]
+        kept: list[Any] = []  # the result for the first elements, if it is not computed again
+
+        def call(read: dict[Any, Any], function: Callable[..., Any]) -> Any:
+            positional = (read[i] for i in range(len(operands)))
+            return function(*positional, **{name: read[name] for name in options})
+
+        types = [_parsed(dtype) for dtype in self.otypes or ()]
+        if not types:
+            varied = read.keys() - self.excluded
+            first = read | {key: np.asarray(read[key]).flat[0] for key in varied}
+            found: Any = call(first, self.pyfunc)
+            types = [_dtype_for(y, tensors) for y in _as_tuple(found)]
+            if self.cache or not tensors:
+                kept.append(found)
+
+        def after_first(*elements: Any, **named: Any) -> Any:
+            return kept.pop() if kept else self.pyfunc(*elements, **named)
+
+        function = after_first if kept else self.pyfunc
+        results = call(read, np.vectorize(function, "O" * len(types), None, self.excluded))
+        made: list[Tensor] = []
+        for y, dtype in zip(_as_tuple(results), types, strict=True):
+            numbers = y.ravel().tolist() if tensors else [y]
+            device = device_of(tensors) if tensors else None
+            x = tensor_of(numbers, "vectorize", dtype=dtype, device=device)
+            made.append(reshape(x, shape))
         return tuple(made) if len(made) > 1 else made[0] if shape else copy_or_scalar(made[0])
 
     def _over_axes(self, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -169,12 +186,16 @@ class vectorize:  # noqa: N801 - NumPy's name
             row = [*operands]
             for position, x, index in zip(positions, tensors, indices, strict=True):
                 start = int(index.flat[0]) if index.size else 0
+                if not index.ndim:
+                    row[position] = reshape(x, -1)[start]
+                    continue
                 row[position] = reshape(reshape(x, -1)[start : start + index.size], index.shape)
+                row[position].flags.writeable = False  # as in NumPy
             try:
                 result: Any = self.pyfunc(*row, **options)
             except Exception as error:
                 raise _FunctionError from error
-            results = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
+            results = _as_tuple(result)
             calls.append([tensor_of(y, "vectorize", device=device_of(tensors)) for y in results])
             shaped = [np.empty(y.shape, "?") for y in calls[-1]]
             return tuple(shaped) if len(shaped) > 1 else shaped[0]
@@ -186,7 +207,7 @@ class vectorize:  # noqa: N801 - NumPy's name
                 result = split(*(np.arange(x.size).reshape(x.shape) for x in tensors))
         except _FunctionError as error:
             raise cast("Exception", error.__cause__) from None
-        shaped = cast("tuple[Any, ...]", result if isinstance(result, tuple) else (result,))
+        shaped = _as_tuple(result)
         made: list[Tensor] = []
         for n, (array, dtype) in enumerate(zip(shaped, types or [None] * len(shaped), strict=True)):
             whole = stack([results[n] for results in calls]) if calls else zeros(0, dtype)
@@ -240,6 +261,18 @@ class frompyfunc(vectorize):  # noqa: N801 - NumPy's name
                 f"{self.__name__}: the function returned {count} results, not {self.nout}"
             )
         return cast("Any", result)
+
+
+def _as_tuple(result: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
+
+
+def _dtype_for(result: Any, operands: Sequence[Tensor]) -> DType:
+    """Return the dtype of results like one for NumPy's scalars of the operands."""
+    x = result if isinstance(result, Tensor) else host.load_numpy().asarray(result)
+    own = [operand.dtype for operand in operands if operand.dtype.host == x.dtype.name]
+    # Other results of 64 bits are narrowed.
+    return max(own, key=lambda dtype: dtype.is_numpys, default=tensor_of(x, "vectorize").dtype)
 
 
 def _parsed(dtype: Any) -> Any:

@@ -14,6 +14,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import REAL, REAL_FLOATING, DType
 from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import size_of
+from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops.creation import arange, full, linspace, zeros
 from py_tensor.ops.define import register
@@ -278,7 +279,7 @@ def _bits_beside(op: str, x: Tensor, bins: Any, edges: Tensor) -> Tensor | None:
 
 def _by_rule(op: str, sample: Tensor, rule: str, limits: _Range | None) -> tuple[int, _Range]:
     """Return the number of bins that a rule of NumPy gives, and the range; x is read."""
-    np, elements = host.load_numpy(), converted(sample, dtypes.parse(sample.dtype.host)).numpy()
+    np, elements = host.load_numpy(), on_host(sample)
     is_narrow = sample.dtype.is_floating and not sample.dtype.has_64_bits
     bounds = (elements.min().item(), elements.max().item()) if elements.size else (0.0, 1.0)
     if not sample.dtype.is_inexact:
@@ -287,7 +288,7 @@ def _by_rule(op: str, sample: Tensor, rule: str, limits: _Range | None) -> tuple
             elements = (elements - elements.min(initial=bounds[0])).view("uint64")
     ends = None
     if limits is not None:
-        scalar = float if limits.dtype is None else np.dtype(limits.dtype.name).type
+        scalar = float if limits.dtype is None else np.dtype(limits.dtype.host).type
         ends = scalar(limits.low), scalar(limits.high)
     with naming(op):
         count = len(np.histogram_bin_edges(elements, rule, ends)) - 1

@@ -66,7 +66,10 @@ class finfo:  # noqa: N801 - NumPy's name
         self.nmant = digits - 1
 
     def __repr__(self) -> str:
-        return repr(host.load_numpy().finfo(self.dtype.name))
+        if self.dtype.is_numpys:
+            return repr(host.load_numpy().finfo(self.dtype.name))
+        ends = f"min={self.min:.5e}, max={self.max:.5e}"  # as for float16
+        return f"finfo(resolution={self.resolution}, {ends}, dtype={self.dtype})"
 
 
 class iinfo:  # noqa: N801 - NumPy's name

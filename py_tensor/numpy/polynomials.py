@@ -13,6 +13,7 @@ from py_tensor.adapters.hosted import from_host, naming
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import ShapeError
+from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops.creation import zeros, zeros_like
 from py_tensor.ops.define import register
@@ -92,7 +93,7 @@ def _by_numpy(op: str, *tensors: Tensor, **options: Any) -> Any:
     wide = {"f": "float64", "c": "complex128"}.get(dtype.kind, dtype.name)
     with naming(op):
         results = getattr(host.load_numpy(), op)(
-            *(x.numpy().astype(wide) for x in tensors), **options
+            *(on_host(x).astype(wide) for x in tensors), **options
         )
     arrays = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
     made = [_from_host(op, y, dtype, device) if y.shape else y.item() for y in arrays]
@@ -323,7 +324,7 @@ class poly1d:  # noqa: N801 - NumPy's name
         return f"poly1d({repr(self.coeffs).removeprefix('tensor(')}"
 
     def __str__(self) -> str:
-        return str(host.load_numpy().poly1d(self.coeffs.numpy(), variable=self.variable))
+        return str(host.load_numpy().poly1d(on_host(self.coeffs), variable=self.variable))
 
 
 for _function in (

@@ -10,8 +10,11 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
+from inspect import signature
 from typing import Any, cast
 
+from py_tensor.base.dtypes import DType, parse
+from py_tensor.convert.host_arrays import on_host
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor
 
@@ -30,16 +33,20 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _read(value: Any) -> Any:
+def _read(value: Any, is_strict: bool) -> Any:
     """Replace tensors by arrays for NumPy, also in lists, tuples and dicts."""
     if isinstance(value, Tensor):
-        array = value.numpy()
+        array = value.numpy() if is_strict else on_host(value)
         return array[()] if value.is_scalar else array
     if isinstance(value, list | tuple):
         items = cast("list[Any] | tuple[Any, ...]", value)
-        return type(items)(map(_read, items)) if type(items) in (list, tuple) else items
+        return (
+            type(items)(_read(each, is_strict) for each in items)
+            if type(items) in (list, tuple)
+            else items
+        )
     if isinstance(value, dict):
-        return {key: _read(each) for key, each in cast("dict[Any, Any]", value).items()}
+        return {key: _read(each, is_strict) for key, each in cast("dict[Any, Any]", value).items()}
     return value
 
 
@@ -49,13 +56,43 @@ def _numpys(name: str, doc: str) -> Assertion:
         host.load_numpy()
         from numpy import testing
 
+        is_strict = bool(options.get("strict"))  # then dtypes are compared too
         return getattr(testing, name)(
-            *map(_read, args), **{key: _read(value) for key, value in options.items()}
+            *(_read(value, is_strict) for value in args),
+            **{key: _read(value, is_strict) for key, value in options.items()},
         )
 
     assertion.__name__ = assertion.__qualname__ = name
     assertion.__doc__ = f"{doc}\n\nThe parameters are those of ``numpy.testing.{name}``."
     return assertion
+
+
+def _in_ulps(name: str, limit: str, doc: str) -> Assertion:
+    """Return an assertion about ULPs, of which those of the host's dtype may be smaller."""
+    assertion = _numpys(name, doc)
+
+    @wraps(assertion)
+    def scaled(*args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        host.load_numpy()
+        from numpy import testing
+
+        bound = signature(getattr(testing, name)).bind(*args, **options)
+        bound.apply_defaults()
+        kinds = {getattr(x, "dtype", None) for x in bound.args[:2]}
+        kind = kinds.pop()
+        if kinds or not isinstance(kind, DType) or kind.is_numpys:
+            return assertion(*args, **options)
+        scale = 2 ** (parse(kind.host).digits - kind.digits)
+        bound.arguments[limit] *= scale
+        try:
+            ulps = assertion(*bound.args, **bound.kwargs)
+        except AssertionError as error:
+            error.add_note(f"A ULP of {kind} counts as {scale} of {kind.host}.")
+            raise
+        return ulps if ulps is None else ulps / scale
+
+    return scaled
 
 
 assert_allclose = _numpys(
@@ -82,12 +119,14 @@ assert_array_almost_equal = _numpys(
 assert_array_less = _numpys(
     "assert_array_less", "Raise AssertionError unless each element of `x` is less than that of `y`."
 )
-assert_array_almost_equal_nulp = _numpys(
+assert_array_almost_equal_nulp = _in_ulps(
     "assert_array_almost_equal_nulp",
+    "nulp",
     "Raise AssertionError unless elements differ by at most `nulp` spacings of the larger ones.",
 )
-assert_array_max_ulp = _numpys(
+assert_array_max_ulp = _in_ulps(
     "assert_array_max_ulp",
+    "maxulp",
     "Raise AssertionError unless there are at most `maxulp` numbers between elements.",
 )
 assert_string_equal = _numpys(

@@ -15,6 +15,12 @@ from tests.ops.test_compositions import compare
 
 Call = Callable[[Any], Any]
 
+
+def _less_one(x: Any) -> Any:
+    x -= 1
+    return x
+
+
 MADE: dict[str, list[Call]] = {
     "diag_indices": [lambda np: np.diag_indices(3), lambda np: np.diag_indices(2, 3)],
     "fromfunction": [
@@ -76,6 +82,9 @@ MADE: dict[str, list[Call]] = {
         lambda np: np.vectorize(otypes=[float], excluded=None)(lambda x: x)([1, 2]),
         lambda np: np.vectorize(signature="(n)->()")(lambda x: x.sum())(np.ones((3, 2))),
         lambda np: np.vectorize(lambda x: x, otypes=["d"])(np.zeros((0, 2))),
+        lambda np: np.vectorize(lambda: 1)(),
+        lambda np: np.vectorize(lambda x, k: x + k, excluded={0, "k"})(1.5, k=2),
+        lambda np: np.vectorize(lambda x: x * 1.5 if x else 0)([0, 1]),
         lambda np: np.vectorize(lambda x, y: x @ y, signature="(n),(n)->()")(
             np.ones((2, 3)), np.arange(3.0)
         ),
@@ -92,6 +101,7 @@ MADE: dict[str, list[Call]] = {
             np.zeros((0, 3))
         ),
         lambda np: np.vectorize(lambda x: x + 1, signature="()->()")(np.arange(3.0)),
+        lambda np: np.vectorize(_less_one, signature="()->()")(np.arange(3.0)),
     ],
 }
 
@@ -105,6 +115,34 @@ def test_against_numpy(name: str, device: str) -> None:
             compare(call(pt), call(np), f"{name} {number}")
     finally:
         pt.set_default_device(before)
+
+
+def test_vectorize_keeps_operands(device: str) -> None:
+    """A function of core axes gets read-only tensors, as in NumPy."""
+    for array in (np.arange(3.0), np.ones((2, 3)), np.ones((3, 2)).T):
+        x = pt.tensor(array, device=device)
+        with pytest.raises(ValueError, match=r"^isub: the tensor is read-only"):
+            pt.vectorize(_less_one, signature="(n)->(n)")(x)
+        assert x.tolist() == array.tolist()
+        x += 1  # only the views are read-only
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_results_of_vectorize(device: str) -> None:
+    """Results are found without warnings, and those of float16 and bfloat16 have their dtype."""
+    for dtype in ("float16", "bfloat16"):
+        x = pt.tensor([1, 2.5], dtype=dtype, device=device)
+        doubled = pt.vectorize(lambda v: v * 2)(x)
+        assert (str(doubled.dtype), doubled.tolist()) == (dtype, [2, 5])
+        assert doubled.device == x.device
+    x = pt.tensor([1, 1e30], device=device)
+    large = pt.vectorize(lambda v: v, otypes=["float16"])(x)
+    assert (large.dtype, large.tolist()) == (pt.float16, [1, float("inf")])
+    assert pt.vectorize(lambda v: v if v > 1 else 0, otypes=[None])([1, 2.5]).tolist() == [0, 2.5]
+    for cache, count in ((True, 2), (False, 3)):
+        calls: list[Any] = []
+        pt.vectorize(lambda v, calls=calls: calls.append(v) or v, cache=cache)(x)
+        assert len(calls) == count
 
 
 def test_keys() -> None:
@@ -200,6 +238,16 @@ def test_invalid_calls(device: str) -> None:
         (lambda: pt.fromiter([1], int, 2), ValueError, "^fromiter: .*1 elements"),
         (lambda: pt.vectorize(cast("Any", [float])), TypeError, "^vectorize: takes one function"),
         (lambda: pt.vectorize(otypes=[float])(abs, 3), TypeError, "^vectorize: takes one function"),
+        (
+            lambda: pt.vectorize(lambda v: 300, otypes=["uint8"])(x),
+            OverflowError,
+            "^vectorize: integer 300 at index 0",
+        ),
+        (
+            lambda: pt.vectorize(lambda v: float("nan"), otypes=["int32"])(x),
+            ValueError,
+            "^vectorize: int32 cannot hold NaN at index 0",
+        ),
         (lambda: pt.vectorize(abs)(pt.zeros(0)), ValueError, "^vectorize: .*otypes"),
         (lambda: pt.vectorize(abs, signature="n->n"), ValueError, "^vectorize: .* n->n"),
         (lambda: pt.vectorize(abs, signature="(n)->(n)")(1.0), ValueError, "^vectorize: 0-dim"),

@@ -10,7 +10,7 @@ import io
 import pickle
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -386,6 +386,62 @@ def test_numpy_without_ml_dtypes(device: str, monkeypatch: pytest.MonkeyPatch) -
     assert (x + 1).tolist() == [2.5, 1.1015625]
     assert x.astype("float32").numpy().tolist() == [1.5, 0.10009765625]
     assert repr(x.to("cpu"))
+    assert not hasattr(pt.bfloat16, "dtype")
+    assert np.asarray(x, dtype="f4").tolist() == [1.5, 0.10009765625]
+    with pytest.raises(ImportError, match="ml_dtypes"):
+        np.asarray(x)
+
+
+def test_functions_of_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's functions compute with both halves alike, and without the package ml_dtypes."""
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    for dtype in ("bfloat16", "float16"):
+        x = pt.tensor([1, 2.5], dtype=dtype, device=device)
+        made: list[tuple[pt.Tensor, list[float]]] = [
+            (pt.polyadd(x, x), [2, 5]),
+            (pt.polyint(x, k=x[1]), [0.5, 2.5, 2.5]),
+            (pt.polynomial.polynomial.polyadd(x, x), [2, 5]),
+            (pt.polynomial.Polynomial(x).coef, [1, 2.5]),
+            (pt.vectorize(lambda v: v * 2)(x), [2, 5]),
+            (pt.vectorize(lambda v: v, otypes=[dtype])(x.tolist()), [1, 2.5]),
+            (pt.loadtxt(["1", "2.5"], dtype), [1, 2.5]),
+            (pt.genfromtxt(["1", "2.5"], dtype), [1, 2.5]),
+            (pt.fromstring("1 2.5", dtype, sep=" "), [1, 2.5]),
+        ]
+        for number, (result, expected) in enumerate(made):
+            assert (str(result.dtype), result.tolist()) == (dtype, expected), number
+        file = io.StringIO()
+        pt.savetxt(file, x, fmt="%g")
+        assert file.getvalue() == "1\n2.5\n"
+        assert str(pt.poly1d(x)) == " \n1 x + 2.5"
+        counts, edges = pt.histogram(x, "auto", cast("Any", (x[0], x[1])))
+        assert (counts.sum().item(), edges[0].item(), edges[-1].item()) == (2, 1, 2.5)
+        steps = pt.tensor([1, 2], device=device) * pt.finfo(dtype).eps
+        next_to, farther = ((x + n * steps).astype(dtype) for n in (1, 2))
+        pt.testing.assert_array_equal(x, [1, 2.5])
+        pt.testing.assert_equal({"x": [x[1]]}, {"x": [2.5]})
+        assert pt.testing.assert_array_max_ulp(x, next_to).max() == 1
+        pt.testing.assert_array_almost_equal_nulp(x, next_to)
+        for name in ("assert_array_max_ulp", "assert_array_almost_equal_nulp"):
+            with pytest.raises(AssertionError, match="ULP"):
+                getattr(pt.testing, name)(x, farther)
+    assert repr(pt.finfo("bfloat16")) == (
+        "finfo(resolution=0.01, min=-3.38953e+38, max=3.38953e+38, dtype=bfloat16)"
+    )
+
+
+def test_formats_of_bfloat16(device: str) -> None:
+    """The digits are the shortest that identify the number, or those of its exact value."""
+    x = pt.tensor([0.1, 2.35, 123456, float("inf")], dtype="bfloat16", device=device)
+    positional, scientific = pt.format_float_positional, pt.format_float_scientific
+    assert [positional(v) for v in x] == ["0.1", "2.34", "123400.", "inf"]
+    assert [scientific(v) for v in x] == ["1.e-01", "2.34e+00", "1.234e+05", "inf"]
+    assert positional(x[0], 8) == "0.1"
+    assert positional(x[0], min_digits=5) == "0.10010"
+    assert positional(x[1], 1) == "2.3"  # of 2.34375
+    assert positional(x[1], 2, fractional=False) == "2.3"
+    assert scientific(x[2], 2) == "1.23e+05"
+    assert positional(x[0], 6, unique=False) == "0.100098"
 
 
 @pytest.mark.computes

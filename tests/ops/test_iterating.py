@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -127,6 +127,37 @@ def test_walking(array: Array, device: str) -> None:
     assert [*pt.nditer(pt.ones((0, 3), device=device), flags=["zerosize_ok"])] == []
 
 
+def test_jumps_and_copies(device: str) -> None:
+    """Assigned positions, `iternext` and copies agree with NumPy."""
+    array = np.arange(6, dtype="int32").reshape(2, 3) * 10
+    flags = ["multi_index", "c_index"]
+    seen: list[Any] = []
+    iterators: tuple[Any, ...] = (
+        np.nditer(array, flags),
+        pt.nditer(pt.tensor(array, device=device), flags),
+    )
+    for it in iterators:
+        it.iterindex = 2
+        values = [it.value.item(), it.iternext(), it.value.item()]
+        copied = it.copy()
+        values += [next(it).item(), next(it).item(), copied.value.item(), copied.multi_index]
+        it.multi_index = (1, 2)
+        values.append(it.value.item())
+        it.index = 1
+        values.append(it.value.item())
+        it.reset()
+        it.remove_multi_index()
+        seen.append([*values, it.has_multi_index, *(v.item() for v in copied)])
+    assert seen[0] == seen[1]
+    x = pt.zeros((2, 3), device=device)
+    whole: Any = pt.nditer(x[:, ::2], ["external_loop"], ["readwrite"])
+    next(whole)[...] = 3
+    assert [*whole.copy()] == []  # which has nothing to write back
+    assert x.tolist() == [[0, 0, 0], [0, 0, 0]]
+    whole.close()
+    assert x.tolist() == [[3, 0, 3], [3, 0, 3]]
+
+
 def test_axes_of_operands(device: str) -> None:
     """`op_axes` and `itershape` agree with NumPy."""
     a, b, c = np.arange(6).reshape(2, 3), np.arange(3) * 10, np.arange(2) * 100
@@ -196,7 +227,14 @@ def test_axes_of_operands(device: str) -> None:
         (lambda x: pt.nditer(x, ["multi_index"], ["readwrite"], "int32"), ValueError, "iterated"),
         (lambda x: pt.nditer(x).multi_index, ValueError, "not tracking"),
         (lambda x: pt.nditer(x).index, ValueError, "not have an index"),
-        (lambda x: pt.nditer(x).unknown, AttributeError, "^nditer: .*unknown"),
+        (lambda x: cast("Any", pt.nditer(x)).unknown, AttributeError, "'nditer' .*unknown"),
+        (lambda x: cast("Any", pt.nditer(x)).itviews, AttributeError, "'nditer' .*itviews"),
+        (
+            lambda x: cast("Any", pt.nditer(x)).enable_external_loop(),
+            AttributeError,
+            "'nditer' .*external",
+        ),
+        (lambda x: setattr(pt.nditer(x), "iterindex", 9), IndexError, "^nditer: .*iterindex"),
         (lambda x: setattr(pt.nditer(x), "iterrange", (0, 1)), AttributeError, "iterrange"),
         (lambda x: pt.nditer(x)[1], IndexError, "^nditer: "),
         (lambda x: pt.nditer(x).__setitem__(0, 1), ValueError, "read-only"),
