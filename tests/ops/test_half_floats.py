@@ -399,7 +399,7 @@ def test_functions_of_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> 
         x = pt.tensor([1, 2.5], dtype=dtype, device=device)
         made: list[tuple[pt.Tensor, list[float]]] = [
             (pt.polyadd(x, x), [2, 5]),
-            (pt.polyint(x, k=x[1]), [0.5, 2.5, 2.5]),
+            (pt.polyint(x, k=x[1]).astype(dtype), [0.5, 2.5, 2.5]),
             (pt.polynomial.polynomial.polyadd(x, x), [2, 5]),
             (pt.polynomial.Polynomial(x).coef, [1, 2.5]),
             (pt.vectorize(lambda v: v * 2)(x), [2, 5]),
