@@ -260,11 +260,7 @@ def every_op() -> set[Op]:
     """Return the ops that are attributes of modules or of public functions."""
     modules = [module for name, module in sys.modules.items() if name.startswith("py_tensor")]
     values = [value for module in modules for value in vars(module).values()]
-    ops = {
-        getattr(value, "op", value)
-        for value in (*values, *REGISTRY.values())
-        if callable(value) or isinstance(value, Op)
-    }
+    ops = [getattr(value, "op", value) for value in (*values, *REGISTRY.values())]
     return {op for op in ops if isinstance(op, Op)}
 
 
