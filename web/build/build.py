@@ -657,7 +657,10 @@ def library_parts(wheel: Path, modules: Path) -> tuple[Package, Path]:
                 continue
             waits = name.endswith(".py") and not any(fnmatch(name, p) for p in AT_HAND)
             waits = waits or any(fnmatch(name, pattern) for pattern in OF_FIRST_USE)
-            (later if waits else first).writestr(entry, whole.read(entry))
+            content = whole.read(entry)
+            if name.endswith(".dist-info/METADATA"):
+                content = content.partition(b"\n\n")[0] + b"\n"  # without the text of the README
+            (later if waits else first).writestr(entry, content)
     return Package("py-tensor", wheel.name.split("-")[1], start, ("py_tensor",)), first_use
 
 
