@@ -745,8 +745,8 @@ def _keeps(source: DType, target: DType) -> bool:
     if target.kind in "fc" and least is not None:
         return room > least or room == 8  # a float with twice the bytes includes every integer
     if source.kind in "fc":
-        own, wide = real_of(source), real_of(target)
-        includes_all = wide.digits >= own.digits and wide.exponent <= own.exponent
+        narrow, wide = real_of(source), real_of(target)
+        includes_all = wide.digits >= narrow.digits and wide.exponent <= narrow.exponent
         return target.kind in ("fc" if source.kind == "f" else "c") and includes_all
     if source.kind == "u" and target.kind == "i":
         return room > source.itemsize

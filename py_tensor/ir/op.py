@@ -249,8 +249,8 @@ class Reduction(Folding):
 
     def dtypes(self, dtype: DType) -> list[DType]:
         """Return the dtypes of the parts of the accumulator, as `parts` names them."""
-        own = {"T": dtype, "key": uint64 if dtype.is_wide else uint32, **_OF_WGSL}
-        return [own[part] for part in self.parts]
+        named = {"T": dtype, "key": uint64 if dtype.is_wide else uint32, **_OF_WGSL}
+        return [named[part] for part in self.parts]
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return _in_dtype(run, self.numpy(run.np, operands[0], node.attrs), node)

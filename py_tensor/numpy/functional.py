@@ -154,10 +154,10 @@ class vectorize:  # noqa: N801 - NumPy's name
         if not types:
             varied = read.keys() - self.excluded
             first = read | {key: np.asarray(read[key]).flat[0] for key in varied}
-            found: Any = call(first, self.pyfunc)
-            types = [_dtype_for(y, tensors) for y in _as_tuple(found)]
+            result: Any = call(first, self.pyfunc)
+            types = [_dtype_for(y, tensors) for y in _as_tuple(result)]
             if self.cache or not tensors:
-                kept.append(found)
+                kept.append(result)
 
         def after_first(*elements: Any, **named: Any) -> Any:
             return kept.pop() if kept else self.pyfunc(*elements, **named)
@@ -270,9 +270,9 @@ def _as_tuple(result: Any) -> tuple[Any, ...]:
 def _dtype_for(result: Any, operands: Sequence[Tensor]) -> DType:
     """Return the dtype of results like one for NumPy's scalars of the operands."""
     x = result if isinstance(result, Tensor) else host.load_numpy().asarray(result)
-    own = [operand.dtype for operand in operands if operand.dtype.host == x.dtype.name]
+    alike = [operand.dtype for operand in operands if operand.dtype.host == x.dtype.name]
     # Other results of 64 bits are narrowed.
-    return max(own, key=lambda dtype: dtype.is_numpys, default=tensor_of(x, "vectorize").dtype)
+    return max(alike, key=lambda dtype: dtype.is_numpys, default=tensor_of(x, "vectorize").dtype)
 
 
 def _parsed(dtype: Any) -> Any:

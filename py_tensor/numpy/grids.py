@@ -389,14 +389,14 @@ class _Joined:
                     " leave it out"
                 )
             try:
-                given = tuple(map(int, text.split(",")))
-                axis, least, start = (*given, *self._numbers[len(given) :])
+                numbers = tuple(map(int, text.split(",")))
+                axis, least, start = (*numbers, *self._numbers[len(numbers) :])
             except ValueError:
                 raise ValueError(f"{self._name}: invalid directive {text!r}") from None
-        given = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
-        device, dtype = device_of(given), common_dtype(self._name, given)
+        operands = coerce(self._name, [_range_of(p) if type(p) is slice else p for p in items])
+        device, dtype = device_of(operands), common_dtype(self._name, operands)
         joined: list[Tensor] = []
-        for item in given:
+        for item in operands:
             shape = item.shape if isinstance(item, Tensor) else ()
             x = Tensor(lift(self._name, item, shape, dtype, device))
             missing = max(least - x.ndim, 0)

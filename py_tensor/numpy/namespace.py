@@ -93,9 +93,9 @@ def from_dlpack(
     if copy is False:
         raise BufferError("from_dlpack: copy=False is not supported; a tensor owns its memory")
     kind, number = map(int, x.__dlpack_device__())
-    given = BfloatAsBits(x)
+    bits = BfloatAsBits(x)
     try:
-        array = host.load_numpy().from_dlpack(given, device=None if kind in _HOST_MEMORY else "cpu")
+        array = host.load_numpy().from_dlpack(bits, device=None if kind in _HOST_MEMORY else "cpu")
     except BufferError as error:
         if kind in _HOST_MEMORY:
             raise
@@ -103,5 +103,5 @@ def from_dlpack(
             f"from_dlpack: the memory is on device ({kind}, {number}), not on the host ({error});"
             " copy the array to host memory first"
         ) from None
-    found = asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")
-    return found.view("bfloat16").copy() if given.is_bfloat else found
+    x = asarray(array, dtypes.parse(array.dtype), device=device, op="from_dlpack")
+    return x.view("bfloat16").copy() if bits.is_bfloat else x

@@ -113,8 +113,8 @@ def _dtype_of(array: Any, dtype: DType) -> DType:
         return dtypes.complex_of(dtype)
     if array.dtype.kind == "f":
         return dtypes.floating(dtypes.real_of(dtype))
-    own = dtypes.parse(array.dtype.name)
-    return dtypes.promote(dtype, dtypes.DEFAULT_INT) if own is dtypes.int64 else own
+    result = dtypes.parse(array.dtype.name)
+    return dtypes.promote(dtype, dtypes.DEFAULT_INT) if result is dtypes.int64 else result
 
 
 def polyadd(a1: Operand, a2: Operand) -> Any:

@@ -144,7 +144,7 @@ class timedelta64(signedinteger):  # noqa: N801
 
 
 _ABSTRACT: dict[str, type] = {
-    **{name: found for name, found in globals().items() if isinstance(found, _Abstract)},
+    **{name: value for name, value in globals().items() if isinstance(value, _Abstract)},
     **{"str": str_, "bytes": bytes_, "object": object_},
 }
 
@@ -225,10 +225,10 @@ def min_scalar_type(a: Any, /) -> DType:
         if x.ndim:
             return x.dtype
         a = x.item()
-    found = host.load_numpy().min_scalar_type(a)
-    if found.kind == "O":
+    least = host.load_numpy().min_scalar_type(a)
+    if least.kind == "O":
         raise OverflowError(f"min_scalar_type: {a} does not fit an integer dtype")
-    return dtypes.parse(found.name)
+    return dtypes.parse(least.name)
 
 
 def mintypecode(typechars: Any, typeset: str = "GDFgdf", default: str = "d") -> str:

@@ -250,9 +250,9 @@ def kernel(
     """
     _check_text(name, wgsl)
     taken = inputs if isinstance(inputs, Mapping) else dict.fromkeys(inputs)
-    named = {word: None if given is None else dtypes.parse(given) for word, given in taken.items()}
+    named = {word: None if dtype is None else dtypes.parse(dtype) for word, dtype in taken.items()}
     by_name = params if isinstance(params, Mapping) else dict.fromkeys(params, dtypes.float32)
-    numbers = {word: dtypes.parse(given) for word, given in by_name.items()}
+    numbers = {word: dtypes.parse(dtype) for word, dtype in by_name.items()}
     names = [*named, *outputs, *numbers]
     for word in names:
         if not _NAME.fullmatch(word) or word in _TAKEN or names.count(word) > 1:

@@ -530,8 +530,9 @@ def hypergeometrics(draw: Draw, good: Any, bad: Any, sample: Any) -> Tensor:
     kind, taken, items = _least(good, bad), _least(sample, total - sample), _least_one(total)
     product, divisor = _wide(kind) * _wide(taken), _wide(items)
     rest = product % divisor
-    part = (converted(rest, draw.dtype) if isinstance(rest, Tensor) else rest) / items
-    count = draw.by(rejection.hypergeometric_variate, kind, taken, total, product // divisor, part)
+    fraction = (converted(rest, draw.dtype) if isinstance(rest, Tensor) else rest) / items
+    whole = product // divisor
+    count = draw.by(rejection.hypergeometric_variate, kind, taken, total, whole, fraction)
     count = _choose(sample > total - sample, kind - count, count)
     return _choose(good > bad, sample - count, count)
 

@@ -128,8 +128,8 @@ def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
     for kernel in kernels:
         node = order[_first_write(kernel)]
         is_written = isinstance(node.op, Assign) and kernel.over is None
-        part = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
-        done += part * kernel.operations()
+        share = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
+        done += share * kernel.operations()
     return done > MAX_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
 
 
@@ -538,9 +538,9 @@ class Builder:
         steps = strides_over_result(units, axes, at, len(element.extents))
         access = Access(canonical_strides(steps, element.extents), 0)
         along = tuple(units[a] for a in axes)
-        place = element.place(indices, access, shape, axes, along, op, whole, clips=False)
+        target = element.place(indices, access, shape, axes, along, op, whole, clips=False)
         stage = Scattered(
-            element.body, place, value, base, slot, node.meta.dtype, node.meta.size, mode, unique
+            element.body, target, value, base, slot, node.meta.dtype, node.meta.size, mode, unique
         )
         label = "_".join(dict.fromkeys([*_names(element.body), "scatter"]))
         self.kernels.append(Kernel(element.extents, (), (stage,), Body(), (), label))

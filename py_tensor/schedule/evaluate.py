@@ -593,9 +593,9 @@ class Evaluator:
         """Return whether coordinates are in range: those of the space, and those of indices."""
         rank = len(self.extents)
         nowhere = Access((0,) * rank, 0)
-        own = tuple(found for found in ranges if found[0] < rank)
-        mask = self.body.add(Mask(own)) if own else None
-        for d, low, high in ranges[len(own) :]:
+        of_space = tuple(one for one in ranges if one[0] < rank)
+        mask = self.body.add(Mask(of_space)) if of_space else None
+        for d, low, high in ranges[len(of_space) :]:
             index, extent = indices[d - rank], view.along[d - rank].extent
             coordinate = self.body.add(Place(nowhere, (index,), (extent,), (1,), clips=True))
             mask = self.body.add(Within(coordinate, low, high, mask))

@@ -88,10 +88,10 @@ def loops_in(body: Body, results: Iterable[int]) -> list[Loop]:
         return []
     # The length identifies the code, because a body only grows.
     key = len(body.instructions), frozenset(results)
-    found: list[Loop] | None = body.noted.get(key)
-    if found is None:
-        found = body.noted[key] = _Reroller(body, set(results)).loops()
-    return found
+    loops: list[Loop] | None = body.noted.get(key)
+    if loops is None:
+        loops = body.noted[key] = _Reroller(body, set(results)).loops()
+    return loops
 
 
 def rerolled_length(body: Body, results: Iterable[int]) -> int:
@@ -120,7 +120,7 @@ class _Reroller:
             self.last_use[self.place[n]] = len(self.code)
 
     def loops(self) -> list[Loop]:
-        found: list[Loop] = []
+        loops: list[Loop] = []
         free = 0  # the first place after the loops found so far
         operands = [
             [self.place.get(x, ~x) for x in self._operands(p)] for p in range(len(self.code))
@@ -132,9 +132,9 @@ class _Reroller:
             if end - first < MIN_REROLLED or first < free:
                 continue
             if (made := self._loop(free, first, end, period)) is not None:
-                found.append(made)
+                loops.append(made)
                 free = self.place[made.iterations[-1][-1]] + 1
-        return found
+        return loops
 
     def _kind(self, n: int) -> tuple[object, ...] | None:
         """Return a key that is equal for the same operation; None if not rerollable."""

@@ -179,11 +179,11 @@ def _shortened(program: Program, first: int, period: int, iterations: int) -> Sh
     asked = {slots[x] for node in order[end:] for x in node.inputs}
     beyond = {slot for slot in asked if second <= slot < end}
     middle = [slot for slot in program.outputs if second <= slot < end - 2 * period]
-    places = {(slot - first) % period for slot in middle}
+    offsets = {(slot - first) % period for slot in middle}
     late = {(s - first) % period for s in program.outputs if end - 2 * period <= s < end - period}
-    if len(middle) != len(places) * (iterations - 3) or any(x < end - 2 * period for x in beyond):
+    if len(middle) != len(offsets) * (iterations - 3) or any(x < end - 2 * period for x in beyond):
         return None
-    kept = KEPT + (late != places or any(slot < end - period for slot in beyond))
+    kept = KEPT + (late != offsets or any(slot < end - period for slot in beyond))
     if iterations <= kept or any(second <= slot < end for slot in program.overwritable):
         return None
     by = (iterations - kept) * period
@@ -206,17 +206,17 @@ def repeated(short: Shortened, kernels: Sequence[Kernel]) -> Repeated | None:
     """Find the kernels of an iteration that equal those before with moved slots."""
     move = short.renumber(1)
     firsts = [min(kernel.writes()) for kernel in kernels]
-    places: dict[int, int] = {}
+    first_writers: dict[int, int] = {}
     for n, slot in enumerate(firsts):
-        places.setdefault(slot, n)
+        first_writers.setdefault(slot, n)
     for n, slot in enumerate(firsts):
-        begin = places.get(slot + short.period, 0) if slot >= short.second else 0
+        begin = first_writers.get(slot + short.period, 0) if slot >= short.second else 0
         end = 2 * begin - n
         if n < begin and end <= len(kernels):
             pairs = zip(kernels[n:begin], kernels[begin:end], strict=True)
             if all(_is_moved(one, other, move) for one, other in pairs):
                 usable = (
-                    _is_in_all(firsts[n:begin], places, short)
+                    _is_in_all(firsts[n:begin], first_writers, short)
                     and not _reaches_back(short, kernels, begin)
                     and not _packs(kernels, n, begin, end)
                 )
@@ -257,9 +257,9 @@ def _reaches_back(short: Shortened, kernels: Sequence[Kernel], begin: int) -> bo
     stack = [s for kernel in kernels[begin:] for s in kernel.writes() if s >= second]
     seen = set(stack)
     while stack:
-        at = stack.pop()
-        start = counts[(at - second) % short.period] if at < end else None
-        for number, operand in enumerate(order[at].inputs):
+        user = stack.pop()
+        start = counts[(user - second) % short.period] if user < end else None
+        for number, operand in enumerate(order[user].inputs):
             slot = slots[operand]
             if slot < second:
                 if start is not None and short.steps[start + number]:

@@ -735,13 +735,13 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
 
 def _cut_loops(d: Decisions, program: Program) -> None:
     """Cut loops between passes, and store the values that later parts need from earlier ones."""
-    last_use = [max(found, default=-1) for found in d.consumers]
+    last_use = [max(slots, default=-1) for slots in d.consumers]
     # Results alone do not end an iteration: one kernel can store those of several.
     factors = {operand.slot for pair in d.contractions.values() for operand in pair}
     ends = (d.stored - program.outputs) | d.cut | (factors & d.stored)
     # A kernel that folds costly elements in several passes would be too long.
     ends |= {slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)}
-    found, d.rerolled = cuts(
+    boundaries, d.rerolled = cuts(
         program, last_use, d.stored, ends, MAX_BODY, rerolls if d.rerolls else _never
     )
     for loop in d.rerolled:
@@ -752,7 +752,7 @@ def _cut_loops(d: Decisions, program: Program) -> None:
                 d.folded[slot] = first
     if not d.varies:
         _equal_constants(d)
-    starts = set(found)
+    starts = set(boundaries)
     d.part = list(accumulate(slot in starts for slot in range(len(d.order))))
     for slot, node in enumerate(d.order):
         below = bottom(node)
@@ -838,7 +838,7 @@ def _depths(d: Decisions) -> None:
     kernel can compute both.
     """
     d.depth.clear()
-    for at, node in enumerate(d.order):
+    for number, node in enumerate(d.order):
         depth = 0
         if node.storage is None:
             shifts = (node.op.reads_by_map and not d.piece(node)[1]) or d.shifts(node)
@@ -846,7 +846,7 @@ def _depths(d: Decisions) -> None:
                 pending = operand.storage is None and not operand.op.constant
                 slot = d.slots[operand]
                 ends = d.is_anchor(operand) or slot in d.cut
-                ends = ends or d.part[slot] != d.part[at]
+                ends = ends or d.part[slot] != d.part[number]
                 depth = max(depth, d.depth[slot] + (pending and (shifts or ends)))
             if d.is_anchor(node):
                 depth += 1
