@@ -249,20 +249,20 @@ class CPython(Host):
         return pixels.height, pixels.width, pixels.tobytes()
 
 
-def finish(work: Coroutine[Any, Any, T]) -> T:
+def finish(work: Coroutine[Any, Any, T], error: str = "") -> T:
     """Return the result of a coroutine that blocks where it waits, so that it never suspends.
 
     Raises
     ------
     WaitError
-        If it suspends.
+        If it suspends, with the text `error`.
     """
     try:
         work.send(None)
     except StopIteration as end:
         return end.value
     work.close()
-    raise WaitError(f"{work.__qualname__} suspended instead of blocking")
+    raise WaitError(error or f"{work.__qualname__} suspended instead of blocking")
 
 
 def _is_in_coroutine() -> bool:

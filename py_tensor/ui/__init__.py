@@ -16,13 +16,12 @@ import inspect
 import math
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from itertools import count
 from typing import Any, Generic, TypeVar, cast, overload
 from weakref import WeakValueDictionary
 
-from py_tensor.base.errors import WaitError
 from py_tensor.display.screen import (
     Bundle,
     Display,
@@ -33,6 +32,7 @@ from py_tensor.display.screen import (
     has_screen,
     owner,
 )
+from py_tensor.runtime.host import finish
 
 __all__ = ["Control", "Interaction", "button", "checkbox", "choice", "interact", "number", "slider"]
 
@@ -44,6 +44,7 @@ _FIRST: Any = object()  # a default that means the first option
 KEPT = 200
 """The number of most recently shown controls that stay alive without other references."""
 
+_MUST_NOT_WAIT = "interact: a coroutine function that waits needs a page that shows displays"
 _LARGEST = Decimal(sys.float_info.max)
 
 _numbers = count(1)
@@ -208,7 +209,7 @@ class Interaction(_Target):
         if has_screen():
             display(self)
         else:
-            _finish(self.run())
+            finish(self.run(), _MUST_NOT_WAIT)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -539,16 +540,6 @@ def _check_call(function: Function, controls: Mapping[str, Any]) -> None:
         signature.bind(**controls)
     except TypeError as error:
         raise TypeError(f"interact: {error}") from None
-
-
-def _finish(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine to its end; raise WaitError if it waits."""
-    try:
-        work.send(None)
-    except StopIteration:
-        return
-    work.close()
-    raise WaitError("interact: a coroutine function that waits needs a page that shows displays")
 
 
 # -- From the page -------------------------------------------------------------------------------
