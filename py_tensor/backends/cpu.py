@@ -18,7 +18,7 @@ from py_tensor.ir.bind import leaf
 from py_tensor.ir.node import Meta, Node, meta_of
 from py_tensor.ir.op import TERMS_PER_VISIT, Assign
 from py_tensor.ir.primitives import COPY
-from py_tensor.ir.recording import may_overwrite, settle
+from py_tensor.ir.recording import may_overwrite, set_storage
 from py_tensor.runtime.device import MAX_AT_ONCE, Eager
 from py_tensor.runtime.failures import out_of_range
 from py_tensor.runtime.storage import COPIED_BYTES
@@ -332,7 +332,7 @@ class CPU:
         return [results[x] if x.storage is None else x.storage for x in inputs]
 
     def _keep(self, node: Node, array: Array) -> None:
-        settle(node, array)
+        set_storage(node, array)
         self.computed += 1
 
     def _compute_or_sample(self, node: Node, flush: _Flush) -> None:

@@ -22,7 +22,7 @@ from py_tensor.codegen.slabs import Slab, size_class
 from py_tensor.ir import program as graph
 from py_tensor.ir.node import Meta, Node
 from py_tensor.ir.reasons import Notes
-from py_tensor.ir.recording import settle
+from py_tensor.ir.recording import set_storage
 from py_tensor.runtime.connection import Connection, request_device
 from py_tensor.runtime.failures import Failure, Submission, error_of
 from py_tensor.runtime.host import host
@@ -274,9 +274,9 @@ class WebGPU(Connection):
         for slot, leaf in plan.replaced:
             storage = nodes[leaf].storage
             storage.submission = self.ledger.newest
-            settle(nodes[slot], storage)
+            set_storage(nodes[slot], storage)
         for slot, storage in results:
-            settle(nodes[slot], storage)
+            set_storage(nodes[slot], storage)
 
     def _send_in_parts(
         self,

@@ -147,7 +147,7 @@ class Device(ABC):
         """If a node checks indices, let the next read compute it, even if it is unused."""
 
     @abstractmethod
-    def settle(self, node: Node) -> None:
+    def record_deferred(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""
 
     # -- Elements -------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class Device(ABC):
         return self.read(node, layout)
 
     @abstractmethod
-    def knows(self, node: Node) -> bool:
+    def is_readable_now(self, node: Node) -> bool:
         """Return whether a node is computed, and can be read without waiting."""
 
     @abstractmethod

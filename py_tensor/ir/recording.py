@@ -89,7 +89,7 @@ def may_overwrite() -> bool:
     return not _existing
 
 
-def settle(node: Node, storage: Any) -> None:
+def set_storage(node: Node, storage: Any) -> None:
     """Make a node a leaf, because its elements are computed."""
     node.storage = storage  # first: any node with storage is a leaf
     if _existing and node.inputs:

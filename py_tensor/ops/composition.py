@@ -80,7 +80,7 @@ class Composition(Generic[R]):
                 self._recipes.keep(key, recipe)
         owned = tuple([x if x.base is None else Tensor(node_of(x)) for x in results])
         for node in made:
-            node.meta.device.settle(node)
+            node.meta.device.record_deferred(node)
         return cast("R", owned if is_tuple else owned[0])
 
 

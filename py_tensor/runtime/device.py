@@ -154,10 +154,10 @@ class LazyDevice(Device):
         self._load = 0.0
         self._per_node = 0.0
         self._per_element = 0.0
-        self._step = 0.0  # the load between two searches for results to compute ahead
-        self._look = 0.0  # the load at which `record` searches or flushes
-        self._most = 1.0  # the load at which it flushes
-        self._stop = NEVER  # the number of the node before which it flushes
+        self._ahead_interval = 0.0  # the load between two searches for results to compute ahead
+        self._next_check = 0.0  # the load at which `record` searches or flushes
+        self._flush_threshold = 1.0  # the load at which it flushes
+        self._flush_before = NEVER  # the number of the node before which it flushes
         self.eager: Eager | None = None  # the backend's `eager`
 
     @property
@@ -257,7 +257,7 @@ class LazyDevice(Device):
             self._checks.clear()
             self._under_way.clear()
             self._uses = Uses()
-            self._look = 0.0  # so that recording a node requires the backend
+            self._next_check = 0.0  # so that recording a node requires the backend
             host.skip_exit_handlers()
 
     def debug(
@@ -299,9 +299,9 @@ class LazyDevice(Device):
                 is_done = eager.compute_at_once(node, elements, False)
             if is_done:
                 return
-        if self._load >= self._look or node.number >= self._stop:
+        if self._load >= self._next_check or node.number >= self._flush_before:
             with self.lock:
-                self._relieve(node)
+                self._make_room(node)
                 if self._is_stored(node):
                     return
         self._pending[node] = elements
@@ -357,7 +357,7 @@ class LazyDevice(Device):
 
     def element(self, node: Node, index: int) -> Node | None:
         """Return one element of a node, by flat index; None if it is not computed at once."""
-        return self._eager.element(node, index) if self.knows(node) else None
+        return self._eager.element(node, index) if self.is_readable_now(node) else None
 
     def should_copy(self, node: Node) -> bool:
         """Return whether elements are read faster from a copy of a node, which is a small view."""
@@ -377,14 +377,14 @@ class LazyDevice(Device):
     def _eager(self) -> Eager:
         return cast("Eager", self.eager)
 
-    def knows(self, node: Node) -> bool:
+    def is_readable_now(self, node: Node) -> bool:
         """Return whether a node is computed, and can be read without waiting."""
         known = self.eager is not None and node.storage is not None
         return known and not _needs_nodes()
 
     def select(self, node: Node, layout: Layout, key: tuple[Any, ...]) -> Node | None:
         """Return the elements that a key selects; None if they are not computed at once."""
-        if not self.knows(node):
+        if not self.is_readable_now(node):
             return None
         return self._eager.select(node, layout, key)
 
@@ -394,7 +394,7 @@ class LazyDevice(Device):
             return None
         return self.eager.product(a, b, meta)
 
-    def settle(self, node: Node) -> None:
+    def record_deferred(self, node: Node) -> None:
         """Record again a node that was recorded while `deferring`, so that it may be computed."""
         if self.eager is not None and node.storage is None:
             with self.lock:
@@ -405,7 +405,7 @@ class LazyDevice(Device):
         """Add to the load nodes that no tensor holds: those inside a composition."""
         self._load += self._per_node * nodes + self._per_element * elements
 
-    def _relieve(self, node: Node) -> None:
+    def _make_room(self, node: Node) -> None:
         """Make room for one more node by computing pending ones.
 
         `node` itself is not computed.
@@ -418,7 +418,7 @@ class LazyDevice(Device):
         else:
             # There may be too little memory for all live results but enough for a later read.
             with suppress(MemoryError):
-                if self._load >= self._most or node.number >= self._stop:
+                if self._load >= self._flush_threshold or node.number >= self._flush_before:
                     self.flush(node)
                 else:
                     self._compute_ahead(node)
@@ -430,7 +430,7 @@ class LazyDevice(Device):
         recording takes. On an H200, 64 softmax results of 4096 x 4096 take 107 µs each with this
         and 128 µs without; the kernel takes 81 µs.
         """
-        self._look = min(self._most, self._load + self._step)
+        self._next_check = min(self._flush_threshold, self._load + self._ahead_interval)
         old = len(self._pending) - NEWEST_KEPT
         if old < MIN_AHEAD:
             return
@@ -479,10 +479,10 @@ class LazyDevice(Device):
     def _reset_load(self) -> None:
         """Reset the load and the limits."""
         self._load = 0.0
-        self._most, self._stop = 1.0, NEVER
-        self._step = AHEAD_INTERVAL * self._per_node
+        self._flush_threshold, self._flush_before = 1.0, NEVER
+        self._ahead_interval = AHEAD_INTERVAL * self._per_node
         ahead = self._backend is not None and self._backend.ahead_work < self._backend.pending_work
-        self._look = 0.0 if self.sync_each_op else self._step if ahead else 1.0
+        self._next_check = 0.0 if self.sync_each_op else self._ahead_interval if ahead else 1.0
 
     def flush(self, recorded: Node | None = None) -> None:
         """Compute every pending node that a tensor still holds or that checks indices.
@@ -545,10 +545,10 @@ class LazyDevice(Device):
             if not node.op.constant
         )
         iterations = max(1, int(1 / load)) if load else 1
-        self._stop = start + iterations * (nodes[second].number - nodes[first].number)
-        self._most = MAX_LATE_LOAD
-        if self._look == 1.0:
-            self._look = self._most
+        self._flush_before = start + iterations * (nodes[second].number - nodes[first].number)
+        self._flush_threshold = MAX_LATE_LOAD
+        if self._next_check == 1.0:
+            self._next_check = self._flush_threshold
 
     def _forget(self, node: Node) -> None:
         """Forget a node that no tensor holds any more."""

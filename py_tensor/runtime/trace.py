@@ -103,7 +103,7 @@ class Trace(Device):
     def note_check(self, node: Node) -> None:
         """Do nothing."""
 
-    def settle(self, node: Node) -> None:
+    def record_deferred(self, node: Node) -> None:
         """Do nothing."""
 
     def upload(self, data: memoryview, meta: Meta) -> NoReturn:
@@ -125,7 +125,7 @@ class Trace(Device):
             raise _no_elements(node)
         return memoryview(b"")
 
-    def knows(self, node: Node) -> bool:
+    def is_readable_now(self, node: Node) -> bool:
         return False
 
     def element(self, node: Node, index: int) -> None:

@@ -127,8 +127,8 @@ class Selected:
     def __init__(
         self, mask: Tensor, values: Tensor, find: Callable[[Tensor, Tensor, int | None], Tensor]
     ) -> None:
-        self.mask = mask._held()  # pyright: ignore[reportPrivateUsage]
-        self.values = values._held()  # pyright: ignore[reportPrivateUsage]
+        self.mask = mask._snapshot()  # pyright: ignore[reportPrivateUsage]
+        self.values = values._snapshot()  # pyright: ignore[reportPrivateUsage]
         self.find = find
         self._left = MAX_MASKED_REDUCTIONS
 
@@ -284,7 +284,7 @@ class Tensor(Methods):
                     return self._made_current(alias)
                 selected = None if alias is None else alias.selected
                 if selected is not None:
-                    return self._found(selected)
+                    return self._resolve_selection(selected)
                 return _node_of(self)  # another thread was faster
             if name == "_alias" or name.startswith("__"):
                 # An error left the tensor incomplete; or NumPy asks for a protocol, at each call.
@@ -311,7 +311,7 @@ class Tensor(Methods):
         y._alias = Owner(selected)
         return y
 
-    def _held(self) -> Tensor:
+    def _snapshot(self) -> Tensor:
         """Return a tensor that holds the present node and is not affected by writes."""
         y = Tensor.__new__(Tensor)
         node = self._node
@@ -320,7 +320,7 @@ class Tensor(Methods):
         y._alias = None
         return y
 
-    def _found(self, selected: Selected, count: int | None = None) -> Node:
+    def _resolve_selection(self, selected: Selected, count: int | None = None) -> Node:
         """Make the node of a selection by a mask, whose number of elements is read unless given."""
         node = selected.find(selected.mask, selected.values, count)._node
         with WRITING:
@@ -339,7 +339,7 @@ class Tensor(Methods):
         selected = self._selected_by_mask
         if selected is not None:
             total = selected.mask.sum()
-            self._found(selected, int(total._flat(await total._read_async())[0]))
+            self._resolve_selection(selected, int(total._flat(await total._read_async())[0]))
 
     @property
     def _selected_by_mask(self) -> Selected | None:
@@ -392,10 +392,10 @@ class Tensor(Methods):
         elif self._node.meta.shape:
             base = self
         else:  # `is_scalar`, without a call
-            return Tensor(_seen(self._node, layout, part))
+            return Tensor(_view_node(self._node, layout, part))
         seen = base._node
         view = View(base, layout, writeable, part=part)
-        return Tensor(_seen(seen, layout, part))._as_view(view, seen)
+        return Tensor(_view_node(seen, layout, part))._as_view(view, seen)
 
     def _view_bits(self, dtype: DType) -> Tensor:
         """Return a view of this tensor's memory as elements of another dtype of the same size.
@@ -414,7 +414,7 @@ class Tensor(Methods):
         layout, seen = self._layout, base._node
         writeable = alias is None or alias.writeable
         part = None if dtype is base.dtype else bits(base.dtype, dtype)
-        return Tensor(_seen(seen, layout, part))._as_view(
+        return Tensor(_view_node(seen, layout, part))._as_view(
             View(base, layout, writeable, part=part), seen
         )
 
@@ -442,7 +442,7 @@ class Tensor(Methods):
             node = bind(RESHAPE, (node,), ())
         if type(alias) is View and alias.part is not None:
             return Tensor(bind(alias.part, (node,)))
-        return Tensor(_apart(node))
+        return Tensor(_copy_if_view(node))
 
     def _known_index(self) -> int | None:
         """Return the integer of a scalar that can be read without waiting; None for others."""
@@ -450,7 +450,7 @@ class Tensor(Methods):
             return None
         node = self._node
         meta = node.meta
-        if meta.shape or not meta.dtype.is_integer or not meta.device.knows(node):
+        if meta.shape or not meta.dtype.is_integer or not meta.device.is_readable_now(node):
             return None
         return int(node.storage)
 
@@ -464,7 +464,7 @@ class Tensor(Methods):
         for item in key:
             if isinstance(item, Tensor):
                 item = item._node
-                if not item.meta.device.knows(item):
+                if not item.meta.device.is_readable_now(item):
                     return None
             items.append(item)
         selected = node.meta.device.select(node, self._layout, tuple(items))
@@ -517,7 +517,7 @@ class Tensor(Methods):
             self._drop_node()  # if another thread was faster
             self._node = node
 
-        return view.base._record(lambda base: _seen(base, view.layout, view.part), take)
+        return view.base._record(lambda base: _view_node(base, view.layout, view.part), take)
 
     def _record(
         self,
@@ -588,7 +588,7 @@ class Tensor(Methods):
         part = alias.part if type(alias) is View else None
         meta = base._node.meta
         if layout is meta.layout or (layout.size == meta.size and layout.is_contiguous):
-            value = _apart(value)
+            value = _copy_if_view(value)
 
             def made(whole: Node) -> Node:
                 written = _with_part(whole, layout, value, part)
@@ -682,7 +682,7 @@ class Tensor(Methods):
 
     def _copy_or_scalar(self) -> Tensor:
         """Return a copy, which is a scalar if it is 0-d."""
-        return Tensor(_apart(self._node))
+        return Tensor(_copy_if_view(self._node))
 
     # -- Attributes -----------------------------------------------------------------------------
 
@@ -705,7 +705,7 @@ class Tensor(Methods):
             return
         if not self.is_scalar:
             self._owner()
-        self._replace(lambda node: _seen(node, layout))
+        self._replace(lambda node: _view_node(node, layout))
 
     @property
     def dtype(self) -> DType:
@@ -1160,7 +1160,7 @@ def _zeros(shape: Any, dtype: Any, order: str | None, buffer: None, strides: Non
     return bind(EXPAND, (constant("ndarray", 0, meta.dtype, meta.device),), meta.shape)
 
 
-def _apart(node: Node) -> Node:
+def _copy_if_view(node: Node) -> Node:
     """Return the same elements, copied if they are a part of a larger buffer."""
     if node.op.reads_by_map and bottom(node).meta.size > node.meta.size > 0:
         return bind(COPY, (node,))
@@ -1171,10 +1171,10 @@ def _apart(node: Node) -> Node:
 _views = Recipes[tuple[Meta, Shape, tuple[int, ...], int], tuple[Step, ...] | None]()
 
 
-def _seen(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
+def _view_node(node: Node, layout: Layout, part: Elementwise | None = None) -> Node:
     """Return the elements of a node at a layout of its flat indices, or a part of each."""
     if part is not None:
-        return _made_of(part, _seen(node, layout))
+        return _made_of(part, _view_node(node, layout))
     key = node.meta, layout.shape, layout.strides, layout.offset
     try:
         steps = _views[key]
@@ -1201,9 +1201,9 @@ def _with_part(whole: Node, layout: Layout, value: Node, part: Elementwise | Non
     if part is None:
         return value
     if part is REAL_PART:
-        return bind(COMPLEX, (value, _seen(whole, layout, IMAG_PART)))
+        return bind(COMPLEX, (value, _view_node(whole, layout, IMAG_PART)))
     if part is IMAG_PART:
-        return bind(COMPLEX, (_seen(whole, layout, REAL_PART), value))
+        return bind(COMPLEX, (_view_node(whole, layout, REAL_PART), value))
     source, target = value.meta.dtype, whole.meta.dtype
     if value.op.constant:
         (number,) = values_of(source.bytes_of(value.attrs), target)

@@ -95,7 +95,7 @@ def test_nothing_is_computed_as_it_is_recorded_while_deferring() -> None:
     assert not is_stored(y)
     assert not is_stored(z)
     assert is_stored(z * 2)
-    CPU_DEVICE.settle(y._node)
+    CPU_DEVICE.record_deferred(y._node)
     assert is_stored(y)
     assert float(z) == float(y.numpy().sum())
 
