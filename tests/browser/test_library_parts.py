@@ -1,4 +1,4 @@
-"""Modules that the library does not import at startup load on first use, from an archive."""
+"""Modules of the library and of Python that a start does not need load from archives, when used."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from tests.browser.app import DIST, SITE, AppPage, AppSession
 from tests.browser.repl import Repl
 from tests.browser.static_host import static_host
 from tests.browser.test_service_worker import COMPUTE, KEPT_SECONDS, Guest
+from tests.environment import ROOT
 
 ARCHIVE = "worker/python/first_use.zip"
+RARE = "pyodide/stdlib_rare.zip"
 MEDIAN = "pt.median(pt.tensor([3.0, 1.0, 2.0])).item()"
 NEEDS_KERNELS = """
 x = pt.tensor([[4.0, 1.0], [1.0, 3.0]])
@@ -48,6 +50,10 @@ class Server:
     @property
     def routes(self) -> dict[str, Callable[[Route], None]]:
         return {f"**/{ARCHIVE}": self}
+
+    @property
+    def rare_routes(self) -> dict[str, Callable[[Route], None]]:
+        return {f"**/{RARE}": self}
 
 
 @pytest.fixture
@@ -153,6 +159,65 @@ def test_the_prompt_shows_the_signature_of_a_function_not_loaded_yet(
     repl.input.fill("")
     app.page.keyboard.type("pt.median(")
     expect(app.page.locator("#input .cm-signature")).to_contain_text("keepdims")
+
+
+EVERYDAY = """
+import csv, datetime, decimal, fractions, json, pickle, random, statistics, urllib.parse
+len(pickle.loads(pickle.dumps(pt.ones(3)))), statistics.mean([1, 2]), "é".encode("cp1252")
+"""
+USES_RARE = """
+import doctest, email.mime.text, xml.etree.ElementTree
+from unittest import mock
+import email.message, encodings.cp850
+(str(email.mime.text.MIMEText("x")).count("text/plain"), "é".encode("cp850"),
+ xml.etree.ElementTree.fromstring("<a/>").tag, mock.Mock(return_value=2)())
+"""
+
+
+class TestStandardLibrary:
+    def test_nothing_of_it_is_lost(self) -> None:
+        with (
+            zipfile.ZipFile(ROOT / "node_modules" / "pyodide" / "python_stdlib.zip") as whole,
+            gzip.open(DIST / "pyodide" / "python_stdlib.bin") as unpacked,
+            zipfile.ZipFile(unpacked) as start,
+            zipfile.ZipFile(DIST / RARE) as rare,
+        ):
+            sources = [name for name in start.namelist() if not name.endswith(".pyc")]
+            assert len({*sources, *rare.namelist()}) == len(sources) + len(rare.namelist())
+            missing = {*whole.namelist()} - {*sources, *rare.namelist()}
+            left_out = (ROOT / "web" / "build" / "bytecode.py").read_text("utf-8")
+            assert {name for name in missing if f'"{name}"' not in left_out} == set()
+            for part in (start, rare):
+                for name in {*part.namelist()} & {*whole.namelist()}:
+                    assert part.read(name) == whole.read(name), name
+        assert "encodings/cp850.py" in rare.namelist()
+
+    @pytest.mark.parametrize("options", [{}, {"first_visit": True}], ids=["snapshot", "plain"])
+    def test_its_rare_modules_are_requested_once(
+        self, fresh_page: OpenPage, asked: Server, options: dict[str, bool]
+    ) -> None:
+        app = fresh_page(routes=asked.rare_routes, **options)
+        assert app.run(EVERYDAY)["result"] == r"(3, 1.5, b'\xe9')"
+        assert "ModuleNotFoundError" in app.run("import no_such_module")["error"]
+        assert "LookupError" in app.run("b'x'.decode('no such encoding')")["error"]
+        assert asked.asked == 0
+        assert app.run(USES_RARE)["result"] == r"(1, b'\x82', 'a', 2)"
+        assert app.run("import pdb, http.client")["ok"]
+        assert asked.asked == 1
+
+    def test_a_failure_says_so_and_can_be_tried_again(
+        self, fresh_page: OpenPage, asked: Server
+    ) -> None:
+        app = fresh_page(routes=asked.rare_routes)
+        for answer, words in FAILURES:
+            asked.answer = answer
+            error = app.run("import pydoc")["error"]
+            line = error.strip().splitlines()[-1]
+            beginning = "ImportError: pydoc could not be loaded: "
+            assert re.match(beginning + words.replace(ARCHIVE, RARE), line), error
+            assert app.run(COMPUTE)["result"] == "240"
+        asked.answer = lambda route: route.continue_()
+        assert app.run("import pydoc")["ok"]
 
 
 @pytest.fixture

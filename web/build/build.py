@@ -69,10 +69,12 @@ BUILD_NEEDS = BUILD / "requirements.txt"
 # The archive of the library's modules that are not imported at startup: worker/python/loader.py
 # unpacks it at the first import of one.
 FIRST_USE = Path("worker", "python", "first_use.zip")
+# That of the rarely used modules of the standard library, for the same loader.
+STDLIB_RARE = Path("pyodide", "stdlib_rare.zip")
 # Files that the service worker caches at the second visit: from then on the whole library, its
 # reference and the benchmarks are available offline, except for NumPy and the other libraries.
 ON_RETURN = (
-    *(FIRST_USE.as_posix(), "reference.json"),
+    *(FIRST_USE.as_posix(), STDLIB_RARE.as_posix(), "reference.json"),
     *("page/pane-*.js", "page/program-*.js", "page/editor/*"),
     *("page/panel-*.js", "page/bench/*", "worker/peer_worker.js", "worker/jax-*", "worker/tfjs-*"),
 )
@@ -163,7 +165,7 @@ def build(output: Path, wheel: Path | None = None) -> None:
     ensure_npm_packages()
     published = wheel or ensure_library()
     whole = for_page(published)
-    stdlib, modules = ensure_bytecode(whole)
+    stdlib, stdlib_rare, modules = ensure_bytecode(whole)
     library, first_use = library_parts(whole, modules)
     packages = [
         Package("micropip", MICROPIP_VERSION, ensure_micropip(), ("micropip",)),
@@ -177,6 +179,7 @@ def build(output: Path, wheel: Path | None = None) -> None:
         Path("worker", "python", modules.name): modules,
     }
     files[FIRST_USE] = first_use
+    files[STDLIB_RARE] = stdlib_rare
     files |= {Path("kernels", path.name): path for path in ensure_kernels(whole)}
     files |= {path.relative_to(WEB): path for path in page_pictures()}
     files |= {path.relative_to(BUNDLES): path for path in ensure_bundles()}
@@ -541,8 +544,11 @@ def ensure_build_tools() -> Path:
     return folder
 
 
-def ensure_bytecode(wheel: Path) -> tuple[Path, Path]:
-    """Pyodide's standard library and the page's modules, with their bytecode and the wheel's."""
+def ensure_bytecode(wheel: Path) -> tuple[Path, Path, Path]:
+    """Return both parts of Pyodide's standard library, and the page's modules.
+
+    The first and the last have the bytecode of what a start imports, the wheel's included.
+    """
     folder = CACHE / "bytecode"
     stamp = folder / "made_from.sha256"
     programs = [BUILD / "bytecode.mjs", BUILD / "bytecode.py", ROOT / "package-lock.json"]
@@ -556,7 +562,7 @@ def ensure_bytecode(wheel: Path) -> tuple[Path, Path]:
             "Cannot compile what Python imports at its start",
         )
         stamp.write_text(digest, "utf-8")
-    return folder / "python_stdlib.bin", folder / "modules.bin"
+    return folder / "python_stdlib.bin", folder / STDLIB_RARE.name, folder / "modules.bin"
 
 
 def ensure_kernels(wheel: Path) -> list[Path]:

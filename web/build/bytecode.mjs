@@ -4,9 +4,10 @@
  *
  * usage: node web/build/bytecode.mjs WHEEL OUTPUT_FOLDER
  *
- * Writes python_stdlib.bin, Pyodide's own archive with bytecode beside the sources of the modules that are imported,
- * and modules.bin (worker/boot/modules.js): the page's Python, and the bytecode of it and of the library in WHEEL. Both
- * are compressed by gzip: hosts do not change files with these names.
+ * Writes python_stdlib.bin, the part of Pyodide's own archive that is at hand, with bytecode beside the sources of the
+ * modules that are imported; stdlib_rare.zip, the other part, which is loaded when one of its modules is imported; and
+ * modules.bin (worker/boot/modules.js): the page's Python, and the bytecode of it and of the library in WHEEL. The first
+ * and the last are compressed by gzip: hosts do not change files with these names.
  */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -25,6 +26,6 @@ for (const name of await readdir(SOURCES)) {
   if (name.endsWith(".py")) py.FS.writeFile(`${PAGE}/${name}`, await readFile(join(SOURCES, name)));
 }
 py.runPython(await readFile(new URL("bytecode.py", import.meta.url), "utf-8"));
-for (const name of ["python_stdlib.bin", "modules.bin"]) {
+for (const name of ["python_stdlib.bin", "stdlib_rare.zip", "modules.bin"]) {
   await writeFile(join(output, name), py.FS.readFile(`/tmp/${name}`));
 }

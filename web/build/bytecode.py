@@ -16,11 +16,14 @@ import marshal
 import sys
 import zipfile
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path("/lib")
 LIBRARY = str(ROOT / "python313.zip")
 PACKAGES = ("py_tensor", "py_tensor_page")
+RARE = "py_tensor_page/rare_modules.txt"
+"""The list of the modules in the second archive (worker/python/loader.py)."""
 UNUSED = {
     *("_pydatetime.py", "_pyio.py", "_py_abc.py", "_threading_local.py"),  # Pyodide has them in C
     *("ftplib.py", "imaplib.py", "poplib.py", "smtplib.py"),  # need sockets
@@ -48,10 +51,30 @@ UNUSED = {
     *("importlib/_bootstrap.py", "importlib/_bootstrap_external.py", "zipimport.py", "ntpath.py"),
 }
 """Files of the archive that no program in a browser can use, and sources that are never read."""
-UNCOMPILED = {"tarfile.py", "subprocess.py"}
-"""Modules that this build imports and a first visit does not. Their bytecode would take
-84 kB of it, and the limit is 8 MB."""
-ALIKE = "encodings/"
+AT_HAND = (
+    *("*/__init__.py", "_pyodide/*", "pyodide/*", "importlib/*", "concurrent/*", "json/*"),
+    # what the library's modules of first use, NumPy and micropip import
+    *("ctypes/*", "html/*", "_markupbase.py", "urllib/parse.py", "platform.py", "sysconfig/*"),
+    *("uuid.py", "pickle.py", "_compat_pickle.py", "base64.py", "hashlib.py", "hmac.py"),
+    *("secrets.py", "ipaddress.py", "copyreg.py", "_sysconfigdata_*"),
+    # what programs on tensors import
+    *("datetime.py", "calendar.py", "_strptime.py", "locale.py", "zoneinfo/*", "timeit.py"),
+    *("decimal.py", "_pydecimal.py", "fractions.py", "statistics.py", "numbers.py", "csv.py"),
+    *("copy.py", "pprint.py", "textwrap.py", "string.py", "graphlib.py", "sched.py", "queue.py"),
+    *(
+        "difflib.py",
+        "colorsys.py",
+        "cmath.py",
+        "fileinput.py",
+        "filecmp.py",
+        "gzip.py",
+        "cProfile.py",
+    ),
+    *("profile.py", "pstats.py", "tomllib/*"),
+    *("encodings/utf_*", "encodings/*escape.py", "encodings/cp1252.py", "encodings/idna.py"),
+    *("encodings/ascii.py", "encodings/latin_1.py", "encodings/iso8859_1.py"),
+)
+"""Patterns of modules that are neither imported at startup nor left to the second archive."""
 HASHED, CHECKED = 1, 2
 TIME = (2020, 2, 2, 0, 0, 0)
 """The date of every file in the archive, so that equal sources give equal bytes."""
@@ -73,37 +96,49 @@ def imported() -> Iterator[tuple[str, str]]:
             yield name, spec.origin
 
 
-def write_library(target: str) -> None:
-    """Write the archive, with bytecode after each of its files that was imported.
+def write_library(target: str, later: str) -> list[str]:
+    """Write the archive for a start, and that of its rarely used modules; return their names.
 
-    Bytecode is stored uncompressed: it is read at every start, and transfers are compressed anyway.
-    So are similar files, which compress better together than separately.
+    The first has bytecode after each file that was imported. It is stored uncompressed, because the
+    whole is compressed for the transfer, which makes it smaller than files compressed separately.
     """
     wanted = {path for _, path in imported()}
-    whole = io.BytesIO()
-    with zipfile.ZipFile(LIBRARY) as old, zipfile.ZipFile(whole, "w") as new:
+    start = io.BytesIO()
+    rare: list[str] = []
+    with (
+        zipfile.ZipFile(LIBRARY) as old,
+        zipfile.ZipFile(start, "w") as first,
+        zipfile.ZipFile(later, "w") as second,
+    ):
         for name in old.namelist():
             if name in UNUSED:
                 continue
             content, path = old.read(name), f"{LIBRARY}/{name}"
             source = zipfile.ZipInfo(name, TIME)
-            if not name.startswith(ALIKE):
+            compiles = path in wanted
+            if compiles or not name.endswith(".py") or any(fnmatch(name, p) for p in AT_HAND):
+                first.writestr(source, content)
+            else:
                 source.compress_type = zipfile.ZIP_DEFLATED
-            new.writestr(source, content, compresslevel=9)
-            if path in wanted and name not in UNCOMPILED:
+                second.writestr(source, content, compresslevel=9)
+                rare.append(name.removesuffix(".py").replace("/", "."))
+            if compiles:
                 compiled = bytecode(content, path, checked=False)
-                new.writestr(zipfile.ZipInfo(name + "c", TIME), compiled)
-    write(target, whole.getvalue())
+                first.writestr(zipfile.ZipInfo(name + "c", TIME), compiled)
+    write(target, start.getvalue())
+    return rare
 
 
-def write_packages(target: str) -> None:
+def write_packages(target: str, rare: list[str]) -> None:
     """Paths below ROOT and sizes, as JSON in a line, then the contents.
 
     They are the page's Python modules, those of the library that are imported, and the bytecode of
-    both: together they compress better than in a wheel, whose files are compressed separately.
+    both: together they compress better than in a wheel, whose files are compressed separately. The
+    names of the `rare` modules of the standard library are among them.
     """
     sources = sorted((ROOT / PACKAGES[1]).glob("*.py"))
     files = {str(path.relative_to(ROOT)): path.read_bytes() for path in sources}
+    files[RARE] = "\n".join(rare).encode()
     for name, path in imported():
         if name.partition(".")[0] in PACKAGES:
             files[str(Path(path).relative_to(ROOT))] = Path(path).read_bytes()
@@ -121,5 +156,4 @@ def write(target: str, content: bytes) -> None:
 
 sys.path.append(str(ROOT))
 importlib.import_module("py_tensor_page.preload")
-write_library("/tmp/python_stdlib.bin")
-write_packages("/tmp/modules.bin")
+write_packages("/tmp/modules.bin", write_library("/tmp/python_stdlib.bin", "/tmp/stdlib_rare.zip"))

@@ -41,7 +41,6 @@ const questions = [];
 let answered = 0;
 
 /** An archive of modules of the library (python/loader.py). */
-const FIRST_USE = "worker/python/first_use.zip";
 /** The delay before kernels are compiled in advance, so that a first command sent at once is not slowed down. */
 const AFTER_READY_MS = 1000;
 /** The interval for reporting files that a program writes while it runs, or a task of it between two inputs. */
@@ -163,15 +162,18 @@ function startConsole(packages) {
   };
   const { Console } = py.pyimport("py_tensor_page.boot");
   const listed = JSON.stringify(Object.fromEntries(providers));
-  return Console(emit, request, listed, load, fetchFirstUse, displays, endPromises, allowsPackages);
+  return Console(emit, request, listed, load, fetchArchive, displays, endPromises, allowsPackages);
 }
 
-/** @returns {Uint8Array | string} the library's modules that load on first use, or why they could not be fetched */
-function fetchFirstUse() {
+/**
+ * @param {string} path of an archive of modules that are loaded on first use (python/loader.py)
+ * @returns {Uint8Array | string} the archive, or why it could not be fetched
+ */
+function fetchArchive(path) {
   try {
-    return fetchNow(FIRST_USE);
+    return fetchNow(path);
   } catch (error) {
-    report({ kind: "missing", path: FIRST_USE });
+    report({ kind: "missing", path });
     return /** @type {Error} */ (error).message;
   }
 }

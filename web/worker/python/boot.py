@@ -26,7 +26,7 @@ from . import benchmarks, failures, status
 from .completion import Completer
 from .inspection import help_on
 from .interrupts import Interrupts
-from .loader import FirstUseFinder, Load, VendoredFinder, raising
+from .loader import Load, VendoredFinder, of_library, of_stdlib, raising
 from .modules import OwnModules
 from .rich import Port, Rich
 from .session import NOTHING_TO_EXIT, Ask, Emit, Outcome, Session, redirect_streams
@@ -52,7 +52,7 @@ class Console:
         request: Request,
         packages: str,
         load: Load,
-        fetch_first_use: Callable[[], Any],
+        fetch: Callable[[str], Any],
         port: Port,
         end_promises: Callable[[bool], None],
         allows_packages: bool,
@@ -65,7 +65,8 @@ class Console:
         # The awaiter of a task sees its interrupt; the page does not need to be told.
         asyncio.get_event_loop()._keyboard_interrupt_handler = lambda: None  # type: ignore[attr-defined]
         finder = VendoredFinder(providers, load, self._interrupts.deferred)
-        sys.meta_path.append(FirstUseFinder(fetch_first_use, self._interrupts.deferred))
+        sys.meta_path.append(of_library(fetch, self._interrupts.deferred))
+        sys.meta_path.append(of_stdlib(fetch, self._interrupts.deferred))
         sys.meta_path.append(finder)
         importlib.import_module("py_tensor.runtime.host").host.wait_by(run_sync_of_bridge)
         failures.packages.are_allowed = allows_packages

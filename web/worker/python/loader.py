@@ -2,7 +2,8 @@
 
 Packages named in an input's `import` lines are loaded before it runs. `VendoredFinder` covers the
 rest: imports inside functions, modules and the library (`x.numpy()`). It needs a blocking wait.
-`FirstUseFinder` loads the library's modules that are not imported at startup.
+`FirstUseFinder` loads the modules of the library and of the standard library that a start does not
+need.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +28,11 @@ from pyodide.ffi import can_run_sync, run_sync
 from .failures import REFUSED, packages
 
 Load = Callable[[str], Awaitable[Any]]
+
+FIRST_USE = "worker/python/first_use.zip"
+RARE = "pyodide/stdlib_rare.zip"
+"""The archives for `FirstUseFinder`, within the page's folder (web/build/build.py)."""
+STDLIB = "/lib/python313.zip"
 
 NOT_LOADED = re.compile(r"The following error occurred while loading (.+):")
 """The start of Pyodide's message about a package that it could not load."""
@@ -109,23 +116,33 @@ class VendoredFinder:
 
 
 class FirstUseFinder:
-    """Unpacks the library's modules not imported at startup, when one of them is first imported.
+    """Unpacks modules that are not needed at startup, when one of them is first imported.
 
-    All of them are in one archive (web/build/build.py: FIRST_USE). It is fetched synchronously: the
-    library may import one of them between a plan and its submit, where nothing may suspend.
+    All of them are in one archive. It is fetched synchronously: the library may import one of them
+    between a plan and its submit, where nothing may suspend.
 
     Parameters
     ----------
+    has
+        Whether a module may be in the archive, by its name.
     fetch
         Returns the archive as a Uint8Array, or a message that says why it could not be fetched.
+    unpack
+        Puts the modules of the archive where Python finds them.
     deferred
         Defers interrupts, so that the archive is not left half unpacked.
     """
 
     def __init__(
-        self, fetch: Callable[[], Any], deferred: Callable[[], AbstractContextManager[None]]
+        self,
+        has: Callable[[str], bool],
+        fetch: Callable[[], Any],
+        unpack: Callable[[zipfile.ZipFile], None],
+        deferred: Callable[[], AbstractContextManager[None]],
     ) -> None:
+        self._has = has
         self._fetch = fetch
+        self._unpack = unpack
         self._deferred = deferred
         self._is_unpacked = False
 
@@ -135,19 +152,48 @@ class FirstUseFinder:
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
-        if self._is_unpacked or path is None or not name.startswith("py_tensor."):
+        if self._is_unpacked or not self._has(name):
             return None
         with self._deferred():
-            found = self._fetch()
-            if isinstance(found, str):
-                raise ImportError(f"{name} could not be loaded: {found}", name=name)
-            folder = Path(str(sys.modules["py_tensor"].__file__)).parents[1]
+            archive = self._fetch()
+            if isinstance(archive, str):
+                raise ImportError(f"{name} could not be loaded: {archive}", name=name)
             try:
-                with zipfile.ZipFile(io.BytesIO(found.to_bytes())) as archive:
-                    archive.extractall(folder)
+                with zipfile.ZipFile(io.BytesIO(archive.to_bytes())) as modules:
+                    self._unpack(modules)
             except (zipfile.BadZipFile, zlib.error) as error:
                 words = f"{name} could not be loaded: the server of this page sent a damaged file"
                 raise ImportError(f"{words} ({error})", name=name) from None
             self._is_unpacked = True
         importlib.invalidate_caches()
         return importlib.machinery.PathFinder.find_spec(name, path)
+
+
+def of_library(
+    fetch: Callable[[str], Any], deferred: Callable[[], AbstractContextManager[None]]
+) -> FirstUseFinder:
+    """Return the finder of the library's modules; `fetch` gets the path of the archive."""
+
+    def unpack(archive: zipfile.ZipFile) -> None:
+        archive.extractall(Path(str(sys.modules["py_tensor"].__file__)).parents[1])
+
+    def has(name: str) -> bool:
+        return name.startswith("py_tensor.")
+
+    return FirstUseFinder(has, partial(fetch, FIRST_USE), unpack, deferred)
+
+
+def of_stdlib(
+    fetch: Callable[[str], Any], deferred: Callable[[], AbstractContextManager[None]]
+) -> FirstUseFinder:
+    """Return the finder of the standard library's modules; `fetch` gets the path of the archive."""
+
+    def unpack(archive: zipfile.ZipFile) -> None:
+        files = [(entry.filename, archive.read(entry)) for entry in archive.infolist()]
+        # Appended to the archive of the others, because a package may have modules in both.
+        with zipfile.ZipFile(STDLIB, "a") as whole:
+            for name, content in files:
+                whole.writestr(name, content)
+
+    names = frozenset(Path(__file__).with_name("rare_modules.txt").read_text("utf-8").split())
+    return FirstUseFinder(names.__contains__, partial(fetch, RARE), unpack, deferred)
