@@ -163,7 +163,7 @@ class WebGPU(Connection):
             self._slow_down()
             if self.sync_each_op:
                 self.synchronize()
-                self.ledger.check(storage.submission)
+                self.ledger.check(storage.buffer.submission)
         return storage
 
     def _send_data(self, data: memoryview, meta: Meta) -> Storage | None:
@@ -219,7 +219,7 @@ class WebGPU(Connection):
         if self.sync_each_op:
             self.synchronize()
             for slot in request.program.outputs:
-                self.ledger.check(nodes[slot].storage.submission)
+                self.ledger.check(nodes[slot].storage.buffer.submission)
 
     def _run(self, plan: Plan, request: Request, leaves: list[Stored], poison: bool) -> bool:
         """Run one flush; return False if the device is lost. Nodes change only after it is sent."""
@@ -236,11 +236,11 @@ class WebGPU(Connection):
         results: list[tuple[int, Stored]] = [*zip(plan.slices, slices, strict=True)]
         results += zip(plan.outputs, buffers, strict=False)
         self._define(plan.programs)
-        new = made if poison else [storage for storage in made if not storage.exists]
+        new = made if poison else [storage for storage in made if not storage.buffer.exists]
         created = array("I", (word for storage in new for word in self._created(storage, poison)))
         params = plan.patched(nodes)
         read = self._read_ahead(plan, request)
-        sources = {s.submission for s in leaves}
+        sources = {s.buffer.submission for s in leaves}
         number = self.ledger.last + 1
         for _, leaf in plan.replaced:
             nodes[leaf].storage.copy = None
@@ -273,7 +273,7 @@ class WebGPU(Connection):
         """Set the storage of the nodes that a flush computes; repeating this has no effect."""
         for slot, leaf in plan.replaced:
             storage = nodes[leaf].storage
-            storage.submission = self.ledger.newest
+            storage.buffer.submission = self.ledger.newest
             set_storage(nodes[slot], storage)
         for slot, storage in results:
             set_storage(nodes[slot], storage)
@@ -306,7 +306,7 @@ class WebGPU(Connection):
             if not self._send(piece, table, params, sources, made, plan.label, work, checks):
                 return False
             if not is_last:
-                sources = {storage.submission for storage in made}
+                sources = {storage.buffer.submission for storage in made}
                 self._slow_down()
         return True
 
@@ -458,7 +458,7 @@ class WebGPU(Connection):
     def _created(self, storage: Storage, poison: bool) -> tuple[int, ...]:
         """Return the commands that create a missing buffer, and with `poison` fill it."""
         size, slices = self._size(storage)
-        create = () if storage.exists else (CREATE, storage.number, size, slices)
+        create = () if storage.buffer.exists else (CREATE, storage.number, size, slices)
         return (*create, FILL, storage.number, NAN_PATTERN, size) if poison else create
 
     def _size(self, storage: Storage) -> tuple[int, int]:
@@ -512,7 +512,7 @@ class WebGPU(Connection):
         outcome = self._wait(promise, "allocating GPU memory")
         if outcome == "interrupted":
             raise KeyboardInterrupt
-        storage.exists = not outcome
+        storage.buffer.exists = not outcome
         return json.loads(outcome) if outcome else None
 
     # -- Reports --------------------------------------------------------------------------------

@@ -250,9 +250,9 @@ class Connection:
     def _note_sent(self, made: list[Storage], submission: Submission) -> None:
         """Record that the buffers of a flush exist and belong to its submission."""
         for storage in made:
-            storage.exists = True
+            storage.buffer.exists = True
         for storage in made:
-            storage.submission = submission
+            storage.buffer.submission = submission
 
     def _refusal(self, submission: Submission) -> BaseException:
         """Return the error for a flush that the bridge aborted; its nodes stay pending."""
@@ -372,14 +372,14 @@ class Connection:
         if storage.copy is None or self.ledger.has_checks:
             return None
         self._check_alive(storage)
-        self.ledger.check(storage.submission)
+        self.ledger.check(storage.buffer.submission)
         self.ledger.raise_out_of_range()
         return storage.copy
 
     def _start_read(self, node: Node) -> Reading:
         storage: Stored = node.storage
         self._check_alive(storage)
-        self.ledger.check(storage.submission)
+        self.ledger.check(storage.buffer.submission)
         # Keep the targets of interrupted or cancelled reads while the bridge may write to them.
         self._targets = {a: t for a, t in self._targets.items() if self.bridge.isReading(a)}
         target, number = array("B", bytes(node.meta.nbytes)), storage.number
@@ -400,7 +400,7 @@ class Connection:
 
     def _end_read(self, reading: Reading, outcome: str) -> memoryview:
         self._targets.pop(reading.address, None)
-        self._settle(outcome, reading.last, reading.storage.submission)
+        self._settle(outcome, reading.last, reading.storage.buffer.submission)
         data = memoryview(reading.target)
         self._copies.keep(reading.storage, data)  # `may_overwrite`: unchanged during the read
         self.ledger.raise_out_of_range()
@@ -424,7 +424,7 @@ class Connection:
                 host.check_can_wait("drawing a tensor")
             storage: Stored = node.storage
             self._check_alive(storage)
-            source, last = storage.submission, self.ledger.last
+            source, last = storage.buffer.submission, self.ledger.last
             self.ledger.check(source)
             promise = self.bridge.paint(storage.number, node.meta.shape[1], width, height)
         painted = await self._outcome(promise, "drawing a tensor", blocking)

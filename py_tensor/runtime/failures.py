@@ -62,13 +62,14 @@ class Ledger:
     ----------
     work : int
         Their estimated number of instructions.
+    last : int
+        The number of the submission opened last.
     """
 
     def __init__(self) -> None:
-        self.work = 0
+        self.work = self.last = 0
         self.reported = 0  # the serial number of the last recorded failure
         self._ran_out = False  # whether memory ever ran out
-        self._next = 1
         self._open: dict[int, Submission] = {}
         self._out_of_range: list[str] = []  # messages not raised yet
 
@@ -81,8 +82,8 @@ class Ledger:
     ) -> Submission:
         """Open a submission that reads results of `sources`."""
         relevant = {s for s in sources if s.error is not None or s.sources or not s.settled}
-        submission = Submission(self._next, relevant, label, work, checks)
-        self._next += 1
+        self.last += 1
+        submission = Submission(self.last, relevant, label, work, checks)
         self._open[submission.number] = submission
         self.work += work
         return submission
@@ -139,10 +140,6 @@ class Ledger:
     def has_checks(self) -> bool:
         """Whether a submission with an unknown outcome checks indices."""
         return any(submission.checks for submission in self._open.values())
-
-    @property
-    def last(self) -> int:
-        return self._next - 1
 
     @property
     def newest(self) -> Submission:

@@ -71,24 +71,6 @@ class Storage:
         self.source = ""
         self.__del__ = MethodType(pool.released.append, self.buffer)
 
-    @property
-    def exists(self) -> bool:
-        """False until the flush that creates the buffer has been sent."""
-        return self.buffer.exists
-
-    @exists.setter
-    def exists(self, exists: bool) -> None:
-        self.buffer.exists = exists
-
-    @property
-    def submission(self) -> Submission:
-        """The flush that computes the elements."""
-        return self.buffer.submission
-
-    @submission.setter
-    def submission(self, submission: Submission) -> None:
-        self.buffer.submission = submission
-
 
 class Slice:
     """A part of a slab, with the elements of one node; it keeps the slab alive.
@@ -96,27 +78,22 @@ class Slice:
     Attributes
     ----------
     slab : Storage
+    pool, buffer
+        Those of the slab.
     number : int
         The slice's own id.
     copy : memoryview, optional
         The elements on the host.
     """
 
-    __slots__ = ("__weakref__", "copy", "number", "slab")
+    __slots__ = ("__weakref__", "buffer", "copy", "number", "pool", "slab")
 
     def __init__(self, slab: Storage, position: int) -> None:
         self.slab = slab
+        self.pool = slab.pool
+        self.buffer = slab.buffer
         self.number = slab.number + 1 + position
         self.copy: memoryview | None = None
-
-    @property
-    def pool(self) -> Pool:
-        return self.slab.pool
-
-    @property
-    def submission(self) -> Submission:
-        """The flush that computes the slab's elements."""
-        return self.slab.submission
 
 
 Stored = Storage | Slice  # the elements of a node
