@@ -12,7 +12,7 @@ from typing import Any
 from py_tensor.adapters.hosted import naming
 from py_tensor.convert import formatting
 from py_tensor.convert.host_arrays import on_host
-from py_tensor.convert.printing import in_double
+from py_tensor.convert.printing import format_rows, format_str, in_double
 from py_tensor.ops.operands import Operand
 from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -70,8 +70,9 @@ def array2string(
     )  # fmt: skip
     if not x.size:
         return "[]"
-    width = max(1, options.linewidth - len(suffix))
-    return formatting.rows(x, separator, prefix, replace(options, linewidth=width))
+    options = replace(options, linewidth=max(1, options.linewidth - len(suffix)))
+    shown = formatting.elements(x, options)
+    return format_rows(*shown, separator=separator, prefix=prefix, options=options)
 
 
 def array_repr(
@@ -82,7 +83,7 @@ def array_repr(
 ) -> str:
     """Return the `repr` of a tensor, with some options of `array2string`."""
     x = tensor_of(arr, "array_repr")
-    return formatting.text(x, "repr", _some(max_line_width, precision, suppress_small))
+    return formatting.repr_of(x, _some(max_line_width, precision, suppress_small))
 
 
 def array_str(
@@ -93,7 +94,8 @@ def array_str(
 ) -> str:
     """Return the `str` of a tensor, with some options of `array2string`."""
     x = tensor_of(a, "array_str")
-    return formatting.text(x, "str", _some(max_line_width, precision, suppress_small))
+    options = _some(max_line_width, precision, suppress_small)
+    return format_str(*formatting.elements(x, options), options=options)
 
 
 def _some(linewidth: int | None, precision: int | None, suppress: bool | None) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import ContextVar, copy_context
-from operator import attrgetter
 from threading import RLock
 from types import EllipsisType, NoneType
 from typing import Any
@@ -27,7 +26,6 @@ from py_tensor.schedule.order import PREVIEWED_BYTES, Request
 
 MAX_ARRAY_BYTES = 1 << 40  # larger arrays are never made; elements of them can be computed
 MAX_ANCESTORS = 64  # pending nodes that are computed together with a node that needs them
-_number = attrgetter("number")
 
 
 class _Flush:
@@ -285,51 +283,41 @@ class CPU:
     def _operands(self, inputs: tuple[Node, ...]) -> list[Array] | None:
         """Return the arrays of operands; None if that needs many or large nodes."""
         operands: list[Array] = []
+        visited: dict[Node, Array] | None = None
         for x in inputs:
             array = x.storage
-            if array is None:
-                if not x.op.constant:
-                    with self.lock:  # a flush of another thread may store pending operands
-                        return self._pending_operands(inputs)
+            if array is None and x.op.constant:
                 array = x.op.compute(self._run, x)  # as in `computed`, without a call
                 if not x.meta.dtype.is_numpys:
                     array = arrays.fitted(self._run, x, array)
+            elif array is None:
+                visited = visited or {}
+                with self.lock:  # a flush of another thread may store pending operands
+                    array = self._array_of(x, visited)
+                if array is None:
+                    return None
             operands.append(array)
         return operands
 
-    def _pending_operands(self, inputs: tuple[Node, ...]) -> list[Array] | None:
-        """Do what `_operands` does, for operands of which some are pending."""
-        operands: list[Array] = []
-        for x in inputs:
-            array = x.storage
-            if array is None:
-                below = [operand.storage for operand in x.inputs]
-                if any(y is None for y in below) or not _is_small(x):
-                    return self._in_passing(inputs)
-                array = arrays.computed(self._run, x, *below)
-            operands.append(array)
-        return operands
+    def _array_of(self, x: Node, visited: dict[Node, Array]) -> Array | None:
+        """Return the array of a node, after computing its small pending ancestors.
 
-    def _in_passing(self, inputs: tuple[Node, ...]) -> list[Array] | None:
-        """Return the arrays of operands, after computing their small pending ancestors.
-
-        None if these are many or large.
+        None if these are many or large. `visited` has the pending nodes that were met, and their
+        arrays.
         """
-        order = list(dict.fromkeys([x for x in inputs if x.storage is None]))
-        seen = set(order)
-        for node in order:  # grows during the loop
-            if len(order) >= MAX_ANCESTORS or not _is_small(node):
-                return None
-            for x in node.inputs:
-                if x.storage is None and x not in seen:
-                    seen.add(x)
-                    order.append(x)
-        order.sort(key=_number)
-        results: dict[Node, Array] = {}
-        for node in order:
-            operands = [results[x] if x.storage is None else x.storage for x in node.inputs]
-            results[node] = arrays.computed(self._run, node, *operands)
-        return [results[x] if x.storage is None else x.storage for x in inputs]
+        if x.storage is not None:
+            return x.storage
+        if x in visited:
+            return visited[x]
+        if len(visited) >= MAX_ANCESTORS or not _is_small(x):
+            return None
+        visited[x] = None  # counts while its ancestors are visited
+        operands = [
+            self._array_of(y, visited) if y.storage is None else y.storage for y in x.inputs
+        ]
+        if not any(operand is None for operand in operands):
+            visited[x] = arrays.computed(self._run, x, *operands)
+        return visited[x]
 
     def _keep(self, node: Node, array: Array) -> None:
         set_storage(node, array)
@@ -339,8 +327,13 @@ class CPU:
         """Compute a node; one too large to exist is left out, and its consumers sample it."""
         large = [x for x in node.inputs if x not in flush.arrays]
         if node.meta.nbytes <= flush.max_bytes:
-            if not large and self._is_computed(node, flush):
-                return
+            if not large:
+                try:
+                    self._compute(node, flush)
+                except MemoryError:
+                    pass  # perhaps only its elements that are needed can be computed
+                else:
+                    return
             if not can_sample(node):
                 raise too_large(large[0] if large else node)
             if node.meta.size <= MAX_SAMPLED:
@@ -348,14 +341,6 @@ class CPU:
                 return
         if node in flush.wanted:
             raise too_large(node)
-
-    def _is_computed(self, node: Node, flush: _Flush) -> bool:
-        """Compute a node; return whether the memory was enough."""
-        try:
-            self._compute(node, flush)
-        except MemoryError:
-            return False
-        return True
 
     def _compute(self, node: Node, flush: _Flush) -> None:
         """Compute a node, and drop operands that nothing else in the flush needs."""

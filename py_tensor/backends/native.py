@@ -13,61 +13,48 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from threading import RLock
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
-from weakref import ref
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from py_tensor.backends.interrupts import released, uninterruptible
-from py_tensor.backends.native_device import AbsentError, Device, Error, ffi
-from py_tensor.backends.native_session import (
-    Readback,
-    Session,
-    Source,
-    StreamError,
-    Timer,
-)
+from py_tensor.backends.native_device import AbsentError, Device, ffi
+from py_tensor.backends.native_session import Readback, Session, Source, StreamError, Timer
+from py_tensor.runtime.failures import Failure
 from py_tensor.runtime.plan import CREATE, DISPATCH
 
-P = ParamSpec("P")
 T = TypeVar("T")
-Failure = dict[str, Any]
 
 UNATTRIBUTED, THIS_CALL = 0, -1  # flush numbers of failures that belong to no flush, to the call
 TRIAL, TRIAL_WORKGROUPS = -1, 256  # the id of the trial's pipeline and buffer; its workgroups
+COUNTED = "dispatches", "flushes", "submits", "compiles", "reads"
+NO_SIZES = dict.fromkeys(
+    ("buffers", "bufferBytes", "stagingBuffers", "stagingBytes", "pipelines", "bindGroups"), 0
+)  # of a session that there is not
 POLL_INTERVAL = 0.0005  # seconds, for a coroutine that awaits the GPU
 
 
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class Promise(Generic[T]):
     """A result that is available once the GPU is done; await it, or block with `wait`.
 
     `lock` is the bridge's, which is held while the result is found.
     """
 
-    __slots__ = ("__weakref__", "_find", "_is_ready", "_lock")
-
-    def __init__(
-        self, lock: RLock, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True
-    ) -> None:
-        self._lock = lock
-        self._find = find
-        self._is_ready = is_ready
+    lock: RLock
+    find: Callable[[], T]
+    is_ready: Callable[[], bool] = lambda: True
 
     @uninterruptible
     def wait(self, held: RLock | None = None) -> T:
         """Return the result; the lock `held` by this thread is released meanwhile."""
-        with released(held), self._lock:
-            return self._find()
-
-    @uninterruptible
-    def _is_known(self) -> bool:
-        with self._lock:
-            return self._is_ready()
+        with released(held), self.lock:
+            return self.find()
 
     def __await__(self) -> Generator[Any, None, T]:
         yield  # as in a page, where a promise is never fulfilled immediately
-        while not self._is_known():
+        while not self.is_ready():
             yield from asyncio.sleep(POLL_INTERVAL).__await__()
         return self.wait()
 
@@ -79,20 +66,6 @@ class Flight:
     flush: int
     submission: int
     checks: list[Readback]
-
-
-def exclusive(
-    method: Callable[Concatenate[NativeBridge, P], T],
-) -> Callable[Concatenate[NativeBridge, P], T]:
-    """Decorate a method of the bridge: no other thread and no interrupt comes in between."""
-
-    @uninterruptible
-    @wraps(method)
-    def exclusive_method(self: NativeBridge, *args: P.args, **kwargs: P.kwargs) -> T:
-        with self.lock:
-            return method(self, *args, **kwargs)
-
-    return exclusive_method
 
 
 class NativeBridge:
@@ -116,99 +89,91 @@ class NativeBridge:
         self._last_flush = 0
         self._failures: list[Failure] = []
         self._serial = 0
-        self._reads: dict[int, ref[Promise[str]]] = {}  # by target
-        self._counts = {"dispatches": 0, "flushes": 0, "submits": 0, "compiles": 0, "reads": 0}
+        self._reads: WeakValueDictionary[int, Promise[str]] = WeakValueDictionary()  # by target
+        self._counts: dict[str, int] = dict.fromkeys(COUNTED, 0)
 
     # -- The device -----------------------------------------------------------------------------
 
     def acquire(self, trial: str, counts: int) -> Promise[str]:
-        return self._promise(lambda: self._acquired(trial, counts))
-
-    def _promise(
-        self, find: Callable[[], T], is_ready: Callable[[], bool] = lambda: True
-    ) -> Promise[T]:
-        return Promise(self.lock, find, is_ready)
+        return Promise(self.lock, lambda: self._acquired(trial, counts))
 
     def _acquired(self, trial: str, counts: int) -> str:
-        if self._session is None:
-            try:
-                device = Device(RLock())  # the trial's waits do not release the bridge's lock
-            except AbsentError as error:
-                return json.dumps({"ok": False, "reason": str(error)})
-            session = Session(device, self._sources, self._counts)
-            answer = {
-                "ok": True,
-                "generation": self._generation + 1,
-                "adapter": device.adapter,
-                "features": sorted(device.features),
-                "limits": device.limits,
-                "wrong": _tried(session, self._sources, trial, counts) if trial else [],
-                "choices": _kept_choices(device.adapter),
-            }
-            device.lock = self.lock
-            self._info = json.dumps(answer)
-            self._generation += 1
-            self._session = session
+        if self._session is not None:
+            return self._info
+        try:
+            device = Device()
+        except AbsentError as error:
+            return json.dumps({"ok": False, "reason": str(error)})
+        session = Session(device, self._sources, self._counts)
+        answer = {
+            "ok": True,
+            "generation": self._generation + 1,
+            "adapter": device.adapter,
+            "features": sorted(device.features),
+            "limits": device.limits,
+            "wrong": _tried(session, self._sources, trial, counts) if trial else [],
+            "choices": _kept_choices(device.adapter),
+        }
+        device.lock = self.lock  # not earlier: other threads must not see the trial
+        self._info = json.dumps(answer)
+        self._generation += 1
+        self._session = session
         return self._info
 
     def keepChoices(self, text: str) -> Promise[str]:
-        session = self._session
+        return Promise(self.lock, lambda: self._outcome_of_keeping(text))
 
-        def keep() -> str:
-            if session is None:
-                return self._loss
-            try:
-                path = _path_of_choices(session.device.adapter)
-                if text:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_text(text, encoding="utf-8")
-                else:
-                    path.unlink(missing_ok=True)
-            except OSError as error:
-                return str(error)
-            return ""
+    def _outcome_of_keeping(self, text: str) -> str:
+        if self._session is None:
+            return self._loss
+        try:
+            path = _path_of_choices(self._session.device.adapter)
+            if text:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            return str(error)
+        return ""
 
-        return self._promise(keep)
-
-    @exclusive
+    @uninterruptible
     def loseDevice(self) -> None:
-        if self._session is not None:
-            self._end("the device was destroyed on request")
+        with self.lock:
+            if self._session is not None:
+                self._end("the device was destroyed on request")
 
     def _end(self, reason: str) -> None:
         """Release the device after its loss."""
         session, self._session = self._session, None
         self._loss = reason
         self._flights.clear()
-        self._record({"flush": UNATTRIBUTED, "kind": "lost", "label": "", "message": reason})
+        self._record(_failure(UNATTRIBUTED, "lost", reason))
         if session is not None:
             session.end()
 
     # -- Pipelines ------------------------------------------------------------------------------
 
-    @exclusive
     def definePipeline(
         self, number: int, wgsl: str, label: str, buffers: int, writable: int, is_foreign: bool
     ) -> None:
-        self._drop_compiled(number)
+        self.dropPipeline(number)
         # naga supports subgroups, but rejects this directive.
         wgsl = wgsl.replace("enable subgroups;\n", "")
         self._sources[number] = Source(wgsl, label, buffers, writable, is_foreign)
 
-    @exclusive
+    @uninterruptible
     def dropPipeline(self, number: int) -> None:
-        self._drop_compiled(number)
-        self._sources.pop(number, None)
-
-    def _drop_compiled(self, number: int) -> None:
-        if self._session is not None:
-            self._session.drop_pipeline(number)
+        with self.lock:
+            if self._session is not None:
+                self._session.drop_pipeline(number)
+            self._sources.pop(number, None)
 
     def warm(self, number: int) -> None:
         self._warming.append(number)
 
     def warmed(self) -> Promise[str]:
-        return self._promise(self._warmed)
+        return Promise(self.lock, self._warmed)
 
     def _warmed(self) -> str:
         numbers, self._warming = self._warming, []
@@ -218,60 +183,63 @@ class NativeBridge:
 
     # -- Flushing -------------------------------------------------------------------------------
 
-    @exclusive
+    @uninterruptible
     def flush(
         self, commands: int, words: int, table: int, block: int, nbytes: int, number: int
     ) -> int:
-        session = self._session
-        if session is None:
-            return 0
-        self._counts["flushes"] += 1
-        session.drop_ahead()
-        stream: list[int] = ffi.unpack(ffi.cast("uint32_t *", commands), words)
-        try:
-            session.replay(stream, ffi.cast("uint32_t *", table), block, nbytes)
-        except Exception as error:
-            self._record(_thrown(number, error))
-            return -1
-        else:
-            self._last_flush = number
-            return 1 + len(self._flights)
-        finally:
-            checks, session.checks = session.checks, []
-            self._flights.append(Flight(number, session.device.submitted, checks))
-            for failure in self._taken(session, number):
-                self._record(failure)
+        with self.lock:
+            session = self._session
+            if session is None:
+                return 0
+            self._counts["flushes"] += 1
+            session.ahead = None
+            stream: list[int] = ffi.unpack(ffi.cast("uint32_t *", commands), words)
+            try:
+                session.replay(stream, ffi.cast("uint32_t *", table), block, nbytes)
+            except Exception as error:
+                self._record(_thrown(number, error))
+                return -1
+            else:
+                self._last_flush = number
+                return 1 + len(self._flights)
+            finally:
+                checks, session.checks = session.checks, []
+                self._flights.append(Flight(number, session.device.submitted, checks))
+                for failure in self._taken(session, number):
+                    self._record(failure)
 
     def lastFlush(self) -> int:
         return self._last_flush
 
-    @exclusive
+    @uninterruptible
     def allocate(self, number: int, nbytes: int, slices: int) -> Promise[str]:
-        session = self._session
-        if session is None:
-            lost = json.dumps(self._lost())
-            return self._promise(lambda: lost)
-        session.create_buffer(number, nbytes, slices)
-        failures = self._taken(session, THIS_CALL)
-        if failures and not session.is_over:
-            session.destroy_buffer(number)
+        with self.lock:
+            session = self._session
+            if session is None:
+                failures = [self._lost()]
+            else:
+                session.create_buffer(number, nbytes, slices)
+                failures = self._taken(session, THIS_CALL)
+                if failures and not session.is_over:
+                    session.destroy_buffer(number)
         outcome = json.dumps(failures[0]) if failures else ""
-        return self._promise(lambda: outcome)
+        return Promise(self.lock, lambda: outcome)
 
     # -- Waiting --------------------------------------------------------------------------------
 
-    @exclusive
+    @uninterruptible
     def read(self, number: int, offset: int, nbytes: int, target: int) -> Promise[str]:
-        session = self._session
-        if session is None:
-            return self._promise(self._no_device)
-        self._counts["reads"] += 1
         readback, failures = None, list[Failure]()
-        try:
-            readback = session.fetch(number, offset, nbytes)
-        except Exception as error:
-            failures.append({**_thrown(THIS_CALL, error), "label": f"buffer {number}"})
-        failures += self._taken(session, THIS_CALL)
+        with self.lock:
+            session = self._session
+            if session is not None:
+                self._counts["reads"] += 1
+                try:
+                    readback = session.fetch(number, offset, nbytes)
+                except Exception as error:
+                    error.add_note(f"buffer {number}")
+                    failures.append(_thrown(THIS_CALL, error))
+                failures += self._taken(session, THIS_CALL)
 
         def deliver() -> str:
             nonlocal readback
@@ -285,81 +253,70 @@ class NativeBridge:
             self._reads.pop(target, None)
             return self._outcome(session, failures)
 
-        promise = self._promise(deliver, self._is_idle)
-        self._reads[target] = ref(promise)
+        promise = self._reads[target] = Promise(self.lock, deliver, self._is_idle)
         return promise
 
-    @exclusive
     def isReading(self, target: int) -> bool:
-        promise = self._reads.get(target)
-        if promise is not None and promise() is None:  # nobody waits for it any more
-            del self._reads[target]
-        return target in self._reads
+        return target in self._reads  # false, too, if nobody waits for the read any more
 
     def synchronize(self) -> Promise[str]:
         session = self._session
-        if session is None:
-            return self._promise(self._no_device)
 
         def settle() -> str:
             self._land(session)
-            if session is self._session:
-                session.device.wait(session.device.submitted)
             return self._outcome(session, [])
 
-        return self._promise(settle, self._is_idle)
+        return Promise(self.lock, settle, self._is_idle)
 
     def drain(self, flush: int) -> Promise[str]:
         session = self._session
 
         def settle() -> str:
-            if session is not None:
-                self._land(session, flush)
-            return _report(self._failures)
+            self._land(session, flush)
+            return self.failures()
 
-        return self._promise(settle, self._is_idle)
+        return Promise(self.lock, settle, self._is_idle)
 
+    @uninterruptible
     def _is_idle(self) -> bool:
-        session = self._session
-        return session is None or session.device.is_idle()
+        with self.lock:
+            return self._session is None or self._session.device.is_idle()
 
-    def _land(self, session: Session, last: float = float("inf")) -> None:
+    def _land(self, session: Session | None, last: float = float("inf")) -> None:
         """Wait until the flushes up to number `last` are done, and read their checks."""
-        if session is not self._session:
+        if session is None or session is not self._session:
             return
         landing = [flight for flight in self._flights if flight.flush <= last]
         if landing:
             session.device.wait(landing[-1].submission)
         for flight in landing:
-            if not self._flights or self._flights[0] is not flight:
-                continue  # another thread was faster, or the device was lost
-            self._flights.popleft()
-            for check in flight.checks:
-                try:
-                    memory = ffi.cast("uint32_t *", check.arrived())
-                except StreamError as error:
-                    self._record(_thrown(flight.flush, error))
-                    continue
-                words: list[int] = ffi.unpack(memory, check.part[2] // 4)
-                noted = [[index, word] for index, word in enumerate(words) if word]
-                if noted and not any(f["flush"] == flight.flush for f in self._failures):
-                    message = json.dumps(noted)
-                    kind = "index"
-                    self._record(
-                        {"flush": flight.flush, "kind": kind, "label": "", "message": message}
-                    )
+            # Another thread may have been faster, or the device may have been lost.
+            if self._flights and self._flights[0] is flight:
+                self._flights.popleft()
+                self._read_checks(flight)
         for failure in self._taken(session, UNATTRIBUTED):
             self._record(failure)
 
+    def _read_checks(self, flight: Flight) -> None:
+        for check in flight.checks:
+            try:
+                words = check.numbers()
+            except StreamError as error:
+                self._record(_thrown(flight.flush, error))
+                continue
+            noted = [[index, word] for index, word in enumerate(words) if word]
+            if noted and not any(f["flush"] == flight.flush for f in self._failures):
+                self._record(_failure(flight.flush, "index", json.dumps(noted)))
+
     # -- Failures -------------------------------------------------------------------------------
 
-    @exclusive
     def failures(self) -> str:
-        return _report(self._failures)
+        return json.dumps(self._failures) if self._failures else ""
 
-    @exclusive
+    @uninterruptible
     def forgetFailures(self, serial: int) -> None:
-        self._failures = [failure for failure in self._failures if failure["serial"] > serial]
+        with self.lock:
+            self._failures = [f for f in self._failures if f["serial"] > serial]
 
     def _record(self, failure: Failure) -> None:
         self._serial += 1
@@ -367,32 +324,28 @@ class NativeBridge:
 
     def _taken(self, session: Session, flush: int) -> list[Failure]:
         """Return the device's errors since the last call, as failures of a flush."""
+        if not session.device.errors:
+            return []
         errors = session.device.take_errors()
-        if errors and errors[0].kind == "lost" and session is self._session:
-            self._end(errors[0].message)
-        return [self._explained(error, flush) for error in errors if error.kind != "lost"]
+        if errors[0]["kind"] == "lost" and session is self._session:
+            self._end(errors[0]["message"])
+        return [self._explained(error, flush) for error in errors if error["kind"] != "lost"]
 
-    def _explained(self, error: Error, flush: int) -> Failure:
-        failure: Failure = {"flush": flush, "kind": error.kind, "label": error.label}
-        failure["message"] = error.message
-        source = next((s for s in self._sources.values() if s.label == error.label), None)
-        if error.line and source is not None:
-            lines = source.wgsl.splitlines()
-            text = lines[error.line - 1] if error.line <= len(lines) else ""
-            failure |= {"line": error.line, "lineText": text}
-        return failure
+    def _explained(self, error: Failure, flush: int) -> Failure:
+        source = next((s for s in self._sources.values() if s.label == error["label"]), None)
+        if "line" in error and source is not None:
+            number = error["line"]
+            error["lineText"] = "".join(source.wgsl.splitlines()[number - 1 : number])
+        return {**error, "flush": flush}
 
     def _lost(self) -> Failure:
-        return {"flush": THIS_CALL, "kind": "lost", "label": "", "message": self._loss}
+        return _failure(THIS_CALL, "lost", self._loss)
 
-    def _no_device(self) -> str:
-        return _report([*self._failures, self._lost()])
-
-    def _outcome(self, session: Session, failures: list[Failure]) -> str:
+    def _outcome(self, session: Session | None, failures: list[Failure]) -> str:
         """Return the outcome of a wait that began in `session`, with its own failures."""
-        return _report(
-            [*self._failures, *(failures if session is self._session else [self._lost()])]
-        )
+        is_lost = session is None or session is not self._session
+        failures = [*self._failures, *([self._lost()] if is_lost else failures)]
+        return json.dumps(failures) if failures else ""
 
     # -- Painting -------------------------------------------------------------------------------
 
@@ -404,7 +357,6 @@ class NativeBridge:
 
     # -- Reports --------------------------------------------------------------------------------
 
-    @exclusive
     def startTimer(self) -> bool:
         session = self._session
         if session is None or "timestamp-query" not in session.device.features:
@@ -412,35 +364,24 @@ class NativeBridge:
         session.timer = Timer(session)
         return True
 
-    @exclusive
     def stopTimer(self) -> Promise[str]:
         session = self._session
         if session is None or session.timer is None:
-            return self._promise(lambda: "[]")
+            return Promise(self.lock, lambda: "[]")
         timer, session.timer = session.timer, None
-        return self._promise(lambda: json.dumps(timer.collect()))
+        return Promise(self.lock, lambda: json.dumps(timer.collect()))
 
-    @exclusive
+    @uninterruptible
     def stats(self) -> str:
-        session = self._session
-        counts: dict[str, Any] = {
-            "generation": self._generation,
-            "isLost": session is None and self._generation > 0,
-            "inFlight": len(self._flights),
-            **dict.fromkeys(("buffers", "bufferBytes", "stagingBuffers", "stagingBytes"), 0),
-            **dict.fromkeys(("pipelines", "bindGroups"), 0),
-            **self._counts,
-        }
-        if session is not None:
-            counts |= {
-                "buffers": len(session.buffers),
-                "bufferBytes": sum(size for _, size, _ in session.buffers.values()),
-                "stagingBuffers": session.staging.count,
-                "stagingBytes": session.staging.size,
-                "pipelines": len(session.pipelines),
-                "bindGroups": len(session.groups),
+        with self.lock:
+            session = self._session
+            sizes = NO_SIZES if session is None else session.sizes()
+            counts: dict[str, Any] = {
+                "generation": self._generation,
+                "isLost": session is None and self._generation > 0,
+                "inFlight": len(self._flights),
             }
-        return json.dumps(counts)
+            return json.dumps(counts | sizes | self._counts)
 
 
 def _path_of_choices(adapter: dict[str, Any]) -> Path:
@@ -464,19 +405,18 @@ def _tried(session: Session, sources: dict[int, Source], wgsl: str, count: int) 
     dispatch = DISPATCH, TRIAL, 0, 0, TRIAL_WORKGROUPS, 1, 1, 1, 0
     sources[TRIAL] = Source(wgsl, "trial", 1, 1, is_foreign=False)
     session.replay((*create, *dispatch), [TRIAL], 0, 0)
-    memory = session.fetch(TRIAL, 0, 4 * count).arrived()
-    counted: list[int] = ffi.unpack(ffi.cast("uint32_t *", memory), count)
+    counted = session.fetch(TRIAL, 0, 4 * count).numbers()
     session.drop_pipeline(TRIAL)
     session.destroy_buffer(TRIAL)
     del sources[TRIAL]
     return [] if session.device.take_errors() else counted
 
 
+def _failure(flush: int, kind: str, message: str, label: str = "") -> Failure:
+    return {"flush": flush, "kind": kind, "label": label, "message": message}
+
+
 def _thrown(flush: int, error: Exception) -> Failure:
     kind = "validation" if isinstance(error, StreamError) else "exception"
-    label = error.__notes__[0] if getattr(error, "__notes__", None) else ""
-    return {"flush": flush, "kind": kind, "label": label, "message": str(error)}
-
-
-def _report(failures: list[Failure]) -> str:
-    return json.dumps(failures) if failures else ""
+    [label, *_] = getattr(error, "__notes__", [""])
+    return _failure(flush, kind, str(error), label)

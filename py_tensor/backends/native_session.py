@@ -8,50 +8,22 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections import OrderedDict, deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from threading import Thread
 from types import MethodType
 from typing import Any
 
-from py_tensor.backends.native_device import (
-    COPY_DST,
-    COPY_SRC,
-    MAP_READ,
-    QUERY_RESOLVE,
-    STORAGE,
-    UNIFORM,
-    Device,
-    Mapping,
-    destroy_buffer,
-    ffi,
-    lib,
-)
-from py_tensor.runtime.plan import (
-    CHECK,
-    CLEAR,
-    CREATE,
-    DESTROY,
-    DISPATCH,
-    FETCH,
-    FILL,
-    PARAM_WINDOW,
-    START,
-    SUBMIT,
-    UPLOAD,
-)
+from py_tensor.backends.native_device import Device, Range, ffi, lib, text_of
+from py_tensor.runtime import plan
 
-LENGTHS = {CREATE: 4, DESTROY: 2, UPLOAD: 5, DISPATCH: 8, FILL: 4, SUBMIT: 1, START: 1} | {
-    FETCH: 3,
-    CLEAR: 3,
-    CHECK: 3,
-}
 FILLED_AT_ONCE = 1 << 20  # bytes
 MAX_BIND_GROUPS = 4096  # bind groups; the oldest are dropped
 MAX_IDLE, MAX_IDLE_BYTES, MIN_STAGING = 8, 64 << 20, 4096  # limits of idle staging buffers
 MAX_POLLS = 10_000  # until the callback of a mapping that another thread polled for
 TIMED_AT_ONCE, MAX_SETS = 2048, 32  # dispatches of a query set, and query sets of a timer
+TIMES = -2  # the id of the buffer for timestamps
 
 
 class StreamError(Exception):
@@ -71,21 +43,18 @@ class Source:
 
 @dataclass(slots=True)
 class Pipeline:
-    """A compiled pipeline; its bind groups are keyed by (size of the parameters, buffer ids...)."""
+    """A compiled pipeline."""
 
     source: Source
     layout: Any
-    compiled: Any
-    groups: dict[tuple[int, ...], Any] = field(default_factory=dict[tuple[int, ...], Any])
+    handle: Any
 
 
-@dataclass(slots=True)
-class Range:
-    """A buffer, or a slice of one."""
+class Ranges(dict[int, Range]):
+    """Buffers and slices by id."""
 
-    buffer: Any
-    offset: int
-    size: int
+    def __missing__(self, number: int) -> Range:
+        raise LookupError(f"buffer {number} does not exist")
 
 
 class Session:
@@ -109,39 +78,50 @@ class Session:
         self.is_over = False
         self.staging = Staging(device)
         self.buffers: dict[int, tuple[Any, int, int]] = {}  # id -> buffer, size, slices
-        self._ranges: dict[int, Range] = {}
+        self.ranges = Ranges()
         self._sources = sources
         self._counts = counts
         self._layouts: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.pipelines: dict[int, Pipeline] = {}
-        self.groups: OrderedDict[tuple[int, ...], None] = OrderedDict()  # (pipeline, *key)
-        self._users: dict[int, set[tuple[int, ...]]] = {}  # buffer id -> its bind groups
+        # Keys are the pipeline, the size of the parameters and the ids of the buffers.
+        self.groups: dict[tuple[int, ...], Any] = {}
+        self._users: dict[int, set[tuple[int, ...]]] = {}  # buffer id -> keys of its bind groups
         self._most = device.limits["maxComputeWorkgroupsPerDimension"]
-        self._params = device.create_buffer(PARAM_WINDOW, UNIFORM | COPY_DST, "parameters")
+        self._params = device.create_buffer(plan.PARAM_WINDOW, "parameters")
+        self._table: Any = None  # of the ids of buffers, and the block of host data
         self._block = self._block_size = 0
         self._start = self._end = 0  # the part of the block that is in the uniform buffer
         self._encoder: Any = None
         self._pass: Any = None
         self._in_pass: Pipeline | None = None
         self._offset = ffi.new("uint32_t[1]")
-        self._to_destroy: list[Any] = []
 
     def end(self) -> None:
         """Release the device and everything that belongs to it."""
         self.is_over = True
         self._abandon()
-        for group in [g for p in self.pipelines.values() for g in p.groups.values()]:
+        for group in self.groups.values():
             lib.wgpuBindGroupRelease(group)
         for pipeline in self.pipelines.values():
-            lib.wgpuComputePipelineRelease(pipeline.compiled)
+            lib.wgpuComputePipelineRelease(pipeline.handle)
         for of_group, of_pipeline in self._layouts.values():
             lib.wgpuBindGroupLayoutRelease(of_group)
             lib.wgpuPipelineLayoutRelease(of_pipeline)
-        for buffer in [self._params, *(b for b, _, _ in self.buffers.values())]:
-            lib.wgpuBufferRelease(buffer)
-        self.staging.end()
-        self.device.destroy()
+        staging = [buffer.handle for buffer in self.staging.buffers]
+        for handle in [self._params, *staging, *(b for b, _, _ in self.buffers.values())]:
+            lib.wgpuBufferRelease(handle)
         self.device.release()
+
+    def sizes(self) -> dict[str, int]:
+        """Return what `Bridge.stats` reports about it."""
+        return {
+            "buffers": len(self.buffers),
+            "bufferBytes": sum(size for _, size, _ in self.buffers.values()),
+            "stagingBuffers": len(self.staging.buffers),
+            "stagingBytes": sum(buffer.size for buffer in self.staging.buffers),
+            "pipelines": len(self.pipelines),
+            "bindGroups": len(self.groups),
+        }
 
     # -- The stream -----------------------------------------------------------------------------
 
@@ -152,96 +132,46 @@ class Session:
         commands in the rest of the stream are executed. The same buffers then exist as after a
         successful flush.
         """
-        self._block, self._block_size = block, size
+        self._block, self._block_size, self._table = block, size, table
         self._start = self._end = 0
-        position, end = 0, len(stream)
+        commands, method, operands = _commands(stream), None, [0]
         try:
-            while position < end:
-                position += self._perform(stream, position, table)
+            for method, operands in commands:
+                method(self, *operands)
+            method = None
             self.submit()
             for readback in (self.ahead, *self.checks):
                 if readback is not None:
                     readback.map()
         except BaseException as error:
             self._abandon()
-            self.drop_ahead()
+            self.ahead = None
             self.checks.clear()
-            if position < end and isinstance(error, Exception):
-                error.add_note(self._label_at(stream, position))
-            self._keep_table(stream, position)
+            if method is Session.dispatch and operands[0] in self._sources:
+                error.add_note(self._sources[operands[0]].label)
+            for method, operands in commands:
+                if method in (Session.create_buffer, Session.destroy_buffer):
+                    method(self, *operands)
             raise
 
-    def _perform(self, stream: Sequence[int], command_start: int, table: Any) -> int:
-        """Execute the command at a position; return its length."""
-        command = stream[command_start]
-        if command == DISPATCH:
-            end = command_start + 8 + stream[command_start + 7]
-            self._dispatch(
-                stream,
-                command_start,
-                [table[position] for position in stream[command_start + 8 : end]],
-            )
-            return end - command_start
-        match stream[command_start : command_start + LENGTHS.get(command, 1)]:
-            case [op, number, size, slices] if op == CREATE:
-                self.create_buffer(number, size, slices)
-            case [op, number] if op == DESTROY:
-                self.destroy_buffer(number)
-            case [op, number, offset, start, size] if op == UPLOAD:
-                self.submit()  # queue writes take effect before all later submissions
-                self._upload(self.range(number), offset, start, size)
-            case [op, number, value, size] if op == FILL:
-                self.submit()
-                self._fill(self.range(number), value, size)
-            case [op] if op == SUBMIT:
-                self.submit()
-            case [op] if op == START:
-                if self._encoder is not None and self.device.is_idle():
-                    self.submit()
-            case [op, position, size] if op == FETCH:
-                self.ahead = Readback(self, table[position], 0, size)
-            case [op, position, size] if op == CLEAR:
-                target_range = self.range(table[position])
-                self._close_pass()
-                lib.wgpuCommandEncoderClearBuffer(
-                    self._open(), target_range.buffer, target_range.offset, size
-                )
-            case [op, position, size] if op == CHECK:
-                self.checks.append(Readback(self, table[position], 0, size))
-            case _:
-                raise LookupError(f"unknown command {command}")
-        return LENGTHS[command]
+    def fetch_ahead(self, position: int, size: int) -> None:
+        self.ahead = Readback(self, self._table[position], 0, size)
 
-    def _keep_table(self, stream: Sequence[int], position: int) -> None:
-        """Execute CREATE and DESTROY after the command that failed."""
-        while position < len(stream) and stream[position] in LENGTHS:
-            position += LENGTHS[stream[position]] + (
-                stream[position + 7] if stream[position] == DISPATCH else 0
-            )
-            match stream[position : position + 4]:
-                case [op, number, size, slices] if op == CREATE:
-                    self.create_buffer(number, size, slices)
-                case [op, number, *_] if op == DESTROY:
-                    self.destroy_buffer(number)
-                case _:
-                    pass
+    def check(self, position: int, size: int) -> None:
+        self.checks.append(Readback(self, self._table[position], 0, size))
 
-    def _label_at(self, stream: Sequence[int], position: int) -> str:
-        """Return the label of the pipeline or the buffer that the command at a position uses."""
-        if stream[position] == DISPATCH:
-            source = self._sources.get(stream[position + 1])
-            return f"pipeline {stream[position + 1]}" if source is None else source.label
-        return (
-            f"buffer {stream[position + 1]}"
-            if stream[position] in (CREATE, DESTROY, UPLOAD, FILL)
-            else ""
-        )
+    def start(self) -> None:
+        """Submit what is encoded if the GPU is idle."""
+        if self._encoder is not None and self.device.is_idle():
+            self.submit()
 
     # -- Dispatches -----------------------------------------------------------------------------
 
-    def _dispatch(self, stream: Sequence[int], position: int, ids: list[int]) -> None:
-        _, number, offset, size, x, y, z, count = stream[position : position + 8]
-        pipeline = self.pipelines.get(number) or self._keep(number, self._compiled(number))
+    def dispatch(
+        self, number: int, offset: int, size: int, x: int, y: int, z: int, count: int, *bound: int
+    ) -> None:
+        """Encode a dispatch; `bound` has the positions of its buffers in the table."""
+        pipeline = self.pipelines.get(number) or self._compile(number)
         if max(x, y, z) > self._most:
             limit = f"exceed the limit of {self._most} per dimension"
             raise StreamError(f"{x} x {y} x {z} workgroups {limit}")
@@ -249,16 +179,12 @@ class Session:
             raise StreamError(f"the pipeline takes {pipeline.source.buffers} buffers, not {count}")
         if offset < self._start or offset + size > self._end:
             self._move_window(offset, size)
-        key = (max(16, -(-size // 16) * 16), *ids)
-        group = pipeline.groups.get(key)
-        if group is None:
-            group = self._make_group(number, pipeline, key)
-        if self.timer is not None:
-            self._close_pass()
-        if self._pass is None:
+        key = (number, max(16, -(-size // 16) * 16), *[self._table[n] for n in bound])
+        group = self.groups.get(key) or self._make_group(pipeline, key)
+        if self._pass is None or self.timer is not None:
             self._open_pass(number)
         if pipeline is not self._in_pass:
-            lib.wgpuComputePassEncoderSetPipeline(self._pass, pipeline.compiled)
+            lib.wgpuComputePassEncoderSetPipeline(self._pass, pipeline.handle)
             self._in_pass = pipeline
         self._offset[0] = offset - self._start
         lib.wgpuComputePassEncoderSetBindGroup(self._pass, 0, group, 1, self._offset)
@@ -267,210 +193,158 @@ class Session:
 
     def _move_window(self, offset: int, size: int) -> None:
         """Write the parameters from an offset of the block on into the uniform buffer."""
-        if offset + size > self._block_size or size > PARAM_WINDOW:
+        if offset + size > self._block_size or size > plan.PARAM_WINDOW:
             raise LookupError(f"the block has no parameters at {offset}")
         if self._end:
             self.submit()
-        self._start, self._end = offset, min(self._block_size, offset + PARAM_WINDOW)
+        self._start, self._end = offset, min(self._block_size, offset + plan.PARAM_WINDOW)
         self.device.write(self._params, 0, self._block + offset, self._end - offset)
 
-    def _make_group(self, number: int, pipeline: Pipeline, key: tuple[int, ...]) -> Any:
-        size, *ids = key
-        ranges = [self.range(each) for each in ids]
+    def _make_group(self, pipeline: Pipeline, key: tuple[int, ...]) -> Any:
+        _, size, *ids = key
+        ranges = [self.ranges[number] for number in ids]
         _refuse_aliases(ids, ranges, pipeline.source.writable)
-        bound = [(used.buffer, used.offset, used.size) for used in ranges]
-        bound.append((self._params, 0, size))
-        group = self.device.create_bind_group(pipeline.layout, bound, pipeline.source.label)
+        ranges.append(Range(self._params, 0, size))
+        group = self.device.create_bind_group(pipeline.layout, ranges, pipeline.source.label)
         if len(self.groups) >= MAX_BIND_GROUPS:
-            self._forget_group(next(iter(self.groups)))
-        pipeline.groups[key] = group
-        name = (number, *key)
-        self.groups[name] = None
-        for each in ids:
-            self._users.setdefault(each, set()).add(name)
+            self._drop_group(next(iter(self.groups)))
+        self.groups[key] = group
+        for number in ids:
+            self._users.setdefault(number, set()).add(key)
         return group
 
-    def _forget_group(self, name: tuple[int, ...]) -> None:
-        number, *key = name
-        del self.groups[name]
-        lib.wgpuBindGroupRelease(self.pipelines[number].groups.pop(tuple(key)))
-        for each in key[1:]:
-            users = self._users.get(each)
-            if users is not None:
-                users.discard(name)
-                if not users:
-                    del self._users[each]
+    def _drop_group(self, key: tuple[int, ...]) -> None:
+        lib.wgpuBindGroupRelease(self.groups.pop(key))
+        for number in set(key[2:]):
+            self._users[number].remove(key)
+            if not self._users[number]:
+                del self._users[number]
 
     # -- Pipelines ------------------------------------------------------------------------------
 
-    def _compiled(self, number: int) -> Pipeline:
+    def _compile(self, number: int) -> Pipeline:
         """Compile a pipeline; several threads may do so at a time."""
         source = self._sources.get(number)
         if source is None:
             raise LookupError(f"pipeline {number} is not defined")
         of_group, of_pipeline = self._layout(source)
         is_trusted = not source.is_foreign
-        compiled = self.device.create_pipeline(of_pipeline, source.wgsl, is_trusted, source.label)
-        return Pipeline(source, of_group, compiled)
-
-    def _keep(self, number: int, pipeline: Pipeline) -> Pipeline:
+        handle = self.device.create_pipeline(of_pipeline, source.wgsl, is_trusted, source.label)
+        pipeline = self.pipelines[number] = Pipeline(source, of_group, handle)
         self._counts["compiles"] += 1
-        self.pipelines[number] = pipeline
         return pipeline
 
-    def compile_all(self, numbers: Sequence[int]) -> None:
-        """Compile pipelines in parallel; drop all after an error, so that a flush reports it."""
-        new = [n for n in dict.fromkeys(numbers) if n in self._sources and n not in self.pipelines]
-        for number in new:
-            self._layout(self._sources[number])
-        if len(new) == 1:
-            self._keep(new[0], self._compiled(new[0]))
-        elif new:
-            for number, pipeline in self._compiled_in_threads(new).items():
-                self._keep(number, pipeline)
-        if self.device.take_errors():
-            for number in new:
-                self.drop_pipeline(number)
+    def _layout(self, source: Source) -> tuple[Any, Any]:
+        key = source.buffers, source.writable
+        if key not in self._layouts:
+            self._layouts[key] = self.device.create_layouts(*key)
+        return self._layouts[key]
 
-    def _compiled_in_threads(self, numbers: Sequence[int]) -> dict[int, Pipeline]:
-        """Compile pipelines, one in each thread at a time.
+    def compile_all(self, numbers: Sequence[int]) -> None:
+        """Compile pipelines in parallel; drop all after an error, so that a flush reports it.
 
         Not by `concurrent.futures`: a fork in another thread holds its lock while it waits for the
         device's, which this thread has.
         """
-        left, compiled, errors = deque(numbers), dict[int, Pipeline](), list[BaseException]()
+        new = [n for n in dict.fromkeys(numbers) if n in self._sources and n not in self.pipelines]
+        for number in new:
+            self._layout(self._sources[number])  # here, because threads would make it twice
+        left = iter(new)
 
         def work() -> None:
-            try:
-                while left:
-                    number = left.popleft()
-                    compiled[number] = self._compiled(number)
-            except IndexError:  # another thread was faster
-                pass
-            except BaseException as error:
-                errors.append(error)
-                left.clear()
+            for number in left:  # which the threads share
+                self._compile(number)
 
-        threads = [Thread(target=work) for _ in range(min(len(numbers), (os.cpu_count() or 1) + 1))]
+        threads = [Thread(target=work) for _ in range(min(len(new) - 1, os.cpu_count() or 1))]
         for thread in threads:
             thread.start()
         try:
+            work()
+        finally:
             for thread in threads:
                 thread.join()
-        finally:  # also after Ctrl-C: the caller may drop what they use
-            left.clear()
-            for thread in threads:
-                thread.join()
-        if errors:
-            raise errors[0]
-        return compiled
+        if self.device.take_errors():
+            for number in new:
+                self.drop_pipeline(number)
 
     def drop_pipeline(self, number: int) -> None:
-        pipeline = self.pipelines.get(number)
+        pipeline = self.pipelines.pop(number, None)
         if pipeline is not None:
-            for key in list(pipeline.groups):
-                self._forget_group((number, *key))
-            del self.pipelines[number]
-            lib.wgpuComputePipelineRelease(pipeline.compiled)
-
-    def _layout(self, source: Source) -> tuple[Any, Any]:
-        key = source.buffers, source.writable
-        layouts = self._layouts.get(key)
-        if layouts is None:
-            layouts = self._layouts[key] = self.device.create_layouts(*key)
-        return layouts
+            for key in [key for key in self.groups if key[0] == number]:
+                self._drop_group(key)
+            lib.wgpuComputePipelineRelease(pipeline.handle)
 
     # -- Buffers --------------------------------------------------------------------------------
 
-    def range(self, number: int) -> Range:
-        known = self._ranges.get(number)
-        if known is None:
-            raise LookupError(f"buffer {number} does not exist")
-        return known
-
     def create_buffer(self, number: int, size: int, slices: int) -> None:
         """Create a buffer, or a slab, whose slices have the ids after its own."""
-        usage = STORAGE | COPY_SRC | COPY_DST
-        buffer = self.device.create_buffer(size, usage, f"buffer {number}")
+        buffer = self.device.create_buffer(size, "storage", f"buffer {number}")
         self.buffers[number] = buffer, size, slices
-        self._ranges[number] = Range(buffer, 0, size)
+        self.ranges[number] = Range(buffer, 0, size)
         for n in range(slices):
             slice_size = size // slices
-            self._ranges[number + 1 + n] = Range(buffer, n * slice_size, slice_size)
+            self.ranges[number + 1 + n] = Range(buffer, n * slice_size, slice_size)
 
     def destroy_buffer(self, number: int) -> None:
-        """Destroy a buffer and its slices, if it exists, once nothing is left to submit."""
+        """Release a buffer and its slices, if it exists; encoded commands keep its memory."""
         buffer, _, slices = self.buffers.pop(number, (None, 0, 0))
         if buffer is None:
             return
         for each in range(number, number + 1 + slices):
-            del self._ranges[each]
-            for name in list(self._users.get(each, ())):
-                self._forget_group(name)
-        self._to_destroy.append(buffer)
-        if self._encoder is None:
-            self._destroy_unneeded()
+            del self.ranges[each]
+            for key in list(self._users.get(each, ())):
+                self._drop_group(key)
+        lib.wgpuBufferRelease(buffer)
 
-    def _destroy_unneeded(self) -> None:
-        while self._to_destroy:
-            destroy_buffer(self._to_destroy.pop())
+    def upload(self, number: int, offset: int, start: int, size: int) -> None:
+        self.submit()  # queue writes take effect before all later submissions
+        target, data = self.ranges[number], self._block + start
+        padded = -(-size // 4) * 4
+        if padded > size:  # only whole words can be written
+            data = bytes(ffi.buffer(ffi.cast("char *", data), size)).ljust(padded, b"\0")
+        self.device.write(target.buffer, target.offset + offset, data, padded)
 
-    def _upload(self, target_range: Range, offset: int, start: int, size: int) -> None:
-        source, target = self._block + start, target_range.offset + offset
-        whole = size - size % 4
-        if whole:
-            self.device.write(target_range.buffer, target, source, whole)
-        if whole < size:
-            rest = bytes(ffi.buffer(ffi.cast("char *", source + whole), size - whole))
-            self.device.write(target_range.buffer, target + whole, rest.ljust(4, b"\0"), 4)
-
-    def _fill(self, target_range: Range, value: int, size: int) -> None:
+    def fill(self, number: int, value: int, size: int) -> None:
+        self.submit()
+        target = self.ranges[number]
         pattern = array("I", [value]) * (min(size, FILLED_AT_ONCE) // 4)
         for offset in range(0, size, FILLED_AT_ONCE):
             count = min(FILLED_AT_ONCE, size - offset)
-            self.device.write(target_range.buffer, target_range.offset + offset, pattern, count)
+            self.device.write(target.buffer, target.offset + offset, pattern, count)
+
+    def clear(self, position: int, size: int) -> None:
+        target = self.ranges[self._table[position]]
+        encoder = self.outside_pass()
+        lib.wgpuCommandEncoderClearBuffer(encoder, target.buffer, target.offset, size)
 
     # -- Recording ------------------------------------------------------------------------------
 
-    def copy(self, source: Range, offset: int, target: Any, size: int) -> None:
-        self._close_pass()
-        start = source.offset + offset
-        lib.wgpuCommandEncoderCopyBufferToBuffer(
-            self._open(), source.buffer, start, target, 0, size
-        )
-
-    def submit(self) -> None:
-        """Submit the encoded commands, if there are any and there was no error."""
+    def outside_pass(self) -> Any:
+        """Return the encoder, without an open pass."""
         if self._encoder is None:
-            return
-        self._close_pass()
-        encoder, self._encoder = self._encoder, None
-        if self.device.submit(encoder):
-            self._counts["submits"] += 1
-        self._destroy_unneeded()
-
-    def _abandon(self) -> None:
-        self._close_pass()
-        if self._encoder is not None:
-            lib.wgpuCommandEncoderRelease(self._encoder)
-            self._encoder = None
-        self._destroy_unneeded()
-
-    def _open(self) -> Any:
-        if self._encoder is None:
-            self._encoder = self.device.create_encoder()
-        return self._encoder
-
-    def _open_pass(self, pipeline: int) -> None:
-        descriptor = ffi.NULL if self.timer is None else self.timer.next(pipeline)
-        self._pass = lib.wgpuCommandEncoderBeginComputePass(self._open(), descriptor)
-        self._in_pass = None
-
-    def _close_pass(self) -> None:
-        if self._pass is not None:
+            self._encoder = lib.wgpuDeviceCreateCommandEncoder(self.device.handle, ffi.NULL)
+        elif self._pass is not None:
             ended, self._pass = self._pass, None
             lib.wgpuComputePassEncoderEnd(ended)
             lib.wgpuComputePassEncoderRelease(ended)
+        return self._encoder
+
+    def _open_pass(self, pipeline: int) -> None:
+        """Open a pass, after the end of the last one."""
+        descriptor = ffi.NULL if self.timer is None else self.timer.next(pipeline)
+        self._pass = lib.wgpuCommandEncoderBeginComputePass(self.outside_pass(), descriptor)
+        self._in_pass = None
+
+    def submit(self) -> None:
+        """Submit the encoded commands, if there are any and there was no error."""
+        if self._encoder is not None:
+            encoder, self._encoder = self.outside_pass(), None
+            self._counts["submits"] += self.device.submit(encoder)
+
+    def _abandon(self) -> None:
+        if self._encoder is not None:
+            encoder, self._encoder = self.outside_pass(), None
+            lib.wgpuCommandEncoderRelease(encoder)
 
     # -- Reading --------------------------------------------------------------------------------
 
@@ -485,17 +359,38 @@ class Session:
         readback.map()
         return readback
 
-    def drop_ahead(self) -> None:
-        self.ahead = None
 
-
-@dataclass(slots=True)
 class StagingBuffer:
-    """A staging buffer, and its mapping, if that was started."""
+    """A buffer that the GPU copies into and the host maps.
 
-    size: int
-    handle: Any
-    mapping: Mapping | None = None
+    Attributes
+    ----------
+    state : str
+        "unmapped", "pending" or "mapped"; after an error, its message.
+    callback_info : cdata
+        How wgpu-native reports the end of a mapping.
+    """
+
+    def __init__(self, device: Device, size: int) -> None:
+        self.size = size
+        self.handle = device.create_buffer(size, "staging")
+        self.state = "unmapped"
+        self._me = ffi.new_handle(self)
+        mode = lib.WGPUCallbackMode_AllowSpontaneous
+        fields = {"mode": mode, "callback": _note_mapped, "userdata1": self._me}
+        self.callback_info = ffi.new("WGPUBufferMapCallbackInfo *", fields)[0]
+
+
+_mapping: set[StagingBuffer] = set()
+"""Buffers that are being mapped; kept alive because wgpu-native will call back with them."""
+
+
+@ffi.callback("WGPUBufferMapCallback")
+def _note_mapped(status: int, message: Any, pointer: Any, _: Any) -> None:
+    staging: StagingBuffer = ffi.from_handle(pointer)
+    _mapping.discard(staging)
+    is_mapped = status == lib.WGPUMapAsyncStatus_Success
+    staging.state = "mapped" if is_mapped else text_of(message) or "the buffer was not mapped"
 
 
 class Readback:
@@ -511,14 +406,22 @@ class Readback:
         self._session = session
         self.part = number, offset, size
         self._copied = -(-size // 4) * 4
-        source = session.range(number)
+        source = session.ranges[number]
         self._staging = session.staging.take(self._copied)
         self.__del__ = MethodType(session.staging.returned.append, self._staging)
-        session.copy(source, offset, self._staging.handle, self._copied)
+        encoder, start = session.outside_pass(), source.offset + offset
+        lib.wgpuCommandEncoderCopyBufferToBuffer(
+            encoder, source.buffer, start, self._staging.handle, 0, self._copied
+        )
 
     def map(self) -> None:
         """Start to map the copy; it must be submitted."""
-        self._staging.mapping = self._session.device.map(self._staging.handle, self._copied)
+        staging = self._staging
+        staging.state = "pending"
+        _mapping.add(staging)
+        lib.wgpuBufferMapAsync(
+            staging.handle, lib.WGPUMapMode_Read, 0, self._copied, staging.callback_info
+        )
 
     def arrived(self) -> Any:
         """Wait for the copy and return its memory, which is valid as long as this object.
@@ -528,34 +431,39 @@ class Readback:
         StreamError
             If it could not be mapped.
         """
-        mapping, device = self._staging.mapping, self._session.device
-        assert mapping is not None
+        staging, device = self._staging, self._session.device
         for _ in range(MAX_POLLS):
-            if mapping.status is not None:
+            if staging.state != "pending":
                 break
             # Another thread may have polled at the same time: then it calls back, a little later.
             device.wait(device.submitted)
         if self._session.is_over:
             raise StreamError("the device was lost")
-        if mapping.failed:
-            raise StreamError(mapping.message or "the buffer was not mapped")
-        return lib.wgpuBufferGetConstMappedRange(self._staging.handle, 0, self._copied)
+        if staging.state != "mapped":
+            raise StreamError(staging.state)
+        return lib.wgpuBufferGetConstMappedRange(staging.handle, 0, self._copied)
+
+    def numbers(self, ctype: str = "uint32_t") -> list[int]:
+        """Wait for the copy and return it as numbers of a type of C."""
+        memory = ffi.cast(f"{ctype} *", self.arrived())
+        return ffi.unpack(memory, self._copied // ffi.sizeof(ctype))
 
 
 class Staging:
-    """Buffers that the GPU copies into and the host maps; a bounded number is kept idle.
+    """The staging buffers of a device; a bounded number is kept idle.
 
     Attributes
     ----------
+    buffers : set of StagingBuffer
     returned : deque of StagingBuffer
-        What deleted readbacks used; `collect` unmaps and keeps, or destroys, these buffers.
+        What deleted readbacks used; `collect` unmaps and keeps, or releases, these buffers.
     """
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._idle: list[StagingBuffer] = []  # oldest first
+        self.buffers: set[StagingBuffer] = set()
         self.returned: deque[StagingBuffer] = deque()
-        self.count = self.size = 0
 
     def take(self, size: int) -> StagingBuffer:
         """Return an unmapped buffer of at least this size."""
@@ -565,35 +473,27 @@ class Staging:
                 return self._idle.pop(position)
         # Powers of two, so that reads of slightly different sizes share buffers.
         rounded = size if size > MAX_IDLE_BYTES else 1 << (max(size, MIN_STAGING) - 1).bit_length()
-        buffer = self._device.create_buffer(rounded, MAP_READ | COPY_DST, "staging")
-        self.count += 1
-        self.size += rounded
-        return StagingBuffer(rounded, buffer)
+        buffer = StagingBuffer(self._device, rounded)
+        self.buffers.add(buffer)
+        return buffer
 
     def collect(self) -> None:
         """Take back the buffers of deleted readbacks."""
         while self.returned:
             buffer = self.returned.popleft()
-            mapping, buffer.mapping = buffer.mapping, None
-            if mapping is not None and (mapping.status is None or mapping.failed):
-                self._discard(buffer)
-                continue
-            if mapping is not None:
+            if buffer.state == "mapped":
                 lib.wgpuBufferUnmap(buffer.handle)
-            self._idle.append(buffer)
+                buffer.state = "unmapped"
+            if buffer.state == "unmapped":
+                self._idle.append(buffer)
+            else:
+                self._release(buffer)
         while len(self._idle) > MAX_IDLE or sum(b.size for b in self._idle) > MAX_IDLE_BYTES:
-            self._discard(self._idle.pop(0))
+            self._release(self._idle.pop(0))
 
-    def _discard(self, buffer: StagingBuffer) -> None:
-        destroy_buffer(buffer.handle)
-        self.count -= 1
-        self.size -= buffer.size
-
-    def end(self) -> None:
-        for buffer in [*self._idle, *self.returned]:
-            lib.wgpuBufferRelease(buffer.handle)
-        self._idle.clear()
-        self.returned.clear()
+    def _release(self, buffer: StagingBuffer) -> None:
+        self.buffers.remove(buffer)
+        lib.wgpuBufferRelease(buffer.handle)
 
 
 class Timer:
@@ -612,13 +512,9 @@ class Timer:
                 return ffi.NULL
             self._sets.append(self._session.device.create_query_set(2 * TIMED_AT_ONCE))
         self._pipelines.append(pipeline)
+        positions = {"beginningOfPassWriteIndex": 2 * number, "endOfPassWriteIndex": 2 * number + 1}
         self._writes = ffi.new(
-            "WGPUPassTimestampWrites *",
-            {
-                "querySet": self._sets[-1],
-                "beginningOfPassWriteIndex": 2 * number,
-                "endOfPassWriteIndex": 2 * number + 1,
-            },
+            "WGPUPassTimestampWrites *", {"querySet": self._sets[-1], **positions}
         )
         return ffi.new("WGPUComputePassDescriptor *", {"timestampWrites": self._writes})
 
@@ -627,38 +523,55 @@ class Timer:
 
         Nothing is known after a loss of the device.
         """
-        if self._session.is_over:
-            self._release()
-            return []
         stamps: list[int] = []
-        for number, queries in enumerate(self._sets):
-            left = len(self._pipelines) - number * TIMED_AT_ONCE
-            stamps += self._read(queries, 2 * min(TIMED_AT_ONCE, left))
-        self._release()
-        period = self._session.device.timestamp_period
+        for queries in self._sets:
+            if not self._session.is_over:
+                left = 2 * len(self._pipelines) - len(stamps)
+                stamps += self._read(queries, min(2 * TIMED_AT_ONCE, left))
+            lib.wgpuQuerySetRelease(queries)
+        if self._session.is_over:
+            return []
+        period = lib.wgpuQueueGetTimestampPeriod(self._session.device.queue)
         times = [int((stamp - stamps[0]) * period) for stamp in stamps]
         return [(p, times[2 * n], times[2 * n + 1]) for n, p in enumerate(self._pipelines)]
 
-    def _release(self) -> None:
-        while self._sets:
-            lib.wgpuQuerySetRelease(self._sets.pop())
-
     def _read(self, queries: Any, count: int) -> list[int]:
         session, size = self._session, 8 * count
-        usage = QUERY_RESOLVE | COPY_SRC
-        resolved = session.device.create_buffer(size, usage, "timestamps")
-        staging = session.device.create_buffer(size, MAP_READ | COPY_DST, "timestamps to read")
-        encoder = session.device.create_encoder()
+        resolved = session.device.create_buffer(size, "timestamps")
+        session.ranges[TIMES] = Range(resolved, 0, size)
+        encoder = session.outside_pass()
         lib.wgpuCommandEncoderResolveQuerySet(encoder, queries, 0, count, resolved, 0)
-        lib.wgpuCommandEncoderCopyBufferToBuffer(encoder, resolved, 0, staging, 0, size)
-        session.device.submit(encoder)
-        session.device.map(staging, size)
-        session.device.wait(session.device.submitted)
-        memory = lib.wgpuBufferGetConstMappedRange(staging, 0, size)
-        stamps: list[int] = ffi.unpack(ffi.cast("uint64_t *", memory), count)
-        for buffer in (resolved, staging):
-            destroy_buffer(buffer)
+        stamps = session.fetch(TIMES, 0, size).numbers("uint64_t")
+        lib.wgpuBufferRelease(session.ranges.pop(TIMES).buffer)
         return stamps
+
+
+COMMANDS: dict[int, tuple[int, Callable[..., None]]] = {
+    plan.CREATE: (4, Session.create_buffer),
+    plan.DESTROY: (2, Session.destroy_buffer),
+    plan.UPLOAD: (5, Session.upload),
+    plan.DISPATCH: (8, Session.dispatch),  # and the positions of its buffers
+    plan.FILL: (4, Session.fill),
+    plan.SUBMIT: (1, Session.submit),
+    plan.START: (1, Session.start),
+    plan.FETCH: (3, Session.fetch_ahead),
+    plan.CLEAR: (3, Session.clear),
+    plan.CHECK: (3, Session.check),
+}
+"""Commands: the number of their words, and what executes them."""
+
+
+def _commands(stream: Sequence[int]) -> Iterator[tuple[Callable[..., None], Sequence[int]]]:
+    """Yield what executes each command of a stream, and its operands."""
+    position = 0
+    while position < len(stream):
+        op = stream[position]
+        if op not in COMMANDS:
+            raise LookupError(f"unknown command {op}")
+        words, method = COMMANDS[op]
+        end = position + words + (stream[position + 7] if op == plan.DISPATCH else 0)
+        yield method, stream[position + 1 : end]
+        position = end
 
 
 def _refuse_aliases(ids: Sequence[int], ranges: Sequence[Range], writable: int) -> None:

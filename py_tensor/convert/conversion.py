@@ -230,15 +230,15 @@ def _make(data: Any, dtype: object, device: str | Device | None, op: str) -> Ten
         shape = check_rank(op, _shape_of(data))
         values, types = _joined(data, shape)
         if Tensor in types:
-            stacked = _from_elements(values, shape, target, device, op)
-            if stacked is not None:
-                return stacked
-            if types <= {Tensor, bool, int, float, complex} and _needs_operands(values):
-                data = _with_tensors(data, next(x.device for x in values if type(x) is Tensor), op)
-            if _holds_tensors_alone(data):
-                return _make(_stacked(data, op), dtype, device, op)
-            if device is None:
-                device = next(x.device for x in values if type(x) is Tensor)
+            if device is None or parse(device) is CPU_DEVICE:
+                known = _from_known(values, shape, target, op)
+                if known is not None:
+                    return known
+            inner = next(x.device for x in values if type(x) is Tensor)
+            are_numbers = types <= {Tensor, bool, int, float, complex}
+            if _holds_tensors_alone(data) or (are_numbers and _needs_operands(values)):
+                return _make(_stacked(data, inner, op), dtype, device, op)
+            device = inner if device is None else device
         return _from_nested(data, shape, values, types, target, parse(device), op)
     target_device = parse(device)
     if isinstance(data, Scalar):
@@ -271,11 +271,8 @@ def _from_values(
     values: Sequence[Any], shape: Shape, dtype: DType, device: Device, op: str
 ) -> Tensor:
     """Create a tensor from Python scalars in row-major order."""
-    meta = meta_of(shape, dtype, device)
-    device.check(op, meta)
-    if not meta.size:
-        return Tensor(empty_node(meta))
-    return _uploaded(memoryview(_packed(values, shape, dtype, op)).cast("B"), meta)
+    meta = _checked(op, shape, dtype, device)
+    return _uploaded(_packed(values, shape, dtype, op), meta)
 
 
 def _packed(values: Sequence[Any], shape: Shape, dtype: DType, op: str) -> bytes | packed[Any]:
@@ -300,12 +297,14 @@ def _place(number: int, shape: Shape) -> str:
     return f" at index {index[0] if len(index) == 1 else tuple(reversed(index))}"
 
 
-def _uploaded(data: memoryview, meta: Meta) -> Tensor:
+def _uploaded(data: Any, meta: Meta) -> Tensor:
     """Upload the bytes of elements in row-major order as a tensor; beside a trace, below it."""
+    if not meta.size:
+        return Tensor(empty_node(meta))
     device = meta.device.storing
     if device is not meta.device:
         meta = meta_of(meta.shape, meta.dtype, device)
-    return Tensor(leaf(meta, device.upload(data, meta)))
+    return Tensor(leaf(meta, device.upload(memoryview(data).cast("B"), meta)))
 
 
 def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device) -> Tensor:
@@ -318,29 +317,26 @@ def from_bytes(op: str, data: bytes, shape: Shape, dtype: DType, device: Device)
     DTypeError
         If the device does not support the dtype.
     """
-    meta = meta_of(check_rank(op, shape), dtype, device)
+    return _uploaded(data, _checked(op, check_rank(op, shape), dtype, device))
+
+
+def _checked(op: str, shape: Shape, dtype: DType, device: Device) -> Meta:
+    """Return the meta of a new tensor, which its device must support."""
+    meta = meta_of(shape, dtype, device)
     device.check(op, meta)
-    return _uploaded(memoryview(data), meta) if meta.size else Tensor(empty_node(meta))
+    return meta
 
 
-def _from_elements(
-    elements: Sequence[Any],
-    shape: Shape,
-    dtype: DType | None,
-    device: str | Device | None,
-    op: str,
+def _from_known(
+    elements: Sequence[Any], shape: Shape, dtype: DType | None, op: str
 ) -> Tensor | None:
     """Create a tensor from Python numbers and 0-d tensors that the cpu device has computed.
 
     Return None for other elements, or if the conversion to `dtype` needs a check or a warning.
     """
-    if (
-        is_recording()
-        or len(elements) > MAX_AT_ONCE
-        or (dtype is not None and not dtype.is_floating)
-    ):
+    if is_recording() or len(elements) > MAX_AT_ONCE or not (dtype is None or dtype.is_floating):
         return None
-    values, kinds, has_numbers = list[Any](), dict[DType, None](), False
+    values, kinds = list[Any](), dict[DType, None]()
     for x in elements:
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
@@ -352,11 +348,8 @@ def _from_elements(
         elif isinstance(x, Scalar):
             kinds[_of_type(type(x))] = None
             values.append(x)
-            has_numbers = True
         else:
             return None
-    if (has_numbers or device is not None) and parse(device) is not CPU_DEVICE:
-        return None
     widest = _widest(kinds)
     if dtype is not None and widest.is_complex:
         return None
@@ -434,23 +427,16 @@ def _needs_operands(values: Sequence[Any]) -> bool:
     return is_recording() or any(isinstance(x, Tensor) and x.device.depth for x in values)
 
 
-def _with_tensors(data: Sequence[Any], device: Device, op: str) -> list[Any]:
-    """Return nested lists with constants for numbers."""
-
-    def item(x: Any) -> Any:
+def _stacked(data: Sequence[Any], device: Device, op: str) -> Tensor:
+    """Join nested lists of tensors and numbers into one tensor, without reading them."""
+    parts: list[Tensor] = []
+    for x in data:
         if _is_nested(x):
-            return _with_tensors(x, device, op)
-        if isinstance(x, Tensor):
-            return x
-        number: Scalar = x
-        return Tensor(constant(op, number, _of_type(type(number)), device))
-
-    return [item(x) for x in data]
-
-
-def _stacked(data: Sequence[Any], op: str) -> Tensor:
-    """Join nested lists of tensors into one tensor, without reading them."""
-    parts = [_stacked(x, op) if _is_nested(x) else x for x in data]
+            parts.append(_stacked(x, device, op))
+        elif isinstance(x, Tensor):
+            parts.append(x)
+        else:
+            parts.append(Tensor(constant(op, x, _of_type(type(x)), device)))
     for x in parts[1:]:
         if x.shape != parts[0].shape:
             raise _ragged(op, f"shape {parts[0].shape}", f"shape {x.shape}")
@@ -541,15 +527,13 @@ def _from_array(data: Any, dtype: DType | None, device: Device, op: str) -> Tens
     target = dtype or _of_array(array, op)
     if array.dtype.name == dtypes.bfloat16.name:
         array = array.astype(dtypes.bfloat16.host)
-    meta = meta_of(check_rank(op, tuple(array.shape)), target, device)
-    device.check(op, meta)
-    if not meta.size:
-        return Tensor(empty_node(meta))
+    shape = check_rank(op, tuple(array.shape))
+    meta = _checked(op, shape, target, device)
     with np.errstate(all="ignore"):
-        if target.is_integer and (has_integers(array) or has_floats(array)):
+        if array.size and target.is_integer and (has_integers(array) or has_floats(array)):
             _check_elements(np, array, target, op)
         flat = np.ascontiguousarray(array.astype(target.host, copy=False)).reshape(-1)
-    return _uploaded(memoryview(encoded(np, flat, target).view("u1")), meta)
+    return _uploaded(encoded(np, flat, target).view("u1"), meta)
 
 
 def _check_elements(np: Any, array: Any, dtype: DType, op: str) -> None:
@@ -572,19 +556,16 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Device, op: str)
     kind = _KINDS.get(code, "") if order in ("", "@", "=", "<", ">", "!") else ""
     kind = "c" if is_complex and kind == "f" else kind
     stored = dtypes.of_host(op, kind, view.itemsize, f"the buffer format {view.format!r}")
-    shape = check_rank(op, tuple(view.shape or ()))
-    meta = meta_of(shape, dtype or stored, device)
-    device.check(op, meta)
-    if not meta.size:
-        return Tensor(empty_node(meta))
+    shape, target = check_rank(op, tuple(view.shape or ())), dtype or stored
+    meta = _checked(op, shape, target, device)
     data = view.tobytes()
-    same = (kind, view.itemsize) == (meta.dtype.kind, meta.dtype.itemsize)
+    same = (kind, view.itemsize) == (target.kind, target.itemsize)
     if same and order not in (">", "!"):
-        return _uploaded(memoryview(data), meta)
-    values = unpack(f"{order}{(1 + is_complex) * meta.size}{code}", data)
+        return _uploaded(data, meta)
+    values = unpack(f"{order}{len(data) // view.itemsize * (1 + is_complex)}{code}", data)
     if is_complex:
         values = tuple(map(complex, values[::2], values[1::2]))
-    return _from_values(values, shape, meta.dtype, device, op)
+    return _uploaded(_packed(values, shape, target, op), meta)
 
 
 def to(x: Tensor, device: str | Device) -> Tensor:
@@ -597,12 +578,8 @@ def to(x: Tensor, device: str | Device) -> Tensor:
         lifted = target.lifted(node, Tensor(node))
         if lifted is not None:
             return Tensor(lifted)
-    meta = meta_of(x.shape, x.dtype, target)
-    target.check("to", meta)
-    if not meta.size:
-        return Tensor(empty_node(meta))
-    data = x._read()  # pyright: ignore[reportPrivateUsage]
-    return _uploaded(data, meta)
+    meta = _checked("to", x.shape, x.dtype, target)
+    return _uploaded(x._read(), meta)  # pyright: ignore[reportPrivateUsage]
 
 
 def to_device(x: Tensor, device: str | Device, /, *, stream: Any = None) -> Tensor:

@@ -8,12 +8,11 @@ from typing import Any
 
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
-from py_tensor.base.shapes import MAX_RANK, size_of
+from py_tensor.base.shapes import MAX_RANK, Shape, size_of
 from py_tensor.convert.printing import (
     DEFAULT_OPTIONS,
     PrintOptions,
     edge_indices,
-    format_rows,
     format_str,
     format_tensor,
 )
@@ -100,37 +99,25 @@ def options_now() -> dict[str, Any]:
 
 def _repr(x: Tensor) -> str:
     override = _print_options.override_repr
-    return text(x, "repr", _print_options) if override is None else override(x)
+    return repr_of(x, _print_options) if override is None else override(x)
 
 
 def _str(x: Tensor) -> str:
-    return text(x, "str", _print_options)
+    return format_str(*elements(x, _print_options), options=_print_options)
 
 
 async def _repr_async(x: Tensor) -> str:
     """Asynchronous version of `repr`, for hosts in which Python cannot block."""
     await x._find_async()  # pyright: ignore[reportPrivateUsage]
-    shown, edge = _edges(x, _print_options)
+    shown = _shown(x, _print_options)
     values = shown._flat(await shown._read_async())  # pyright: ignore[reportPrivateUsage]
-    return _format(x, values, edge, "repr", _print_options)
+    options = _print_options
+    return format_tensor(x.shape, x.dtype.name, values, suffix=_suffix(x), options=options)
 
 
-def text(x: Tensor, form: str, options: PrintOptions) -> str:
-    """Return the text of a tensor; `form` is "repr" or "str"."""
-    return _format(x, *_shown(x, options), form, options)
-
-
-def rows(x: Tensor, separator: str, prefix: str, options: PrintOptions) -> str:
-    """Return the elements in brackets."""
-    values, edge = _shown(x, options)
-    return format_rows(
-        x.shape, _kind(x), values, edge=edge, separator=separator, prefix=prefix, options=options
-    )
-
-
-def _shown(x: Tensor, options: PrintOptions) -> tuple[list[Any], bool]:
-    shown, edge = _edges(x, options)
-    return shown._flat(shown._read()), edge  # pyright: ignore[reportPrivateUsage]
+def repr_of(x: Tensor, options: PrintOptions) -> str:
+    """Return the `repr` of a tensor with other options."""
+    return format_tensor(*elements(x, options), suffix=_suffix(x), options=options)
 
 
 def is_abbreviated(x: Tensor) -> bool:
@@ -138,11 +125,15 @@ def is_abbreviated(x: Tensor) -> bool:
     return x.size > _print_options.threshold
 
 
-def _edges(x: Tensor, options: PrintOptions) -> tuple[Tensor, bool]:
-    """Return the elements to show, and whether the tensor is summarized to its corners."""
-    if x.size <= options.threshold:
-        return x, False
-    return _corners(x, options.edgeitems), True
+def elements(x: Tensor, options: PrintOptions) -> tuple[Shape, str, list[Any]]:
+    """Return the shape and the dtype of a tensor, and the elements to show."""
+    shown = _shown(x, options)
+    return x.shape, x.dtype.name, shown._flat(shown._read())  # pyright: ignore[reportPrivateUsage]
+
+
+def _shown(x: Tensor, options: PrintOptions) -> Tensor:
+    """Return a tensor, or only its corners if its text is a summary."""
+    return x if x.size <= options.threshold else _corners(x, options.edgeitems)
 
 
 def _corners(x: Tensor, items: int) -> Tensor:
@@ -156,16 +147,6 @@ def _corners(x: Tensor, items: int) -> Tensor:
     x.device.compute([shown])
     shape = tuple(2 * items if a in long else n for a, n in enumerate(x.shape))
     return Tensor(shown).reshape(shape)
-
-
-def _kind(x: Tensor) -> str:
-    return "int" if x.dtype.is_integer else x.dtype.name
-
-
-def _format(x: Tensor, values: list[Any], edge: bool, form: str, options: PrintOptions) -> str:
-    if form == "str":
-        return format_str(x.shape, _kind(x), values, edge=edge, options=options)
-    return format_tensor(x.shape, _kind(x), values, edge=edge, suffix=_suffix(x), options=options)
 
 
 def _suffix(x: Tensor) -> str:

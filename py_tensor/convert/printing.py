@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from py_tensor.base.dtypes import ALL
+from py_tensor.base.dtypes import ALL, DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class PrintOptions:
 
 
 DEFAULT_OPTIONS = PrintOptions()
+ALL_DIGITS = 1074  # after the point: every float64 has fewer, or as many
 
 
 def edge_indices(n: int, edgeitems: int) -> list[int] | None:
@@ -76,7 +77,6 @@ def format_tensor(
     kind: str,
     values: Sequence[complex],
     *,
-    edge: bool,
     prefix: str = "tensor(",
     suffix: str = "",
     options: PrintOptions = DEFAULT_OPTIONS,
@@ -88,26 +88,26 @@ def format_tensor(
     shape
         The shape of the whole tensor.
     kind
-        "bool", "int", or the name of a float or complex dtype.
+        The name of a dtype, or "int".
     values
-        The elements in row-major order: all of them, or with `edge` those at `edge_indices` of
-        every axis. Floats are exactly representable in the dtype that `kind` names.
-    edge
-        Whether the tensor is summarized, because it has more than ``options.threshold`` elements.
+        The elements in row-major order. If there are more than ``options.threshold``, the text is a
+        summary, and these are only the elements at `edge_indices` of every axis. Floats are exactly
+        representable in the dtype that `kind` names.
     suffix
         The text after the rows, such as ``, dtype=int32, device='cpu'``. It moves to a line of its
         own if it would exceed the line width.
 
     Examples
     --------
-    >>> print(format_tensor((2, 2), "float32", [1.0, 2.0, 3.0, 4.5], edge=False))
+    >>> print(format_tensor((2, 2), "float32", [1.0, 2.0, 3.0, 4.5]))
     tensor([[1. , 2. ],
             [3. , 4.5]])
     """
-    words = _words(shape, kind, values, edge, options)
-    style = _Style(", ", " " * (len(prefix) + 1), options.linewidth - len(")"))
-    rows = _rows(words, shape, options.edgeitems if edge else None, style)
-    extras = [f"shape={shape}"] if edge or (0 in shape and shape != (0,)) else []
+    rows = format_rows(
+        shape, kind, values, separator=", ", prefix=prefix, ending=")", options=options
+    )
+    names_shape = math.prod(shape) > options.threshold or (0 in shape and shape != (0,))
+    extras = [f"shape={shape}"] if names_shape else []
     if suffix:
         extras.append(suffix.removeprefix(", "))
     if not extras:
@@ -123,17 +123,16 @@ def format_str(
     kind: str,
     values: Sequence[complex],
     *,
-    edge: bool,
     options: PrintOptions = DEFAULT_OPTIONS,
 ) -> str:
     """Return the text of ``str(tensor)``, as in NumPy; parameters as in `format_tensor`.
 
-    >>> format_str((3,), "int", [1, 20, 3], edge=False)
+    >>> format_str((3,), "int", [1, 20, 3])
     '[ 1 20  3]'
     """
     if shape == () and values:
         return _scalar_text(kind, values[0])
-    return format_rows(shape, kind, values, edge=edge, options=options)
+    return format_rows(shape, kind, values, options=options)
 
 
 def format_rows(
@@ -141,9 +140,9 @@ def format_rows(
     kind: str,
     values: Sequence[complex],
     *,
-    edge: bool,
     separator: str = " ",
     prefix: str = "",
+    ending: str = "",
     options: PrintOptions = DEFAULT_OPTIONS,
 ) -> str:
     """Return the rows, like ``numpy.array2string``; other parameters as in `format_tensor`.
@@ -152,12 +151,13 @@ def format_rows(
     ----------
     separator
         The separator between elements.
-    prefix
-        The text that will precede the rows; they are indented by its length.
+    prefix, ending
+        The text that will precede the rows, which are indented by its length, and that will follow.
     """
-    words = _words(shape, kind, values, edge, options)
-    style = _Style(separator, " " * (len(prefix) + 1), options.linewidth)
-    return _rows(words, shape, options.edgeitems if edge else None, style)
+    edgeitems = options.edgeitems if math.prod(shape) > options.threshold else None
+    words = _words(shape, kind, values, edgeitems, options)
+    style = _Style(separator, " " * (len(prefix) + 1), options.linewidth - len(ending))
+    return _rows(words, shape, edgeitems, style)
 
 
 # Layout: words to nested rows.
@@ -214,38 +214,42 @@ def _wrap(items: list[str], style: _Style) -> str:
 
 
 def _words(
-    shape: tuple[int, ...], kind: str, values: Sequence[complex], edge: bool, options: PrintOptions
+    shape: tuple[int, ...],
+    kind: str,
+    values: Sequence[complex],
+    edgeitems: int | None,
+    options: PrintOptions,
 ) -> list[str]:
-    kept = [min(n, 2 * options.edgeitems) for n in shape] if edge else shape
-    if len(values) != math.prod(kept):
-        shown = "the edges of shape" if edge else "shape"
-        raise ValueError(f"{shown} {shape} has {math.prod(kept)} values, got {len(values)}")
-    function = _formatter(kind, options.formatter)
+    count = math.prod(shape if edgeitems is None else (min(n, 2 * edgeitems) for n in shape))
+    if len(values) != count:
+        shown = "shape" if edgeitems is None else "the edges of shape"
+        raise ValueError(f"{shown} {shape} has {count} values, got {len(values)}")
+    function = _formatter(kind, options.formatter) if options.formatter else None
     if function is not None:
         return [function(x) for x in values]
     if kind == "bool":
         return [("True" if not shape else " True") if x else "False" for x in values]
-    if kind == "int":
+    if kind in _INTEGERS:
         return _int_words([int(x.real) for x in values], options.sign)
-    if kind in _LIMITS:
+    if kind in _FLOATS:
         return _float_words(kind, [x.real for x in values], options, options.sign)
     if kind in _PARTS:
         return _complex_words(_PARTS[kind], values, options)
-    raise ValueError(f"kind must be 'bool', 'int' or a floating dtype's name, not {kind!r}")
+    raise ValueError(f"kind must be 'int' or a dtype's name, not {kind!r}")
 
 
+_INTEGERS = {"int", *(dtype.name for dtype in ALL if dtype.is_integer)}
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def _formatter(
-    kind: str, formatters: Mapping[str, Callable[[Any], str]] | None
+    kind: str, formatters: Mapping[str, Callable[[Any], str]]
 ) -> Callable[[Any], str] | None:
     """Return the function of the option `formatter` for elements of a kind, or None."""
-    long_name = "complexfloat" if kind in _PARTS else "float" if kind in _LIMITS else kind
+    kinds = ("complexfloat", _PARTS), ("float", _FLOATS), ("int", _INTEGERS), ("bool", ("bool",))
+    long_name = next(name for name, members in kinds if kind in members)
     names = (long_name, f"{long_name.removesuffix('float') or long_name}_kind", "all")
-    return next(
-        (f for name in names if formatters and (f := formatters.get(name)) is not None), None
-    )
+    return next((f for name in names if (f := formatters.get(name)) is not None), None)
 
 
 def _int_words(values: list[int], sign: str) -> list[str]:
@@ -266,34 +270,21 @@ def _complex_words(kind: str, values: Sequence[complex], options: PrintOptions) 
 def _float_words(kind: str, values: Sequence[float], options: PrintOptions, sign: str) -> list[str]:
     """Format numbers, padded to equal width."""
     finite = [x for x in values if math.isfinite(x)]
-    unique = options.floatmode != "fixed"
-    most = None if options.floatmode == "unique" else options.precision
-    if _needs_exponent(kind, finite, options.suppress):
-        parts = _all_scientific(kind, finite, most, unique)
-    else:
-        parts = [_positional(kind, x, most, unique) for x in finite]
-        if options.floatmode == "maxprec_equal":
-            decimals = max((len(tail.rstrip("0")) for _, tail in parts), default=0)
-            parts = [
-                pair if len(pair[1]) == decimals else _positional(kind, x, decimals, unique=False)
-                for x, pair in zip(finite, parts, strict=True)
-            ]
-        elif unique:
-            parts = [(head, tail.rstrip("0")) for head, tail in parts]
+    numbers = _aligned(kind, finite, options)
     if sign == "+":
-        parts = [(head if head[0] == "-" else f"+{head}", tail) for head, tail in parts]
-    left = max((len(head) for head, _ in parts), default=0)
-    right = max((len(tail) for _, tail in parts), default=0)
-    left += sign == " " and all(head[0] != "-" for head, _ in parts)
+        numbers = [(head if head[0] == "-" else f"+{head}", tail) for head, tail in numbers]
+    left = max((len(head) for head, _ in numbers), default=0)
+    right = max((len(tail) for _, tail in numbers), default=0)
+    left += sign == " " and all(head[0] != "-" for head, _ in numbers)
     if len(finite) < len(values):
         room = right + len(".")
         signed = sign != "-" or -math.inf in values
         left = max(left, len(options.nanstr) - room, len(options.infstr) + signed - room)
     plus = "+" if sign == "+" else ""
-    numbers = iter([f"{head:>{left}}.{tail:<{right}}" for head, tail in parts])
+    words = iter([f"{head:>{left}}.{tail:<{right}}" for head, tail in numbers])
     width = left + len(".") + right
     return [
-        next(numbers) if math.isfinite(x) else f"{_special(x, options, plus):>{width}}"
+        next(words) if math.isfinite(x) else f"{_special(x, options, plus):>{width}}"
         for x in values
     ]
 
@@ -304,116 +295,99 @@ def _special(x: float, options: PrintOptions, plus: str) -> str:
     return ("-" if x < 0 else plus) + options.infstr
 
 
-_SHORT = [dtype for dtype in ALL if dtype.is_floating and not dtype.has_64_bits]
+class _Float(NamedTuple):
+    """What printing needs to know of a floating dtype."""
 
-
-class _Limits(NamedTuple):
-    """Limits beyond which exponents are used, in float64; NumPy compares in the array's dtype."""
-
+    bits: int  # of a mantissa, including the leading one
+    least: int  # exponent of the smallest subnormal
+    safe: int  # decimal digits that never confuse two normal numbers
+    enough: int  # decimal digits that always suffice
+    # Limits beyond which exponents are used, in float64; NumPy compares in the array's dtype.
     largest: float
-    smallest: float
-    ratio: float
+    smallest: float  # 0.0001 in the dtype
+    ratio: float  # the largest quotient that rounds to 1000
 
 
-_LIMITS = {
-    # The second limit is 0.0001 in the dtype, the third the largest quotient that rounds to 1000.
-    **{
-        dtype.name: _Limits(
-            10.0 ** max(3, int((dtype.digits - 1) * math.log10(2))),
-            dtype.rounded(0.0001),
-            1000.0 + 2.0 ** (9 - dtype.digits),
-        )
-        for dtype in _SHORT
-    },
-    "float64": _Limits(1e8, 0.0001, 1000.0),
-}
+def _facts_of(dtype: DType) -> _Float:
+    safe = int((dtype.digits - 1) * math.log10(2))
+    return _Float(
+        dtype.digits,
+        dtype.exponent - dtype.digits + 1,
+        safe,
+        math.ceil(1 + dtype.digits * math.log10(2)),
+        10.0 ** min(max(3, safe), 8),
+        dtype.rounded(0.0001),
+        1000.0 + 2.0 ** (9 - dtype.digits),
+    )
+
+
+_FLOATS = {dtype.name: _facts_of(dtype) for dtype in ALL if dtype.is_floating}
+_SHORT = {dtype.name for dtype in ALL if dtype.is_floating and not dtype.has_64_bits}
 
 
 def _needs_exponent(kind: str, finite: list[float], suppress: bool) -> bool:
     sizes = [abs(x) for x in finite if x != 0]
     if not sizes:
         return False
-    limits, least, most = _LIMITS[kind], min(sizes), max(sizes)
+    limits, least, most = _FLOATS[kind], min(sizes), max(sizes)
     if most >= limits.largest:
         return True
     return not suppress and (least < limits.smallest or most / least > limits.ratio)
 
 
-def _positional(kind: str, x: float, most: int | None, unique: bool = True) -> tuple[str, str]:
-    """Return the digits before and after the decimal point.
+def _aligned(kind: str, finite: list[float], options: PrintOptions) -> list[tuple[str, str]]:
+    """Return the texts before and after each point; exponents have equal length."""
+    form = "e" if _needs_exponent(kind, finite, options.suppress) else "f"
+    most = None if options.floatmode == "unique" else options.precision
+    if options.floatmode == "fixed":
+        numbers = [_digits(x, form, options.precision) for x in finite]
+    else:
+        numbers = [_shortest(kind, x, form, most) for x in finite]
+        if form == "e" or options.floatmode == "maxprec_equal":
+            decimals = max((len(tail.rstrip("0")) for _, tail, _ in numbers), default=0)
+            # Digits beyond the shortest ones that identify x come from its exact value, not zeros.
+            numbers = [
+                number if len(number[1]) == decimals else _digits(x, form, decimals)
+                for x, number in zip(finite, numbers, strict=True)
+            ]
+        else:
+            numbers = [(head, tail.rstrip("0"), power) for head, tail, power in numbers]
+    if form == "f":
+        return [(head, tail) for head, tail, _ in numbers]
+    size = max(len(power) for _, _, power in numbers)
+    return [(head, f"{tail}e{power.zfill(size)}") for head, tail, power in numbers]
 
-    Parameters
-    ----------
-    most
-        The maximum number of digits after the point.
-    unique
-        Whether to print the shortest digits that identify `x`; else `most` digits are printed.
+
+_Number = tuple[str, str, str]
+"""The digits of a number before and after the point, and the signed exponent or ""."""
+
+
+def _digits(x: float, form: str, decimals: int) -> _Number:
+    """Return a number with this many digits after the point; `form` is Python's "e" or "f"."""
+    mantissa, _, exponent = f"{x:.{decimals}{form}}".partition("e")
+    head, _, tail = mantissa.partition(".")
+    return head, tail, exponent
+
+
+def _shortest(kind: str, x: float, form: str, most: int | None) -> _Number:
+    """Return a number with the fewest digits that identify it, but at most `most` after the point.
+
+    Zeros at the end that result from rounding up nines are removed, as in NumPy.
     """
-    if not unique:
-        head, _, tail = f"{x:.{most}f}".partition(".")
-        return head, tail
-    digits, exponent = _shortest(kind, abs(x))
-    if most is not None and most < len(digits) - 1 - exponent:
-        head, _, tail = f"{x:.{most}f}".partition(".")
-        return head, _without_carried(x, head, tail)
+    digits, exponent = _identifying(_FLOATS[kind], abs(x)) if x else ("0", 0)
+    decimals = len(digits) - 1 - (exponent if form == "f" else 0)
+    if most is not None and most < decimals:
+        head, tail, power = _digits(x, form, most)
+        if tail.endswith("0") and not _digits(x, form, ALL_DIGITS)[1].startswith(tail):
+            tail = tail.rstrip("0")
+        return head, tail, power
+    sign = "-" if math.copysign(1.0, x) < 0 else ""
+    if form == "e":
+        return sign + digits[0], digits[1:], f"{exponent:+03d}"
     if exponent < 0:
         digits, exponent = "0" * -exponent + digits, 0
     digits = digits.ljust(exponent + 1, "0")
-    return _sign(x) + digits[: exponent + 1], digits[exponent + 1 :]
-
-
-def _without_carried(x: float, head: str, tail: str, power: int = 0) -> str:
-    """Remove trailing zeros of `tail` that result from rounding up nines, as in NumPy.
-
-    Zeros result from it if ``head.tail * 10**power`` is greater than `x`.
-    """
-    if not tail.endswith("0"):
-        return tail
-    numerator, denominator = abs(x).as_integer_ratio()
-    scale = power - len(tail)
-    shown = int(head.lstrip("-") + tail) * 10 ** max(scale, 0) * denominator
-    exact = numerator * 10 ** max(-scale, 0)
-    return tail.rstrip("0") if shown > exact else tail
-
-
-class _Scientific(NamedTuple):
-    head: str
-    fraction: str
-    exponent: str  # signed, two digits or more
-
-
-def _scientific(kind: str, x: float, most: int | None, unique: bool = True) -> _Scientific:
-    """Return the parts of a number with an exponent; parameters as in `_positional`."""
-    decimals, digits, exponent = most or 0, "", 0
-    if unique:
-        digits, exponent = _shortest(kind, abs(x))
-        shortest = len(digits) - 1
-        decimals = shortest if most is None else min(shortest, most)
-        if decimals == shortest:
-            return _Scientific(_sign(x) + digits[0], digits[1:], f"{exponent:+03d}")
-    mantissa, _, power = f"{x:.{decimals}e}".partition("e")
-    head, _, fraction = mantissa.partition(".")
-    if unique:
-        fraction = _without_carried(x, head, fraction, int(power))
-    return _Scientific(head, fraction, power)
-
-
-def _all_scientific(
-    kind: str, finite: list[float], most: int | None, unique: bool
-) -> list[tuple[str, str]]:
-    """Return the parts before and after each point; fractions and exponents have equal length."""
-    numbers = [_scientific(kind, x, most, unique) for x in finite]
-    if unique:
-        decimals = max(len(number.fraction.rstrip("0")) for number in numbers)
-        # Digits beyond the shortest ones that identify x come from its exact value, not zeros.
-        numbers = [
-            number
-            if len(number.fraction) == decimals
-            else _scientific(kind, x, decimals, unique=False)
-            for x, number in zip(finite, numbers, strict=True)
-        ]
-    size = max(len(number.exponent) for number in numbers)
-    return [(n.head, f"{n.fraction}e{n.exponent.zfill(size)}") for n in numbers]
+    return sign + digits[: exponent + 1], digits[exponent + 1 :], ""
 
 
 def in_double(
@@ -426,16 +400,11 @@ def in_double(
     most, least
         The maximum and the minimum number of digits after the point.
     """
-
-    def parts(most: int | None, *, unique: bool) -> tuple[str, str, str]:
-        if is_scientific:
-            return _scientific(kind, x, most, unique)
-        return (*_positional(kind, x, most, unique), "0")
-
-    head, fraction, exponent = parts(most, unique=True)
-    if least is not None and len(fraction) < least:
-        head, fraction, exponent = parts(least, unique=False)
-    return float(f"{head}.{fraction or 0}e{exponent}")
+    form = "e" if is_scientific else "f"
+    head, tail, power = _shortest(kind, x, form, most)
+    if least is not None and len(tail) < least:
+        head, tail, power = _digits(x, form, least)
+    return float(f"{head}.{tail or 0}e{power or 0}")
 
 
 def _scalar_text(kind: str, x: complex) -> str:
@@ -447,33 +416,27 @@ def _scalar_text(kind: str, x: complex) -> str:
         if x.real == 0 and real == "0":
             return f"{imag}j"
         return f"({real}{'' if imag[0] == '-' else '+'}{imag}j)"
-    if kind not in FORMATS:
+    if kind not in _SHORT:
         return str(x)
     x = x.real
     if not math.isfinite(x):
         return str(x)
-    if x == 0 or 1e-4 <= abs(x) < _LIMITS[kind].largest:
-        head, tail = _positional(kind, x, None)
+    if x == 0 or 1e-4 <= abs(x) < _FLOATS[kind].largest:
+        head, tail, _ = _shortest(kind, x, "f", None)
         return f"{head}.{tail or '0'}"
-    head, fraction, exponent = _scientific(kind, x, None)
-    return f"{head}{'.' if fraction else ''}{fraction}e{exponent}"
-
-
-def _sign(x: float) -> str:
-    return "-" if math.copysign(1.0, x) < 0 else ""
+    head, tail, exponent = _shortest(kind, x, "e", None)
+    return f"{head}{'.' if tail else ''}{tail}e{exponent}"
 
 
 # Digits: the shortest decimal that identifies a float.
 
 
-def _shortest(kind: str, x: float) -> tuple[str, int]:
+def _identifying(form: _Float, x: float) -> tuple[str, int]:
     """Return digits d0 d1 ... and exponent e of the shortest d0.d1... * 10**e that rounds to x.
 
-    x is not negative.
+    x is positive.
     """
-    if x == 0:
-        return "0", 0
-    digits, power = _shortest_in(FORMATS[kind], x) if kind in FORMATS else _decimal(repr(x))
+    digits, power = _decimal(repr(x)) if form is _FLOATS["float64"] else _shortest_in(form, x)
     return str(digits).rstrip("0"), power + len(str(digits)) - 1
 
 
@@ -484,27 +447,7 @@ def _decimal(text: str) -> tuple[int, int]:
     return int(head + fraction), int(exponent or 0) - len(fraction)
 
 
-class _Format(NamedTuple):
-    """A floating type of fewer than 64 bits."""
-
-    bits: int  # bits of a mantissa, including the leading one
-    least: int  # exponent of the smallest subnormal
-    safe: int  # decimal digits that never confuse two normal numbers
-    enough: int  # decimal digits that always suffice
-
-
-FORMATS = {
-    dtype.name: _Format(
-        dtype.digits,
-        dtype.exponent - dtype.digits + 1,
-        int((dtype.digits - 1) * math.log10(2)),
-        math.ceil(1 + dtype.digits * math.log10(2)),
-    )
-    for dtype in _SHORT
-}
-
-
-def _shortest_in(form: _Format, x: float) -> tuple[int, int]:
+def _shortest_in(form: _Float, x: float) -> tuple[int, int]:
     """Return integers d and p of the shortest d * 10**p that parses as x in the dtype.
 
     `safe` digits never confuse two normal numbers, so the shortest decimal has at most `safe`
@@ -516,14 +459,17 @@ def _shortest_in(form: _Format, x: float) -> tuple[int, int]:
     mantissa = int(math.ldexp(x, -unit))  # x = mantissa * 2**unit
     is_normal = mantissa >= 2 ** (form.bits - 1)
     for decimals in range(form.safe - 1 if is_normal else 0, form.enough - 1):
-        nearest, power = _decimal(f"{x:.{decimals}e}")
+        text = f"{x:.{decimals}e}"
+        nearest, power = _decimal(text)
+        if float(text) == x:
+            return nearest, power
         for digits in (nearest, nearest + 1):
             if _rounds_to(digits, power, mantissa, unit, form):
                 return digits, power
     return _decimal(f"{x:.{form.enough - 1}e}")
 
 
-def _rounds_to(digits: int, power: int, mantissa: int, unit: int, form: _Format) -> bool:
+def _rounds_to(digits: int, power: int, mantissa: int, unit: int, form: _Float) -> bool:
     """Return whether ``digits * 10**power`` rounds, half to even, to ``mantissa * 2**unit``.
 
     The comparison uses integers, because float64 would round twice.

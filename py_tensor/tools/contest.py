@@ -113,15 +113,18 @@ class _Bench:
         self.backend = backend
         self.workloads = workloads
         self.place = LazyDevice("webgpu")
-        self.place.use(Candidate(backend, backend.profile.chosen))
+        self._use(Candidate(backend, backend.profile.chosen))
         self.operands = [[self._uploaded(x) for x in workload.operands] for workload in workloads]
         self.has_clock = "timestamp-query" in backend.info().get("features", ())
+
+    def _use(self, candidate: Candidate) -> None:
+        self.place.use(candidate)  # pyright: ignore[reportArgumentType] - it delegates
 
     def _uploaded(self, matrix: Matrix) -> Tensor:
         return tensor(matrix.data.cast("f", matrix.shape), device=self.place)
 
     def _results(self, candidate: Candidate) -> list[Tensor]:
-        self.place.use(candidate)
+        self._use(candidate)
         pairs = zip(self.workloads, self.operands, strict=True)
         return [workload.expression(*operands).realize() for workload, operands in pairs]
 

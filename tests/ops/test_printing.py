@@ -32,8 +32,8 @@ def shown(a: Any, form: str, suffix: str) -> str:
     values = a[np.ix_(*kept)].reshape(-1).tolist()
     kind = {"b": "bool", "f": "float32"}.get(a.dtype.kind, "int")
     if form == "str":
-        return format_str(a.shape, kind, values, edge=True)
-    return format_tensor(a.shape, kind, values, edge=True, suffix=suffix)
+        return format_str(a.shape, kind, values)
+    return format_tensor(a.shape, kind, values, suffix=suffix)
 
 
 @pytest.mark.computes

@@ -70,23 +70,22 @@ def kind_of(a: Array) -> str:
     return "int" if a.dtype.kind in "iu" else a.dtype.name
 
 
-def shown(a: Array, options: PrintOptions) -> tuple[list[Any], bool]:
+def shown(a: Array, options: PrintOptions) -> list[Any]:
     """Return the argument of callers: all values, or the edges according to `edge_indices`."""
-    edge = a.size > options.threshold
-    for axis, n in enumerate(a.shape if edge else ()):
+    for axis, n in enumerate(a.shape if a.size > options.threshold else ()):
         kept = edge_indices(n, options.edgeitems)
         a = a if kept is None else a.take(kept, axis)
-    return a.ravel().tolist(), edge
+    return a.ravel().tolist()
 
 
 def our_repr(a: Array, options: PrintOptions, suffix: str) -> str:
-    values, edge = shown(a, options)
-    return format_tensor(a.shape, kind_of(a), values, edge=edge, suffix=suffix, options=options)
+    values = shown(a, options)
+    return format_tensor(a.shape, kind_of(a), values, suffix=suffix, options=options)
 
 
 def our_str(a: Array, options: PrintOptions) -> str:
-    values, edge = shown(a, options)
-    return format_str(a.shape, kind_of(a), values, edge=edge, options=options)
+    values = shown(a, options)
+    return format_str(a.shape, kind_of(a), values, options=options)
 
 
 def numpy_suffix(a: Array) -> str:
@@ -491,17 +490,17 @@ def test_set_printoptions_rejects_unknown_options(set_options: Callable[..., Non
     ],
 )
 def test_form(shape: tuple[int, ...], values: list[float], text: str) -> None:
-    assert format_tensor(shape, "float32", values, edge=False) == text
+    assert format_tensor(shape, "float32", values) == text
 
 
 def test_prefix_sets_the_indent() -> None:
-    text = format_tensor((2, 1), "int", [1, -2], edge=False, prefix="a(", suffix=", b=3")
+    text = format_tensor((2, 1), "int", [1, -2], prefix="a(", suffix=", b=3")
     assert text == "a([[ 1],\n   [-2]], b=3)"
 
 
 def test_summary_names_the_shape() -> None:
     values = [0.0, 1.0, 2.0, 1997.0, 1998.0, 1999.0]
-    text = format_tensor((2000,), "float64", values, edge=True, suffix=", device='cpu'")
+    text = format_tensor((2000,), "float64", values, suffix=", device='cpu'")
     rows = "[0.000e+00, 1.000e+00, 2.000e+00, ..., 1.997e+03, 1.998e+03,\n        1.999e+03]"
     assert text == f"tensor({rows}, shape=(2000,), device='cpu')"
 
@@ -516,12 +515,12 @@ def test_edge_indices(n: int, edgeitems: int, kept: list[int] | None) -> None:
 
 @pytest.mark.parametrize("format_any", [format_tensor, format_str])
 @pytest.mark.parametrize(
-    ("shape", "kind", "values", "edge", "message"),
+    ("shape", "kind", "values", "message"),
     [
-        ((2,), "int", [1], False, r"shape \(2,\) has 2 values, got 1"),
-        ((), "int", [], False, r"shape \(\) has 1 values, got 0"),
-        ((2000,), "int", [1] * 5, True, r"edges of shape \(2000,\) has 6 values, got 5"),
-        ((1,), "int32", [1], False, "kind .* 'int32'"),
+        ((2,), "int", [1], r"shape \(2,\) has 2 values, got 1"),
+        ((), "int", [], r"shape \(\) has 1 values, got 0"),
+        ((2000,), "int", [1] * 5, r"edges of shape \(2000,\) has 6 values, got 5"),
+        ((1,), "str", [1], "kind .* 'str'"),
     ],
 )
 def test_wrong_calls(
@@ -529,11 +528,10 @@ def test_wrong_calls(
     shape: tuple[int, ...],
     kind: str,
     values: list[int],
-    edge: bool,
     message: str,
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        format_any(shape, kind, values, edge=edge)
+        format_any(shape, kind, values)
 
 
 @pytest.mark.parametrize(
@@ -570,7 +568,7 @@ def test_a_thousand_float32_take_about_as_long_as_fifty_of_python() -> None:
         return time.process_time() - start
 
     def ours() -> object:
-        return format_tensor((1000,), "float32", values, edge=False)
+        return format_tensor((1000,), "float32", values)
 
     def pythons() -> object:
         return [f"{v:.9g}" for v in values]

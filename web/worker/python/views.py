@@ -68,7 +68,7 @@ def _plane(x: pt.Tensor, place: dict[str, int]) -> tuple[pt.Tensor, dict[str, An
 
 
 def _text_of(value: complex, kind: str) -> str:
-    return format_str((), kind, [value], edge=False)
+    return format_str((), kind, [value])
 
 
 def _kind(x: pt.Tensor) -> str:
