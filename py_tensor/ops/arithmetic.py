@@ -295,5 +295,4 @@ def nan_to_num(
     return x
 
 
-register(nan_to_num, method=False)
 atan2, rad2deg, deg2rad = arctan2, degrees, radians

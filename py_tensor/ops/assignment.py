@@ -11,7 +11,6 @@ from py_tensor.base.dtypes import CASTINGS, bool_, check_cast, of_scalar, parse
 from py_tensor.base.errors import DTypeError, ShapeError, check_option
 from py_tensor.base.shapes import broadcast, parse_shape, size_of
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, setitem, write
 from py_tensor.ops.movement import concat, converted, flatten, ravel, reshape, reshape_copy
@@ -353,5 +352,3 @@ install("sort", _sort)
 install("partition", _partition)
 install("resize", _resize)
 install("put", _put)
-for _function in (put, put_along_axis, copyto, putmask, place, fill_diagonal):
-    register(_function, method=False)

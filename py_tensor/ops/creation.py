@@ -24,7 +24,6 @@ from py_tensor.ir.node import Device, meta_of
 from py_tensor.ir.op import Movement
 from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, floor, maximum, where
 from py_tensor.ops.float64_bits import (
     constant_bits,
@@ -631,9 +630,3 @@ def _bits_of_end(end: Any, converted_end: Tensor) -> Tensor:
     else:
         bits = host.load_numpy().asarray(end, "d", order="C").view("Q")
     return tensor_of(bits, "linspace", dtype=dtypes.uint64, device=device).reshape(shape)
-
-
-for _function in (
-    full, zeros, ones, empty, full_like, zeros_like, ones_like, empty_like, eye, arange, linspace,
-):  # fmt: skip
-    register(_function, method=False)

@@ -50,7 +50,6 @@ UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
 BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
 
 
-REGISTRY: dict[str, Callable[..., Tensor]] = {}
 _IDENTITIES: dict[str, Scalar] = {
     **dict.fromkeys(("add", "bitwise_or", "bitwise_xor", "gcd", "hypot"), 0),
     **dict.fromkeys(("logical_or", "logical_xor"), False),
@@ -69,7 +68,7 @@ WithNumber = tuple[tuple[Step, ...], Maker, int, int, Callable[[Any], Scalar], V
 def register(
     function: Any, op: Op | None = None, *, method: bool = True, **known: float | str | None
 ) -> None:
-    """Register a public function by name, with the op it records, and install it as a method.
+    """Give a public function the op that it records, and install it as a method.
 
     An elementwise function gets the attributes `ulp`, the largest error of a float32 result (None
     without a bound), which the docstring and the page's reference state and the tests check; and
@@ -79,7 +78,6 @@ def register(
         function.op = op
     for key, value in known.items():
         setattr(function, key, value)
-    REGISTRY[function.__name__] = function
     if method:
         install(function.__name__, function)
 

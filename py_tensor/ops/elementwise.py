@@ -762,7 +762,6 @@ def _clipped(
     return stored("clip", positive(result) if result is x else result, out, where)
 
 
-register(clip, method=False)
 install("clip", _clipped)
 install("__neg__", negative)
 install("__pos__", positive)

@@ -173,7 +173,6 @@ def ldexp(
 
 register(frexp, FRACTION, method=False)
 register(ldexp, LDEXP, method=False)
-register(modf, method=False)
 count_operands(frexp, 1, 2)
 count_operands(ldexp, 2)
 count_operands(modf, 1, 2, Loop(REAL_FLOATING, same_dtype))

@@ -838,20 +838,6 @@ for _function in (
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)
-for _function in (
-    astype,
-    reshape,
-    transpose,
-    permute_dims,
-    unstack,
-    concatenate,
-    stack,
-    array_split,
-    copy,
-    shares_memory,
-    may_share_memory,
-):
-    register(_function, method=False)
 install("astype", _astype)
 install("reshape", _reshape)
 install("unsqueeze", expand_dims)

@@ -15,7 +15,7 @@ from py_tensor.ir.arrays import Array, summed_in
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import check_options, count_operands, register
+from py_tensor.ops.define import check_options, count_operands
 from py_tensor.ops.elementwise import multiply, where
 from py_tensor.ops.linalg import CORES, along_axes, matmul
 from py_tensor.ops.movement import (
@@ -604,11 +604,6 @@ def _product(
     return reshape(product, tuple(size[c] for c in product_labels)), product_labels
 
 
-for _function in (
-    convolve, correlate, cross, einsum, einsum_path, inner, kron, matvec, tensordot, vdot, vecdot,
-    vecmat,
-):  # fmt: skip
-    register(_function, method=False)
 for _function, _axes in (
     (matvec, "(m,n),(n)->(m)"),
     (vecdot, "(n),(n)->()"),

@@ -786,5 +786,3 @@ for _function, _op in (
     (argmax, ARGMAX), (argmin, ARGMIN), (mean, None), (var, None), (std, None),
 ):  # fmt: skip
     register(_function, _op)
-for _function in (array_equal, count_nonzero, ptp):
-    register(_function, method=False)

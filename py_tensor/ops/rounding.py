@@ -135,7 +135,6 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
 
 around = round
 register(round, ROUND, ulp=EXACT)
-register(divmod, method=False)
 count_operands(divmod, 2, 2, Loop(REAL_WITH_BOOL_AS_INT8, same_dtype))
 install("__round__", _round)
 install("__divmod__", _divmod)

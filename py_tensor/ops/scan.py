@@ -126,5 +126,3 @@ def cumulative_prod(
 
 for _function, _op in ((cumsum, CUMSUM), (cumprod, CUMPROD)):
     register(_function, _op)
-for _function in (cumulative_sum, cumulative_prod):
-    register(_function, method=False)

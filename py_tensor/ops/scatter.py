@@ -384,9 +384,4 @@ def _weights(x: Tensor, weights: Operand) -> Tensor:
 
 register(nonzero)
 register(where, WHERE, method=False)
-register(flatnonzero, method=False)
-register(argwhere, method=False)
-register(compress, method=False)
 install("compress", _compress)
-register(extract, method=False)
-register(bincount, method=False)

@@ -16,7 +16,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.ir.bind import forget
-from py_tensor.ops.define import REGISTRY
+from tests.functions import functions
 from tests.ops import references as ref
 from tests.ops.test_elementwise import binary_cases, unary_cases
 
@@ -69,7 +69,7 @@ MUTATIONS: dict[str, Mutation] = {
 
 def _functions(op: Any) -> Iterator[Any]:
     """Yield the functions whose closures record `op`: the registered one, and what it calls."""
-    todo: list[Any] = list(REGISTRY.values())
+    todo: list[Any] = list(functions().values())
     seen: set[int] = set()
     while todo:
         function = todo.pop()
@@ -95,13 +95,13 @@ def _content(cell: Any) -> Any:
 @contextmanager
 def mutated(name: str, mutation: Mutation) -> Iterator[None]:
     """Replace the op by a wrong one wherever it is recorded, and restore it afterwards."""
-    op: Any = REGISTRY[name].op  # type: ignore[attr-defined]
+    op: Any = functions()[name].op  # type: ignore[attr-defined]
     wrong = dataclasses.replace(op, wgsl={"*": mutation.wgsl}, numpy=mutation.numpy)
-    functions = list(_functions(op))
-    assert functions, f"{name}: no function records its op"
+    recording = list(_functions(op))
+    assert recording, f"{name}: no function records its op"
 
     def put(old: Any, new: Any) -> None:
-        for cell in (c for f in functions for c in f.__closure__):
+        for cell in (c for f in recording for c in f.__closure__):
             if _content(cell) is old:
                 cell.cell_contents = new
         forget()  # recipes with the old op

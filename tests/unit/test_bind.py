@@ -31,7 +31,6 @@ from py_tensor.ir.primitives import (
 )
 from py_tensor.ir.recording import recording
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import REGISTRY
 from py_tensor.ops.elementwise import WHERE
 from py_tensor.ops.reduction import ARGMAX, MAX_OF_FLOATS
 from py_tensor.ops.scan import CUMSUM
@@ -39,6 +38,7 @@ from py_tensor.ops.sorting import SORT
 from py_tensor.random.threefry import random_bits
 from py_tensor.runtime.device import deferring
 from py_tensor.schedule.order import topological
+from tests.functions import functions
 from tests.unit.fake_bridge import GPU
 
 RECORDED: dict[str, tuple[Callable[[pt.Tensor], pt.Tensor], list[str]]] = {
@@ -103,7 +103,7 @@ many, i2, i3, f2, f3 = (
     node(FLOAT, 3),
 )
 NAMES = ("exp", "add", "less", "bitwise_and", "negative", "any")
-EXP, ADD, LESS, AND, NEGATIVE, ANY = (vars(REGISTRY[name])["op"] for name in NAMES)
+EXP, ADD, LESS, AND, NEGATIVE, ANY = (vars(functions()[name])["op"] for name in NAMES)
 INTO = (0,), 0, "", "set", False
 
 # op, operands, attributes, error, message
@@ -195,7 +195,7 @@ def test_an_op_rejects_invalid_operands(
 
 
 def test_every_op_refuses_operands_on_two_devices() -> None:
-    ops = {op for f in REGISTRY.values() if (op := getattr(f, "op", None)) is not None}
+    ops = {op for f in functions().values() if (op := getattr(f, "op", None)) is not None}
     ops |= {op for op in vars(primitives).values() if isinstance(op, Op)}
     assert len(ops) > 80
     for op in ops:

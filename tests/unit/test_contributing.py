@@ -99,7 +99,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     (folder / "tests" / "ops").mkdir()
     (folder / "web" / "build").mkdir(parents=True)
     for path in (
-        "pyproject.toml", "tests/ops/references.py", "web/build/kernels.py",
+        "pyproject.toml", "tests/functions.py", "tests/ops/references.py", "web/build/kernels.py",
         "web/build/names.py", "web/build/reference.py",
         "web/build/examples.txt", *(f"tests/unit/{name}" for name in TESTS),
     ):  # fmt: skip
