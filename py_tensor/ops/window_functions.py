@@ -19,8 +19,8 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 i0 = unary(
     "i0",
     REAL_FLOATING,
-    "i0_f32({0})",
-    lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),  # NumPy returns NaN there
+    # NumPy returns NaN for infinities.
+    numpy=lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),
     vjp=NOT_DIFFERENTIABLE,
     cost=60,
     ulp=4,
