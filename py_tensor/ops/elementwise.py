@@ -650,20 +650,9 @@ def clip(
     `a_min` and `a_max` are NumPy's older names for these. A Python int outside the range of an
     integer dtype means no limit on that side. `options` are those of elementwise functions.
     """
-    low, high = a_min if min is None else min, a_max if max is None else max
-    return _clipped(a, low, high, out, **options)
-
-
-def _clipped(
-    x: Operand,
-    min: Operand | None = None,
-    max: Operand | None = None,
-    out: Out = None,
-    **options: Any,
-) -> Tensor:
-    """Limit each element to the range from `min` to `max`; see `pt.clip`."""
-    if not isinstance(x, Scalar):
-        x = tensor_beside("clip", x, min, max)
+    min = a_min if min is None else min
+    max = a_max if max is None else max
+    x = a if isinstance(a, Scalar) else tensor_beside("clip", a, min, max)
     if options:
         x = positive(x, **{name: v for name, v in options.items() if name != "where"})
     if type(min) is not type(max) and not (min is None or max is None):
@@ -683,7 +672,7 @@ def _clipped(
     return stored("clip", positive(result) if result is x else result, out, where)
 
 
-install("clip", _clipped)
+install("clip", clip)
 install("__neg__", negative)
 install("__pos__", positive)
 install("__abs__", abs)
