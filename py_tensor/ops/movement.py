@@ -5,7 +5,7 @@ Results that shape, strides and an offset can express are views, as in NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import index as as_index
 from typing import Any, cast
@@ -543,73 +543,56 @@ def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     return a, b
 
 
-def concat(
-    arrays: Sequence[Operand],
-    /,
-    axis: int | None = 0,
-    out: Out = None,
-    *,
-    dtype: object = None,
-    casting: str = SAME_KIND,
-) -> Tensor:
-    """Join tensors along an existing `axis`; None joins the flattened tensors.
+def _joining(op: str) -> Callable[..., Tensor]:
+    def function(
+        arrays: Sequence[Operand],
+        /,
+        axis: int | None = 0,
+        out: Out = None,
+        *,
+        dtype: object = None,
+        casting: str = SAME_KIND,
+    ) -> Tensor:
+        """Join tensors along an existing `axis`; None joins the flattened tensors.
 
-    `dtype` is the dtype of the result, by default the promoted dtype; `casting` limits the
-    conversions, also to `out`.
+        `dtype` is the dtype of the result, by default the promoted dtype; `casting` limits the
+        conversions, also to `out`.
 
-    Raises
-    ------
-    ShapeError
-        If the sizes of the other axes differ.
-    DTypeError
-        If `casting` does not allow a dtype.
-    """
-    return _concat("concat", arrays, axis, out, dtype, casting)
+        Raises
+        ------
+        ShapeError
+            If the sizes of the other axes differ.
+        DTypeError
+            If `casting` does not allow a dtype.
+        """
+        if isinstance(axis, Tensor):
+            raise TypeError(f"{op}: takes a list of tensors, then an axis: pt.{op}([x, y])")
+        check_option(op, "casting", casting, dtypes.CASTINGS)
+        operands = _together(op, arrays)
+        if out is not None or dtype is not None:
+            target = operands[0].dtype if dtype is None else dtypes.parse(dtype)
+            for x in arrays if dtype is not None else ():
+                if isinstance(x, Tensor):
+                    dtypes.check_cast(op, x.dtype, target, casting)
+            whole = function([converted(x, target) for x in operands], axis)
+            return stored_whole(op, whole, out, casting)
+        if axis is None:
+            operands, axis = [ravel(x) for x in operands], 0
+        first = operands[0]
+        if not first.ndim:
+            raise ShapeError(f"{op}: 0-d tensors have no axis to join along; use stack")
+        along = normalize_axis(op, axis, first.ndim)
+        joined(op, [x.shape for x in operands], along)
+        nonempty = [x for x in operands if x.size]
+        if len(nonempty) == 1:
+            return nonempty[0].copy()
+        return build(CONCAT, nonempty or operands, along)
+
+    function.__name__ = function.__qualname__ = op
+    return function
 
 
-def concatenate(
-    arrays: Sequence[Operand],
-    /,
-    axis: int | None = 0,
-    out: Out = None,
-    *,
-    dtype: object = None,
-    casting: str = SAME_KIND,
-) -> Tensor:
-    """NumPy's name for `concat`."""
-    return _concat("concatenate", arrays, axis, out, dtype, casting)
-
-
-def _concat(
-    op: str,
-    tensors: Sequence[Operand],
-    axis: int | None,
-    out: Out,
-    dtype: object,
-    casting: str = SAME_KIND,
-) -> Tensor:
-    if isinstance(axis, Tensor):
-        raise TypeError(f"{op}: takes a list of tensors, then an axis: pt.{op}([x, y])")
-    check_option(op, "casting", casting, dtypes.CASTINGS)
-    operands = _together(op, tensors)
-    if out is not None or dtype is not None:
-        target = operands[0].dtype if dtype is None else dtypes.parse(dtype)
-        for x in tensors if dtype is not None else ():
-            if isinstance(x, Tensor):
-                dtypes.check_cast(op, x.dtype, target, casting)
-        whole = _concat(op, [converted(x, target) for x in operands], axis, None, None)
-        return stored_whole(op, whole, out, casting)
-    if axis is None:
-        operands, axis = [ravel(x) for x in operands], 0
-    first = operands[0]
-    if not first.ndim:
-        raise ShapeError(f"{op}: 0-d tensors have no axis to join along; use stack")
-    along = normalize_axis(op, axis, first.ndim)
-    joined(op, [x.shape for x in operands], along)
-    nonempty = [x for x in operands if x.size]
-    if len(nonempty) == 1:
-        return nonempty[0].copy()
-    return build(CONCAT, nonempty or operands, along)
+concat, concatenate = map(_joining, ("concat", "concatenate"))
 
 
 def stack(

@@ -625,65 +625,59 @@ def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> 
     return sum(choose(where, ones, 0.0), axis, keepdims=keepdims)
 
 
-def var(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-    mean: Operand | None = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Variance over `axis`: mean squared deviation from the mean, computed in two passes.
-
-    Parameters
-    ----------
-    ddof : float
-        The divisor is the number of elements minus `ddof`; `correction` is the array API's name.
-    where
-        Elements where `where` is false are ignored.
-    mean : optional
-        The mean with kept axes, if already known.
-    """
-    correction = ddof if correction is None else correction
-    variance = _variance("var", a, axis, correction, keepdims, where, dtype, mean, out)
-    return stored_whole("var", variance, out)
+_mean_over = mean  # `var` has a parameter of this name
 
 
-def _variance(
-    op: str,
-    x: Operand,
-    axis: Axes,
-    correction: float,
-    keepdims: bool,
-    where: Operand,
-    dtype: object,
-    around: Operand | None,
-    out: Out,
-) -> Tensor:
-    is_number = type(correction) in (int, float) and correction == correction
-    is_plain = is_number and around is None
-    if is_plain and where is True and dtype is None:
-        x, where = _values_and_mask(x, axis)
-    if dtype is None and out is not None:
-        x = tensor_of(x, op)
-        dtype = float_into(op, x, out)
-    x = _through(FLOATING, x, op, dtype)
-    axes = normalize_axes(op, axis, x.ndim)
-    if is_plain and where is True:
-        return _whole_variance((x,), axes, correction, bool(keepdims))
-    count = _counted(x, axes, op, keepdims, where)
-    if isinstance(count, Tensor):
-        divisor = maximum(count - correction, 0.0)
-    else:
-        divisor = builtins.max(count - correction, 0.0)
-    middle = mean(x, axes, keepdims=True, where=where) if around is None else around
-    centred = subtract(x, middle)
-    total = sum(squared_length(centred), axes, keepdims=keepdims, where=where)
-    return converted(total / divisor, dtypes.real_of(x.dtype))
+def _spread(name: str, finish: Callable[[Tensor], Tensor]) -> Any:
+    """Return the public function that applies `finish` to the variance."""
+
+    def function(
+        a: Operand,
+        axis: Axes = None,
+        dtype: object = None,
+        out: Out = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Operand = True,
+        mean: Operand | None = None,
+        correction: float | None = None,
+    ) -> Tensor:
+        """Variance over `axis`: mean squared deviation from the mean, computed in two passes.
+
+        Parameters
+        ----------
+        ddof : float
+            The divisor is the number of elements minus `ddof`; `correction` is the array API's
+            name.
+        where
+            Elements where `where` is false are ignored.
+        mean : optional
+            The mean with kept axes, if already known.
+        """
+        missing = ddof if correction is None else correction
+        is_plain = type(missing) in (int, float) and missing == missing and mean is None
+        x = a
+        if is_plain and where is True and dtype is None:
+            x, where = _values_and_mask(x, axis)
+        if dtype is None and out is not None:
+            x = tensor_of(x, name)
+            dtype = float_into(name, x, out)
+        x = _through(FLOATING, x, name, dtype)
+        axes = normalize_axes(name, axis, x.ndim)
+        if is_plain and where is True:
+            variance = _whole_variance((x,), axes, missing, bool(keepdims))
+        else:
+            center = _mean_over(x, axes, keepdims=True, where=where) if mean is None else mean
+            squares = squared_length(subtract(x, center))
+            count = _counted(x, axes, name, keepdims, where)
+            largest = maximum if isinstance(count, Tensor) else builtins.max
+            total = sum(squares, axes, keepdims=keepdims, where=where)
+            variance = converted(total / largest(count - missing, 0.0), dtypes.real_of(x.dtype))
+        return stored_whole(name, finish(variance), out)
+
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
 @Composition
@@ -693,22 +687,9 @@ def _whole_variance(x: Tensor, axes: tuple[int, ...], correction: float, keepdim
     return sum(squared_length(centred), axes, keepdims=keepdims) / divisor
 
 
-def std(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-    mean: Operand | None = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Standard deviation over `axis`: the square root of `var`."""
-    correction = ddof if correction is None else correction
-    variance = _variance("std", a, axis, correction, keepdims, where, dtype, mean, out)
-    return stored_whole("std", root_of_squares(variance), out)
+var = _spread("var", lambda variance: variance)
+std = _spread("std", root_of_squares)
+std.__doc__ = "Standard deviation over `axis`: the square root of `var`."
 
 
 def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
