@@ -13,7 +13,6 @@ from typing import TypeGuard
 from py_tensor.base import dtypes
 from py_tensor.base.shapes import broadcast
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import absolute, equal, isfinite, maximum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import broadcast_to, converted
@@ -156,7 +155,3 @@ def allclose(
 ) -> bool:
     """Return whether `isclose` is true for all elements; reads the result."""
     return bool(all(_close("allclose", a, b, rtol, atol, equal_nan)))
-
-
-register(isclose, method=False)
-register(allclose, method=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from py_tensor.base import dtypes
 from py_tensor.numpy import numeric
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import abs
 from py_tensor.ops.movement import converted
 from py_tensor.ops.operands import Operand, Real
@@ -34,7 +33,3 @@ def sort_complex(a: Operand) -> Tensor:
     """Sort along the last axis as complex numbers: by real, then by imaginary part."""
     x = sort(tensor_of(a, "sort_complex"))
     return converted(x, dtypes.complex_of(x.dtype))
-
-
-for _function in (real_if_close, sort_complex):
-    register(_function, method=False)

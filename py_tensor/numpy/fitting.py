@@ -10,7 +10,6 @@ from py_tensor.base.errors import RankWarning
 from py_tensor.linalg.decompositions import LinAlgError, svd, svdvals
 from py_tensor.numpy.grids import vander
 from py_tensor.ops.creation import ones, zeros
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, sqrt, where
 from py_tensor.ops.linalg import matmul
 from py_tensor.ops.movement import (
@@ -204,6 +203,3 @@ def _change(a: Tensor, b: Tensor, order: int) -> Tensor:
         row = concat([row[1:], row[:1] * 0]) * a + row * b
         rows.append(row)
     return swapaxes(flip(stack(rows), 0), 0, 1)
-
-
-register(polyfit, method=False)

@@ -16,7 +16,6 @@ from py_tensor.base.shapes import broadcast, normalize_axis, parse_shape, size_o
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.numpy.joining import broadcast_arrays
 from py_tensor.ops.creation import zeros
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import remainder, where
 from py_tensor.ops.gather import gathered, indices_of
 from py_tensor.ops.indexing import as_given
@@ -452,9 +451,3 @@ def choose(
     index = indices_of("choose", number.expand_dims(0), every, 0)
     chosen = reshape(gathered(every, (0,), (index.tensor,), 0, index.op), number.shape)
     return stored_whole("choose", chosen, out)
-
-
-for _function in (
-    apply_along_axis, apply_over_axes, choose, fromiter, piecewise, select,
-):  # fmt: skip
-    register(_function, method=False)

@@ -19,7 +19,6 @@ from py_tensor.base.shapes import (
 from py_tensor.base.shapes import broadcast as broadcast_of
 from py_tensor.ir.node import Device
 from py_tensor.ops.creation import arange, ones, zeros
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import logical_not, not_equal, where
 from py_tensor.ops.gather import gather_nd, indices_of
 from py_tensor.ops.indexing import as_given, cast_and_broadcast, getitem, holds_masks
@@ -485,11 +484,3 @@ def rot90(m: Operand, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     if not turns:
         return getitem(x, Ellipsis)
     return swapaxes(flip(x, second if turns == 1 else first), first, second)
-
-
-for _function in (
-    append, atleast_1d, atleast_2d, atleast_3d, block, broadcast_arrays, column_stack, delete,
-    dsplit, dstack, fliplr, flipud, hsplit, insert, resize, rollaxis, rot90, trim_zeros,
-    vsplit,
-):  # fmt: skip
-    register(_function, method=False)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 from py_tensor.base.shapes import normalize_axes
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import isnan, logical_and, root_of_squares
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.operands import Operand, Scalar, known
@@ -230,10 +229,3 @@ def nancumprod(
 ) -> Tensor:
     """Cumulative product, with NaN treated as 1."""
     return cumprod(_replaced(a, "nancumprod", 1.0), axis, dtype, out)
-
-
-for _function in (
-    nanargmax, nanargmin, nancumprod, nancumsum, nanmax, nanmean, nanmin, nanprod, nanstd, nansum,
-    nanvar,
-):  # fmt: skip
-    register(_function, method=False)

@@ -7,7 +7,6 @@ from py_tensor.base.dtypes import REAL_FLOATING
 from py_tensor.base.errors import ShapeError
 from py_tensor.base.shapes import normalize_axes
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import exp, log, sqrt, square
 from py_tensor.ops.movement import as_floating, converted, reshape
 from py_tensor.ops.operands import Operand, as_arrays
@@ -101,7 +100,3 @@ def _along(v: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
         )
     shaped = tuple(n if a in axes else 1 for a, n in enumerate(x.shape))
     return reshape(converted(v, dtypes.floating(v.dtype)), shaped)
-
-
-for _function in (softmax, log_softmax, layer_norm):
-    register(_function, method=False)

@@ -16,7 +16,6 @@ from py_tensor.base.errors import ShapeError
 from py_tensor.convert.host_arrays import on_host
 from py_tensor.ir.node import Device
 from py_tensor.ops.creation import zeros, zeros_like
-from py_tensor.ops.define import register
 from py_tensor.ops.movement import (
     converted,
     in_common_dtype,
@@ -325,9 +324,3 @@ class poly1d:  # noqa: N801 - NumPy's name
 
     def __str__(self) -> str:
         return str(host.load_numpy().poly1d(on_host(self.coeffs), variable=self.variable))
-
-
-for _function in (
-    poly, polyadd, polyder, polydiv, polyint, polymul, polysub, polyval, roots,
-):  # fmt: skip
-    register(_function, method=False)

@@ -14,7 +14,6 @@ from py_tensor.base.shapes import dropped, normalize_axes, reduced, size_of
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import floor, isfinite, isnan, maximum, minimum
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import take_along_axis
@@ -355,7 +354,3 @@ def nanmedian(
 ) -> Tensor:
     """Like `median`, ignoring NaN."""
     return _quantiles("nanmedian", a, 0.5, axis, out, "mean", keepdims, without_nan=True)
-
-
-for _function in (median, nanmedian, nanpercentile, nanquantile, percentile, quantile):
-    register(_function, method=False)

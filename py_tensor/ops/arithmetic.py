@@ -17,7 +17,7 @@ from py_tensor.base.dtypes import (
 from py_tensor.base.errors import ShapeError
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.primitives import COMPLEX
-from py_tensor.ops.define import binary, composed_binary, composed_unary, register, unary
+from py_tensor.ops.define import binary, composed, register, unary
 from py_tensor.ops.elementwise import (
     abs,
     equal,
@@ -52,7 +52,6 @@ signbit = unary(
     "signbit",
     REAL_FLOATING,
     "(bitcast<u32>({0}) >> 31u) == 1u",
-    lambda np, x: np.signbit(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
     doc="Whether the sign bit of each element is set, as in negative numbers and -0.",
@@ -62,31 +61,29 @@ copysign = binary(
     "copysign",
     REAL_FLOATING,
     "bitcast<f32>((bitcast<u32>({0}) & 0x7fffffffu) | (bitcast<u32>({1}) & 0x80000000u))",
-    lambda np, x, y: np.copysign(x, y),
     vjp=lambda g, y, a, b, _: (where(equal(signbit(a), signbit(b)), g, -g), None),
     doc="Each element of `x1` with the sign of the element of `x2`, including the sign of zero.",
 )
 nextafter = binary(
     "nextafter",
     Accepts("biuf", dtypes.at_least_single, "real dtypes"),
-    "nextafter_f32({0}, {1})",
-    lambda np, x, y: np.nextafter(x, y),
     vjp=lambda g, y, a, b, _: (g, None),
     ulp=1,
     doc="The next floating-point number after `x1` towards `x2`; float16 operands use float32.",
 )
-heaviside = composed_binary(
-    "heaviside",
-    REAL_FLOATING,
-    lambda x, y: where(equal(x, 0), y, where(isnan(x), x, x > 0)),
-    doc="Heaviside step function: 0 where ``x1 < 0``, `x2` where ``x1 == 0``, 1 where ``x1 > 0``.",
-)
-fabs = composed_unary(
-    "fabs",
-    REAL_FLOATING,
-    lambda x: abs(x),
-    doc="Absolute value of each element, as a float.",
-)
+
+
+@composed(REAL_FLOATING)
+def heaviside(x: Tensor, y: Tensor) -> Tensor:
+    """Heaviside step function: 0 where ``x1 < 0``, `x2` where ``x1 == 0``, 1 where ``x1 > 0``."""
+    return where(equal(x, 0), y, where(isnan(x), x, x > 0))
+
+
+@composed(REAL_FLOATING)
+def fabs(x: Tensor) -> Tensor:
+    """Absolute value of each element, as a float."""
+    return abs(x)
+
 
 # -- Angles and lengths -------------------------------------------------------------------------
 
@@ -94,7 +91,6 @@ radians = unary(
     "radians",
     REAL_FLOATING,
     "{0} * 0.017453292",
-    lambda np, x: np.radians(x),
     vjp=lambda g, y, x, _: (g * (math.pi / 180),),
     ulp=4,
     doc="Convert angles from degrees to radians.",
@@ -104,7 +100,6 @@ degrees = unary(
     "degrees",
     REAL_FLOATING,
     "{0} * 57.29578",
-    lambda np, x: np.degrees(x),
     vjp=lambda g, y, x, _: (g * (180 / math.pi),),
     ulp=4,
     doc="Convert angles from radians to degrees.",
@@ -116,7 +111,6 @@ arctan2 = binary(
     "arctan2",
     REAL_FLOATING,
     "atan2_f32({0}, {1})",
-    lambda np, y, x: np.arctan2(y, x),
     vjp=lambda g, _, y, x, __: (g * x / (x * x + y * y), -(g * y / (x * x + y * y))),
     cost=30,
     ulp=4,
@@ -128,8 +122,7 @@ arctan2 = binary(
 hypot = binary(
     "hypot",
     REAL_FLOATING,
-    "hypot_f32({0}, {1})",
-    lambda np, x, y: _hypot(np, x, y),
+    numpy=lambda np, x, y: _hypot(np, x, y),
     vjp=lambda g, y, a, b, _: _grad_hypot(g, where(equal(y, 0), 1, y), a, b),
     cost=20,
     ulp=4,
@@ -166,84 +159,69 @@ register(sinc, method=False, ulp=4)
 # -- Exponentials and powers --------------------------------------------------------------------
 
 
-def _logaddexp(x: Tensor, y: Tensor) -> Tensor:
+@composed(REAL_FLOATING, ulp=None)
+def logaddexp(x: Tensor, y: Tensor) -> Tensor:
+    """``log(exp(x) + exp(y))`` without intermediate overflow.
+
+    In float32 within 4 ulp of the largest of the result, the operands and 1.
+    """
     apart = abs(where(equal(x, y), 0.0, x - y))  # 0 for equal infinities too
     return maximum(x, y) + log1p(exp(-apart))
 
 
-def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
+@composed(REAL_FLOATING, ulp=None)
+def logaddexp2(x: Tensor, y: Tensor) -> Tensor:
+    """``log2(2**x + 2**y)`` without intermediate overflow.
+
+    In float32 within 4 ulp of the largest of the result, the operands and 1.
+    """
     apart = abs(where(equal(x, y), 0.0, x - y))
     return maximum(x, y) + log1p(exp2(-apart)) * math.log2(math.e)
 
 
-logaddexp = composed_binary(
-    "logaddexp",
-    REAL_FLOATING,
-    _logaddexp,
-    doc=(
-        "``log(exp(x) + exp(y))`` without intermediate overflow; in float32 within 4 ulp of"
-        " the largest of the result, the operands and 1."
-    ),
-    ulp=None,
-)
-logaddexp2 = composed_binary(
-    "logaddexp2",
-    REAL_FLOATING,
-    _logaddexp2,
-    doc=(
-        "``log2(2**x + 2**y)`` without intermediate overflow; in float32 within 4 ulp of"
-        " the largest of the result, the operands and 1."
-    ),
-    ulp=None,
-)
-float_power = composed_binary(
-    "float_power",
-    FLOATING,
-    lambda x, y: power(x, y),
-    ulp=4,
-    doc="Each element of `x1` raised to the power of the element of `x2`, as a float.",
-)
+@composed(FLOATING, ulp=4)
+def float_power(x: Tensor, y: Tensor) -> Tensor:
+    """Each element of `x1` raised to the power of the element of `x2`, as a float."""
+    return power(x, y)
+
 
 # -- Rounding and remainders --------------------------------------------------------------------
 
-rint = composed_unary(
-    "rint",
-    FLOATING,
-    lambda x: round(x),
-    doc="Round each element to the nearest integer, ties to even; the result is a float.",
-)
-fix = composed_unary("fix", REAL, lambda x: trunc(x), doc="Alias of `trunc`.")
+
+@composed(FLOATING)
+def rint(x: Tensor) -> Tensor:
+    """Round each element to the nearest integer, ties to even; the result is a float."""
+    return round(x)
 
 
-def _fmod(x: Tensor, y: Tensor) -> Tensor:
+@composed(REAL)
+def fix(x: Tensor) -> Tensor:
+    """Alias of `trunc`."""
+    return trunc(x)
+
+
+@composed(REAL_WITH_BOOL_AS_INT8, ulp=4)
+def fmod(x: Tensor, y: Tensor) -> Tensor:
+    """Remainder of division with the sign of `x1`, as in C; an integer modulo 0 is 0."""
     if x.dtype.is_floating:
         return copysign(remainder(abs(x), abs(y)), x)
     rest = remainder(x, y)
     return where(not_equal(rest, 0) & not_equal(x < 0, y < 0), rest - y, rest)
 
 
-fmod = composed_binary(
-    "fmod",
-    REAL_WITH_BOOL_AS_INT8,
-    _fmod,
-    ulp=4,
-    doc="Remainder of division with the sign of `x1`, as in C; an integer modulo 0 is 0.",
-)
-
 # -- NaN ----------------------------------------------------------------------------------------
 
-fmax = composed_binary(
-    "fmax",
-    ANY,
-    lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))),
-    doc="Elementwise maximum; if one element is NaN, the other is returned.",
-)
-fmin = composed_binary(
-    "fmin",
-    ANY,
-    lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))),
-    doc="Elementwise minimum; if one element is NaN, the other is returned.",
-)
+
+@composed(ANY)
+def fmax(x: Tensor, y: Tensor) -> Tensor:
+    """Elementwise maximum; if one element is NaN, the other is returned."""
+    return where(isnan(x), y, where(isnan(y), x, maximum(x, y)))
+
+
+@composed(ANY)
+def fmin(x: Tensor, y: Tensor) -> Tensor:
+    """Elementwise minimum; if one element is NaN, the other is returned."""
+    return where(isnan(x), y, where(isnan(y), x, minimum(x, y)))
 
 
 def nan_to_num(
@@ -295,5 +273,4 @@ def nan_to_num(
     return x
 
 
-register(nan_to_num, method=False)
 atan2, rad2deg, deg2rad = arctan2, degrees, radians

@@ -10,7 +10,7 @@ from py_tensor.base.dtypes import ANY
 from py_tensor.ir.primitives import COMPLEX, IMAG_PART, REAL_PART
 from py_tensor.ops.arithmetic import arctan2
 from py_tensor.ops.creation import ones_like, zeros_like
-from py_tensor.ops.define import Unary, register, unary
+from py_tensor.ops.define import Unary, unary
 from py_tensor.ops.elementwise import equal, not_equal, square
 from py_tensor.ops.movement import as_floating, view_by
 from py_tensor.ops.operands import Operand
@@ -143,5 +143,3 @@ conj = conjugate
 install("conj", conjugate)
 install("real", property(_real, _set_real))
 install("imag", property(_imag, _set_imag))
-for _function in (angle, imag, iscomplex, isreal, real):
-    register(_function, method=False)

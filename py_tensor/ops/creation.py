@@ -11,9 +11,8 @@ import math
 from array import array
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
 from itertools import chain
-from typing import Any, ParamSpec, cast
+from typing import Any, cast
 
 from py_tensor.backends.choice import parse
 from py_tensor.base import dtypes
@@ -24,7 +23,6 @@ from py_tensor.ir.node import Device, meta_of
 from py_tensor.ir.op import Movement
 from py_tensor.ir.primitives import COMPLEX, EXPAND, RESHAPE, index
 from py_tensor.ops.composition import Composition
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import equal, floor, maximum, where
 from py_tensor.ops.float64_bits import (
     constant_bits,
@@ -80,20 +78,6 @@ FULL_LIKE, ZEROS_LIKE, ONES_LIKE, EMPTY_LIKE = map(
     _maker, ("full_like", "zeros_like", "ones_like", "empty_like")
 )
 EYE, ARANGE, LINSPACE = (replace(RESHAPE, name=name) for name in ("eye", "arange", "linspace"))
-P = ParamSpec("P")
-
-
-def _takes_shape(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """Raise an error with a hint if sizes are passed as separate arguments."""
-
-    @wraps(function)
-    def checked(*args: P.args, **options: P.kwargs) -> Tensor:
-        if len(args) > 1 and all(isinstance(n, int) for n in args):
-            name = function.__name__
-            raise TypeError(f"{name}: takes one shape tuple: pt.{name}({args})")
-        return function(*args, **options)
-
-    return checked
 
 
 def _filled(op: Movement, shape: object, value: Scalar, dtype: DType, device: Any) -> Tensor:
@@ -142,57 +126,45 @@ def full(
         If the value is not a number or an array.
     """
     check_order("full", order, "CF")
+    target = None if dtype is None else dtypes.parse(dtype)
     if is_array_like(fill_value):
-        target = None if dtype is None else dtypes.parse(dtype)
         on_device = None if device is None else parse(device)
         made = expand(tensor_of(fill_value, "full", dtype=target, device=on_device), shape).copy()
         return laid_out(made, order)
-    target = None if dtype is None else dtypes.parse(dtype)
     value = number_of("full", "fill_value", fill_value, target)
     target = target or own_dtype("full", fill_value)
     return laid_out(_filled(FULL, shape, value, target, device), order)
 
 
-@_takes_shape
-def zeros(
-    shape: int | Shape,
-    dtype: object = None,
-    order: str = "C",
-    *,
-    device: str | Device | None = None,
-    like: Any = None,
-) -> Tensor:
-    """Return a tensor of zeros, float32 by default."""
-    check_order("zeros", order, "CF")
-    return laid_out(_filled(ZEROS, shape, 0, _parsed(dtype), device), order)
+def _constant(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
+    """Return the public function that creates a tensor of one value."""
+    name = op.name
+
+    def function(
+        shape: int | Shape,
+        dtype: object = None,
+        order: str = "C",
+        *,
+        device: str | Device | None = None,
+        like: Any = None,
+    ) -> Tensor:
+        if isinstance(dtype, int):
+            sizes = (shape, dtype, order) if isinstance(order, int) else (shape, dtype)
+            raise TypeError(f"{name}: takes one shape tuple: pt.{name}({sizes})")
+        check_order(name, order, "CF")
+        return laid_out(_filled(op, shape, value, _parsed(dtype), device), order)
+
+    function.__name__, function.__qualname__, function.__doc__ = name, name, doc
+    return function
 
 
-@_takes_shape
-def ones(
-    shape: int | Shape,
-    dtype: object = None,
-    order: str = "C",
-    *,
-    device: str | Device | None = None,
-    like: Any = None,
-) -> Tensor:
-    """Return a tensor of ones, float32 by default."""
-    check_order("ones", order, "CF")
-    return laid_out(_filled(ONES, shape, 1, _parsed(dtype), device), order)
-
-
-@_takes_shape
-def empty(
-    shape: int | Shape,
-    dtype: object = None,
-    order: str = "C",
-    *,
-    device: str | Device | None = None,
-    like: Any = None,
-) -> Tensor:
-    """Return a tensor of zeros, which take no memory until stored; NumPy's is uninitialized."""
-    check_order("empty", order, "CF")
-    return laid_out(_filled(EMPTY, shape, 0, _parsed(dtype), device), order)
+zeros = _constant(ZEROS, 0, "Return a tensor of zeros, float32 by default.")
+ones = _constant(ONES, 1, "Return a tensor of ones, float32 by default.")
+empty = _constant(
+    EMPTY,
+    0,
+    "Return a tensor of zeros, which take no memory until stored; NumPy's is uninitialized.",
+)
 
 
 def _like(
@@ -222,43 +194,38 @@ def full_like(
 ) -> Tensor:
     """Like `full`, with the shape, dtype and device of `a` as defaults."""
     check_order("full_like", order)
-    if is_array_like(fill_value):
-        a = tensor_of(a, "full_like")
-        sizes = a.shape if shape is None else shape
-        made = full(sizes, fill_value, dtype or a.dtype, device=device or a.device)
-        return laid_out(made, order)
     a = tensor_of(a, "full_like")
     target = a.dtype if dtype is None else dtypes.parse(dtype)
+    if is_array_like(fill_value):
+        sizes = a.shape if shape is None else shape
+        return laid_out(full(sizes, fill_value, target, device=device or a.device), order)
     value = number_of("full_like", "fill_value", fill_value, target)
     return _like(FULL_LIKE, a, value, target, shape, device, order)
 
 
-def zeros_like(
-    a: Operand,
-    dtype: object = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: int | Shape | None = None,
-    *,
-    device: Any = None,
-) -> Tensor:
-    """Return zeros, with the shape, dtype and device of `a` as defaults."""
-    check_order("zeros_like", order)
-    return _like(ZEROS_LIKE, a, 0, dtype, shape, device, order)
+def _constant_like(op: Movement, value: int, doc: str) -> Callable[..., Tensor]:
+    """Return the public function that creates a tensor of one value, like another tensor."""
+    name = op.name
+
+    def function(
+        a: Operand,
+        dtype: object = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: int | Shape | None = None,
+        *,
+        device: Any = None,
+    ) -> Tensor:
+        check_order(name, order)
+        return _like(op, a, value, dtype, shape, device, order)
+
+    function.__name__, function.__qualname__, function.__doc__ = name, name, doc
+    return function
 
 
-def ones_like(
-    a: Operand,
-    dtype: object = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: int | Shape | None = None,
-    *,
-    device: Any = None,
-) -> Tensor:
-    """Return ones, with the shape, dtype and device of `a` as defaults."""
-    check_order("ones_like", order)
-    return _like(ONES_LIKE, a, 1, dtype, shape, device, order)
+_DEFAULTS = "with the shape, dtype and device of `a` as defaults."
+zeros_like = _constant_like(ZEROS_LIKE, 0, f"Return zeros, {_DEFAULTS}")
+ones_like = _constant_like(ONES_LIKE, 1, f"Return ones, {_DEFAULTS}")
 
 
 def empty_like(
@@ -631,9 +598,3 @@ def _bits_of_end(end: Any, converted_end: Tensor) -> Tensor:
     else:
         bits = host.load_numpy().asarray(end, "d", order="C").view("Q")
     return tensor_of(bits, "linspace", dtype=dtypes.uint64, device=device).reshape(shape)
-
-
-for _function in (
-    full, zeros, ones, empty, full_like, zeros_like, ones_like, empty_like, eye, arange, linspace,
-):  # fmt: skip
-    register(_function, method=False)

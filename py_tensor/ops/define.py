@@ -11,13 +11,14 @@ import inspect
 import math
 import operator as python_operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import Accepts, DType
 from py_tensor.base.errors import DTypeError, check_option, check_order
 from py_tensor.base.shapes import broadcast
-from py_tensor.ir.bind import Maker, Recipes, Step, ValueMaker, follow
+from py_tensor.ir.bind import Recipes, follow
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Meta, NotDifferentiable, Op, meta_of
 from py_tensor.ir.op import Elementwise
 from py_tensor.ops.operands import (
@@ -33,8 +34,8 @@ from py_tensor.ops.operands import (
     takes,
     takes_numbers,
 )
-from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored
-from py_tensor.ops.record import apply, filled, recipe_of
+from py_tensor.ops.out import SAME_KIND, Out, assign_result, check_kind, stored, stored_both
+from py_tensor.ops.record import Recorded, apply, filled, recipe_of
 from py_tensor.tensors.tensor import Tensor, install
 
 # The types of defined functions.
@@ -50,7 +51,6 @@ UnaryVjp = Callable[[Tensor, Tensor, Tensor, None], tuple[Tensor | None]]
 BinaryVjp = Callable[[Tensor, Tensor, Tensor, Tensor, None], tuple[Tensor | None, Tensor | None]]
 
 
-REGISTRY: dict[str, Callable[..., Tensor]] = {}
 _IDENTITIES: dict[str, Scalar] = {
     **dict.fromkeys(("add", "bitwise_or", "bitwise_xor", "gcd", "hypot"), 0),
     **dict.fromkeys(("logical_or", "logical_xor"), False),
@@ -61,15 +61,10 @@ EXACT = 0.5
 """The error in ulp of an exact or correctly rounded result."""
 
 
-# The steps of a tensor, the maker of the result, and the fields of `Number` for the number beside
-# it. It is flat because unpacking it once is faster than reading attributes.
-WithNumber = tuple[tuple[Step, ...], Maker, int, int, Callable[[Any], Scalar], ValueMaker]
-
-
 def register(
     function: Any, op: Op | None = None, *, method: bool = True, **known: float | str | None
 ) -> None:
-    """Register a public function by name, with the op it records, and install it as a method.
+    """Give a public function the op that it records, and install it as a method.
 
     An elementwise function gets the attributes `ulp`, the largest error of a float32 result (None
     without a bound), which the docstring and the page's reference state and the tests check; and
@@ -79,7 +74,6 @@ def register(
         function.op = op
     for key, value in known.items():
         setattr(function, key, value)
-    REGISTRY[function.__name__] = function
     if method:
         install(function.__name__, function)
 
@@ -131,33 +125,64 @@ ON_UFUNC: list[Callable[[], None]] = []
 """Callbacks for new entries of `UFUNCS`."""
 
 
-def _finish(
-    function: Any,
+def with_options(
     name: str,
-    doc: str,
-    nin: int,
-    op: Op | None = None,
+    record: Callable[..., Any],
     *,
-    accepts: Accepts | None = None,
+    nin: int,
+    accepts: Accepts,
+    doc: str | None,
+    op: Elementwise | None = None,
+    recipes: Recipes[Meta, Recorded | None] | None = None,
     ulp: float | None = None,
     method: bool = False,
+    nout: int = 1,
+    is_uniform: bool = True,
+    operator: str | None = None,
 ) -> Any:
-    """Name, document and register a public function made by a definition."""
+    """Return the public function that calls `record` on one or two operands, with NumPy's options.
+
+    Parameters
+    ----------
+    op
+        The op of the result, if it is one op.
+    recipes
+        The recipes of the op for one tensor, which then replace `record`.
+    is_uniform
+        Whether all operands have one dtype, and all results. Otherwise `dtype` is that of the first
+        operand.
+    """
+    gives = dtypes.bool_ if accepts is dtypes.LOGICAL else op.gives if op else None
+    options = _Options(name, accepts, record, gives, nout, is_uniform)
+    function = _of_two(options) if nin == 2 else _of_one(options, recipes)
+    if nout == 2:
+        function.__defaults__ = ((None, None),)  # that of `out`
     function.__name__ = function.__qualname__ = name
-    loop = None if accepts is None else Loop(accepts, same_dtype)
-    if isinstance(op, Elementwise) and not op.leading:
-        loop = Loop(op.accepts, op.result)
-    count_operands(function, nin, loop=loop)
-    function.__doc__ = inspect.cleandoc(doc)
+    loop = Loop(accepts, op.result if op else same_dtype) if is_uniform else None
+    count_operands(function, nin, nout, loop)
+    function.__doc__ = inspect.cleandoc(doc or "")
     if ulp is not None:
         said = f"Within {ulp:g} ulp" if ulp > EXACT else "Correctly rounded"
         function.__doc__ += f"\n\n{said} in float32."
-    register(function, op, method=method, ulp=ulp)
+    named = {} if operator is None else {"operator": f"__{operator}__"}
+    register(function, op, method=method, ulp=ulp, **named)
     return function
 
 
 def _mapping(wgsl: str | Mapping[str, str]) -> Mapping[str, str]:
     return {"*": wgsl} if isinstance(wgsl, str) else wgsl
+
+
+def _numpys(name: str, nin: int) -> Callable[..., Any]:
+    """Return NumPy's function of a name as the implementation of an op."""
+
+    def of_one(np: Any, x: Any) -> Any:
+        return getattr(np, name)(x)
+
+    def of_two(np: Any, x: Any, y: Any) -> Any:
+        return getattr(np, name)(x, y)
+
+    return of_one if nin == 1 else of_two
 
 
 def check_options(
@@ -203,56 +228,80 @@ def check_options(
             check_kind(op, number_dtype, target, "casting='unsafe' allows it")
 
 
-def _in_requested_dtype(
-    op: Elementwise,
-    operands: Sequence[Operand],
-    dtype: object,
-    casting: str,
-    signature: object,
-    order: object,
-) -> Sequence[Operand]:
-    """Return the operands in the requested dtype, which is the result's if that is bool.
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What a function needs for NumPy's options; `record` computes without them."""
 
-    Raises
-    ------
-    DTypeError
-        If the op does not compute in the dtype, or `casting` does not allow the conversion.
-    """
-    gives = dtypes.bool_ if op.accepts is dtypes.LOGICAL else op.gives
-    if isinstance(gives, DType) and dtype is not None:
-        if dtypes.parse(dtype) is not gives:
-            raise DTypeError(f"{op.name}: returns {gives}, not {dtype}")
-        dtype = None
-    check_options(op.name, op.accepts, operands, dtype, casting, signature, order)
-    return operands if dtype is None else [in_dtype(op.name, x, dtype) for x in operands]
+    name: str
+    accepts: Accepts
+    record: Callable[..., Any]
+    gives: DType | Callable[[DType], DType] | None
+    nout: int
+    is_uniform: bool
+
+    def compute(
+        self,
+        operands: tuple[Operand, ...],
+        out: Out,
+        where: Operand,
+        casting: str,
+        order: str,
+        dtype: object,
+        signature: object,
+    ) -> Any:
+        if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
+            count = len(operands) if self.is_uniform else 1
+            converted = self.in_dtype(operands[:count], dtype, casting, signature, order)
+            operands = (*converted, *operands[count:])
+        result = self.record(*operands)
+        if self.nout == 2:
+            return stored_both(self.name, result, out, where, casting)
+        return stored(self.name, result, out, where, casting)
+
+    def in_dtype(
+        self,
+        operands: Sequence[Operand],
+        dtype: object,
+        casting: str,
+        signature: object,
+        order: object,
+    ) -> Sequence[Operand]:
+        """Return the operands in the requested dtype, which is the result's if that is bool.
+
+        Python numbers beside other operands are weak.
+
+        Raises
+        ------
+        DTypeError
+            If the op does not compute in the dtype, or `casting` does not allow the conversion.
+        """
+        if isinstance(self.gives, DType) and dtype is not None:
+            if dtypes.parse(dtype) is not self.gives:
+                raise DTypeError(f"{self.name}: returns {self.gives}, not {dtype}")
+            dtype = None
+        check_options(self.name, self.accepts, operands, dtype, casting, signature, order)
+        if dtype is None:
+            return operands
+        target = dtypes.parse(dtype)
+        are_numbers = all(isinstance(x, Scalar) for x in operands)
+
+        def is_weak(x: Operand) -> bool:
+            return isinstance(x, Scalar) and dtypes.is_of_kind(dtypes.of_scalar(x), target)
+
+        return [
+            x if is_weak(x) and not are_numbers else in_dtype(self.name, x, target)
+            for x in operands
+        ]
 
 
-def unary(
-    name: str,
-    accepts: Accepts,
-    wgsl: str | Mapping[str, str],
-    numpy: OnArray,
-    *,
-    vjp: UnaryVjp | NotDifferentiable,
-    doc: str,
-    result: DType | Callable[[DType], DType] | None = None,
-    ulp: float = EXACT,
-    cost: int = 1,
-    method: bool = True,
-) -> Unary:
-    """Define an elementwise op of one operand, whose error in float32 is at most `ulp`."""
-    op = Elementwise(name, _mapping(wgsl), numpy, accepts, result, vjp=vjp, cost=cost)
-    return unary_of(op, doc=doc, ulp=ulp, method=method)
+def _no_recipe(meta: Meta) -> None:
+    return None
 
 
-def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = True) -> Unary:
-    """Create the public function of an existing op of one operand, like `unary`."""
-
-    def made(meta: Meta) -> tuple[tuple[Step, ...], Maker] | None:
-        recorded = recipe_of(op, meta)
-        return None if recorded is None else (recorded.before[0], recorded.make)
-
-    recipes = Recipes[Meta, tuple[tuple[Step, ...], Maker] | None](made)
+def _of_one(options: _Options, known: Recipes[Meta, Recorded | None] | None) -> Any:
+    """Return a function of one operand; `known` are the recipes of its op, if it has one."""
+    record = options.record
+    recipes = Recipes[Meta, Recorded | None](_no_recipe) if known is None else known
 
     def function(
         x: Operand,
@@ -266,24 +315,90 @@ def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = Tr
         subok: bool = True,
         signature: None = None,
     ) -> Tensor:
-        if casting is not SAME_KIND or signature is not None or order != "K":
-            (x,) = _in_requested_dtype(op, (x,), dtype, casting, signature, order)
-            return stored(op.name, function(x), out, where, casting)
-        if out is not None or where is not True or dtype is not None:
-            if dtype is not None:
-                (x,) = _in_requested_dtype(op, (x,), dtype, casting, signature, order)
-            return stored(op.name, function(x), out, where)
+        is_plain = dtype is None and casting is SAME_KIND and signature is None and order == "K"
+        if not (is_plain and out is None and where is True):
+            return options.compute((x,), out, where, casting, order, dtype, signature)
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
             recipe = recipes[node.meta]
             if recipe is not None:
-                steps, make = recipe
+                (steps,), make, _ = recipe
                 if steps:
                     node = follow(node, steps)
                 return Tensor(make((node,)))
+        return record(x)
+
+    return function
+
+
+def _of_two(options: _Options) -> Any:
+    """Return a function of two operands."""
+    record = options.record
+
+    def function(
+        x1: Operand,
+        x2: Operand,
+        /,
+        out: Out = None,
+        *,
+        where: Operand = True,
+        casting: str = SAME_KIND,
+        order: str = "K",
+        dtype: object = None,
+        subok: bool = True,
+        signature: None = None,
+    ) -> Tensor:
+        is_plain = dtype is None and casting is SAME_KIND and signature is None and order == "K"
+        if not (is_plain and out is None and where is True):
+            return options.compute((x1, x2), out, where, casting, order, dtype, signature)
+        return record(x1, x2)
+
+    return function
+
+
+def unary(
+    name: str,
+    accepts: Accepts,
+    wgsl: str | Mapping[str, str] | None = None,
+    numpy: OnArray | None = None,
+    *,
+    vjp: UnaryVjp | NotDifferentiable,
+    doc: str,
+    result: DType | Callable[[DType], DType] | None = None,
+    ulp: float = EXACT,
+    cost: int = 1,
+    method: bool = True,
+) -> Unary:
+    """Define an elementwise op of one operand, whose error in float32 is at most `ulp`.
+
+    By default its WGSL calls the function ``{name}_{type}``, and `numpy` is NumPy's function of
+    that name.
+    """
+    op = Elementwise(
+        name,
+        _mapping(wgsl or f"{name}_{{t}}({{0}})"),
+        numpy or _numpys(name, 1),
+        accepts,
+        result,
+        vjp=vjp,
+        cost=cost,
+    )
+    return unary_of(op, doc=doc, ulp=ulp, method=method)
+
+
+def unary_of(op: Elementwise, *, doc: str, ulp: float = EXACT, method: bool = True) -> Unary:
+    """Create the public function of an existing op of one operand, like `unary`."""
+
+    def record(x: Operand) -> Tensor:
         return apply(op, (x,))
 
-    return _finish(function, op.name, doc, 1, op, ulp=_if_float(op, ulp), method=method)
+    def made(meta: Meta) -> Recorded | None:
+        return recipe_of(op, meta)
+
+    return with_options(
+        op.name, record, nin=1, accepts=op.accepts, op=op, doc=doc, ulp=_if_float(op, ulp),
+        method=method, recipes=Recipes(made),
+    )  # fmt: skip
 
 
 def _if_float(op: Elementwise, ulp: float) -> float | None:
@@ -299,8 +414,8 @@ def _if_float(op: Elementwise, ulp: float) -> float | None:
 def binary(
     name: str,
     accepts: Accepts,
-    wgsl: str | Mapping[str, str],
-    numpy: OnArrays,
+    wgsl: str | Mapping[str, str] | None = None,
+    numpy: OnArrays | None = None,
     *,
     vjp: BinaryVjp | NotDifferentiable,
     doc: str,
@@ -311,9 +426,18 @@ def binary(
 ) -> Binary:
     """Define an elementwise op of two operands, whose error in float32 is at most `ulp`.
 
-    `operator` also defines the methods ``__{operator}__`` and ``__r{operator}__``.
+    `operator` also defines the methods ``__{operator}__`` and ``__r{operator}__``. The defaults are
+    those of `unary`.
     """
-    op = Elementwise(name, _mapping(wgsl), numpy, accepts, result, vjp=vjp, cost=cost)
+    op = Elementwise(
+        name,
+        _mapping(wgsl or f"{name}_{{t}}({{0}}, {{1}})"),
+        numpy or _numpys(name, 2),
+        accepts,
+        result,
+        vjp=vjp,
+        cost=cost,
+    )
     return binary_of(op, doc=doc, ulp=ulp, operator=operator)
 
 
@@ -321,8 +445,7 @@ def comparison(
     name: str,
     operator: str,
     accepts: Accepts,
-    wgsl: str | Mapping[str, str],
-    numpy: OnArrays,
+    wgsl: Mapping[str, str],
     *,
     doc: str,
 ) -> Binary:
@@ -333,7 +456,7 @@ def comparison(
     """
     decide = _deciding(operator)
     op = Elementwise(
-        name, _mapping(wgsl), numpy, accepts, dtypes.bool_, vjp=NOT_DIFFERENTIABLE, decide=decide
+        name, wgsl, _numpys(name, 2), accepts, dtypes.bool_, decide=decide, vjp=NOT_DIFFERENTIABLE
     )
 
     def record(x: Operand, y: Operand) -> Tensor:
@@ -429,28 +552,11 @@ def binary_of(
     `record` replaces `apply` if the operands are not two tensors.
     """
 
-    def made(a: Meta, b: Meta) -> tuple[tuple[Step, ...], tuple[Step, ...], Maker] | None:
-        if op.decide is not None and dtypes.have_no_common(a.dtype, b.dtype):
-            return None
-        recorded = recipe_of(op, a, b)
-        if recorded is None:
-            return None
-        first, second = recorded.before
-        return first, second, recorded.make
+    def made(*kinds: Any) -> Recorded | None:
+        return None if op.decide is not None and _are_unlike(*kinds) else recipe_of(op, *kinds)
 
-    def made_with(meta: Meta, kind: type) -> WithNumber | None:
-        if op.decide is not None and kind is float and not meta.dtype.is_inexact:
-            return None  # integers are not converted to be compared
-        recorded = recipe_of(op, meta, kind)
-        if recorded is None:
-            return None
-        low, high, convert, make_number, _ = recorded.number
-        return recorded.before[0], recorded.make, low, high, convert, make_number
-
-    recipes = Recipes[tuple[Meta, Meta], tuple[tuple[Step, ...], tuple[Step, ...], Maker] | None](
-        made
-    )
-    with_numbers = Recipes[tuple[Meta, type], WithNumber | None](made_with)
+    # By the metas of tensors; `int` or `float` stands for a number.
+    recipes = Recipes[tuple[Any, Any], Recorded | None](made)
 
     def any_operands(x: Operand, y: Operand) -> Tensor:
         return apply(op, (x, y))
@@ -470,7 +576,7 @@ def binary_of(
                     b = y._node  # pyright: ignore[reportPrivateUsage]
                     recipe = recipes[a.meta, b.meta]
                     if recipe is not None:
-                        first, second, make = recipe
+                        (first, second), make, _ = recipe
                         if first:
                             a = follow(a, first)
                         if second:
@@ -478,14 +584,13 @@ def binary_of(
                         return Tensor(make((a, b)))
                 elif kind is int or isinstance(y, float):  # includes NumPy's float64
                     kind = kind if kind is int else float
-                    numbered = with_numbers[a.meta, kind]
-                    if numbered is not None:
-                        steps, make, low, high, convert, make_number = numbered
+                    recipe = recipes[a.meta, kind]
+                    if recipe is not None:
+                        (steps, _), make, (low, high, convert, make_number) = recipe
                         if kind is float or low <= y <= high:
                             if steps:
                                 a = follow(a, steps)
-                            number = make_number(convert(y), ())
-                            return Tensor(make((a, number)))
+                            return Tensor(make((a, make_number(convert(y), ()))))
             return other(x, y)
 
         return function
@@ -501,123 +606,62 @@ def binary_of(
             if kind is int or isinstance(y, float):
                 kind = kind if kind is int else float
                 a = x._node  # pyright: ignore[reportPrivateUsage]
-                numbered = with_numbers[a.meta, kind]
-                if numbered is not None:
-                    steps, make, low, high, convert, make_number = numbered
+                recipe = recipes[kind, a.meta]
+                if recipe is not None:
+                    (_, steps), make, (low, high, convert, make_number) = recipe
                     if kind is float or low <= y <= high:
-                        number = make_number(convert(y), ())
                         if steps:
                             a = follow(a, steps)
-                        return Tensor(make((number, a)))
+                        return Tensor(make((make_number(convert(y), ()), a)))
             return other(x, y)
 
         return function
 
     plain = recording(record or any_operands)
-
-    def function(
-        x1: Operand,
-        x2: Operand,
-        /,
-        out: Out = None,
-        *,
-        where: Operand = True,
-        casting: str = SAME_KIND,
-        order: str = "K",
-        dtype: object = None,
-        subok: bool = True,
-        signature: None = None,
-    ) -> Tensor:
-        if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
-            x1, x2 = _in_requested_dtype(op, (x1, x2), dtype, casting, signature, order)
-        result = plain(x1, x2)
-        if out is None and where is True:
-            return result
-        return stored(op.name, result, out, where, casting)
-
-    finished = _finish(function, op.name, doc, 2, op, ulp=_if_float(op, ulp))
     if operator is not None:
         _install_operator(operator, plain, recording, reflected)
-        finished.operator = f"__{operator}__"
-    return finished
+    return with_options(
+        op.name, plain, nin=2, accepts=op.accepts, op=op, doc=doc, ulp=_if_float(op, ulp),
+        operator=operator,
+    )  # fmt: skip
 
 
-def _composed(
-    name: str,
-    accepts: Accepts,
-    operands: Sequence[Operand],
-    compose: Callable[..., Tensor],
-    out: Out,
-    where: Operand,
-    dtype: object,
-    casting: str,
-) -> Tensor:
-    """Call `compose` on operands in one dtype that broadcast."""
-    coerced = coerce(name, operands)
-    shape = broadcast(name, *(x.shape for x in coerced if isinstance(x, Tensor)))
-    common = common_dtype(name, coerced)
-    target = accepts.check(name, common) if dtype is None else dtypes.parse(dtype)
-    device = device_of(coerced)
-    device.check(name, meta_of((), target, device))
-    nodes = [lift(name, x, shape, target, device) for x in coerced]
-    return stored(name, compose(*map(Tensor, nodes)), out, where, casting)
+def _are_unlike(x: Any, y: Any) -> bool:
+    """Return whether operands are not converted to be compared: integers of two kinds, or floats.
+
+    Each is the meta of a tensor, or the type of a number.
+    """
+    if type(x) is Meta and type(y) is Meta:
+        return dtypes.have_no_common(x.dtype, y.dtype)
+    meta, kind = (x, y) if type(x) is Meta else (y, x)
+    return kind is float and not meta.dtype.is_inexact
 
 
-def composed_unary(
-    name: str,
-    accepts: Accepts,
-    compose: Callable[[Tensor], Tensor],
-    *,
-    doc: str,
-    ulp: float | None = EXACT,
-) -> Unary:
-    """Define an elementwise function of one operand as a composition, with NumPy's options."""
+def composed(
+    accepts: Accepts, *, ulp: float | None = EXACT, nout: int = 1, is_uniform: bool = True
+) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that defines an elementwise function as a composition of others.
 
-    def function(
-        x: Operand,
-        /,
-        out: Out = None,
-        *,
-        where: Operand = True,
-        casting: str = SAME_KIND,
-        order: str = "K",
-        dtype: object = None,
-        subok: bool = True,
-        signature: None = None,
-    ) -> Tensor:
-        check_options(name, accepts, (x,), dtype, casting, signature, order)
-        return _composed(name, accepts, (x,), compose, out, where, dtype, casting)
+    The decorated function takes one or two tensors of one dtype that broadcast. The result has its
+    name and docstring, and NumPy's options.
+    """
 
-    return _finish(function, name, doc, 1, accepts=accepts, ulp=ulp)
+    def decorate(compose: Callable[..., Any]) -> Any:
+        name = compose.__name__
 
+        def record(*operands: Operand) -> Any:
+            coerced = coerce(name, operands)
+            shape = broadcast(name, *(x.shape for x in coerced if isinstance(x, Tensor)))
+            target, device = accepts.check(name, common_dtype(name, coerced)), device_of(coerced)
+            device.check(name, meta_of((), target, device))
+            return compose(*(Tensor(lift(name, x, shape, target, device)) for x in coerced))
 
-def composed_binary(
-    name: str,
-    accepts: Accepts,
-    compose: Callable[[Tensor, Tensor], Tensor],
-    *,
-    doc: str,
-    ulp: float | None = EXACT,
-) -> Binary:
-    """Define an elementwise function of two operands as a composition, with NumPy's options."""
+        return with_options(
+            name, record, nin=compose.__code__.co_argcount, accepts=accepts,
+            doc=compose.__doc__, ulp=ulp, nout=nout, is_uniform=is_uniform,
+        )  # fmt: skip
 
-    def function(
-        x1: Operand,
-        x2: Operand,
-        /,
-        out: Out = None,
-        *,
-        where: Operand = True,
-        casting: str = SAME_KIND,
-        order: str = "K",
-        dtype: object = None,
-        subok: bool = True,
-        signature: None = None,
-    ) -> Tensor:
-        check_options(name, accepts, (x1, x2), dtype, casting, signature, order)
-        return _composed(name, accepts, (x1, x2), compose, out, where, dtype, casting)
-
-    return _finish(function, name, doc, 2, accepts=accepts, ulp=ulp)
+    return decorate
 
 
 # The comparison with the operands exchanged.

@@ -29,18 +29,7 @@ from py_tensor.ir.arrays import has_integers, of_floats
 from py_tensor.ir.node import FLAT, NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import MUL, WHERE
-from py_tensor.ops.define import (
-    Loop,
-    Unary,
-    binary,
-    binary_of,
-    check_options,
-    comparison,
-    count_operands,
-    install,
-    register,
-    unary,
-)
+from py_tensor.ops.define import Unary, binary, binary_of, comparison, unary, with_options
 from py_tensor.ops.operands import (
     Operand,
     Scalar,
@@ -55,9 +44,9 @@ from py_tensor.ops.operands import (
     tensor_beside,
     tensors_of,
 )
-from py_tensor.ops.out import SAME_KIND, Out, assign_result, stored
+from py_tensor.ops.out import Out, assign_result, stored
 from py_tensor.ops.record import apply
-from py_tensor.tensors.tensor import Tensor
+from py_tensor.tensors.tensor import Tensor, install
 
 __all__ = [
     "abs", "absolute", "add", "ceil", "clip", "cos", "div", "divide", "eq", "equal", "exp",
@@ -74,8 +63,6 @@ __all__ = [
 exp = unary(
     "exp",
     FLOATING,
-    "exp_{t}({0})",
-    lambda np, x: np.exp(x),
     vjp=lambda g, y, x, _: (g * y,),
     cost=12,
     ulp=4,
@@ -84,8 +71,6 @@ exp = unary(
 log = unary(
     "log",
     FLOATING,
-    "log_{t}({0})",
-    lambda np, x: np.log(x),
     vjp=lambda g, y, x, _: (g / x,),
     cost=12,
     ulp=4,
@@ -94,8 +79,6 @@ log = unary(
 sqrt = unary(
     "sqrt",
     FLOATING,
-    "sqrt_{t}({0})",
-    lambda np, x: np.sqrt(x),
     vjp=lambda g, y, x, _: (g / (2 * y),),
     cost=4,
     ulp=4,
@@ -118,8 +101,6 @@ def root_of_squares(squares: Tensor) -> Tensor:
 sin: Unary = unary(  # annotated, because its derivative refers to it
     "sin",
     FLOATING,
-    "sin_{t}({0})",
-    lambda np, x: np.sin(x),
     vjp=lambda g, y, x, _: (g * cos(x),),
     cost=30,
     ulp=4,
@@ -128,8 +109,6 @@ sin: Unary = unary(  # annotated, because its derivative refers to it
 cos: Unary = unary(
     "cos",
     FLOATING,
-    "cos_{t}({0})",
-    lambda np, x: np.cos(x),
     vjp=lambda g, y, x, _: (-(g * sin(x)),),
     cost=30,
     ulp=4,
@@ -138,8 +117,6 @@ cos: Unary = unary(
 tan = unary(
     "tan",
     FLOATING,
-    "tan_{t}({0})",
-    lambda np, x: np.tan(x),
     vjp=lambda g, y, x, _: (g * (1 + y * y),),
     cost=34,
     ulp=4,
@@ -148,8 +125,7 @@ tan = unary(
 tanh = unary(
     "tanh",
     FLOATING,
-    "tanh_{t}({0})",
-    lambda np, x: _tanh(np, x),
+    numpy=lambda np, x: _tanh(np, x),
     vjp=lambda g, y, x, _: (g * (1 - y * y),),
     cost=16,
     ulp=4,
@@ -158,8 +134,7 @@ tanh = unary(
 sigmoid = unary(
     "sigmoid",
     REAL_FLOATING,
-    "sigmoid_f32({0})",
-    lambda np, x: _sigmoid(np, x),
+    numpy=lambda np, x: _sigmoid(np, x),
     vjp=lambda g, y, x, _: (g * y * (1 - y),),
     cost=16,
     ulp=4,
@@ -177,8 +152,7 @@ def _reciprocal(np: Any, x: Any) -> Any:
 reciprocal = unary(
     "reciprocal",
     WITH_BOOL_AS_INT8,
-    "reciprocal_{t}({0})",
-    _reciprocal,
+    numpy=_reciprocal,
     vjp=lambda g, y, x, _: (-(g * y * y),),
     cost=4,
     ulp=4,
@@ -214,7 +188,6 @@ negative = unary(
         "64": "neg_64({0})",
         "complex64": "neg_complex64({0})",
     },
-    lambda np, x: np.negative(x),
     vjp=lambda g, y, x, _: (-g,),
     doc="Negative of each element; unsigned integers wrap around.",
 )
@@ -236,7 +209,6 @@ abs = unary(
         "complex64": "abs_complex64({0})",
         "*": "{0}",
     },
-    lambda np, x: np.abs(x),
     vjp=lambda g, y, x, _: (g * sign(x).conj(),),
     result=dtypes.real_of,
     doc="""Absolute value of each element; the lowest integer is unchanged, as in NumPy.
@@ -247,8 +219,6 @@ abs = unary(
 sign = unary(
     "sign",
     NUMERIC,
-    "sign_{t}({0})",
-    lambda np, x: np.sign(x),
     vjp=lambda g, y, x, _: (_grad_direction(g, y, x) if x.dtype.is_complex else None,),
     doc="""Sign of each element: -1, 0 or 1; NaN stays NaN.
 
@@ -277,7 +247,6 @@ square = unary(
         "complex64": "mul_complex64({0}, {0})",
         "*": "{0} * {0}",
     },
-    lambda np, x: np.square(x),
     vjp=lambda g, y, x, _: (g * (2 * x),),
     doc="Square of each element.",
 )
@@ -316,7 +285,6 @@ isnan = unary(
     "isnan",
     ANY,
     {"f32": "is_nan({0})", "complex64": "is_nan_complex64({0})", "*": "false"},
-    lambda np, x: np.isnan(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
     doc="Whether each element is NaN.",
@@ -325,7 +293,6 @@ isinf = unary(
     "isinf",
     ANY,
     {"f32": "is_inf({0})", "complex64": "is_inf({0}.x) | is_inf({0}.y)", "*": "false"},
-    lambda np, x: np.isinf(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
     doc="Whether each element is infinite.",
@@ -334,7 +301,6 @@ isfinite = unary(
     "isfinite",
     ANY,
     {"f32": "is_finite({0})", "complex64": "is_finite({0}.x) & is_finite({0}.y)", "*": "true"},
-    lambda np, x: np.isfinite(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
     doc="Whether each element is neither NaN nor infinite.",
@@ -343,7 +309,6 @@ logical_not = unary(
     "logical_not",
     LOGICAL,
     "!{0}",
-    lambda np, x: np.logical_not(x),
     vjp=NOT_DIFFERENTIABLE,
     doc="Whether each element is zero; NaN is not zero.",
 )
@@ -354,7 +319,6 @@ add = binary(
     "add",
     ANY,
     {"bool": "{0} | {1}", "64": "add_64({0}, {1})", "*": "{0} + {1}"},
-    lambda np, x, y: np.add(x, y),
     vjp=lambda g, y, a, b, _: (g, g),
     operator="add",
     doc="Elementwise sum; for bools, whether either is true.",
@@ -368,7 +332,6 @@ subtract = binary(
         "complex64": "{0} + neg_complex64({1})",
         "*": "{0} - {1}",
     },
-    lambda np, x, y: np.subtract(x, y),
     vjp=lambda g, y, a, b, _: (g, -g),
     operator="sub",
     doc="Elementwise difference; integers wrap around.",
@@ -381,8 +344,6 @@ multiply = binary_of(
 divide = binary(
     "divide",
     FLOATING,
-    "divide_{t}({0}, {1})",
-    lambda np, x, y: np.divide(x, y),
     vjp=lambda g, y, a, b, _: (g / b, -(g * y / b)),
     operator="truediv",
     cost=6,
@@ -392,8 +353,6 @@ divide = binary(
 floor_divide = binary(
     "floor_divide",
     REAL_WITH_BOOL_AS_INT8,
-    "floor_divide_{t}({0}, {1})",
-    lambda np, x, y: np.floor_divide(x, y),
     vjp=FLAT,
     operator="floordiv",
     cost=30,
@@ -403,8 +362,6 @@ floor_divide = binary(
 remainder = binary(
     "remainder",
     REAL_WITH_BOOL_AS_INT8,
-    "remainder_{t}({0}, {1})",
-    lambda np, x, y: np.remainder(x, y),
     vjp=lambda g, y, a, b, _: (g, -(g * floor(a / b))),
     operator="mod",
     cost=30,
@@ -445,7 +402,6 @@ maximum = binary(
         "complex64": "max_{t}({0}, {1})",
         "*": "max({0}, {1})",
     },
-    lambda np, x, y: np.maximum(x, y),
     vjp=lambda g, y, a, b, _: (_share(g, a, b, a > b), _share(g, a, b, b > a)),
     doc="Elementwise maximum; NaN if either element is NaN.",
 )
@@ -459,7 +415,6 @@ minimum = binary(
         "complex64": "min_{t}({0}, {1})",
         "*": "min({0}, {1})",
     },
-    lambda np, x, y: np.minimum(x, y),
     vjp=lambda g, y, a, b, _: (_share(g, a, b, a < b), _share(g, a, b, b < a)),
     doc="Elementwise minimum; NaN if either element is NaN.",
 )
@@ -502,22 +457,8 @@ def _integer_power(np: Any, x: Any, y: Any) -> Any:
     return np.where(y < 0, np.where(np.abs(x) == 1, odd, 0), np.power(x, safe))
 
 
-def power(
-    x1: Operand,
-    x2: Operand,
-    /,
-    out: Out = None,
-    *,
-    where: Operand = True,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
-) -> Tensor:
+def _raised(x: Operand, y: Operand) -> Tensor:
     """Raise each element of `x1` to the power of the element of `x2`.
-
-    Within 4 ulp in float32.
 
     Raises
     ------
@@ -525,19 +466,6 @@ def power(
         If an integer is raised to a negative integer power. Exponents in a GPU tensor are not read:
         such a result is 0 there, except for the bases 1 and -1.
     """
-    x, y = x1, x2
-    if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
-        check_options("power", POWER.accepts, (x, y), dtype, casting, signature, order)
-    if out is not None or where is not True or dtype is not None:
-        if dtype is not None:
-            x = in_dtype("power", x, dtype)
-            y = y if isinstance(y, int | float | complex) else in_dtype("power", y, dtype)
-        return stored("power", _raised(x, y), out, where, casting)
-    return _raised(x, y)
-
-
-def _raised(x: Operand, y: Operand) -> Tensor:
-    """`power` without options."""
     if isinstance(x, Tensor) and x.dtype.is_complex and isinstance(y, int | float):
         known = {2: square, 0.5: sqrt, -1: reciprocal}.get(y)  # NumPy uses these shortcuts too
         if known is not None:
@@ -573,8 +501,10 @@ def _has_negative_powers(x: Operand, y: Operand) -> bool:
     return powers is not None and bool((powers < 0).any())
 
 
-register(power, POWER, method=False, ulp=4, operator="__pow__")
-count_operands(power, 2, loop=Loop(POWER.accepts, POWER.result))
+power = with_options(
+    "power", _raised, nin=2, accepts=POWER.accepts, op=POWER, doc=_raised.__doc__, ulp=4,
+    operator="pow",
+)  # fmt: skip
 
 
 def _power_of(self: Tensor, other: Operand) -> Tensor:
@@ -610,7 +540,6 @@ equal = comparison(
         "complex64": "eq_{t}({0}, {1})",
         "*": "{0} == {1}",
     },
-    lambda np, x, y: np.equal(x, y),
     doc="Whether the elements are equal; NaN is not equal to anything.",
 )
 not_equal = comparison(
@@ -623,7 +552,6 @@ not_equal = comparison(
         "complex64": "!eq_{t}({0}, {1})",
         "*": "{0} != {1}",
     },
-    lambda np, x, y: np.not_equal(x, y),
     doc="Whether the elements are not equal.",
 )
 less = comparison(
@@ -636,7 +564,6 @@ less = comparison(
         "complex64": "less_{t}({0}, {1})",
         "*": "{0} < {1}",
     },
-    lambda np, x, y: np.less(x, y),
     doc="Whether ``x1 < x2``.",
 )
 less_equal = comparison(
@@ -649,7 +576,6 @@ less_equal = comparison(
         "complex64": "less_equal_{t}({0}, {1})",
         "*": "{0} <= {1}",
     },
-    lambda np, x, y: np.less_equal(x, y),
     doc="Whether ``x1 <= x2``.",
 )
 greater = comparison(
@@ -662,7 +588,6 @@ greater = comparison(
         "complex64": "less_{t}({1}, {0})",
         "*": "{0} > {1}",
     },
-    lambda np, x, y: np.greater(x, y),
     doc="Whether ``x1 > x2``.",
 )
 greater_equal = comparison(
@@ -675,14 +600,12 @@ greater_equal = comparison(
         "complex64": "less_equal_{t}({1}, {0})",
         "*": "{0} >= {1}",
     },
-    lambda np, x, y: np.greater_equal(x, y),
     doc="Whether ``x1 >= x2``.",
 )
 logical_and = binary(
     "logical_and",
     LOGICAL,
     "{0} & {1}",
-    lambda np, x, y: np.logical_and(x, y),
     vjp=NOT_DIFFERENTIABLE,
     doc="Whether both elements are nonzero.",
 )
@@ -690,7 +613,6 @@ logical_or = binary(
     "logical_or",
     LOGICAL,
     "{0} | {1}",
-    lambda np, x, y: np.logical_or(x, y),
     vjp=NOT_DIFFERENTIABLE,
     doc="Whether either element is nonzero.",
 )
@@ -698,7 +620,6 @@ logical_xor = binary(
     "logical_xor",
     LOGICAL,
     "{0} != {1}",
-    lambda np, x, y: np.logical_xor(x, y),
     vjp=NOT_DIFFERENTIABLE,
     doc="Whether exactly one element is nonzero.",
 )
@@ -729,20 +650,9 @@ def clip(
     `a_min` and `a_max` are NumPy's older names for these. A Python int outside the range of an
     integer dtype means no limit on that side. `options` are those of elementwise functions.
     """
-    low, high = a_min if min is None else min, a_max if max is None else max
-    return _clipped(a, low, high, out, **options)
-
-
-def _clipped(
-    x: Operand,
-    min: Operand | None = None,
-    max: Operand | None = None,
-    out: Out = None,
-    **options: Any,
-) -> Tensor:
-    """Limit each element to the range from `min` to `max`; see `pt.clip`."""
-    if not isinstance(x, Scalar):
-        x = tensor_beside("clip", x, min, max)
+    min = a_min if min is None else min
+    max = a_max if max is None else max
+    x = a if isinstance(a, Scalar) else tensor_beside("clip", a, min, max)
     if options:
         x = positive(x, **{name: v for name, v in options.items() if name != "where"})
     if type(min) is not type(max) and not (min is None or max is None):
@@ -762,8 +672,7 @@ def _clipped(
     return stored("clip", positive(result) if result is x else result, out, where)
 
 
-register(clip, method=False)
-install("clip", _clipped)
+install("clip", clip)
 install("__neg__", negative)
 install("__pos__", positive)
 install("__abs__", abs)

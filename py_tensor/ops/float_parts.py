@@ -10,12 +10,11 @@ from py_tensor.base.errors import DTypeError
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise
 from py_tensor.ops.arithmetic import copysign
-from py_tensor.ops.define import Loop, check_options, count_operands, register, same_dtype, unary
+from py_tensor.ops.define import composed, unary, with_options
 from py_tensor.ops.elementwise import clip, isinf
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.movement import as_floating, converted
-from py_tensor.ops.operands import Operand, in_dtype
-from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
+from py_tensor.ops.operands import Operand
 from py_tensor.ops.record import apply
 from py_tensor.ops.rounding import trunc
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -25,8 +24,6 @@ __all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf", "spacing"]
 spacing = unary(
     "spacing",
     Accepts("biuf", dtypes.at_least_single, "real dtypes"),
-    "spacing_f32({0})",
-    lambda np, x: np.spacing(x),
     vjp=NOT_DIFFERENTIABLE,
     ulp=1,
     doc="""Distance from each element to the next number away from 0, with its sign.
@@ -39,7 +36,6 @@ isneginf = unary(
     "isneginf",
     REAL,
     {"f32": "is_inf({0}) & sign_bit({0})", "*": "false"},
-    lambda np, x: np.isneginf(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
     doc="Whether each element is negative infinity.",
@@ -49,7 +45,6 @@ isposinf = unary(
     "isposinf",
     REAL,
     {"f32": "is_inf({0}) & !sign_bit({0})", "*": "false"},
-    lambda np, x: np.isposinf(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.bool_,
     doc="Whether each element is positive infinity.",
@@ -92,64 +87,26 @@ LDEXP = Elementwise(
 MAX_POWER = 2100  # turns every float64 into 0 or infinity
 
 
-def frexp(
-    x: Operand,
-    /,
-    out: tuple[Out, Out] = (None, None),
-    *,
-    where: Operand = True,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
-) -> tuple[Tensor, Tensor]:
+@composed(REAL_FLOATING, ulp=None, nout=2, is_uniform=False)
+def frexp(x: Tensor) -> tuple[Tensor, Tensor]:
     """Decompose each element into a mantissa (magnitude in [0.5, 1)) and a binary exponent (int32).
 
     Zeros, infinities and NaN are their own mantissas, with exponent 0. Both results are exact.
     """
-    check_options("frexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
-    x = x if dtype is None else in_dtype("frexp", x, dtype)
-    return stored_both("frexp", (apply(FRACTION, (x,)), apply(EXPONENT, (x,))), out, where, casting)
+    return apply(FRACTION, (x,)), apply(EXPONENT, (x,))
 
 
-def modf(
-    x: Operand,
-    /,
-    out: tuple[Out, Out] = (None, None),
-    *,
-    where: Operand = True,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
-) -> tuple[Tensor, Tensor]:
+@composed(REAL_FLOATING, ulp=None, nout=2)
+def modf(x: Tensor) -> tuple[Tensor, Tensor]:
     """Split each element into fractional and integral parts, both floats with its sign.
 
     The fractional part of infinities is 0. Both results are exact.
     """
-    check_options("modf", REAL_FLOATING, (x,), dtype, casting, signature, order)
-    x = x if dtype is None else in_dtype("modf", x, dtype)
-    x = as_floating(x, "modf", REAL_FLOATING)
     whole = trunc(x)
-    fraction = copysign(choose(isinf(x), 0.0, x - whole), x)
-    return stored_both("modf", (fraction, whole), out, where, casting)
+    return copysign(choose(isinf(x), 0.0, x - whole), x), whole
 
 
-def ldexp(
-    x1: Operand,
-    x2: Operand,
-    /,
-    out: Out = None,
-    *,
-    where: Operand = True,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
-) -> Tensor:
+def _ldexp(x1: Operand, x2: Operand) -> Tensor:
     """``x1 * 2**x2``, elementwise, for integer exponents `x2`. Correctly rounded in float32.
 
     Raises
@@ -160,20 +117,14 @@ def ldexp(
     target = getattr(x2, "device", None)
     x = x1 if isinstance(x1, Tensor) else tensor_of(x1, "ldexp", device=target)
     powers = x2 if isinstance(x2, Tensor) else tensor_of(x2, "ldexp", device=x.device)
-    check_options("ldexp", REAL_FLOATING, (x,), dtype, casting, signature, order)
-    x = x if dtype is None else in_dtype("ldexp", x, dtype)
     if powers.dtype.is_inexact:
         raise DTypeError(f"ldexp: the exponents must be integers, not {powers.dtype}")
     x = as_floating(x, "ldexp", REAL_FLOATING)
     wide = dtypes.at_least_single(x.dtype)  # bfloat16 does not hold all the exponents
     kept = converted(clip(powers, -MAX_POWER, MAX_POWER), wide)
-    product = converted(apply(LDEXP, (converted(x, wide), kept)), x.dtype)
-    return stored("ldexp", product, out, where, casting)
+    return converted(apply(LDEXP, (converted(x, wide), kept)), x.dtype)
 
 
-register(frexp, FRACTION, method=False)
-register(ldexp, LDEXP, method=False)
-register(modf, method=False)
-count_operands(frexp, 1, 2)
-count_operands(ldexp, 2)
-count_operands(modf, 1, 2, Loop(REAL_FLOATING, same_dtype))
+ldexp = with_options(
+    "ldexp", _ldexp, nin=2, accepts=REAL_FLOATING, op=LDEXP, doc=_ldexp.__doc__, is_uniform=False
+)

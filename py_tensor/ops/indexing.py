@@ -28,7 +28,6 @@ from py_tensor.ops.elementwise import where
 from py_tensor.ops.gather import Indices, gather_nd, indices_of
 from py_tensor.ops.movement import (
     broadcast_to,
-    converted,
     ravel,
     reshape_copy,
     stack,
@@ -41,11 +40,10 @@ from py_tensor.ops.operands import (
     is_array_like,
     known,
     number_like,
-    on_one_device,
 )
 from py_tensor.ops.scan import cumsum
-from py_tensor.ops.scatter import nonzero, scatter, selected, without_leading
-from py_tensor.tensors.tensor import Tensor, install, tensor_of, traced_write
+from py_tensor.ops.scatter import as_given, cast_and_broadcast, nonzero, scatter, selected
+from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 Index = SupportsIndex | slice | EllipsisType | Sequence[Any] | None
 
@@ -74,27 +72,17 @@ def getitem(x: Tensor, key: Index | tuple[Index, ...], /) -> Tensor:
         fit, or a part is not a valid index. For indices on the GPU it is raised by the next read.
     """
     flat_index = _place(x, key)
-    if flat_index is None and (known := _with_known(key)) is not key:
-        key, flat_index = known, _place(x, known)
     if flat_index is not None:
         return x._element(flat_index)  # pyright: ignore[reportPrivateUsage]
-    plain = _plain(key)
-    if plain is not None:
-        layout = _layout_by_key(x, key, plain)
-        if not (layout.shape or Ellipsis in plain):
-            return x._element(layout.offset)  # pyright: ignore[reportPrivateUsage]
+    flat_index, layout, keys = _resolved(x, key)
+    if flat_index is not None:
+        return x._element(flat_index)  # pyright: ignore[reportPrivateUsage]
+    if layout is not None:
         view = x._view_by(layout)  # pyright: ignore[reportPrivateUsage]
-        return as_ndarray(copy_or_scalar(view)) if x.is_scalar and not layout.shape else view
-    keys = _parsed(key)
-    if keys is None:
-        keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
-        view = _select(x, keys)
-        # One element is a scalar and not a view, unless the key has more than ints. NumPy treats an
-        # array of one integer as an int, but copies what it selects.
-        is_view = view.ndim or Ellipsis in keys
-        if not is_view or any(map(_is_array, keys)):
+        # NumPy treats an array of one integer as an int, but copies what it selects.
+        if keys and any(map(_is_array, keys)):
             return copy_or_scalar(view)
-        return as_ndarray(copy_or_scalar(view)) if x.is_scalar and not view.ndim else view
+        return as_ndarray(copy_or_scalar(view)) if x.is_scalar and not layout.shape else view
     if all(map(_is_for_numpy, keys)):
         at_once = x._selected(keys)  # pyright: ignore[reportPrivateUsage]
         if at_once is not None:
@@ -125,23 +113,45 @@ def setitem(x: Tensor, key: Any, value: Operand) -> None:
         bits wrap around, because nothing is read to raise an error.
     """
     x._check_writeable("setitem")  # pyright: ignore[reportPrivateUsage]
-    flat_index = _place(x, key)
-    if flat_index is None and (known := _with_known(key)) is not key:
-        key, flat_index = known, _place(x, known)
+    flat_index, layout, keys = _place(x, key), None, ()
+    if flat_index is None:
+        flat_index, layout, keys = _resolved(x, key)
     if flat_index is not None:
         if not x._assign_element(flat_index, value):  # pyright: ignore[reportPrivateUsage]
             write(x, Layout((), (), flat_index), value)
-        return
-    plain = _plain(key)
-    if plain is not None:
-        write(x, _layout_by_key(x, key, plain), value)
-        return
-    keys = _parsed(key)
-    if keys is None:
-        selected = _selected(x, cast("tuple[Any, ...]", key if type(key) is tuple else (key,)))
-        write(x, selected, value)
+    elif layout is not None:
+        write(x, layout, value)
     else:
         _Selection.of(x, keys).write(value)
+
+
+def _resolved(x: Tensor, key: Any) -> tuple[int | None, Layout | None, tuple[Any, ...]]:
+    """Return what a key selects, and its parts.
+
+    That is the place of an element in the memory of `x`, or a layout. It is neither for a key with
+    masks or integer tensors. The parts of a key of Python's ints and slices are left out.
+    """
+    keys: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
+    plain = _plain(keys)
+    if plain is None:
+        known = tuple(map(_known, keys))
+        if any(map(is_not, known, keys)):
+            flat_index = _place(x, known)
+            if flat_index is not None:
+                return flat_index, None, known
+            keys, plain = known, _plain(known)
+    if plain is not None:
+        layout = _layout_by_key(x, keys, plain)
+        if layout.shape:
+            return None, layout, ()
+    elif _parsed(keys) is None:
+        layout = _layout_of(x._layout, keys)  # pyright: ignore[reportPrivateUsage]
+    else:
+        return None, None, keys
+    # One element is a scalar and not a view, unless the key has more than ints.
+    if not (layout.shape or any(k is Ellipsis for k in keys)):
+        return layout.offset, None, keys
+    return None, layout, keys
 
 
 def combine(x: Tensor, key: Any, value: Tensor, mode: str, plain: Binary) -> None:
@@ -207,58 +217,6 @@ def _value_node(x: Tensor, value: Operand, shape: Shape) -> Node:
     return cast_and_broadcast(x, value, shape)._node  # pyright: ignore[reportPrivateUsage]
 
 
-def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tensor:
-    """Return a value as a tensor in the dtype and on the device of `x`, broadcast to a shape.
-
-    Leading axes of length 1 that the shape lacks are dropped, as in NumPy.
-    """
-    operand = as_given(x, value, op)
-    if operand.device is not x.device:
-        operand = _moved(op, x, operand)
-    operand = without_leading(converted(operand, x.dtype), len(shape))
-    if operand.shape == shape:
-        return operand
-    try:
-        return broadcast_to(operand, shape)
-    except ShapeError:
-        raise ShapeError(
-            f"{op}: a value of shape {operand.shape} does not broadcast to the selection's {shape}"
-        ) from None
-
-
-def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
-    """Return a value as a tensor: a number in the dtype of `x`, any other operand on its device."""
-    if isinstance(value, Tensor):
-        return value
-    number = number_like(value, x.dtype)
-    if number is not None:
-        return Tensor(constant(op, number, x.dtype, x.device))
-    try:
-        operand = tensor_of(value, op, device=x.device)
-    except OverflowError:  # ints that the dtype of `x` may be able to hold
-        return tensor_of(value, op, dtype=x.dtype, device=x.device)
-    kinds = operand.dtype.kind + x.dtype.kind if isinstance(value, list | tuple | range) else ""
-    if kinds in ("ii", "ui") or (kinds == "iu" and _holds_ints(value)):  # every element must fit
-        return tensor_of(value, op, dtype=x.dtype, device=x.device)
-    return operand
-
-
-def _holds_ints(value: Operand) -> bool:
-    """Return whether nested lists have Python ints: NumPy's wrap around in an unsigned dtype."""
-    if isinstance(value, list | tuple):
-        return any(map(_holds_ints, cast("list[Any]", value)))
-    return isinstance(value, int | range)
-
-
-def _moved(op: str, x: Tensor, value: Tensor) -> Tensor:
-    """Return a value on the device of `x`; only one from the cpu device moves to a GPU."""
-    if value.device.depth > x.device.depth:
-        raise traced_write(op)
-    if value.device.depth == x.device.depth == 0 and value.device.uses_numpy:
-        return value.to(x.device)
-    return on_one_device(op, (x, value))[1]
-
-
 # -- Basic keys ---------------------------------------------------------------------------------
 
 
@@ -266,11 +224,10 @@ def _moved(op: str, x: Tensor, value: Tensor) -> Tensor:
 _selections = Recipes[tuple[Any, ...], Layout]()
 
 
-def _plain(key: Any) -> tuple[Any, ...] | None:
-    """Return a key of Python ints, None, ... and slices of ints in hashable form."""
+def _plain(keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return the parts of a key in hashable form: Python ints, None, ... and slices of ints."""
     hashable: list[Any] = []
-    items: Any = key if type(key) is tuple else (key,)  # pyright: ignore[reportUnknownVariableType]
-    for item in items:
+    for item in keys:
         if type(item) is slice:
             ends = item.start, item.stop, item.step
             if not _ENDS.issuperset(map(type, ends)):
@@ -310,16 +267,8 @@ def _place(x: Tensor, key: Any) -> int | None:
     return flat_index
 
 
-def _with_known(key: Any) -> Any:
-    """Return a key with an int for each integer scalar that can be read without waiting."""
-    if type(key) is not tuple:
-        return _known(key)
-    items = cast("tuple[Any, ...]", key)
-    read = tuple(map(_known, items))
-    return read if any(map(is_not, read, items)) else items
-
-
 def _known(item: Any) -> Any:
+    """Return an int for an integer scalar that can be read without waiting; others unchanged."""
     if type(item) is not Tensor:
         return item
     known = item._known_index()  # pyright: ignore[reportPrivateUsage]
@@ -336,15 +285,12 @@ def _is_for_numpy(item: Any) -> bool:
 _READ_ALIKE = {int, slice, NoneType, type(Ellipsis)}
 
 
-def _layout_by_key(x: Tensor, key: Any, plain: tuple[Any, ...]) -> Layout:
+def _layout_by_key(x: Tensor, keys: tuple[Any, ...], plain: tuple[Any, ...]) -> Layout:
     """Return the part of a tensor's memory selected by a key that `_plain` made hashable."""
     layout = x._layout  # pyright: ignore[reportPrivateUsage]
     selection = layout.shape, layout.strides, layout.offset, plain
     selected = _selections.get(selection)
-    if selected is None:
-        keys = cast("tuple[Any, ...]", key if type(key) is tuple else (key,))
-        selected = _selections.keep(selection, _layout_of(layout, keys))
-    return selected
+    return selected or _selections.keep(selection, _layout_of(layout, keys))
 
 
 def _parsed(key: Any) -> tuple[Any, ...] | None:
@@ -393,15 +339,6 @@ def _viewed(x: Tensor, keys: tuple[Any, ...], read: Callable[[], Tensor]) -> Ten
         return _layout_of(layout, tuple(ints))
 
     return x._found_view(read, find)  # pyright: ignore[reportPrivateUsage]
-
-
-def _select(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
-    return view_by(x, _selected(x, keys))
-
-
-def _selected(x: Tensor, keys: tuple[Any, ...]) -> Layout:
-    """Return the layout in x's memory that a basic key selects."""
-    return _layout_of(x._layout, keys)  # pyright: ignore[reportPrivateUsage]
 
 
 def _layout_of(layout: Layout, keys: tuple[Any, ...]) -> Layout:
@@ -537,7 +474,7 @@ class _Selection:
             axis += covered
             kept += covered
         is_whole = len(basic) == x.ndim and all(k is _ALL for k in basic)
-        window = x if is_whole else _select(x, tuple(basic))
+        window = x if is_whole else view_by(x, _layout_of(x._layout, tuple(basic)))  # pyright: ignore[reportPrivateUsage]
         apart = any(later - earlier > 1 for earlier, later in pairwise(positions))
         single = len(parts) == len(positions) == 1 and _is_mask(parts[0])
         mask = parts[0] if single else None
@@ -596,16 +533,13 @@ class _Selection:
         """Return the window with a value where a mask is true; None if indices are needed."""
         window, start = self.window, self.start
         rest = window.shape[start + mask.ndim :]
-        number = number_like(value, window.dtype)
-        if number is not None:
-            operand = Tensor(constant("setitem", number, window.dtype, window.device))
-        else:
-            operand = as_given(window, value, "setitem")
-            if operand.ndim > len(rest):
-                if start:
-                    return None
-                if operand.shape[-len(rest) - 1] != 1:
-                    return self._placed(mask, operand, rest)
+        operand = as_given(window, value, "setitem")
+        if operand.ndim > len(rest):
+            if start:
+                return None
+            if operand.shape[-len(rest) - 1] != 1:
+                return self._placed(mask, operand, rest)
+        if operand.ndim or operand.dtype is not window.dtype:
             operand = reshape_copy(cast_and_broadcast(window, operand, (1, *rest)), rest)
         mask = reshape_copy(mask, (*mask.shape, *(1 for _ in rest)))
         return where(mask, operand, window)

@@ -15,8 +15,6 @@ INTEGERS = Accepts("iu", lambda dtype: dtype, "int dtypes")
 gcd = binary(
     "gcd",
     INTEGERS,
-    "gcd_{t}({0}, {1})",
-    lambda np, x, y: np.gcd(x, y),
     vjp=NOT_DIFFERENTIABLE,
     cost=200,
     doc="Greatest common divisor of the absolute values; ``gcd(0, x)`` is ``abs(x)``.",
@@ -24,8 +22,6 @@ gcd = binary(
 lcm = binary(
     "lcm",
     INTEGERS,
-    "lcm_{t}({0}, {1})",
-    lambda np, x, y: np.lcm(x, y),
     vjp=NOT_DIFFERENTIABLE,
     cost=220,
     doc="Least common multiple of the absolute values, with wraparound; 0 if either is 0.",
@@ -34,7 +30,6 @@ bitwise_count = unary(
     "bitwise_count",
     BITS_AS_INT,
     "count_bits_{t}({0})",
-    lambda np, x: np.bitwise_count(x),
     vjp=NOT_DIFFERENTIABLE,
     result=dtypes.uint8,
     doc="Number of bits set in the absolute value of each element, as uint8.",

@@ -39,11 +39,7 @@ from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
 from py_tensor.tensors.tensor import Tensor, install
 
-__all__ = [
-    "dot",
-    "fused_multiply_add",
-    "matmul",
-]
+__all__ = ["dot", "fused_multiply_add", "matmul"]
 
 
 def fused_multiply_add(x: Operand, y: Operand, /, axes: int | tuple[int, ...]) -> Tensor:
@@ -68,21 +64,117 @@ def _contract(a: Tensor, b: Tensor, shape: Shape, axes: int | tuple[int, ...]) -
     return build(CONTRACT, (a, b), summed) if summed else a * b
 
 
-def matmul(
+def with_axes(*cores: int, signature: str) -> Callable[[Callable[..., Tensor]], Any]:
+    """Return a decorator that gives a product of vectors and matrices NumPy's options.
+
+    Parameters
+    ----------
+    cores
+        The number of core axes of each operand and of the result. The decorated function takes the
+        operands with these axes last.
+    signature
+        The attribute of that name, such as ``"(m,n),(n)->(m)"``.
+    """
+    axes_of_cores, text = cores, signature
+
+    def decorate(compute: Callable[..., Tensor]) -> Any:
+        name = compute.__name__
+
+        def function(
+            x1: Operand,
+            x2: Operand,
+            /,
+            out: Out = None,
+            *,
+            axes: list[Any] | None = None,
+            axis: int | None = None,
+            keepdims: bool = False,
+            casting: str = SAME_KIND,
+            order: str = "K",
+            dtype: object = None,
+            subok: bool = True,
+            signature: None = None,
+        ) -> Tensor:
+            if (
+                dtype is not None
+                or casting is not SAME_KIND
+                or signature is not None
+                or order != "K"
+            ):
+                check_options(name, dtypes.ANY, (x1, x2), dtype, casting, signature, order)
+                if dtype is not None:
+                    x1, x2 = in_dtype(name, x1, dtype), in_dtype(name, x2, dtype)
+            if axes is not None or axis is not None or keepdims:
+                y = _along_axes(compute, axes_of_cores, x1, x2, axes, axis, keepdims)
+            else:
+                y = compute(x1, x2)
+            return y if out is None else stored(name, y, out, True, casting)
+
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = compute.__doc__
+        count_operands(function, 2, signature=text)
+        return function
+
+    return decorate
+
+
+def _along_axes(
+    compute: Callable[..., Tensor],
+    cores: tuple[int, ...],
     x1: Operand,
     x2: Operand,
-    /,
-    out: Out = None,
-    *,
-    axes: list[Any] | None = None,
-    axis: None = None,
-    keepdims: bool = False,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
+    axes: Any,
+    axis: int | None,
+    keepdims: bool,
 ) -> Tensor:
+    """Compute a product with vectors and matrices along given axes of operands and result."""
+    op = compute.__name__
+    first, second, kept = cores
+    are_vectors = not kept
+    if axis is not None and axes is not None:
+        raise TypeError(f"{op}: takes axis or axes, not both")
+    if are_vectors and axes is None:
+        axes = [-1 if axis is None else axis] * (2 + keepdims)
+    if axes is None or (keepdims and not are_vectors):
+        option = "keepdims" if axis is None else "axis"
+        raise TypeError(
+            f"{op}: {option} is not supported, because operands differ in core axes; use axes"
+        )
+    operands = in_common_dtype(op, x1, x2)
+    if not all(x.ndim for x in operands):
+        raise ShapeError(
+            f"{op}: operands must have at least one axis, not shapes {[x.shape for x in operands]}"
+        )
+    if (first, second) == (2, 2):  # a vector is a matrix with one row or column
+        first, second = (min(x.ndim, 2) for x in operands)
+        kept = first + second - 2
+    if not isinstance(axes, list):
+        raise TypeError(f"{op}: axes must be a list, not {axes!r}")
+    entries = [*cast("list[Any]", axes)]
+    if len(entries) == 2 and are_vectors:
+        entries.append(entries[1] if keepdims else ())
+    kept += keepdims
+    if len(entries) != 3:
+        raise ValueError(
+            f"{op}: axes must have an entry for each operand and the result, not {axes}"
+        )
+    positions: list[tuple[int, ...]] = []
+    for item, count in zip(entries, (first, second, kept), strict=True):
+        several = isinstance(item, tuple)
+        position = cast("tuple[int, ...]", item if several else (item,))
+        if len(position) != count or not (several or count == 1):
+            raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
+        positions.append(position)
+    moved = [
+        moveaxis(x, item, tuple(range(-len(item), 0)))
+        for x, item in zip(operands, positions[:2], strict=True)
+    ]
+    y = compute(*moved)
+    return moveaxis(expand_dims(y, -1) if keepdims else y, tuple(range(-kept, 0)), positions[2])
+
+
+@with_axes(2, 2, 2, signature="(n?,k),(k,m?)->(n?,m?)")
+def matmul(x: Operand, y: Operand) -> Tensor:
     """Matrix product over the last two axes; leading axes broadcast, vectors as in NumPy.
 
     For bools, multiplication is AND and addition is OR. Integers wrap around.
@@ -102,17 +194,6 @@ def matmul(
     ValueError, TypeError
         If `axes` is not a list of three entries.
     """
-    x, y = x1, x2
-    if axes is not None or axis is not None or keepdims:
-        options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
-        return along_axes(matmul, x, y, out, axes, axis, keepdims, options)
-    if dtype is not None or casting is not SAME_KIND or signature is not None or order != "K":
-        check_options("matmul", dtypes.ANY, (x, y), dtype, casting, signature, order)
-        if dtype is not None:
-            x, y = in_dtype("matmul", x, dtype), in_dtype("matmul", y, dtype)
-        return stored("matmul", matmul(x, y), out, True, casting)
-    if out is not None:
-        return stored("matmul", matmul(x, y), out)
     if type(x) is not Tensor or type(y) is not Tensor or x.device is not y.device:
         x, y = as_arrays("matmul", (x, y))
     a, b = node_of(x), node_of(y)
@@ -125,66 +206,6 @@ def matmul(
     if a.meta.dtype is b.meta.dtype and not a.meta.dtype.is_packed:
         made = a.meta.device.product(a, b, recipe.meta)
     return Tensor(made or record(recipe, a, b))
-
-
-CORES = {"matmul": (2, 2, 2), "matvec": (2, 1, 1), "vecmat": (1, 2, 1), "vecdot": (1, 1, 0)}
-"""The number of core axes of each operand and of the result."""
-
-
-def along_axes(
-    function: Callable[..., Tensor],
-    x1: Operand,
-    x2: Operand,
-    out: Out,
-    axes: Any,
-    axis: object,
-    keepdims: bool,
-    options: dict[str, Any],
-) -> Tensor:
-    """Compute a product with vectors and matrices along given axes of operands and result."""
-    op = function.__name__
-    if axes is None or (keepdims and op != "vecdot"):
-        option = "axis" if axes is None and axis is not None else "keepdims"
-        raise TypeError(
-            f"{op}: {option} is not supported, because operands differ in core axes; use axes"
-        )
-    if axis is not None:
-        raise TypeError(f"{op}: takes axis or axes, not both")
-    operands = in_common_dtype(op, x1, x2)
-    if not all(x.ndim for x in operands):
-        raise ShapeError(
-            f"{op}: operands must have at least one axis, not shapes {[x.shape for x in operands]}"
-        )
-    first, second, kept = CORES[op]
-    if op == "matmul":
-        first, second = (min(x.ndim, 2) for x in operands)
-        kept = first + second - 2
-    if not isinstance(axes, list):
-        raise TypeError(f"{op}: axes must be a list, not {axes!r}")
-    entries = [*cast("list[Any]", axes)]
-    if len(entries) == 2 and op == "vecdot":
-        entries.append(entries[1] if keepdims else ())
-    kept += keepdims
-    if len(entries) != 3:
-        raise ValueError(
-            f"{op}: axes must have an entry for each operand and the result, not {axes}"
-        )
-    positions: list[tuple[int, ...]] = []
-    for item, count in zip(entries, (first, second, kept), strict=True):
-        several = isinstance(item, tuple)
-        position = cast("tuple[int, ...]", item if several else (item,))
-        if len(position) != count or not (several or count == 1):
-            raise AxisError(f"{op}: an entry of axes must be a tuple of {count}, not {item!r}")
-        positions.append(position)
-    moved = [
-        moveaxis(x, item, tuple(range(-len(item), 0)))
-        for x, item in zip(operands, positions[:2], strict=True)
-    ]
-    result = function(*moved, **options)
-    if keepdims:
-        result = expand_dims(result, -1)
-    result = moveaxis(result, tuple(range(-kept, 0)), positions[2])
-    return stored(op, result, out, True, options["casting"])
 
 
 def _of_parts(x: Tensor, y: Tensor) -> Tensor:
@@ -309,7 +330,9 @@ def _reflected_matmul(self: Tensor, other: Operand) -> Tensor:
 
 
 def _matmul(self: Tensor, other: Operand) -> Tensor:
-    return matmul(self, other) if takes(other) and not goes_first(other) else NotImplemented
+    if type(other) is Tensor or (takes(other) and not goes_first(other)):
+        return matmul(self, other)
+    return NotImplemented
 
 
 def _matmul_in_place(self: Tensor, other: Operand) -> Tensor:
@@ -323,7 +346,6 @@ def _matmul_in_place(self: Tensor, other: Operand) -> Tensor:
 
 register(fused_multiply_add, CONTRACT)
 register(matmul)
-count_operands(matmul, 2, signature="(n?,k),(k,m?)->(n?,m?)")
 register(dot)
 install("__matmul__", _matmul)
 install("__imatmul__", _matmul_in_place)

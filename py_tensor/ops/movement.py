@@ -5,8 +5,7 @@ Results that shape, strides and an offset can express are views, as in NumPy.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import index as as_index
 from typing import Any, cast
@@ -48,35 +47,14 @@ from py_tensor.ops.operands import (
 )
 from py_tensor.ops.out import SAME_KIND, Out, stored_whole
 from py_tensor.ops.record import build, empty_node, filled
+from py_tensor.runtime.host import host
 from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = [
-    "array_split",
-    "astype",
-    "broadcast_to",
-    "concat",
-    "concatenate",
-    "copy",
-    "crop",
-    "diagonal",
-    "expand",
-    "expand_dims",
-    "flatten",
-    "flip",
-    "matrix_transpose",
-    "may_share_memory",
-    "permute",
-    "permute_dims",
-    "ravel",
-    "reshape",
-    "shares_memory",
-    "split",
-    "squeeze",
-    "stack",
-    "swapaxes",
-    "transpose",
-    "unsqueeze",
-    "unstack",
+    "array_split", "astype", "broadcast_to", "concat", "concatenate", "copy", "crop", "diagonal",
+    "expand", "expand_dims", "flatten", "flip", "matrix_transpose", "may_share_memory", "permute",
+    "permute_dims", "ravel", "reshape", "shares_memory", "split", "squeeze", "stack", "swapaxes",
+    "transpose", "unsqueeze", "unstack",
 ]  # fmt: skip
 
 
@@ -565,73 +543,56 @@ def in_common_dtype(op: str, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     return a, b
 
 
-def concat(
-    arrays: Sequence[Operand],
-    /,
-    axis: int | None = 0,
-    out: Out = None,
-    *,
-    dtype: object = None,
-    casting: str = SAME_KIND,
-) -> Tensor:
-    """Join tensors along an existing `axis`; None joins the flattened tensors.
+def _joining(op: str) -> Callable[..., Tensor]:
+    def function(
+        arrays: Sequence[Operand],
+        /,
+        axis: int | None = 0,
+        out: Out = None,
+        *,
+        dtype: object = None,
+        casting: str = SAME_KIND,
+    ) -> Tensor:
+        """Join tensors along an existing `axis`; None joins the flattened tensors.
 
-    `dtype` is the dtype of the result, by default the promoted dtype; `casting` limits the
-    conversions, also to `out`.
+        `dtype` is the dtype of the result, by default the promoted dtype; `casting` limits the
+        conversions, also to `out`.
 
-    Raises
-    ------
-    ShapeError
-        If the sizes of the other axes differ.
-    DTypeError
-        If `casting` does not allow a dtype.
-    """
-    return _concat("concat", arrays, axis, out, dtype, casting)
+        Raises
+        ------
+        ShapeError
+            If the sizes of the other axes differ.
+        DTypeError
+            If `casting` does not allow a dtype.
+        """
+        if isinstance(axis, Tensor):
+            raise TypeError(f"{op}: takes a list of tensors, then an axis: pt.{op}([x, y])")
+        check_option(op, "casting", casting, dtypes.CASTINGS)
+        operands = _together(op, arrays)
+        if out is not None or dtype is not None:
+            target = operands[0].dtype if dtype is None else dtypes.parse(dtype)
+            for x in arrays if dtype is not None else ():
+                if isinstance(x, Tensor):
+                    dtypes.check_cast(op, x.dtype, target, casting)
+            whole = function([converted(x, target) for x in operands], axis)
+            return stored_whole(op, whole, out, casting)
+        if axis is None:
+            operands, axis = [ravel(x) for x in operands], 0
+        first = operands[0]
+        if not first.ndim:
+            raise ShapeError(f"{op}: 0-d tensors have no axis to join along; use stack")
+        along = normalize_axis(op, axis, first.ndim)
+        joined(op, [x.shape for x in operands], along)
+        nonempty = [x for x in operands if x.size]
+        if len(nonempty) == 1:
+            return nonempty[0].copy()
+        return build(CONCAT, nonempty or operands, along)
+
+    function.__name__ = function.__qualname__ = op
+    return function
 
 
-def concatenate(
-    arrays: Sequence[Operand],
-    /,
-    axis: int | None = 0,
-    out: Out = None,
-    *,
-    dtype: object = None,
-    casting: str = SAME_KIND,
-) -> Tensor:
-    """NumPy's name for `concat`."""
-    return _concat("concatenate", arrays, axis, out, dtype, casting)
-
-
-def _concat(
-    op: str,
-    tensors: Sequence[Operand],
-    axis: int | None,
-    out: Out,
-    dtype: object,
-    casting: str = SAME_KIND,
-) -> Tensor:
-    if isinstance(axis, Tensor):
-        raise TypeError(f"{op}: takes a list of tensors, then an axis: pt.{op}([x, y])")
-    check_option(op, "casting", casting, dtypes.CASTINGS)
-    operands = _together(op, tensors)
-    if out is not None or dtype is not None:
-        target = operands[0].dtype if dtype is None else dtypes.parse(dtype)
-        for x in tensors if dtype is not None else ():
-            if isinstance(x, Tensor):
-                dtypes.check_cast(op, x.dtype, target, casting)
-        whole = _concat(op, [converted(x, target) for x in operands], axis, None, None)
-        return stored_whole(op, whole, out, casting)
-    if axis is None:
-        operands, axis = [ravel(x) for x in operands], 0
-    first = operands[0]
-    if not first.ndim:
-        raise ShapeError(f"{op}: 0-d tensors have no axis to join along; use stack")
-    along = normalize_axis(op, axis, first.ndim)
-    joined(op, [x.shape for x in operands], along)
-    nonempty = [x for x in operands if x.size]
-    if len(nonempty) == 1:
-        return nonempty[0].copy()
-    return build(CONCAT, nonempty or operands, along)
+concat, concatenate = map(_joining, ("concat", "concatenate"))
 
 
 def stack(
@@ -783,43 +744,21 @@ def shares_memory(a: Tensor, b: Tensor, /, max_work: int = -1) -> bool:
     parts = [getattr(v._alias, "part", None) for v in (a, b)]  # pyright: ignore[reportPrivateUsage]
     if None not in parts and parts[0] is not parts[1]:
         return False
-    # They share an element if two sums of multiples of strides are equal, each within its axis.
-    # A subtracted stride, counted from the other end of its axis, becomes an added one.
-    bounds: dict[int, int] = {}
-    total = 0
-    for sign, layout in ((1, _layout(a)), (-1, _layout(b))):
-        total -= sign * layout.offset
-        for n, stride in zip(layout.shape, layout.strides, strict=True):
-            if sign * stride < 0:
-                total -= sign * stride * (n - 1)
-            bounds[abs(stride)] = bounds.get(abs(stride), 0) + n - 1
-    bounds.pop(0, None)
-    return _has_sum(sorted(bounds.items(), reverse=True), total)
+    first, second = (host.load_numpy().asarray(_Addresses(_layout(v))) for v in (a, b))
+    return host.load_numpy().shares_memory(first, second)
 
 
-def _has_sum(terms: list[tuple[int, int]], total: int) -> bool:
-    """Return whether multiples of numbers, each up to a limit, can add up to `total`.
+class _Addresses:
+    """A layout as bytes for NumPy, which compares their addresses and never reads them."""
 
-    Multiples of the largest number are tried first, and only if the other numbers can reach the
-    rest and their greatest common divisor divides it. For two numbers this is sufficient.
-    """
-    if not terms:
-        return not total
-    (number, most), *rest = terms
-    reach = sum(n * m for n, m in rest)
-    divisor = math.gcd(*(n for n, _ in rest))
-    common = math.gcd(number, divisor)
-    if total % common:
-        return False
-    low, high = max(0, -((reach - total) // number)), min(most, total // number)
-    if not divisor:
-        return low <= high
-    step = divisor // common
-    first = total // common * pow(number // common, -1, step) % step
-    counts = range(low + (first - low) % step, high + 1, step)
-    return (
-        bool(counts) if len(rest) == 1 else any(_has_sum(rest, total - number * m) for m in counts)
-    )
+    def __init__(self, layout: Layout) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "data": (1 + layout.offset, True),  # 0 is no address
+            "shape": layout.shape,
+            "strides": layout.strides,
+        }
 
 
 def may_share_memory(a: Tensor, b: Tensor, /, max_work: int = 0) -> bool:
@@ -838,20 +777,6 @@ for _function in (
 ):  # fmt: skip
     register(_function)
 register(concat, CONCAT, method=False)
-for _function in (
-    astype,
-    reshape,
-    transpose,
-    permute_dims,
-    unstack,
-    concatenate,
-    stack,
-    array_split,
-    copy,
-    shares_memory,
-    may_share_memory,
-):
-    register(_function, method=False)
 install("astype", _astype)
 install("reshape", _reshape)
 install("unsqueeze", expand_dims)

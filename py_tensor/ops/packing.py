@@ -10,7 +10,6 @@ from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.bitwise import bitwise_and, right_shift
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import not_equal, where
 from py_tensor.ops.movement import along_axis, converted, expand_dims, pad_constant, reshape_copy
 from py_tensor.ops.operands import Operand
@@ -118,7 +117,3 @@ def unpackbits(
     if wanted > n:
         bits = pad_constant(bits, [*[(0, 0)] * (bits.ndim - 1), (0, wanted - n)])
     return moveaxis(bits[..., :wanted], -1, along)
-
-
-for _function in (packbits, unpackbits):
-    register(_function, method=False)

@@ -15,9 +15,8 @@ from py_tensor.ir.arrays import Array, summed_in
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.complex import conjugated
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import check_options, count_operands, register
 from py_tensor.ops.elementwise import multiply, where
-from py_tensor.ops.linalg import CORES, along_axes, matmul
+from py_tensor.ops.linalg import matmul, with_axes
 from py_tensor.ops.movement import (
     converted,
     diagonal,
@@ -32,8 +31,8 @@ from py_tensor.ops.movement import (
     reshape_copy,
     stack,
 )
-from py_tensor.ops.operands import Operand, as_arrays, common_dtype, in_dtype
-from py_tensor.ops.out import SAME_KIND, Out, dtype_into, stored
+from py_tensor.ops.operands import Operand, as_arrays, common_dtype
+from py_tensor.ops.out import Out, dtype_into, stored
 from py_tensor.ops.rearrange import moveaxis
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import sum
@@ -64,25 +63,14 @@ def vdot(a: Operand, b: Operand, /) -> Tensor:
     return matmul(conjugated(ravel(a)), ravel(b))
 
 
-def vecdot(
-    x1: Operand,
-    x2: Operand,
-    /,
-    out: Out = None,
-    *,
-    axes: list[Any] | None = None,
-    axis: int = -1,
-    keepdims: bool = False,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
-) -> Tensor:
+@with_axes(1, 1, 0, signature="(n),(n)->()")
+def vecdot(x1: Operand, x2: Operand) -> Tensor:
     """Dot product of vectors along `axis`, with `x1` conjugated; the other axes broadcast.
 
     Parameters
     ----------
+    axis
+        The axis of both operands, by default the last.
     axes : list, optional
         The axis in each operand, instead of `axis`; with `keepdims` also the axis in the result.
 
@@ -93,103 +81,47 @@ def vecdot(
     ValueError, TypeError
         If `axes` is not a list with an entry for each operand.
     """
-    if axes is not None:
-        options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
-        other = None if axis == -1 else axis
-        return along_axes(vecdot, x1, x2, out, axes, other, keepdims, options)
-    a, b = _computed_in("vecdot", x1, x2, dtype, casting, signature, order)
+    a, b = in_common_dtype("vecdot", x1, x2)
     if not a.ndim or not b.ndim:
         raise ShapeError(
             f"vecdot: operands must have at least one axis, not shapes {a.shape} and {b.shape}"
         )
-    a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(
             f"vecdot: vectors must have equal lengths, not {a.shape[-1]} and {b.shape[-1]}"
         )
-    products = matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
-    return stored(
-        "vecdot", expand_dims(products, axis) if keepdims else products, out, True, casting
-    )
+    return matmul(expand_dims(conjugated(a), -2), expand_dims(b, -1))[..., 0, 0]
 
 
-def matvec(
-    x1: Operand,
-    x2: Operand,
-    /,
-    out: Out = None,
-    *,
-    axes: list[Any] | None = None,
-    axis: None = None,
-    keepdims: bool = False,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
-) -> Tensor:
+@with_axes(2, 1, 1, signature="(m,n),(n)->(m)")
+def matvec(x1: Operand, x2: Operand) -> Tensor:
     """Matrix-vector product, with the vectors along the last axis of `x2`.
 
     `axes`, `axis` and `keepdims` are as in `matmul`.
     """
-    if axes is not None or axis is not None or keepdims:
-        options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
-        return along_axes(matvec, x1, x2, out, axes, axis, keepdims, options)
-    a, b = _computed_in("matvec", x1, x2, dtype, casting, signature, order)
-    _check_axes("matvec", a, b)
-    return stored("matvec", matmul(a, expand_dims(b, -1))[..., 0], out, True, casting)
+    a, b = _with_axes("matvec", x1, x2, (2, 1))
+    return matmul(a, expand_dims(b, -1))[..., 0]
 
 
-def vecmat(
-    x1: Operand,
-    x2: Operand,
-    /,
-    out: Out = None,
-    *,
-    axes: list[Any] | None = None,
-    axis: None = None,
-    keepdims: bool = False,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
-) -> Tensor:
+@with_axes(1, 2, 1, signature="(n),(n,m)->(m)")
+def vecmat(x1: Operand, x2: Operand) -> Tensor:
     """Vector-matrix product, with the vectors along the last axis of `x1`, conjugated.
 
     `axes`, `axis` and `keepdims` are as in `matmul`.
     """
-    if axes is not None or axis is not None or keepdims:
-        options = {"casting": casting, "dtype": dtype, "signature": signature, "order": order}
-        return along_axes(vecmat, x1, x2, out, axes, axis, keepdims, options)
-    a, b = _computed_in("vecmat", x1, x2, dtype, casting, signature, order)
-    _check_axes("vecmat", a, b)
-    products = matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
-    return stored("vecmat", products, out, True, casting)
+    a, b = _with_axes("vecmat", x1, x2, (1, 2))
+    return matmul(expand_dims(conjugated(a), -2), b)[..., 0, :]
 
 
-def _check_axes(op: str, a: Tensor, b: Tensor) -> None:
-    for name, x, least in zip(("x1", "x2"), (a, b), CORES[op], strict=False):
+def _with_axes(op: str, x1: Operand, x2: Operand, counts: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    """Return operands in their common dtype, which have at least so many axes."""
+    operands = in_common_dtype(op, x1, x2)
+    for name, x, least in zip(("x1", "x2"), operands, counts, strict=True):
         if x.ndim < least:
             raise ShapeError(
                 f"{op}: {name} must have at least {axes_of(least)}, not shape {x.shape}"
             )
-
-
-def _computed_in(
-    op: str,
-    x: Operand,
-    y: Operand,
-    dtype: object,
-    casting: str,
-    signature: None,
-    order: str,
-) -> tuple[Tensor, Tensor]:
-    """Convert two operands to the dtype of the computation."""
-    check_options(op, dtypes.ANY, (x, y), dtype, casting, signature, order)
-    if dtype is None:
-        return in_common_dtype(op, x, y)
-    return in_dtype(op, x, dtype), in_dtype(op, y, dtype)
+    return operands
 
 
 def tensordot(a: Operand, b: Operand, axes: Any = 2) -> Tensor:
@@ -602,16 +534,3 @@ def _product(
     else:
         product = shaped(a, of_a, rows, []) * shaped(b, of_b, [], columns)
     return reshape(product, tuple(size[c] for c in product_labels)), product_labels
-
-
-for _function in (
-    convolve, correlate, cross, einsum, einsum_path, inner, kron, matvec, tensordot, vdot, vecdot,
-    vecmat,
-):  # fmt: skip
-    register(_function, method=False)
-for _function, _axes in (
-    (matvec, "(m,n),(n)->(m)"),
-    (vecdot, "(n),(n)->()"),
-    (vecmat, "(n),(n,m)->(m)"),
-):
-    count_operands(_function, 2, signature=_axes)

@@ -304,10 +304,6 @@ def trace(
     return sum(diagonal(x, offset, axis1, axis2), -1, dtype, out)
 
 
-for _function in (
-    moveaxis, repeat, tile, vstack, hstack, meshgrid, outer, tril, triu, diag, trace,
-):  # fmt: skip
-    register(_function, method=False)
 register(roll, ROLL, method=False)
 install("repeat", repeat)
 install("trace", trace)

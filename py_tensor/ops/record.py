@@ -7,11 +7,10 @@ cached as a recipe, so recording an op again costs one lookup.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from py_tensor.backends.choice import default_device
 from py_tensor.base import dtypes
-from py_tensor.base.dtypes import DType
 from py_tensor.base.errors import DeviceError
 from py_tensor.base.shapes import broadcast, size_of
 from py_tensor.ir.bind import (
@@ -80,19 +79,18 @@ def apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
         if Meta in map(type, kinds) or op.leading:
             return _apply(op, operands)
         first: Any = operands[0]
-        first_number = _first_numbers[kinds[0], default_device()]
-        if kinds[0] is int and not first_number.low <= first <= first_number.high:
+        low, high, convert, make_number = _first_numbers[kinds[0], default_device()]
+        if kinds[0] is int and not low <= first <= high:
             return _apply(op, operands)
-        constant = first_number.make(first_number.convert(first), ())
-        return apply(op, (Tensor(constant), *operands[1:]))
-    before, make, number = recorded
+        return apply(op, (Tensor(make_number(convert(first), ())), *operands[1:]))
+    before, make, (low, high, convert, make_number) = recorded
     nodes: list[Node] = []
     for x, steps in zip(operands, before, strict=True):
         if type(x) is Tensor:
             node = x._node  # pyright: ignore[reportPrivateUsage]
             nodes.append(follow(node, steps) if steps else node)
-        elif isinstance(x, float) or number.low <= x <= number.high:
-            nodes.append(number.make(number.convert(x), ()))
+        elif isinstance(x, float) or low <= x <= high:
+            nodes.append(make_number(convert(x), ()))
         else:
             return _apply(op, operands)
     return Tensor(make(tuple(nodes)))
@@ -119,31 +117,12 @@ def _apply(op: Elementwise, operands: Sequence[Operand]) -> Tensor:
     return Tensor(bind(op, nodes))
 
 
-class Number(NamedTuple):
-    """The conversion of a Python number beside tensors: the accepted ints and the dtype."""
-
-    low: int
-    high: int
-    convert: Callable[[Any], Scalar]
-    make: ValueMaker
-    meta: Meta
-
-
-class Recorded(NamedTuple):
-    """The recipe of an elementwise op for operands of given kinds.
-
-    Attributes
-    ----------
-    before : tuple
-        The steps from each operand to the op's input; none for a number.
-    make : callable
-        The maker of the op's node.
-    number : Number
-    """
-
-    before: tuple[tuple[Step, ...], ...]
-    make: Maker
-    number: Number
+# The conversion of a Python number beside tensors: the accepted ints, and how its node is made.
+# These are plain tuples, because unpacking one is faster than reading attributes.
+Number = tuple[int, int, Callable[[Any], Scalar], ValueMaker]
+# The recipe of an elementwise op for operands of given kinds: the steps from each operand to the
+# op's input, none for a number; the maker of the op's node; and that of a number.
+Recorded = tuple[tuple[tuple[Step, ...], ...], Maker, Number]
 
 
 def recipe_of(op: Elementwise, *kinds: Any) -> Recorded | None:
@@ -170,24 +149,23 @@ def recipe_of(op: Elementwise, *kinds: Any) -> Recorded | None:
     metas[0].device.check(op.name, meta_of((), dtype, metas[0].device))
     shape = broadcast(op.name, *(m.shape for m in metas))
     wanted = [*op.leading, *([dtype] * len(rest))]
-    constant = _number(dtype, metas[0].device)
     before = tuple(
         steps_to(kind, shape, target) if type(kind) is Meta else ()
         for kind, target in zip(kinds, wanted, strict=True)
     )
-    metas_of_operands = tuple(kind if type(kind) is Meta else constant.meta for kind in kinds)
-    made = recipe(op, before, metas_of_operands)
-    return Recorded(made.before, made.make, constant)
+    of_number = meta_of((), dtype, metas[0].device)
+    made = recipe(op, before, tuple(k if type(k) is Meta else of_number for k in kinds))
+    return before, made.make, _number(of_number)
 
 
-def _number(dtype: DType, device: Device) -> Number:
+def _number(meta: Meta) -> Number:
+    dtype = meta.dtype
     low, high = dtypes.integers_held(dtype)
-    meta = meta_of((), dtype, device)
-    return Number(low, high, dtypes.converter(dtype), value_maker(CONST, meta), meta)
+    return low, high, dtypes.converter(dtype), value_maker(CONST, meta)
 
 
 def _number_of(kind: type, device: Device) -> Number:
-    return _number(dtypes.of_scalar(kind(0)), device)
+    return _number(meta_of((), dtypes.of_scalar(kind(0)), device))
 
 
 # The conversion of the first of several numbers, by its type.

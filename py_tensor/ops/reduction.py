@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import FLOATING, LOGICAL, NUMERIC, REAL_FLOATING, SUMMED, Accepts, DType
-from py_tensor.base.errors import DTypeError, ShapeError
+from py_tensor.base.errors import DTypeError
 from py_tensor.base.shapes import Shape, dropped, normalize_axes, normalize_axis, reduced, size_of
-from py_tensor.ir.bind import Recipes, Step, follow, step, steps
+from py_tensor.ir.bind import Recipes, Step, follow, steps
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Device, Meta
-from py_tensor.ir.op import MAX_PLACES, Reduction, Scan
+from py_tensor.ir.op import Elementwise, Reduction, Scan
 from py_tensor.ir.primitives import CAST, RESHAPE, SUM
 from py_tensor.ops.complex import squared_length
 from py_tensor.ops.composition import Composition
@@ -24,6 +25,8 @@ from py_tensor.ops.elementwise import (
     add,
     equal,
     isnan,
+    logical_and,
+    logical_or,
     maximum,
     minimum,
     multiply,
@@ -47,13 +50,9 @@ __all__ = [
 Axes = int | tuple[int, ...] | None
 
 
-def _rank_of_lowest(dtype: DType) -> tuple[int]:
-    """Return the rank of -inf, as in `rank_f32` of `shaders/lib/order.wgsl`."""
-    return (0x7F800000 ^ -0x80000000 ^ 0x7FFFFFFF,)
-
-
-def _rank_of_highest(dtype: DType) -> tuple[int]:
-    return (0x7F800000,)
+# The ranks of -inf and inf, as in `rank_f32` of `shaders/lib/order.wgsl`.
+RANK_OF_LOWEST = 0x7F800000 ^ -0x80000000 ^ 0x7FFFFFFF
+RANK_OF_HIGHEST = 0x7F800000
 
 
 def _grad_extreme(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor]:
@@ -107,221 +106,170 @@ def _identity(dtype: DType) -> tuple[complex]:
     return (-dtypes.converter(dtype)(0),)
 
 
-PROD = Reduction(
-    "prod",
-    parts=("T",),
-    identity=lambda dtype: (1,),
-    element={"*": ("{x}",)},
-    combine={
-        "bool": ("{a0} & {b0}",),
-        "64": ("mul_64({a0}, {b0})",),
-        "complex64": ("mul_complex64({a0}, {b0})",),
-        "*": ("{a0} * {b0}",),
-    },
-    result="{a0}",
-    numpy=lambda np, x, axes: np.multiply.reduce(x, axis=axes, keepdims=True, dtype=x.dtype),
-    rounds=True,
-    vjp=_grad_prod,
-)
-CUMSUM = Scan(
-    "cumsum",
-    fold=replace(SUM, identity=_identity),
-    numpy=lambda np, x, axis: np.cumsum(x, axis=axis, dtype=x.dtype),
-    vjp=_grad_cumsum,
-)
-CUMPROD = Scan(
-    "cumprod",
-    fold=PROD,
-    numpy=lambda np, x, axis: np.cumprod(x, axis=axis, dtype=x.dtype),
-    vjp=_grad_cumprod,
-)
-MAX = Reduction(
-    "max",
-    parts=("T",),
-    identity=lambda dtype: (dtypes.ends_of(dtype)[0],),
-    element={"*": ("{x}",)},
-    combine={
-        "bool": ("{a0} | {b0}",),
-        "64": ("max_{t}({a0}, {b0})",),
-        "complex64": ("max_{t}({a0}, {b0})",),
-        "*": ("max({a0}, {b0})",),
-    },
-    result="{a0}",
-    numpy=lambda np, x, axes: np.maximum.reduce(x, axis=axes, keepdims=True),
-    vjp=_grad_extreme,
-)
-MIN = Reduction(
-    "min",
-    parts=("T",),
-    identity=lambda dtype: (dtypes.ends_of(dtype)[1],),
-    element={"*": ("{x}",)},
-    combine={
-        "bool": ("{a0} & {b0}",),
-        "64": ("min_{t}({a0}, {b0})",),
-        "complex64": ("min_{t}({a0}, {b0})",),
-        "*": ("min({a0}, {b0})",),
-    },
-    result="{a0}",
-    numpy=lambda np, x, axes: np.minimum.reduce(x, axis=axes, keepdims=True),
-    vjp=_grad_extreme,
-)
-# Floats are compared by rank: one instruction, instead of ten for NaN and signed zeros.
-MAX_OF_FLOATS = replace(
-    MAX,
-    parts=("i32",),
-    identity=_rank_of_lowest,
-    element={"f32": ("rank_f32({x})",)},
-    combine={"f32": ("max({a0}, {b0})",)},
-    result="f32_from_rank({a0})",
-    accepts=REAL_FLOATING,
-)
-MIN_OF_FLOATS = replace(
-    MIN,
-    parts=("i32",),
-    identity=_rank_of_highest,
-    element={"f32": ("rank_min_f32({x})",)},
-    combine={"f32": ("min({a0}, {b0})",)},
-    result="f32_from_rank({a0})",
-    accepts=REAL_FLOATING,
-)
-ANY_TRUE = Reduction(
-    "any",
-    parts=("T",),
-    identity=lambda dtype: (False,),
-    element={"*": ("{x}",)},
-    combine={"*": ("{a0} | {b0}",)},
-    result="{a0}",
-    numpy=lambda np, x, axes: np.logical_or.reduce(x, axis=axes, keepdims=True),
-    accepts=LOGICAL,
-    vjp=NOT_DIFFERENTIABLE,
-)
-ALL_TRUE = Reduction(
-    "all",
-    parts=("T",),
-    identity=lambda dtype: (True,),
-    element={"*": ("{x}",)},
-    combine={"*": ("{a0} & {b0}",)},
-    result="{a0}",
-    numpy=lambda np, x, axes: np.logical_and.reduce(x, axis=axes, keepdims=True),
-    accepts=LOGICAL,
-    vjp=NOT_DIFFERENTIABLE,
-)
+# -- Definitions --------------------------------------------------------------------------------
 
 
-def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any]) -> Reduction:
-    """Return the reduction to the index of the first largest order key; NaN has the largest.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Definition:
+    """What a public reduction is made of.
 
-    The bools of `argmax` are compared as uint32.
+    Attributes
+    ----------
+    op, of_floats : Reduction
+        The op, and that for floats.
+    accepts : Accepts
+        The accepted dtypes, and those in which it computes.
+    empty
+        The result for no elements; None raises an error.
+    combine : callable, optional
+        The function of two operands that combines a result with `initial`.
     """
 
-    def larger(more: str, equal: str) -> tuple[str, str]:
-        take = f"{more} | ({equal} & ({{b1}} < {{a1}}))"
-        return f"select({{a0}}, {{b0}}, {take})", f"select({{a1}}, {{b1}}, {take})"
+    op: Reduction
+    of_floats: Reduction
+    accepts: Accepts
+    empty: Scalar | None
+    combine: Callable[..., Tensor] | None
 
-    of_words = larger("less_uint64({a0}, {b0})", "all({a0} == {b0})")
+
+def fold_by(
+    name: str, function: Any, identity: Callable[[DType], Scalar], **traits: Any
+) -> Reduction:
+    """Return the op that reduces with an elementwise function of two operands."""
+    op: Elementwise = function.op
+    combine = {kind: (text.format("{a0}", "{b0}", t="{t}"),) for kind, text in op.wgsl.items()}
     return Reduction(
         name,
-        parts=("key", "u32"),
-        identity=lambda dtype: (0, 2**32 - 1),
-        element={"*": (f"{key}_{{t}}({{x}})", "{i}")},
-        combine={
-            "64": of_words,
-            "complex64": of_words,
-            "*": larger("({b0} > {a0})", "({b0} == {a0})"),
-        },
-        result="i32({a1})",
-        numpy=numpy,
-        indexed=True,
-        gives=dtypes.int32,
-        accepts=NUMERIC,
-        vjp=NOT_DIFFERENTIABLE,
+        parts=("T",),
+        identity=lambda dtype: (identity(dtype),),
+        element={"*": ("{x}",)},
+        combine=combine,
+        result="{a0}",
+        numpy=lambda np, x, axes: getattr(np, op.name).reduce(
+            x, axis=axes, keepdims=True, dtype=x.dtype
+        ),
+        accepts=op.accepts,
+        **traits,
     )
 
 
-def _numpy_arg(np: Any, x: Any, axes: tuple[int, ...], find: Callable[..., Any]) -> Any:
-    """Return the index over several axes at once, in row-major order."""
-    kept = [a for a in builtins.range(x.ndim) if a not in axes]
-    flat = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
-    return np.expand_dims(find(flat, axis=-1), axes)
+def reduction(
+    op: Reduction,
+    *,
+    doc: str,
+    empty: Scalar | None = None,
+    accepts: Accepts | None = None,
+    combine: Callable[..., Tensor] | None = None,
+    of_floats: Reduction | None = None,
+) -> Callable[..., Tensor]:
+    """Create the public function and the method of a reduction, with NumPy's options.
+
+    The parameters are those of `_Definition`. With `combine` the function takes `initial`, and if
+    it converts integers to wider ones (`SUMMED`), also `dtype`.
+    """
+    defined = _Definition(op, of_floats or op, accepts or op.accepts, empty, combine)
+
+    def of_sums(
+        a: Operand,
+        axis: Axes = None,
+        dtype: object = None,
+        out: Out = None,
+        keepdims: bool = False,
+        initial: Scalar | None = None,
+        where: Operand = True,
+    ) -> Tensor:
+        return _fold(defined, a, axis, keepdims, dtype, out, initial, where)
+
+    def of_extremes(
+        a: Operand,
+        axis: Axes = None,
+        out: Out = None,
+        keepdims: bool = False,
+        initial: Scalar | None = None,
+        where: Operand = True,
+    ) -> Tensor:
+        return _fold(defined, a, axis, keepdims, None, out, initial, where)
+
+    def of_truths(
+        a: Operand,
+        axis: Axes = None,
+        out: Out = None,
+        keepdims: bool = False,
+        *,
+        where: Operand = True,
+    ) -> Tensor:
+        return _fold(defined, a, axis, keepdims, None, out, None, where)
+
+    def of_positions(
+        a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
+    ) -> Tensor:
+        return stored_whole(op.name, _position(defined, a, axis, keepdims), out)
+
+    function: Any = of_extremes if combine is not None else of_truths
+    if op.indexed:
+        function = of_positions
+    elif defined.accepts is SUMMED:
+        function = of_sums
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = inspect.cleandoc(doc)
+    register(function, op)
+    return function
 
 
-ARGMAX = _arg("argmax", "order_key", lambda np, x, axes: _numpy_arg(np, x, axes, np.argmax))
-ARGMIN = _arg("argmin", "order_key_min", lambda np, x, axes: _numpy_arg(np, x, axes, np.argmin))
-
-
-def _nothing_to_choose(op: str, axis: Axes, shape: Shape) -> ValueError:
+def _no_elements(op: str, axis: Axes, shape: Shape) -> ValueError:
     along = "" if axis is None else f" along axis {axis}"
     return ValueError(f"{op}: no elements to choose from{along} in shape {shape}")
 
 
+def _steps_of(
+    defined: _Definition, meta: Meta, axis: Axes, keepdims: bool, dtype: DType | None
+) -> tuple[Step, ...] | None:
+    """Return the nodes from an operand to its reduction in a dtype; None if nothing is reduced."""
+    op = defined.op
+    target = defined.accepts.check(op.name, meta.dtype) if dtype is None else dtype
+    axes = normalize_axes(op.name, axis, len(meta.shape), of_scalar=True)
+    if not axes or not meta.size:
+        return None
+    cast = () if meta.dtype is target else ((CAST, target),)
+    folded = defined.of_floats if target.is_floating else op, axes
+    shape = dropped(reduced(meta.shape, axes), axes)
+    return steps(meta, *cast, folded, *(() if keepdims else ((RESHAPE, shape),)))
+
+
+_Key = tuple[_Definition, Meta, Axes, bool, DType | None]
+_recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
+
+
+def _by_axis(defined: _Definition, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
+    """Return a reduction of a tensor over one axis or all, by one lookup; None in other cases."""
+    if type(x) is not Tensor or not (axis is None or type(axis) is int):
+        return None
+    node = node_of(x)
+    steps = _recipes[defined, node.meta, axis, bool(keepdims), None]
+    return None if steps is None else Tensor(follow(node, steps))
+
+
 def _reduce(
-    op: Reduction,
-    x: Tensor,
-    axis: Axes,
-    keepdims: bool,
-    *,
-    empty: Scalar | None,
+    defined: _Definition, x: Tensor, axis: Axes, keepdims: bool, *, empty: Scalar | None
 ) -> Tensor:
-    """Record a reduction. `empty` is the result for no elements; None raises an error."""
+    """Record a reduction in the dtype of the elements. `empty` is the result for no elements."""
+    op = defined.op
     axes = normalize_axes(op.name, axis, x.ndim, of_scalar=True)
     node = node_of(x)
-    steps = _recipes[op, node.meta, axes, bool(keepdims)]
+    steps = _recipes[defined, node.meta, axes, bool(keepdims), x.dtype]
     if steps is not None:
         return Tensor(follow(node, steps))
     shape = reduced(x.shape, axes)
     dtype = op.gives or x.dtype
     if not size_of(tuple(x.shape[a] for a in axes)):
         if empty is None:  # as in NumPy, even if the result is empty
-            raise _nothing_to_choose(op.name, axis, x.shape)
+            raise _no_elements(op.name, axis, x.shape)
         y = full(shape, empty, dtype=dtype, device=x.device)
     elif not axes:
         y = copy_or_scalar(converted(x, dtype))
     else:  # the result is empty
         y = build(op, (x,), axes)
     return y if keepdims else y.reshape(dropped(shape, axes))
-
-
-def _steps_of(
-    op: Reduction, meta: Meta, axes: tuple[int, ...], keepdims: bool
-) -> tuple[Step, ...] | None:
-    """Return the nodes from an operand to its reduction; None if nothing is reduced."""
-    if not axes or not meta.size:
-        return None
-    if keepdims:
-        return steps(meta, (op, axes))
-    return steps(meta, (op, axes), (RESHAPE, dropped(reduced(meta.shape, axes), axes)))
-
-
-_Key = tuple[Reduction, Meta, tuple[int, ...], bool]
-_recipes = Recipes[_Key, tuple[Step, ...] | None](_steps_of)
-
-
-def _by_axis(op: Reduction, x: Operand, axis: Axes, keepdims: bool) -> Tensor | None:
-    """Return a reduction of a tensor over one axis or all, by one lookup; None in other cases."""
-    if type(x) is not Tensor or not (axis is None or type(axis) is int):
-        return None
-    node = node_of(x)
-    steps = _steps_by_axis[op, node.meta, axis, bool(keepdims)]
-    return None if steps is None else Tensor(follow(node, steps))
-
-
-def _steps_along(
-    op: Reduction, meta: Meta, axis: int | None, keepdims: bool
-) -> tuple[Step, ...] | None:
-    """Return the nodes from an operand of any dtype to its reduction; None without a recipe."""
-    dtype = _CONVERTED.get(op.name, op.accepts).check(op.name, meta.dtype)
-    axes = normalize_axes(op.name, axis, len(meta.shape), of_scalar=True)
-    if not axes or not meta.size or size_of(tuple(meta.shape[a] for a in axes)) > MAX_PLACES:
-        return None
-    before = () if meta.dtype is dtype else (step(CAST, meta, dtype),)
-    op = _OF_FLOATS.get(op.name, op) if dtype.is_floating else op
-    after = _steps_of(op, before[0][1] if before else meta, axes, keepdims)
-    return None if after is None else (*before, *after)
-
-
-_steps_by_axis = Recipes[tuple[Reduction, Meta, int | None, bool], tuple[Step, ...] | None](
-    _steps_along
-)
 
 
 def _through(accepts: Accepts, x: Operand, op: str, dtype: object = None) -> Tensor:
@@ -346,38 +294,33 @@ def _values_and_mask(x: Operand, axis: object) -> tuple[Operand, Operand]:
 
 
 def _fold(
-    op: Reduction,
-    accepts: Accepts,
+    defined: _Definition,
     x: Operand,
     axis: Axes,
     keepdims: bool,
-    *,
-    dtype: object = None,
-    out: Out = None,
-    initial: Scalar | None = None,
-    where: Operand = True,
-    empty: Scalar | None,
+    dtype: object,
+    out: Out,
+    initial: Scalar | None,
+    where: Operand,
 ) -> Tensor:
     """Return a reduction with NumPy's options."""
-    if where is True and dtype is None and empty is not None:
+    if where is True and dtype is None and defined.empty is not None:
         x, where = _values_and_mask(x, axis)
     if out is None and initial is None and where is True and dtype is None:
-        reduction = _by_axis(op, x, axis, keepdims)
-        if reduction is not None:
-            return reduction
-    name = op.name
+        y = _by_axis(defined, x, axis, keepdims)
+        if y is not None:
+            return y
+    accepts, empty, name = defined.accepts, defined.empty, defined.op.name
     element_dtype = wider = None
     if dtype is None and out is not None and (accepts is SUMMED or initial is not None):
         x = tensor_of(x, name)
         wider = dtype_into(name, x.dtype, x.device, out)  # also that of `initial`
         if accepts is SUMMED:
-            element_dtype, added = x.dtype, x.size if op is SUM else 0
+            element_dtype, added = x.dtype, x.size if defined.op is SUM else 0
             x = converted(x, dtype_into(name, x.dtype, x.device, out, added=added))
         else:
             x = converted(x, wider)
     x = _through(accepts, x, name, dtype)
-    if name in _OF_FLOATS and x.dtype.is_floating:
-        op = _OF_FLOATS[name]
     if initial is not None:
         initial = _start(name, initial, wider or x.dtype)
     if where is not True:
@@ -388,16 +331,30 @@ def _fold(
         x = choose(where, x, least)
     if initial is not None and empty is None and not x.size:
         empty = initial
-    y = _reduce(op, x, axis, keepdims, empty=empty)
+    y = _reduce(defined, x, axis, keepdims, empty=empty)
     if element_dtype is not None:
 
         def compute(dtype: DType) -> Tensor:
-            return _reduce(op, converted(x, dtype), axis, keepdims, empty=empty)
+            return _reduce(defined, converted(x, dtype), axis, keepdims, empty=empty)
 
         y = as_floats(name, element_dtype, x.device, out, compute, y)
     if initial is not None:
-        y = _WITH_INITIAL[name](y if wider is None else converted(y, wider), initial)
+        assert defined.combine is not None
+        y = defined.combine(y if wider is None else converted(y, wider), initial)
     return y if out is None else stored_whole(name, y, out)
+
+
+def _position(defined: _Definition, x: Operand, axis: int | None, keepdims: bool) -> Tensor:
+    """Return the index of an extreme along an axis, or in the whole flattened tensor."""
+    index = _by_axis(defined, x, axis, keepdims)
+    if index is not None:
+        return index
+    name = defined.op.name
+    x = _through(defined.accepts, x, name)
+    along = None if axis is None else normalize_axis(name, axis, x.ndim, of_scalar=True)
+    if not x.ndim:
+        return _reduce(defined, x.reshape((1,)), 0, False, empty=None)
+    return _reduce(defined, x, along, keepdims, empty=None)
 
 
 def as_floats(
@@ -445,53 +402,70 @@ def _start(op: str, initial: Any, dtype: DType) -> Any:
     return number
 
 
-def sum(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    keepdims: bool = False,
-    initial: Scalar | None = None,
-    where: Operand = True,
-) -> Tensor:
-    """Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
+# -- Sums and products --------------------------------------------------------------------------
+
+sum = reduction(
+    SUM,
+    accepts=SUMMED,
+    combine=add,
+    empty=0,
+    doc="""Sum over `axis` (an int, a tuple, or None for all); an empty sum is 0.
 
     8- and 16-bit integers are summed in int32 or uint32, bools in int32. Integer sums wrap around.
     With `out` and no `dtype`, the sum is computed in the common dtype of `a` and `out`; integers
     for an `out` of floats are summed exactly. `initial` is added, and elements where `where` is
     false are ignored.
-    """
-    return _fold(
-        SUM, SUMMED, a, axis, keepdims, dtype=dtype, out=out, initial=initial,
-        where=where, empty=0,
-    )  # fmt: skip
+    """,
+)
+PROD = fold_by("prod", multiply, lambda dtype: 1, rounds=True, vjp=_grad_prod)
+prod = reduction(
+    PROD,
+    accepts=SUMMED,
+    combine=multiply,
+    empty=1,
+    doc="Product over `axis`; an empty product is 1; dtypes and options as in `sum`.",
+)
+CUMSUM = Scan(
+    "cumsum",
+    fold=replace(SUM, identity=_identity),
+    numpy=lambda np, x, axis: np.cumsum(x, axis=axis, dtype=x.dtype),
+    vjp=_grad_cumsum,
+)
+CUMPROD = Scan(
+    "cumprod",
+    fold=PROD,
+    numpy=lambda np, x, axis: np.cumprod(x, axis=axis, dtype=x.dtype),
+    vjp=_grad_cumprod,
+)
+
+# -- Extremes -----------------------------------------------------------------------------------
+
+MAX = fold_by("max", maximum, lambda dtype: dtypes.ends_of(dtype)[0], vjp=_grad_extreme)
+MIN = fold_by("min", minimum, lambda dtype: dtypes.ends_of(dtype)[1], vjp=_grad_extreme)
 
 
-def prod(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    keepdims: bool = False,
-    initial: Scalar | None = None,
-    where: Operand = True,
-) -> Tensor:
-    """Product over `axis`; an empty product is 1; dtypes and options as in `sum`."""
-    return _fold(
-        PROD, SUMMED, a, axis, keepdims, dtype=dtype, out=out, initial=initial,
-        where=where, empty=1,
-    )  # fmt: skip
+def _of_ranks(op: Reduction, rank: str, identity: int) -> Reduction:
+    """Return an op that compares floats by rank: one instruction instead of ten for NaN and -0."""
+
+    def start(dtype: DType) -> tuple[int]:
+        return (identity,)
+
+    return replace(
+        op,
+        parts=("i32",),
+        identity=start,
+        element={"f32": (f"{rank}({{x}})",)},
+        combine={"f32": op.combine["*"]},
+        result="f32_from_rank({a0})",
+        accepts=REAL_FLOATING,
+    )
 
 
-def max(
-    a: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    keepdims: bool = False,
-    initial: Scalar | None = None,
-    where: Operand = True,
-) -> Tensor:
-    """Maximum over `axis`; NaN if an element is NaN.
+max = reduction(
+    MAX,
+    of_floats=_of_ranks(MAX, "rank_f32", RANK_OF_LOWEST),
+    combine=maximum,
+    doc="""Maximum over `axis`; NaN if an element is NaN.
 
     `initial` is one more candidate; it is required with `where`.
 
@@ -499,91 +473,81 @@ def max(
     ------
     ValueError
         If there are no elements and no `initial`.
-    """
-    return _fold(
-        MAX, MAX.accepts, a, axis, keepdims, out=out, initial=initial, where=where, empty=None
-    )
-
-
-def min(
-    a: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    keepdims: bool = False,
-    initial: Scalar | None = None,
-    where: Operand = True,
-) -> Tensor:
-    """Minimum over `axis`; NaN if an element is NaN. Options and errors as in `max`."""
-    return _fold(
-        MIN, MIN.accepts, a, axis, keepdims, out=out, initial=initial, where=where, empty=None
-    )
-
-
-def any(
-    a: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-) -> Tensor:
-    """Return whether any element over `axis` is nonzero."""
-    return _fold(ANY_TRUE, ANY_TRUE.accepts, a, axis, keepdims, out=out, where=where, empty=False)
-
-
-def all(
-    a: Operand,
-    axis: Axes = None,
-    out: Out = None,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-) -> Tensor:
-    """Return whether all elements over `axis` are nonzero."""
-    return _fold(ALL_TRUE, ALL_TRUE.accepts, a, axis, keepdims, out=out, where=where, empty=True)
-
-
-_OF_FLOATS = {"max": MAX_OF_FLOATS, "min": MIN_OF_FLOATS}
-_ARG_ACCEPTS = Accepts(
-    "biufc",
-    lambda dtype: dtypes.in_words(dtype) if dtype.is_bool else dtype,
-    ARGMAX.accepts.words,
+    """,
 )
-# The dtypes that these accept, and the dtype that they convert to.
-_CONVERTED = {"sum": SUMMED, "prod": SUMMED, "argmax": _ARG_ACCEPTS, "argmin": _ARG_ACCEPTS}
-_WITH_INITIAL: dict[str, Callable[..., Tensor]] = {
-    "sum": add, "prod": multiply, "max": maximum, "min": minimum,
-}  # fmt: skip
+min = reduction(
+    MIN,
+    of_floats=_of_ranks(MIN, "rank_min_f32", RANK_OF_HIGHEST),
+    combine=minimum,
+    doc="Minimum over `axis`; NaN if an element is NaN. Options and errors as in `max`.",
+)
 
 
-def _arg_reduce(op: Reduction, x: Operand, axis: int | None, keepdims: bool) -> Tensor:
-    index = _by_axis(op, x, axis, keepdims)
-    if index is not None:
-        return index
-    x = _through(_ARG_ACCEPTS, x, op.name)
-    axes = None if axis is None else normalize_axis(op.name, axis, x.ndim, of_scalar=True)
-    if not x.ndim:
-        return _reduce(op, x.reshape((1,)), 0, False, empty=None)
-    if _count(x, axes, op.name) > MAX_PLACES:
-        raise ShapeError(f"{op.name}: the index along axis {axes} of {x.shape} does not fit int32")
-    return _reduce(op, x, axes, keepdims, empty=None)
+def _arg(name: str, key: str) -> Reduction:
+    """Return the reduction to the index of the first largest order key; NaN has the largest."""
+
+    def larger(more: str, equal: str) -> tuple[str, str]:
+        take = f"{more} | ({equal} & ({{b1}} < {{a1}}))"
+        return f"select({{a0}}, {{b0}}, {take})", f"select({{a1}}, {{b1}}, {take})"
+
+    def on_arrays(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
+        """Return the index over several axes at once, in row-major order."""
+        kept = [a for a in builtins.range(x.ndim) if a not in axes]
+        flat = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [-1])
+        return np.expand_dims(getattr(np, name)(flat, axis=-1), axes)
+
+    of_words = larger("less_uint64({a0}, {b0})", "all({a0} == {b0})")
+    return Reduction(
+        name,
+        parts=("key", "u32"),
+        identity=lambda dtype: (0, 2**32 - 1),
+        element={"*": (f"{key}_{{t}}({{x}})", "{i}")},
+        combine={
+            "64": of_words,
+            "complex64": of_words,
+            "*": larger("({b0} > {a0})", "({b0} == {a0})"),
+        },
+        result="i32({a1})",
+        numpy=on_arrays,
+        indexed=True,
+        gives=dtypes.int32,
+        accepts=NUMERIC,
+        vjp=NOT_DIFFERENTIABLE,
+    )
 
 
-def argmax(
-    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
-) -> Tensor:
-    """Index (int32) of the first largest element along `axis`, or in the whole flattened tensor.
+# Bools are compared as uint32.
+_BOOLS_IN_WORDS = Accepts(
+    "biufc", lambda dtype: dtypes.in_words(dtype) if dtype.is_bool else dtype, NUMERIC.words
+)
+argmax = reduction(
+    _arg("argmax", "order_key"),
+    accepts=_BOOLS_IN_WORDS,
+    doc="""Index (int32) of the first largest element along `axis`, or in the flattened tensor.
 
     NaN counts as the largest. Raises ValueError for no elements and ShapeError for more than 2**31.
-    """
-    return stored_whole("argmax", _arg_reduce(ARGMAX, a, axis, keepdims), out)
+    """,
+)
+argmin = reduction(
+    _arg("argmin", "order_key_min"),
+    accepts=_BOOLS_IN_WORDS,
+    doc="Index (int32) of the first smallest element; NaN counts as the smallest.",
+)
 
+# -- Truth --------------------------------------------------------------------------------------
 
-def argmin(
-    a: Operand, axis: int | None = None, out: Out = None, *, keepdims: bool = False
-) -> Tensor:
-    """Index (int32) of the first smallest element; NaN counts as the smallest."""
-    return stored_whole("argmin", _arg_reduce(ARGMIN, a, axis, keepdims), out)
+any = reduction(
+    fold_by("any", logical_or, lambda dtype: False, vjp=NOT_DIFFERENTIABLE),
+    empty=False,
+    doc="Return whether any element over `axis` is nonzero.",
+)
+all = reduction(
+    fold_by("all", logical_and, lambda dtype: True, vjp=NOT_DIFFERENTIABLE),
+    empty=True,
+    doc="Return whether all elements over `axis` are nonzero.",
+)
+
+# -- Means --------------------------------------------------------------------------------------
 
 
 def _count(x: Tensor, axis: Axes, op: str) -> int:
@@ -611,17 +575,18 @@ def mean(
         common = dtype_into("mean", a.dtype, a.device, out)
         are_integers = a.dtype.is_integer and common.is_integer
         dtype = a.dtype if are_integers else float_into("mean", a, out)
-    if where is True and dtype is None and (axis is None or type(axis) is int):
-        return stored_whole("mean", _mean((tensor_of(a, "mean"),), axis, bool(keepdims)), out)
-    x = _through(FLOATING, a, "mean", dtype)
-    if not x.dtype.is_inexact:
-        return stored_whole("mean", _truncated_mean(x, axis, keepdims, where), out)
-    if where is True:
-        axes = normalize_axes("mean", axis, x.ndim)
-        return stored_whole("mean", _mean((x,), axes, bool(keepdims)), out)
-    count = _counted(x, axis, "mean", keepdims, where)
-    total = sum(_summable(x), axis, keepdims=keepdims, where=where)
-    return stored_whole("mean", converted(total / count, x.dtype), out)
+    x = tensor_of(a, "mean") if dtype is None else _through(FLOATING, a, "mean", dtype)
+    if dtype is not None and not x.dtype.is_inexact:
+        y = _truncated_mean(x, axis, keepdims, where)
+    elif where is True:
+        is_plain = axis is None or type(axis) is int
+        axes = axis if is_plain else normalize_axes("mean", axis, x.ndim)
+        y = _mean((x,), axes, bool(keepdims))
+    else:
+        x = _through(FLOATING, x, "mean")
+        total = sum(_summable(x), axis, keepdims=keepdims, where=where)
+        y = converted(total / _counted(x, axis, "mean", keepdims, where), x.dtype)
+    return stored_whole("mean", y, out)
 
 
 def _truncated_mean(x: Tensor, axis: Axes, keepdims: bool, where: Operand) -> Tensor:
@@ -660,65 +625,59 @@ def _counted(x: Tensor, axis: Axes, op: str, keepdims: bool, where: Operand) -> 
     return sum(choose(where, ones, 0.0), axis, keepdims=keepdims)
 
 
-def var(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-    mean: Operand | None = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Variance over `axis`: mean squared deviation from the mean, computed in two passes.
-
-    Parameters
-    ----------
-    ddof : float
-        The divisor is the number of elements minus `ddof`; `correction` is the array API's name.
-    where
-        Elements where `where` is false are ignored.
-    mean : optional
-        The mean with kept axes, if already known.
-    """
-    correction = ddof if correction is None else correction
-    variance = _variance("var", a, axis, correction, keepdims, where, dtype, mean, out)
-    return stored_whole("var", variance, out)
+_mean_over = mean  # `var` has a parameter of this name
 
 
-def _variance(
-    op: str,
-    x: Operand,
-    axis: Axes,
-    correction: float,
-    keepdims: bool,
-    where: Operand,
-    dtype: object,
-    around: Operand | None,
-    out: Out,
-) -> Tensor:
-    is_number = type(correction) in (int, float) and correction == correction
-    is_plain = is_number and around is None
-    if is_plain and where is True and dtype is None:
-        x, where = _values_and_mask(x, axis)
-    if dtype is None and out is not None:
-        x = tensor_of(x, op)
-        dtype = float_into(op, x, out)
-    x = _through(FLOATING, x, op, dtype)
-    axes = normalize_axes(op, axis, x.ndim)
-    if is_plain and where is True:
-        return _whole_variance((x,), axes, correction, bool(keepdims))
-    count = _counted(x, axes, op, keepdims, where)
-    if isinstance(count, Tensor):
-        divisor = maximum(count - correction, 0.0)
-    else:
-        divisor = builtins.max(count - correction, 0.0)
-    middle = mean(x, axes, keepdims=True, where=where) if around is None else around
-    centred = subtract(x, middle)
-    total = sum(squared_length(centred), axes, keepdims=keepdims, where=where)
-    return converted(total / divisor, dtypes.real_of(x.dtype))
+def _spread(name: str, finish: Callable[[Tensor], Tensor]) -> Any:
+    """Return the public function that applies `finish` to the variance."""
+
+    def function(
+        a: Operand,
+        axis: Axes = None,
+        dtype: object = None,
+        out: Out = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Operand = True,
+        mean: Operand | None = None,
+        correction: float | None = None,
+    ) -> Tensor:
+        """Variance over `axis`: mean squared deviation from the mean, computed in two passes.
+
+        Parameters
+        ----------
+        ddof : float
+            The divisor is the number of elements minus `ddof`; `correction` is the array API's
+            name.
+        where
+            Elements where `where` is false are ignored.
+        mean : optional
+            The mean with kept axes, if already known.
+        """
+        missing = ddof if correction is None else correction
+        is_plain = type(missing) in (int, float) and missing == missing and mean is None
+        x = a
+        if is_plain and where is True and dtype is None:
+            x, where = _values_and_mask(x, axis)
+        if dtype is None and out is not None:
+            x = tensor_of(x, name)
+            dtype = float_into(name, x, out)
+        x = _through(FLOATING, x, name, dtype)
+        axes = normalize_axes(name, axis, x.ndim)
+        if is_plain and where is True:
+            variance = _whole_variance((x,), axes, missing, bool(keepdims))
+        else:
+            center = _mean_over(x, axes, keepdims=True, where=where) if mean is None else mean
+            squares = squared_length(subtract(x, center))
+            count = _counted(x, axes, name, keepdims, where)
+            largest = maximum if isinstance(count, Tensor) else builtins.max
+            total = sum(squares, axes, keepdims=keepdims, where=where)
+            variance = converted(total / largest(count - missing, 0.0), dtypes.real_of(x.dtype))
+        return stored_whole(name, finish(variance), out)
+
+    function.__name__ = function.__qualname__ = name
+    return function
 
 
 @Composition
@@ -728,22 +687,9 @@ def _whole_variance(x: Tensor, axes: tuple[int, ...], correction: float, keepdim
     return sum(squared_length(centred), axes, keepdims=keepdims) / divisor
 
 
-def std(
-    a: Operand,
-    axis: Axes = None,
-    dtype: object = None,
-    out: Out = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Operand = True,
-    mean: Operand | None = None,
-    correction: float | None = None,
-) -> Tensor:
-    """Standard deviation over `axis`: the square root of `var`."""
-    correction = ddof if correction is None else correction
-    variance = _variance("std", a, axis, correction, keepdims, where, dtype, mean, out)
-    return stored_whole("std", root_of_squares(variance), out)
+var = _spread("var", lambda variance: variance)
+std = _spread("std", root_of_squares)
+std.__doc__ = "Standard deviation over `axis`: the square root of `var`."
 
 
 def array_equal(a1: Operand, a2: Operand, equal_nan: bool = False) -> bool:
@@ -775,16 +721,11 @@ def ptp(a: Operand, axis: Axes = None, out: Out = None, keepdims: bool = False) 
         x = converted(x, dtype_into("ptp", x.dtype, x.device, out))
     axes = normalize_axes("ptp", axis, x.ndim, of_scalar=True)
     if not size_of(tuple(x.shape[i] for i in axes)):
-        raise _nothing_to_choose("ptp", axis, x.shape)
+        raise _no_elements("ptp", axis, x.shape)
     y = subtract(max(x, axis, keepdims=keepdims), min(x, axis, keepdims=keepdims))
     return stored("ptp", y, out)
 
 
 amax, amin = max, min
-for _function, _op in (
-    (sum, SUM), (prod, PROD), (max, MAX), (min, MIN), (any, ANY_TRUE), (all, ALL_TRUE),
-    (argmax, ARGMAX), (argmin, ARGMIN), (mean, None), (var, None), (std, None),
-):  # fmt: skip
-    register(_function, _op)
-for _function in (array_equal, count_nonzero, ptp):
-    register(_function, method=False)
+for _function in (mean, var, std):
+    register(_function)

@@ -11,21 +11,12 @@ from py_tensor.ir.arrays import of_floats
 from py_tensor.ir.node import FLAT
 from py_tensor.ir.op import Elementwise
 from py_tensor.ir.primitives import COMPLEX
-from py_tensor.ops.define import (
-    EXACT,
-    Loop,
-    count_operands,
-    install,
-    register,
-    same_dtype,
-    unary,
-    unary_of,
-)
+from py_tensor.ops.define import EXACT, composed, register, unary, unary_of
 from py_tensor.ops.elementwise import add, divide, floor_divide, greater, multiply, remainder
 from py_tensor.ops.operands import Operand, goes_first, takes
-from py_tensor.ops.out import SAME_KIND, Out, stored, stored_both
+from py_tensor.ops.out import Out, stored
 from py_tensor.ops.record import apply
-from py_tensor.tensors.tensor import Tensor, tensor_of
+from py_tensor.tensors.tensor import Tensor, install, tensor_of
 
 __all__ = ["around", "divmod", "round", "trunc"]
 
@@ -96,26 +87,13 @@ def _round_integers(x: Tensor, unit: int) -> Tensor:
     return multiply(add(multiples, up), unit)
 
 
-def divmod(
-    x1: Operand,
-    x2: Operand,
-    /,
-    out: tuple[Out, Out] = (None, None),
-    *,
-    where: Operand = True,
-    casting: str = SAME_KIND,
-    order: str = "K",
-    dtype: object = None,
-    subok: bool = True,
-    signature: None = None,
-) -> tuple[Tensor, Tensor]:
+@composed(REAL_WITH_BOOL_AS_INT8, ulp=None, nout=2)
+def divmod(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Return `floor_divide` and `remainder`; both are 0 for an integer divided by 0.
 
     Both are within 4 ulp in float32.
     """
-    options: Any = {"dtype": dtype, "casting": casting, "signature": signature, "order": order}
-    both = floor_divide(x1, x2, **options), remainder(x1, x2, **options)
-    return stored_both("divmod", both, out, where, casting)
+    return floor_divide(x, y), remainder(x, y)
 
 
 def _divmod(self: Tensor, other: Operand) -> tuple[Tensor, Tensor]:
@@ -135,8 +113,6 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor | int:
 
 around = round
 register(round, ROUND, ulp=EXACT)
-register(divmod, method=False)
-count_operands(divmod, 2, 2, Loop(REAL_WITH_BOOL_AS_INT8, same_dtype))
 install("__round__", _round)
 install("__divmod__", _divmod)
 install("__rdivmod__", _reflected_divmod)

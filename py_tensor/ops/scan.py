@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from py_tensor.base import dtypes
 from py_tensor.base.dtypes import SUMMED, DType
 from py_tensor.base.errors import ShapeError
@@ -10,7 +12,7 @@ from py_tensor.ir.op import Scan
 from py_tensor.ops.creation import full
 from py_tensor.ops.define import register
 from py_tensor.ops.movement import along_axis, concat, converted
-from py_tensor.ops.operands import Operand, Scalar
+from py_tensor.ops.operands import Operand
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import CUMPROD, CUMSUM, as_floats
@@ -63,68 +65,43 @@ def cumprod(a: Operand, axis: int | None = None, dtype: object = None, out: Out 
     return stored_whole("cumprod", scanned(CUMPROD, "cumprod", a, axis, dtype, out), out)
 
 
-def _cumulative(
-    op: Scan,
-    name: str,
-    x: Operand,
-    axis: int | None,
-    dtype: object,
-    out: Out,
-    initial: Scalar | None,
-) -> Tensor:
-    x = tensor_of(x, name)
-    if axis is None and x.ndim > 1:
-        raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; pass axis")
-    y = scanned(op, name, x, axis, dtype, out)
-    if initial is None:
+_DOC = """Array API version of `{}`; `include_initial` prepends a {}.
+
+Raises
+------
+ShapeError
+    If there are several axes and `axis` is None.
+"""
+
+
+def _of_standard(op: Scan, name: str, identity: int) -> Callable[..., Tensor]:
+    """Return the function of the array API standard for a scan."""
+
+    def function(
+        x: Operand,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: object = None,
+        out: Out = None,
+        include_initial: bool = False,
+    ) -> Tensor:
+        x = tensor_of(x, name)
+        if axis is None and x.ndim > 1:
+            raise ShapeError(f"{name}: shape {x.shape} has {x.ndim} axes; pass axis")
+        y = scanned(op, name, x, axis, dtype, out)
+        if include_initial:
+            along = normalize_axis(name, 0 if axis is None else axis, y.ndim)
+            shape = tuple(1 if a == along else n for a, n in enumerate(y.shape))
+            y = concat([full(shape, identity, dtype=y.dtype, device=y.device), y], along)
         return stored_whole(name, y, out)
-    along = normalize_axis(name, 0 if axis is None else axis, y.ndim)
-    shape = tuple(1 if a == along else n for a, n in enumerate(y.shape))
-    y = concat([full(shape, initial, dtype=y.dtype, device=y.device), y], along)
-    return stored_whole(name, y, out)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = _DOC.format(op.name, identity)
+    return function
 
 
-def cumulative_sum(
-    x: Operand,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: object = None,
-    out: Out = None,
-    include_initial: bool = False,
-) -> Tensor:
-    """Array API version of `cumsum`; `include_initial` prepends a 0.
-
-    Raises
-    ------
-    ShapeError
-        If there are several axes and `axis` is None.
-    """
-    initial = 0 if include_initial else None
-    return _cumulative(CUMSUM, "cumulative_sum", x, axis, dtype, out, initial)
-
-
-def cumulative_prod(
-    x: Operand,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: object = None,
-    out: Out = None,
-    include_initial: bool = False,
-) -> Tensor:
-    """Array API version of `cumprod`; `include_initial` prepends a 1.
-
-    Raises
-    ------
-    ShapeError
-        If there are several axes and `axis` is None.
-    """
-    initial = 1 if include_initial else None
-    return _cumulative(CUMPROD, "cumulative_prod", x, axis, dtype, out, initial)
-
-
+cumulative_sum = _of_standard(CUMSUM, "cumulative_sum", 0)
+cumulative_prod = _of_standard(CUMPROD, "cumulative_prod", 1)
 for _function, _op in ((cumsum, CUMSUM), (cumprod, CUMPROD)):
     register(_function, _op)
-for _function in (cumulative_sum, cumulative_prod):
-    register(_function, method=False)

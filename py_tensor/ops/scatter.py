@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 import contextlib
 from collections.abc import Sequence
-from typing import overload
+from typing import Any, cast, overload
 from weakref import ref
 
 from py_tensor.base import dtypes
 from py_tensor.base.errors import DTypeError, ShapeError
-from py_tensor.base.shapes import Shape, broadcast, normalize_axis, row_major
+from py_tensor.base.shapes import Shape, normalize_axis, row_major
 from py_tensor.ir.bind import follow
 from py_tensor.ir.primitives import COMPRESS, SCATTER, WHERE, constant
 from py_tensor.ops.creation import arange, zeros
@@ -27,20 +27,20 @@ from py_tensor.ops.gather import (
 )
 from py_tensor.ops.movement import (
     along_axis,
+    broadcast_to,
     converted,
-    expand,
     ravel,
     reshape,
     reshape_copy,
     stack,
 )
-from py_tensor.ops.operands import Operand, node_of, number_like
+from py_tensor.ops.operands import Operand, node_of, number_like, on_one_device
 from py_tensor.ops.out import Out, stored_whole
 from py_tensor.ops.record import build
 from py_tensor.ops.reduction import max, min, sum
 from py_tensor.ops.scan import cumsum
 from py_tensor.runtime.host import host
-from py_tensor.tensors.tensor import Selected, Tensor, install, tensor_of
+from py_tensor.tensors.tensor import Selected, Tensor, install, tensor_of, traced_write
 
 __all__ = ["argwhere", "bincount", "compress", "extract", "flatnonzero", "nonzero", "where"]
 
@@ -84,7 +84,7 @@ def scatter(
     """
     nodes = [node_of(index) for index in indices]
     spread = spread_over(op or "scatter", x.shape, axes, [node.meta for node in nodes], at)
-    spread_values = _values(x, values, spread.shape, op or "scatter")
+    spread_values = cast_and_broadcast(x, values, spread.shape, op or "scatter")
     if not spread_values.size:
         return x
     over = [Tensor(follow(node, steps)) for node, steps in zip(nodes, spread.steps, strict=True)]
@@ -108,16 +108,56 @@ def scattered(
     return checking(build(SCATTER, (x, values, *indices), attrs), op)
 
 
-def _values(x: Tensor, values: Operand, shape: Shape, op: str) -> Tensor:
-    """Return values in the dtype and on the device of `x`, expanded to a shape."""
-    number = number_like(values, x.dtype)
+def cast_and_broadcast(x: Tensor, value: Operand, shape: Shape, op: str = "setitem") -> Tensor:
+    """Return a value as a tensor in the dtype and on the device of `x`, broadcast to a shape.
+
+    Leading axes of length 1 that the shape lacks are dropped, as in NumPy.
+    """
+    operand = as_given(x, value, op)
+    if operand.device is not x.device:
+        operand = _moved(op, x, operand)
+    operand = without_leading(converted(operand, x.dtype), len(shape))
+    if operand.shape == shape:
+        return operand
+    try:
+        return broadcast_to(operand, shape)
+    except ShapeError:
+        raise ShapeError(
+            f"{op}: a value of shape {operand.shape} does not broadcast to the selection's {shape}"
+        ) from None
+
+
+def as_given(x: Tensor, value: Operand, op: str) -> Tensor:
+    """Return a value as a tensor: a number in the dtype of `x`, any other operand on its device."""
+    if isinstance(value, Tensor):
+        return value
+    number = number_like(value, x.dtype)
     if number is not None:
-        return expand(Tensor(constant(op, number, x.dtype, x.device)), shape)
-    operand = converted(tensor_of(values, op, device=x.device), x.dtype)
-    operand = without_leading(operand, len(shape))
-    if broadcast(op, operand.shape, shape) != shape:
-        raise ShapeError(f"{op}: values of shape {operand.shape} do not broadcast to {shape}")
-    return expand(operand, shape)
+        return Tensor(constant(op, number, x.dtype, x.device))
+    try:
+        operand = tensor_of(value, op, device=x.device)
+    except OverflowError:  # ints that the dtype of `x` may be able to hold
+        return tensor_of(value, op, dtype=x.dtype, device=x.device)
+    kinds = operand.dtype.kind + x.dtype.kind if isinstance(value, list | tuple | range) else ""
+    if kinds in ("ii", "ui") or (kinds == "iu" and _holds_ints(value)):  # every element must fit
+        return tensor_of(value, op, dtype=x.dtype, device=x.device)
+    return operand
+
+
+def _holds_ints(value: Operand) -> bool:
+    """Return whether nested lists have Python ints: NumPy's wrap around in an unsigned dtype."""
+    if isinstance(value, list | tuple):
+        return any(map(_holds_ints, cast("list[Any]", value)))
+    return isinstance(value, int | range)
+
+
+def _moved(op: str, x: Tensor, value: Tensor) -> Tensor:
+    """Return a value on the device of `x`; only one from the cpu device moves to a GPU."""
+    if value.device.depth > x.device.depth:
+        raise traced_write(op)
+    if value.device.depth == x.device.depth == 0 and value.device.uses_numpy:
+        return value.to(x.device)
+    return on_one_device(op, (x, value))[1]
 
 
 def without_leading(value: Tensor, rank: int) -> Tensor:
@@ -154,7 +194,7 @@ def with_put_along_axis(x: Tensor, indices: Operand, values: Operand, axis: int 
             f"put_along_axis: indices of shape {index.shape} do not broadcast"
             f" to the axes other than {along} of {x.shape}"
         )
-    elements = _values(x, values, index.shape, "put_along_axis")
+    elements = cast_and_broadcast(x, values, index.shape, "put_along_axis")
     return scattered(x, (along,), (index,), along, elements, "set", False, checked.op)
 
 
@@ -384,9 +424,4 @@ def _weights(x: Tensor, weights: Operand) -> Tensor:
 
 register(nonzero)
 register(where, WHERE, method=False)
-register(flatnonzero, method=False)
-register(argwhere, method=False)
-register(compress, method=False)
 install("compress", _compress)
-register(extract, method=False)
-register(bincount, method=False)

@@ -13,7 +13,6 @@ from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import CpuOp
 from py_tensor.ops.composition import Composition
 from py_tensor.ops.creation import full, zeros
-from py_tensor.ops.define import register
 from py_tensor.ops.elementwise import (
     clip,
     equal,
@@ -324,9 +323,3 @@ def lexsort(keys: Operand | Sequence[Operand], axis: int = -1) -> Tensor:
     for key in rest:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
     return order
-
-
-for _function in (
-    argpartition, digitize, interp, isin, lexsort, partition, searchsorted,
-):  # fmt: skip
-    register(_function, method=False)

@@ -8,7 +8,6 @@ from typing import Any
 from py_tensor.base.errors import ShapeError
 from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import normalize_axis, parse_shape
-from py_tensor.ops.define import register
 from py_tensor.ops.movement import view_by
 from py_tensor.ops.operands import Operand, numbers_of
 from py_tensor.tensors.tensor import Tensor, tensor_of
@@ -100,7 +99,3 @@ def sliding_window_view(
     strides = (*layout_of_x.strides, *(layout_of_x.strides[a] for a in axes))
     layout = Layout((*shape, *window), strides, layout_of_x.offset)
     return view_by(x, layout, writeable=writeable and layout.is_injective)
-
-
-for _function in (as_strided, sliding_window_view):
-    register(_function, method=False)

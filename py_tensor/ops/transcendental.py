@@ -20,8 +20,6 @@ LN2, LN10 = math.log(2), math.log(10)
 exp2 = unary(
     "exp2",
     FLOATING,
-    "exp2_{t}({0})",
-    lambda np, x: np.exp2(x),
     vjp=lambda g, y, x, _: (g * y * LN2,),
     cost=12,
     ulp=4,
@@ -30,8 +28,7 @@ exp2 = unary(
 expm1 = unary(
     "expm1",
     FLOATING,
-    "expm1_{t}({0})",
-    lambda np, x: _expm1_complex(np, x) if np.iscomplexobj(x) else np.expm1(x),
+    numpy=lambda np, x: _expm1_complex(np, x) if np.iscomplexobj(x) else np.expm1(x),
     vjp=lambda g, y, x, _: (g * (y + 1),),
     cost=16,
     ulp=4,
@@ -40,8 +37,6 @@ expm1 = unary(
 log2 = unary(
     "log2",
     FLOATING,
-    "log2_{t}({0})",
-    lambda np, x: np.log2(x),
     vjp=lambda g, y, x, _: (g / (x * LN2),),
     cost=40,
     ulp=4,
@@ -50,8 +45,6 @@ log2 = unary(
 log10 = unary(
     "log10",
     FLOATING,
-    "log10_{t}({0})",
-    lambda np, x: np.log10(x),
     vjp=lambda g, y, x, _: (g / (x * LN10),),
     cost=40,
     ulp=4,
@@ -60,8 +53,7 @@ log10 = unary(
 log1p = unary(
     "log1p",
     FLOATING,
-    "log1p_{t}({0})",
-    lambda np, x: _log1p_complex(np, x) if np.iscomplexobj(x) else np.log1p(x),
+    numpy=lambda np, x: _log1p_complex(np, x) if np.iscomplexobj(x) else np.log1p(x),
     vjp=lambda g, y, x, _: (g / (1 + x),),
     cost=16,
     ulp=4,
@@ -70,8 +62,6 @@ log1p = unary(
 sinh: Unary = unary(  # annotated, because its derivative refers to it
     "sinh",
     FLOATING,
-    "sinh_{t}({0})",
-    lambda np, x: np.sinh(x),
     vjp=lambda g, y, x, _: (g * cosh(x),),
     cost=20,
     ulp=4,
@@ -80,8 +70,6 @@ sinh: Unary = unary(  # annotated, because its derivative refers to it
 cosh: Unary = unary(
     "cosh",
     FLOATING,
-    "cosh_{t}({0})",
-    lambda np, x: np.cosh(x),
     vjp=lambda g, y, x, _: (g * sinh(x),),
     cost=16,
     ulp=4,
@@ -90,8 +78,7 @@ cosh: Unary = unary(
 asin = unary(
     "asin",
     FLOATING,
-    "asin_{t}({0})",
-    lambda np, x: np.arcsin(x),
+    numpy=lambda np, x: np.arcsin(x),
     vjp=lambda g, y, x, _: (g / sqrt(1 - square(x)),),
     cost=24,
     ulp=4,
@@ -100,8 +87,7 @@ asin = unary(
 acos = unary(
     "acos",
     FLOATING,
-    "acos_{t}({0})",
-    lambda np, x: np.arccos(x),
+    numpy=lambda np, x: np.arccos(x),
     vjp=lambda g, y, x, _: (-(g / sqrt(1 - square(x))),),
     cost=24,
     ulp=4,
@@ -110,8 +96,7 @@ acos = unary(
 atan = unary(
     "atan",
     FLOATING,
-    "atan_{t}({0})",
-    lambda np, x: np.arctan(x),
+    numpy=lambda np, x: np.arctan(x),
     vjp=lambda g, y, x, _: (g / (1 + square(x)),),
     cost=16,
     ulp=4,
@@ -120,8 +105,7 @@ atan = unary(
 asinh = unary(
     "asinh",
     FLOATING,
-    "asinh_{t}({0})",
-    lambda np, x: np.arcsinh(x),
+    numpy=lambda np, x: np.arcsinh(x),
     vjp=lambda g, y, x, _: (g / sqrt(1 + square(x)),),
     cost=30,
     ulp=4,
@@ -130,8 +114,7 @@ asinh = unary(
 acosh = unary(
     "acosh",
     FLOATING,
-    "acosh_{t}({0})",
-    lambda np, x: np.arccosh(x) if np.iscomplexobj(x) else _acosh(np, x),
+    numpy=lambda np, x: np.arccosh(x) if np.iscomplexobj(x) else _acosh(np, x),
     vjp=lambda g, y, x, _: (g / (sqrt(x - 1) * sqrt(x + 1)),),
     cost=30,
     ulp=4,
@@ -140,8 +123,7 @@ acosh = unary(
 atanh = unary(
     "atanh",
     FLOATING,
-    "atanh_{t}({0})",
-    lambda np, x: np.arctanh(x),
+    numpy=lambda np, x: np.arctanh(x),
     vjp=lambda g, y, x, _: (g / (1 - square(x)),),
     cost=24,
     ulp=4,
@@ -150,8 +132,6 @@ atanh = unary(
 cbrt = unary(
     "cbrt",
     REAL_FLOATING,
-    "cbrt_f32({0})",
-    lambda np, x: np.cbrt(x),
     vjp=lambda g, y, x, _: (g / (3 * square(y)),),
     cost=20,
     ulp=2,
@@ -161,8 +141,7 @@ cbrt = unary(
 erf = unary(
     "erf",
     REAL_FLOATING,
-    "erf_f32({0})",
-    lambda np, x: _erf(np, x),
+    numpy=lambda np, x: _erf(np, x),
     vjp=lambda g, y, x, _: (g * exp(-square(x)) * (2 / math.sqrt(math.pi)),),
     cost=40,
     ulp=4,

@@ -14,7 +14,6 @@ Sums, products, extremes, bitwise and logical functions, and differences have de
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from math import prod as product_of
@@ -29,13 +28,13 @@ from py_tensor.codegen.emit import apply_text, wrapped
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ir.op import Elementwise, Reduction, Scan
 from py_tensor.ir.recording import is_recording
-from py_tensor.ops.bitwise import BITS
+from py_tensor.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from py_tensor.ops.creation import arange, full, zeros_like
 from py_tensor.ops.define import LOOPS
 from py_tensor.ops.elementwise import add, equal, maximum, negative, not_equal, remainder, subtract
 from py_tensor.ops.elementwise import where as choose
 from py_tensor.ops.gather import gathered, take
-from py_tensor.ops.indexing import as_given, combine, getitem, has_no_arrays, setitem
+from py_tensor.ops.indexing import combine, getitem, has_no_arrays, setitem
 from py_tensor.ops.kernel import kernel
 from py_tensor.ops.movement import (
     broadcast_to,
@@ -50,9 +49,9 @@ from py_tensor.ops.movement import (
 from py_tensor.ops.operands import Operand, Scalar, copy_or_scalar, numbers_of
 from py_tensor.ops.out import Out, dtype_into, stored_whole
 from py_tensor.ops.record import build
-from py_tensor.ops.reduction import CUMSUM, MAX, MIN, Axes, max, sum
+from py_tensor.ops.reduction import CUMSUM, MAX, MIN, Axes, fold_by, max, sum
 from py_tensor.ops.scan import scanned
-from py_tensor.ops.scatter import scattered
+from py_tensor.ops.scatter import as_given, scattered
 from py_tensor.ops.sorting import argsort
 from py_tensor.tensors.tensor import Tensor, tensor_of
 
@@ -83,63 +82,38 @@ def _grad_extremes(g: Tensor, y: Tensor, x: Tensor, attrs: tuple[int]) -> tuple[
     return (scattered(zeros_like(x), (axis,), (first,), axis, g, "add", False, ""),)
 
 
-MAXIMA = Scan(
-    "maxima",
-    fold=replace(MAX, combine={**MAX.combine, "f32": ("maximum_f32({a0}, {b0})",)}),
-    numpy=lambda np, x, axis: np.maximum.accumulate(x, axis=axis),
-    vjp=_grad_extremes,
-)
-MINIMA = Scan(
-    "minima",
-    fold=replace(MIN, combine={**MIN.combine, "f32": ("minimum_f32({a0}, {b0})",)}),
-    numpy=lambda np, x, axis: np.minimum.accumulate(x, axis=axis),
-    vjp=_grad_extremes,
-)
-
-
-def _every_bit(dtype: DType) -> tuple[int]:
+def _every_bit(dtype: DType) -> int:
     if dtype.is_bool:
-        return (1,)
-    return (dtypes.integer_range(dtype)[1] if dtype.is_unsigned else -1,)
+        return 1
+    return dtypes.integer_range(dtype)[1] if dtype.is_unsigned else -1
 
 
-def _of_bits(name: str, operator: str, identity: Callable[[DType], tuple[int]]) -> Reduction:
-    return Reduction(
-        name,
-        parts=("T",),
-        identity=identity,
-        element={"*": ("{x}",)},
-        combine={
-            "*": (f"{{a0}} {operator} {{b0}}",),
-            "bool": (f"{{a0}} {'!=' if operator == '^' else operator} {{b0}}",),
-        },
-        result="{a0}",
-        numpy=lambda np, x, axes: getattr(np, name).reduce(x, axis=axes, keepdims=True),
-        accepts=BITS,
-        vjp=NOT_DIFFERENTIABLE,
-    )
+def _of_bits(function: Any, identity: Callable[[DType], int]) -> Reduction:
+    return fold_by(function.__name__, function, identity, vjp=NOT_DIFFERENTIABLE)
 
 
-def _scan_by(fold: Reduction) -> Scan:
+def _scan_by(fold: Reduction, function: str, vjp: Any = NOT_DIFFERENTIABLE) -> Scan:
     return Scan(
         f"running {fold.name}",
         fold=fold,
-        numpy=lambda np, x, axis: getattr(np, fold.name).accumulate(x, axis=axis),
-        vjp=NOT_DIFFERENTIABLE,
+        numpy=lambda np, x, axis: getattr(np, function).accumulate(x, axis=axis),
+        vjp=vjp,
     )
 
 
 REDUCTIONS = {
-    "bitwise_and": _of_bits("bitwise_and", "&", _every_bit),
-    "bitwise_or": _of_bits("bitwise_or", "|", lambda dtype: (0,)),
-    "bitwise_xor": _of_bits("bitwise_xor", "^", lambda dtype: (0,)),
+    "bitwise_and": _of_bits(bitwise_and, _every_bit),
+    "bitwise_or": _of_bits(bitwise_or, lambda dtype: 0),
+    "bitwise_xor": _of_bits(bitwise_xor, lambda dtype: 0),
 }
+MAXIMA = _scan_by(MAX, "maximum", _grad_extremes)
+MINIMA = _scan_by(MIN, "minimum", _grad_extremes)
 SCANS = {
     "maximum": MAXIMA,
     "minimum": MINIMA,
     "logical_or": MAXIMA,
     "logical_and": MINIMA,
-    **{name: _scan_by(fold) for name, fold in REDUCTIONS.items()},
+    **{name: _scan_by(fold, name) for name, fold in REDUCTIONS.items()},
 }
 
 _IN_RANGE = {*SCANS, "fmax", "fmin", "logical_xor"}
@@ -250,7 +224,7 @@ def reduced_by(
 
 def _identity(function: Any, dtype: DType) -> Scalar | None:
     if function.__name__ == "bitwise_and":  # every bit
-        return _every_bit(dtype)[0]
+        return _every_bit(dtype)
     return function.identity
 
 

@@ -1,6 +1,6 @@
 """The ufunc methods of elementwise functions: `reduce`, `accumulate`, `reduceat` and others.
 
-``pt.add.reduce(x)`` is a sum along the first axis. The methods are implemented in `folds`.
+``pt.add.reduce(x)`` is a sum along the first axis. The methods are implemented in `ufunc_methods`.
 """
 
 from __future__ import annotations

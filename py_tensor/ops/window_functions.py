@@ -9,7 +9,7 @@ from py_tensor.base import dtypes
 from py_tensor.base.dtypes import REAL_FLOATING
 from py_tensor.ir.node import NOT_DIFFERENTIABLE
 from py_tensor.ops.creation import arange
-from py_tensor.ops.define import register, unary
+from py_tensor.ops.define import unary
 from py_tensor.ops.elementwise import abs, cos, sqrt
 from py_tensor.ops.operands import Real
 from py_tensor.tensors.tensor import Tensor
@@ -19,8 +19,8 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 i0 = unary(
     "i0",
     REAL_FLOATING,
-    "i0_f32({0})",
-    lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),  # NumPy returns NaN there
+    # NumPy returns NaN for infinities.
+    numpy=lambda np, x: np.where(np.isinf(x), np.inf, np.i0(x.astype("d"))),
     vjp=NOT_DIFFERENTIABLE,
     cost=60,
     ulp=4,
@@ -64,7 +64,3 @@ def kaiser(M: Real, beta: Real, *, device: Any = None) -> Tensor:  # noqa: N803
     """
     numbers = _numbers(M, device)
     return i0(beta * sqrt((1 - numbers) * (1 + numbers))) / i0(numbers * 0 + beta)
-
-
-for _function in (bartlett, blackman, hamming, hanning, kaiser):
-    register(_function, method=False)

@@ -7,7 +7,6 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from py_tensor.ops.define import register
 from py_tensor.random.bit_generator import Seed
 from py_tensor.random.generator import Generator
 
@@ -46,5 +45,3 @@ def manual_seed(seed: Seed) -> Generator:
 rand = function_of(Generator.rand)
 randint = function_of(Generator.randint)
 randn = function_of(Generator.randn)
-for _function in (rand, randn, randint):
-    register(_function, method=False)

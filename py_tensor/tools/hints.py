@@ -10,8 +10,7 @@ import re
 from inspect import signature
 from typing import NoReturn
 
-from py_tensor.ops.define import REGISTRY
-from py_tensor.tensors.tensor import Tensor, public
+from py_tensor.tensors.tensor import INSTALLED, Tensor, public
 
 _NO_GRADIENTS = "automatic differentiation is not supported yet"
 _NO_MATRIX = "there is no matrix class; use pt.{} with two axes, and @ for matrix products"
@@ -393,7 +392,7 @@ def _function_or_op(name: str) -> str | None:
     if not name.startswith("_") and callable(getattr(public(), name, None)):
         return f"use the function pt.{name}"
     op = name.removesuffix("_")
-    if op != name and op in REGISTRY and hasattr(Tensor, op):
+    if op != name and op in INSTALLED and callable(getattr(public(), op, None)):
         return f"use x[...] = x.{op}(...)"
     return None
 

@@ -1,7 +1,7 @@
 """The reference for every op: its NumPy function in float64, its dtypes and its error bound.
 
 It is written independently of the ops' own records, so that the tests fail if those are wrong.
-An op in the registry without an entry here fails `test_registry.py`. An error bound over 4 ulp
+An op without an entry here fails `test_registry.py`. An error bound over 4 ulp
 needs a reason here, and the op's definition cannot loosen it.
 """
 

@@ -561,10 +561,10 @@ def test_functions_that_take_out() -> None:
     """The functions below are all those that take `out`, `where` or `initial`."""
     import inspect
 
-    from py_tensor.ops.define import REGISTRY
+    from tests.functions import functions
 
     takes: dict[str, set[str]] = {"out": set(), "where": set(), "initial": set()}
-    for name, function in REGISTRY.items():
+    for name, function in functions().items():
         for option in takes.keys() & inspect.signature(function).parameters.keys():
             takes[option].add(name)
     elementwise = {*ref.UNARY, *ref.BINARY, *ref.NEARLY} - {"round"}

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import py_tensor as pt
-from py_tensor.ir.bind import forget
-from py_tensor.ops.define import REGISTRY
+from py_tensor.ir.bind import Recipes, forget
+from tests.functions import functions
 from tests.ops import references as ref
 from tests.ops.test_elementwise import binary_cases, unary_cases
 
@@ -69,7 +69,7 @@ MUTATIONS: dict[str, Mutation] = {
 
 def _functions(op: Any) -> Iterator[Any]:
     """Yield the functions whose closures record `op`: the registered one, and what it calls."""
-    todo: list[Any] = list(REGISTRY.values())
+    todo: list[Any] = list(functions().values())
     seen: set[int] = set()
     while todo:
         function = todo.pop()
@@ -86,22 +86,24 @@ def _functions(op: Any) -> Iterator[Any]:
 
 
 def _content(cell: Any) -> Any:
+    """Return what a function refers to; for recipes, the function that makes them."""
     try:
-        return cell.cell_contents
+        content = cell.cell_contents
     except ValueError:
         return None
+    return content.make if isinstance(content, Recipes) else content
 
 
 @contextmanager
 def mutated(name: str, mutation: Mutation) -> Iterator[None]:
     """Replace the op by a wrong one wherever it is recorded, and restore it afterwards."""
-    op: Any = REGISTRY[name].op  # type: ignore[attr-defined]
+    op: Any = functions()[name].op  # type: ignore[attr-defined]
     wrong = dataclasses.replace(op, wgsl={"*": mutation.wgsl}, numpy=mutation.numpy)
-    functions = list(_functions(op))
-    assert functions, f"{name}: no function records its op"
+    recording = list(_functions(op))
+    assert recording, f"{name}: no function records its op"
 
     def put(old: Any, new: Any) -> None:
-        for cell in (c for f in functions for c in f.__closure__):
+        for cell in (c for f in recording for c in f.__closure__):
             if _content(cell) is old:
                 cell.cell_contents = new
         forget()  # recipes with the old op
@@ -125,9 +127,7 @@ def test_a_wrong_op_fails_its_tests(name: str, device: str, rng: np.random.Gener
 
 @pytest.mark.computes
 @pytest.mark.parametrize("name", ["sum", "max", "argmax"])
-def test_a_wrong_fold_fails_its_tests(
-    name: str, device: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_fold_fails_its_tests(name: str, device: str, rng: np.random.Generator) -> None:
     """The fault is a wrong identity on webgpu (as in an idle lane), and wrong values on the cpu.
 
     The identity is larger than every value, so that no input hides it.
@@ -135,7 +135,13 @@ def test_a_wrong_fold_fails_its_tests(
     from py_tensor.ops import reduction
     from tests.ops.test_reduction import test_axes
 
-    op = getattr(reduction, name.upper())
+    cell = next(
+        cell
+        for cell in getattr(pt, name).__closure__
+        if isinstance(cell.cell_contents, reduction._Definition)
+    )
+    defined = cell.cell_contents
+    op = defined.op
     wrong = dataclasses.replace(
         op,
         identity=lambda dtype: (9 if dtype.kind != "b" else True,) * len(op.parts),
@@ -143,10 +149,14 @@ def test_a_wrong_fold_fails_its_tests(
             op.numpy(np, x[..., ::-1] if name == "argmax" else x, axes) + (name != "argmax")
         ),
     )
-    monkeypatch.setattr(reduction, name.upper(), wrong)
-    with pytest.raises(AssertionError, match=f"^{name}"):
-        test_axes(name, device, rng)
-    monkeypatch.undo()
+    is_by_rank = defined.of_floats is not op
+    of_floats = defined.of_floats if is_by_rank else wrong
+    cell.cell_contents = dataclasses.replace(defined, op=wrong, of_floats=of_floats)
+    try:
+        with pytest.raises(AssertionError, match=f"^{name}"):
+            test_axes(name, device, rng)
+    finally:
+        cell.cell_contents = defined
     test_axes(name, device, rng)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.ir.primitives import VIEW
-from py_tensor.ops.define import REGISTRY
 from py_tensor.tools.counting import dispatches
+from tests.functions import functions
 from tests.ops import references as ref
 from tests.ops.compare import same
 from tests.ops.compositions import CALLS
@@ -219,7 +219,7 @@ def test_results_share_memory_like_numpys(device: str, part: int, few: Few) -> N
 
     A function that returns its operand by accident, because there is nothing to do, fails here.
     """
-    assert GIVEN.keys() | WITHOUT_OPERAND | WRITING == REGISTRY.keys()
+    assert GIVEN.keys() | WITHOUT_OPERAND | WRITING == functions().keys()
     wrong: list[str] = []
     given = list(GIVEN.items())[part::PARTS]
     for name, calls in few(given, len(given) // 4):
@@ -231,7 +231,7 @@ def test_results_share_memory_like_numpys(device: str, part: int, few: Few) -> N
                 for n, call in enumerate(calls):
                     ours, numpys = make(x), make(array)
                     try:
-                        got = list(_parts(call(REGISTRY[name], ours)))
+                        got = list(_parts(call(functions()[name], ours)))
                     except (TypeError, ValueError, IndexError, ArithmeticError):
                         continue  # an operand that it does not accept
                     expected: list[Any] = []

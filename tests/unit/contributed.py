@@ -59,6 +59,21 @@ def test_code() -> None:
     assert "* 0.017453292" in program.wgsl
 
 
+@pytest.mark.parametrize("device", ["cpu", "simulated"])
+def test_reduction(device: str) -> None:
+    a = np.random.default_rng().normal(size=(4, 5, 70)) > 0
+    x = pt.tensor(a, device=a_device(device))
+    for axis in (None, 0, -1, (0, 2)):
+        expected = np.logical_xor.reduce(a, axis)
+        np.testing.assert_array_equal(pt.parity(x, axis).numpy(), expected)
+        np.testing.assert_array_equal(x.astype("float32").parity(axis).numpy(), expected)
+    odd = pt.parity(x, 1, keepdims=True, where=x[:1]).numpy()
+    np.testing.assert_array_equal(odd, np.logical_xor.reduce(a & a[:1], 1, keepdims=True))
+    assert not pt.parity(x[:0, 0, 0])
+    with pytest.raises(TypeError, match="initial"):
+        pt.parity(x, initial=True)
+
+
 @pytest.mark.parametrize("shapes", [((1, 1), (1, 1)), ((5, 3), (70, 3)), ((2, 40), (1, 40))])
 def test_distances(shapes: tuple[tuple[int, int], tuple[int, int]]) -> None:
     rng = np.random.default_rng()

@@ -23,9 +23,9 @@ import py_tensor as pt
 from py_tensor.backends.choice import default_device, set_default_device
 from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.base import dtypes
-from py_tensor.ops.define import REGISTRY
 from py_tensor.tensors.tensor import Tensor
 from py_tensor.tools.hints import FUNCTIONS, KEYWORDS, METHODS, PARTLY, clarify_arguments
+from tests.functions import functions
 
 NAMES = {n: getattr(pt, n) for n in dir(pt) if not n.startswith("_")}
 ANY: Any = pt
@@ -61,7 +61,7 @@ def test_nothing_else_is_public() -> None:
 
 
 def test_every_op_is_public() -> None:
-    for name, function in REGISTRY.items():
+    for name, function in functions().items():
         assert getattr(pt, name) is function
         assert function.__name__ == name
         assert inspect.signature(function).parameters

@@ -60,10 +60,13 @@ def apply(folder: Path, title: str) -> set[str]:
             new = re.sub(r"(?m)^(UNARY: .*= \{\n)", lambda found, code=code: found[1] + code, old)
         else:
             new = f"{old}\n\n{code}" if old else code
-        if definition := re.match(r"(\w+) = unary\(", code):
+        if definition := re.match(r"(\w+) = (?:unary|reduction)\(", code):
             name = definition[1]
-            assert "Add its name to `__all__` of that file, and run `npm run names`" in text
+            assert re.search(r"[Aa]dd (its|the) name to `__all__`.*, and run `npm run names`", text)
             new = new.replace("__all__ = [", f'__all__ = ["{name}", ', 1)
+        if "logical_xor" in code:
+            assert "Import `logical_xor` there" in text
+            new = new.replace("    logical_or,\n", "    logical_or,\n    logical_xor,\n", 1)
         assert new != old, path
         file.write_text(new, "utf-8")
     return {path for path, found in files(folder).items() if before.get(path) != found}
@@ -75,6 +78,7 @@ class Copy:
 
     folder: Path
     elementwise: set[str]
+    reduction: set[str]
     family: set[str]
 
     def run(self, *command: str) -> str:
@@ -99,18 +103,23 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     (folder / "tests" / "ops").mkdir()
     (folder / "web" / "build").mkdir(parents=True)
     for path in (
-        "pyproject.toml", "tests/ops/references.py", "web/build/kernels.py",
+        "pyproject.toml", "tests/functions.py", "tests/ops/references.py", "web/build/kernels.py",
         "web/build/names.py", "web/build/reference.py",
         "web/build/examples.txt", *(f"tests/unit/{name}" for name in TESTS),
     ):  # fmt: skip
         shutil.copy(ROOT / path, folder / path)
-    made = Copy(folder, apply(folder, "Add an op"), apply(folder, "Add a kernel family"))
+    titles = "Add an op", "Add a reduction", "Add a kernel family"
+    made = Copy(folder, *(apply(folder, title) for title in titles))
     made.run("-m", "web.build.names")  # what `npm run names` runs
     return made
 
 
 def test_an_elementwise_op_takes_one_file(copy: Copy) -> None:
     assert copy.elementwise == {"py_tensor/ops/elementwise.py"}
+
+
+def test_a_reduction_takes_one_file(copy: Copy) -> None:
+    assert copy.reduction == {"py_tensor/ops/reduction.py"}
 
 
 def test_a_kernel_family_takes_three_files(copy: Copy) -> None:

@@ -19,12 +19,12 @@ from py_tensor.backends.kinds import CPU_DEVICE
 from py_tensor.ir.bind import LEAF
 from py_tensor.ir.node import NOT_DIFFERENTIABLE, Node, Op
 from py_tensor.ir.primitives import CONST
-from py_tensor.ops.define import REGISTRY
 from py_tensor.ops.gather import gather_nd
 from py_tensor.ops.scatter import scatter
 from py_tensor.runtime.device import deferring
 from py_tensor.schedule.order import topological
 from py_tensor.tensors.tensor import Tensor
+from tests.functions import functions
 from tests.unit import simulate
 
 Function = Callable[..., Tensor]
@@ -262,7 +262,7 @@ def every_op() -> set[Op]:
         getattr(pt, name)
     modules = [module for name, module in sys.modules.items() if name.startswith("py_tensor")]
     values = [value for module in modules for value in vars(module).values()]
-    ops = [getattr(value, "op", value) for value in (*values, *REGISTRY.values())]
+    ops = [getattr(value, "op", value) for value in (*values, *functions().values())]
     return {op for op in ops if isinstance(op, Op)}
 
 

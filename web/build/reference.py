@@ -23,6 +23,7 @@ DTYPES = (
     *("float16", "float32", "complex64"),
 )
 """The dtypes for which the reference lists an op's result: those of GPU devices."""
+NO_TENSORS = ("None", "bool", "int", "str", "Shape")  # types of results
 REDUCTIONS = "py_tensor.ops.reduction"
 
 EXAMPLES = Path(__file__).parent / "examples.txt"
@@ -159,12 +160,10 @@ class Reference:
     def __init__(self, examples: dict[str, str]) -> None:
         import py_tensor as pt
         from py_tensor.ir.node import NOT_DIFFERENTIABLE
-        from py_tensor.ops.define import REGISTRY
         from py_tensor.tools.hints import PARTLY
 
         self.pt = pt
         self.public = {name: getattr(pt, name) for name in dir(pt)}
-        self.registry = REGISTRY
         self.partly = PARTLY
         self.not_differentiable = NOT_DIFFERENTIABLE
         self.examples = examples
@@ -238,7 +237,7 @@ class Reference:
         entry["example"] = self.examples.get(name) or entry["example"]
         if not entry["example"]:
             print(f"{name}: no example in its docstring or in examples.txt")
-        entry["facts"] = self.facts(name, function) if name in self.registry else []
+        entry["facts"] = self.facts(name, function) if name in self.public else []
         if name in self.partly:
             entry["facts"].append(["vs. NumPy", self.partly[name]])
         return entry
@@ -305,7 +304,7 @@ class Reference:
 def takes_tensors(function: Any) -> bool:
     """Return whether it computes from elements of operands, so it could have a derivative."""
     found = inspect.signature(function)
-    if function.__name__.endswith("_like") or found.return_annotation == "None":
+    if function.__name__.endswith("_like") or found.return_annotation in NO_TENSORS:
         return False
     first = next(iter(found.parameters.values()), None)
     return first is not None and ("Operand" in str(first.annotation) or first.name == "operands")
