@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.emit import BodyCode, Space, Strides, address, decode_coordinates
 from py_tensor.codegen.program import Params
 from py_tensor.schedule.body import Load
@@ -56,6 +57,10 @@ class Blocks:
         tiles[-2] = -(-self.extents[-2] // (4 * ACROSS))
         tiles[-1] = -(-self.extents[-1] // (4 * ALONG))
         return tuple(tiles)
+
+    def items(self) -> int:
+        """Return the number of blocks, with those beyond the edges."""
+        return size_of(self.tiles()) * ACROSS * ALONG
 
     def place(self, params: Params) -> tuple[list[str], list[str]]:
         """Return statements that find an invocation's block, and the names of its coordinates."""

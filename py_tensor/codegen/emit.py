@@ -127,18 +127,21 @@ def address(params: Params, space: Space, access: Access, scale: int = 1) -> str
 
 
 def mode_of(x: Load | Output, strides: Strides, width: int) -> str:
-    """Return how `width` neighbours are loaded or stored; two-word elements are never a vector."""
-    mode = load_mode(strides(x.access.strides), x.access.offset, width)
-    return "g" if mode == "v" and x.dtype.is_wide else mode
+    """Return how `width` neighbours are loaded or stored.
 
-
-def load_mode(strides: Sequence[int], offset: int, width: int) -> str:
-    """Return how `width` neighbours are loaded: "v" one vector, "s" one scalar, "g" one by one."""
-    inner, outer = strides[-1], strides[:-1]
+    "v" is one vector, which two-word elements never are; "s" one scalar; "g" one by one.
+    """
+    *outer, inner = strides(x.access.strides)
     if inner == 0:
         return "s"
-    aligned = offset % width == 0 and all(s % width == 0 for s in outer)
-    return "v" if width > 1 and inner == 1 and aligned else "g"
+    if width == 1 or inner != 1 or x.dtype.is_wide or x.access.offset % width:
+        return "g"
+    return "g" if any(s % width for s in outer) else "v"
+
+
+def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
+    """Return the mode of each load of a body."""
+    return {x: mode_of(x, strides, width) for x in body.instructions if isinstance(x, Load)}
 
 
 @dataclass(slots=True)
@@ -167,7 +170,7 @@ class BodyCode:
     Attributes
     ----------
     modes : dict
-        Load instruction -> mode, see `load_mode`.
+        Load instruction -> mode, see `mode_of`.
     noted : list of str, optional
         The words for out-of-range indices, which `reports` stores at the end. Without a list the
         function stores each one immediately, which makes the loads of neighbours wait for each
@@ -176,7 +179,7 @@ class BodyCode:
 
     body: Body
     bindings: list[Binding]
-    modes: dict[Instruction, str]
+    modes: dict[Load, str]
     mask_dims: Callable[[int], int]
     noted: list[str] | None = None
 

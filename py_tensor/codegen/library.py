@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import product
 from pathlib import Path
 
 _ITEM = re.compile(r"^(?:fn|const|struct|override|alias)\s+(\w+)", re.MULTILINE)
@@ -94,6 +95,32 @@ def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
     parts = _REGION.split(template(name))
     words = (word for text in parts[::3] for word in _WORD.findall(text))
     return tuple(parts), frozenset(words)
+
+
+@cache
+def repeated(name: str, region: str, letters: str, *counts: int) -> str:
+    """Return the example of a region of a template once for each combination of numbers.
+
+    Parameters
+    ----------
+    letters
+        The letter of each number: in the example, it stands for an integer, and as the last letter
+        of a name for a digit. ``var xN = N;`` becomes ``var x0 = 0u;``, ``var x1 = 1u;``, ...
+    counts
+        The number of values of each letter; the last one changes fastest.
+    """
+    parts, _ = _parts(name)
+    example = parts[parts.index(region) + 1]
+    word = re.compile(rf"\b([a-z_]*)([{letters}]+)\b")
+    copies: list[str] = []
+    for numbers in product(*map(range, counts)):
+        digits = dict(zip(letters, map(str, numbers), strict=True))
+
+        def numbered(match: re.Match[str], digits: dict[str, str] = digits) -> str:
+            return match[1] + "".join(digits[x] for x in match[2]) + ("" if match[1] else "u")
+
+        copies.append(word.sub(numbered, example))
+    return "".join(copies)
 
 
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:

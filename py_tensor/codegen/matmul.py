@@ -11,19 +11,11 @@ from py_tensor.base.layout import merge_dims
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.codec import XYZW
-from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, mode_of
-from py_tensor.codegen.map import (
-    accesses,
-    bind,
-    gathered,
-    interface,
-    mask_dims,
-    returns,
-    store_results,
-)
-from py_tensor.codegen.program import Dispatch, Params
-from py_tensor.codegen.reduce import Context
-from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
+from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, load_modes, mode_of
+from py_tensor.codegen.map import accesses, mask_dims
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.tiles import VECTORS, Operand, tiled
+from py_tensor.codegen.writer import Context, Writer, gathered, indent, returns
 from py_tensor.ir.primitives import MUL, SUM
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Instruction, Load, copied
 from py_tensor.schedule.kernel import Contraction, Kernel
@@ -81,16 +73,19 @@ def lower_matmul(
     If `length` is given, the first kept dimension counts parts of the sum of that length; the last
     part may be shorter.
     """
-    return _Matmul(kernel, roles, tile, length).dispatch(context)
+    return _Matmul(kernel, roles, tile, length, context).product()
 
 
-class _Matmul:
-    def __init__(self, kernel: Kernel, roles: Roles, tile: Tile, length: int | None) -> None:
+class _Matmul(Writer):
+    def __init__(
+        self, kernel: Kernel, roles: Roles, tile: Tile, length: int | None, context: Context
+    ) -> None:
+        super().__init__(kernel, context)
         stage = kernel.stages[0]
         assert isinstance(stage, Contraction)
         # Products in parts have a batch dimension. Every product gets one, to share programs.
         roles = replace(roles, batch=roles.batch or ((),))
-        self.kernel, self.roles, self.a, self.b = kernel, roles, stage.a, stage.b
+        self.roles, self.a, self.b = roles, stage.a, stage.b
         self.rank = len(kernel.kept)
         self.m, self.n = (_extent(kernel.kept, g) for g in (roles.m, roles.n))
         self.k = _extent(kernel.reduced, roles.k)
@@ -108,20 +103,14 @@ class _Matmul:
             self.width = 1
             self.a_mode = self._scalar_mode(self.a, roles.m)
             self.b_mode = self._scalar_mode(self.b, roles.n)
-        loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
-        self.modes = {x: mode_of(x, self._result, self.width) for x in loads}
-        self.bindings = bind(
-            [
-                (self.a, self.a_mode in VECTORS),
-                (self.b, self.b_mode in VECTORS),
-                *((x, m == "v") for x, m in self.modes.items()),
-                *gathered(kernel.row),
-            ],
-            [(o, mode_of(o, self._result, self.width) == "v") for o in kernel.outputs],
-        )
-        self.params = Params()
+        self.modes = load_modes(kernel.row, self._result, self.width)
+        reads = [(self.a, self.a_mode in VECTORS), (self.b, self.b_mode in VECTORS)]
+        reads += [(x, mode == "v") for x, mode in self.modes.items()]
+        stored = [(o, mode_of(o, self._result, self.width) == "v") for o in kernel.outputs]
+        self.bind_loads([*reads, *gathered(kernel.row)], stored)
         self.params.extend(self.m, self.n, self.k, self.count, 0)
         self.params.extend(self.length, self.count // self.parts)
+        self.constants |= tile.constants()
 
     def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
         """Return the contiguous index: "o" the operand's own; "k" the summed one; "g" neither."""
@@ -151,26 +140,22 @@ class _Matmul:
     def _dim(self, dim: int) -> int:
         return [*self.roles.batch, self.roles.m, self.roles.n].index((dim,))
 
-    def dispatch(self, context: Context) -> Dispatch:
+    def product(self) -> Dispatch:
         tile = self.tile
         a = self._operand("a", self.a, self.a_mode, self.roles.m, tile.bm)
         b = self._operand("b", self.b, self.b_mode, self.roles.n, tile.bn)
-        regions, code = tiled(tile, self.a.dtype, a, b, self.width)
+        regions, declarations = tiled(tile, self.a.dtype, a, b, self.width)
+        self.code += declarations
         regions["bases"] = self._bases()
-        code += self._finish()
-        regions["interface"] = interface(self.bindings, self.params, tile.constants(), *code)
-        return Dispatch(
-            context.programs.get(
-                "matmul_tiled", self.kernel.label, self.bindings, regions, self._variant()
-            ),
-            tuple(b.slot for b in self.bindings),
-            tuple(self.params.values),
-            tuple(self.params.consts),
+        self._finish()
+        return self.dispatch(
+            "matmul_tiled",
+            self._variant(),
             -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count,
-            4,
-            2 * self.m * self.n * max(self.length, 1) * self.count,
-            self.kernel.operations() // self.parts,
-            self.kernel.traffic(),
+            first=4,
+            work=2 * self.m * self.n * max(self.length, 1) * self.count,
+            operations=self.kernel.operations() // self.parts,
+            regions=regions,
         )
 
     def _operand(self, name: str, load: Load, mode: str, group: Group, size: int) -> Operand:
@@ -180,17 +165,14 @@ class _Matmul:
         return Operand(
             name=name,
             dtype=load.dtype,
-            binding=self._binding(load),
+            binding=next(
+                n for n, b in enumerate(self.bindings) if b.slot == load.slot and not b.writable
+            ),
             mode=mode,
             own="1u" if mode == "o" else self.params.add(across // scale),
             along="1u" if mode == "k" else self.params.add(along // scale),
             size=size,
             tile=self.tile,
-        )
-
-    def _binding(self, load: Load) -> int:
-        return next(
-            i for i, b in enumerate(self.bindings) if b.slot == load.slot and not b.writable
         )
 
     def _variant(self) -> str:
@@ -212,10 +194,10 @@ class _Matmul:
                     f"{z} * {self.params.add(stride_of(load.access.strides, group) // scale)}"
                 )
             code.append(f"let base_{name} = {' + '.join(terms)};")
-        return lines(code, 1)
+        return indent(code, 1)
 
-    def _finish(self) -> list[str]:
-        """Return the function that applies the row body to results and stores those in range.
+    def _finish(self) -> None:
+        """Add the function that applies the row body to results and stores those in range.
 
         It takes four neighbours where vectors can be stored, otherwise one result.
         """
@@ -224,23 +206,18 @@ class _Matmul:
         outputs, params = self.kernel.outputs, self.params
         returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch, "batch", "z")
-        body = BodyCode(self.kernel.row, self.bindings, {**self.modes}, self._dim)
+        body = BodyCode(self.kernel.row, self.bindings, self.modes, self._dim)
         function = body.function("epilogue", params, [o.value for o in outputs], returned)
         n = "n4" if wide else "n"
         space = Space([*names, "m", n], self._result, self.width)
         arguments = body.arguments(
             params, space, self.width, "e", lambda _, lane: f"acc.{XYZW[lane]}" if wide else "acc"
         )
-        stored = store_results(params, space, outputs, self.bindings, "epilogue", arguments)
-        code = [
-            f"fn finish(batch: u32, m: u32, {n}: u32, acc: {kind}) {{",
-            f"  if (m >= {params.at(0)} || {n}{' * 4u' if wide else ''} >= {params.at(1)}) {{",
-            "    return;",
-            "  }",
-            *(f"  {line}" for line in (*split, *stored)),
-            "}",
-        ]
-        return [declaration, function, "\n".join(code)]
+        stored = self.store_results(space, outputs, "epilogue", arguments)
+        beyond = f"m >= {params.at(0)} || {n}{' * 4u' if wide else ''} >= {params.at(1)}"
+        self.code += [declaration, function]
+        head = f"finish(batch: u32, m: u32, {n}: u32, acc: {kind})"
+        self.function(head, f"if ({beyond}) {{", "  return;", "}", *split, *stored)
 
 
 def as_map(kernel: Kernel) -> Kernel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from py_tensor.base.dtypes import DType, uint32
@@ -136,15 +136,14 @@ class Dispatch:
     operations: int
     traffic: int
 
-    def with_slots(
-        self, slots: tuple[int, ...], consts: tuple[tuple[int, int, DType], ...]
-    ) -> Dispatch:
-        """Return the same dispatch with other buffers and constants."""
+    def renamed(self, number: Callable[[int], int]) -> Dispatch:
+        """Return the same dispatch for buffers and constants in other slots."""
+        # Not `replace`, which is slower: it runs for every dispatch of every plan.
         return Dispatch(
             self.program,
-            slots,
+            tuple(map(number, self.slots)),
             self.params,
-            consts,
+            tuple((position, number(slot), dtype) for position, slot, dtype in self.consts),
             self.count,
             self.first,
             self.work,

@@ -10,7 +10,8 @@ from py_tensor.base.dtypes import uint32
 from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import Context, merge
+from py_tensor.codegen.reduce import merge
+from py_tensor.codegen.writer import Context
 from py_tensor.ir.primitives import SUM
 from py_tensor.schedule.body import Access, Accumulated, Body, Load
 from py_tensor.schedule.kernel import Contraction, Fold, Kernel, Output, Stage

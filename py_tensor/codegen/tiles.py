@@ -8,12 +8,12 @@ next slice is being loaded into registers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from py_tensor.base.dtypes import DType
 from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.codec import XYZW
+from py_tensor.codegen.writer import indent
 
 # How an operand is read: "o" vectors along its own index; "k" vectors along the summed index; "go"
 # and "gk" single elements, with neighbouring invocations along the own or the summed index.
@@ -209,16 +209,16 @@ def tiled(
     ]
     start = [s for x in both for s in (*x.start(), x.origin())]
     regions = {
-        "start": lines([*start, *(f"var {c} = {kind}();" for c in accs)], 1),
-        "first": lines([s for x in both for s in x.fetch()], 1),
-        "keep": lines([s for x in both for s in x.keep()], 2),
-        "next": lines([s for x in both for s in x.fetch()], 3),
-        "multiply": lines(multiply, 2),
-        "results": lines(results, 1),
+        "start": indent([*start, *(f"var {c} = {kind}();" for c in accs)], 1),
+        "first": indent([s for x in both for s in x.fetch()], 1),
+        "keep": indent([s for x in both for s in x.keep()], 2),
+        "next": indent([s for x in both for s in x.fetch()], 3),
+        "multiply": indent(multiply, 2),
+        "results": indent(results, 1),
     }
     if width == 1 or tile.wk > 1:
         declarations.append(f"var<workgroup> stage: array<{dtype.wgsl}, {tile.staged}>;")
-        regions["finish"] = lines(_staged(tile, width), 2)
+        regions["finish"] = indent(_staged(tile, width), 2)
     return regions, declarations
 
 
@@ -257,7 +257,3 @@ def _staged(tile: Tile, width: int) -> list[str]:
     else:
         taken = statements
     return [*put, "workgroupBarrier();", *taken, "workgroupBarrier();"]
-
-
-def lines(code: Sequence[str], depth: int) -> str:
-    return "\n".join("  " * depth + line for line in code)
