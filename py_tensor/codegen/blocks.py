@@ -78,17 +78,24 @@ class Blocks:
         return lines, names
 
     def load(
-        self, params: Params, names: list[str], load: Load, code: BodyCode, name: str
+        self, names: list[str], load: Load, code: BodyCode, name: str
     ) -> tuple[list[str], list[str]]:
         """Return statements that load a block's columns, and the four elements of row `i`."""
         number = code.binding(load)
         binding = code.bindings[number]
-        order = [d for d in range(len(names)) if d != -2] + [-2]
+        # The dimension along which it is contiguous comes last.
+        *outer, row, last = range(len(names))
+        order = [*outer, last, row]
+
+        def strides(of: tuple[int, ...]) -> tuple[int, ...]:
+            steps = self.strides(of)
+            return tuple(steps[d] for d in order)
+
         statements: list[str] = []
         for column in range(4):
             coordinates = [*names[:-1], f"(along * 4u + {column}u)"]
-            space = Space([coordinates[d] for d in order], self._reordered(order), 4)
-            index = address(params, space, load.access, 4)
+            space = Space([coordinates[d] for d in order], strides, 4)
+            index = address(code.params, space, load.access, 4)
             statements.append(f"let {name}_{column} = b{number}[{index}];")
         rows = (f"{name}_{column}" for column in range(4))
         return statements, [binding.lane(load.dtype, row, "i") for row in rows]
@@ -98,10 +105,3 @@ class Blocks:
         rows = list(names)
         rows[-2] = "(across * 4u + i)"
         return Space(rows, self.strides, 4)
-
-    def _reordered(self, order: list[int]) -> Strides:
-        def strides(of: tuple[int, ...]) -> tuple[int, ...]:
-            steps = self.strides(of)
-            return tuple(steps[d] for d in order)
-
-        return strides

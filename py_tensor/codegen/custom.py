@@ -11,11 +11,10 @@ from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen import lower
 from py_tensor.codegen.map import copying, lower_map
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.writer import Context, Writer
+from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import Const
 from py_tensor.schedule.kernel import Kernel, Pass
 
-FIRST = 1  # position in params of the first workgroup's number
 COST = 64  # assumed instructions of an invocation
 
 
@@ -86,10 +85,9 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
     Packed tensors are unpacked to one element per word for the body: operands are copied before the
     dispatch, results after it.
     """
-    (stage,) = kernel.stages
-    assert isinstance(stage, CustomPass)
+    stage = stage_of(kernel, CustomPass)
     (count,) = kernel.kept
-    writer = Writer(kernel, context, count, 0)
+    writer = Writer(kernel, context, count)
     params = writer.params
     lines: list[str] = []
     for x in (*stage.inputs, *stage.outputs):
@@ -117,7 +115,6 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
         "custom",
         "as written",
         -(-count // stage.workgroup),
-        first=FIRST,
         work=count * COST,
         regions={"body": "\n".join([*lines, stage.body])},
     )

@@ -11,19 +11,18 @@ along with the others. A matrix without a decomposition gives infinities or NaN.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import ClassVar, Self
 
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.codegen import lower
 from py_tensor.codegen.codec import Binding
-from py_tensor.codegen.library import repeated, template
+from py_tensor.codegen.library import unrolled
 from py_tensor.codegen.map import copying, lower_map
+from py_tensor.codegen.numbers import number_functions
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.writer import Context, Writer
+from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.kernel import Kernel, Pass
 
 TILE = 64  # rows and columns of a product that a workgroup computes
@@ -32,35 +31,6 @@ FEW_ROWS, SOME_ROWS = 32, 128  # up to this many rows, workgroups are smaller
 COST = 4  # instructions for a term of a product
 MAX_TERMS = 4096  # per product: lavapipe limits loop iterations, see `Factorization.panel`
 TEAM = 32  # rows of the largest matrix that is factored whole, in workgroup memory
-
-# Functions of numbers: parameters and type, the result for real numbers and that for complex ones.
-_NUMBERS = {
-    "minus_product": (
-        "(x: Number, a: Number, b: Number) -> Number",
-        "fma(-a, b, x)",
-        "vec2f(fma(a.y, b.y, fma(-a.x, b.x, x.x)), fma(-a.y, b.x, fma(-a.x, b.y, x.y)))",
-    ),
-    "plus_product": (
-        "(x: Number, a: Number, b: Number) -> Number",
-        "fma(a, b, x)",
-        "vec2f(fma(-a.y, b.y, fma(a.x, b.x, x.x)), fma(a.y, b.x, fma(a.x, b.y, x.y)))",
-    ),
-    "product": ("(a: Number, b: Number) -> Number", "a * b", "mul_complex64(a, b)"),
-    "quotient": ("(a: Number, b: Number) -> Number", "divide_f32(a, b)", "divide_complex64(a, b)"),
-    "times": ("(a: Number, b: f32) -> Number", "a * b", "a * b"),
-    "divided_by_real": (
-        "(a: Number, b: f32) -> Number",
-        "divide_f32(a, b)",
-        "vec2f(divide_f32(a.x, b), divide_f32(a.y, b))",
-    ),
-    "conjugate": ("(x: Number) -> Number", "x", "vec2f(x.x, -x.y)"),
-    "size": ("(x: Number) -> f32", "abs_f32(x)", "abs_f32(x.x) + abs_f32(x.y)"),
-    "magnitude": ("(x: Number) -> f32", "abs_f32(x)", "abs_complex64(x)"),
-    "square": ("(x: Number) -> f32", "x * x", "x.x * x.x + x.y * x.y"),
-    "signed": ("(x: Number) -> Number", "sign_f32(x)", "sign_complex64(x)"),
-    "real_part": ("(x: Number) -> f32", "x", "x.x"),
-    "real": ("(x: f32) -> Number", "x", "vec2f(x, 0.0)"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +154,18 @@ class _Steps:
     ) -> None:
         """Add a dispatch of the template with this name.
 
-        `values` are its parameters after the first workgroup and `matrices`.
+        `values` are its parameters after the number of matrices.
         """
         stage, dtype = self.stage, self.stage.dtype
-        writer = Writer(self.kernel, self.context, 0, stage.matrices, *values)
+        writer = Writer(self.kernel, self.context, stage.matrices, *values)
         writer.bindings += bindings
         writer.constants |= constants
-        writer.code += [f"alias Number = {dtype.storage};", *_functions(name, dtype), *code]
+        writer.code += [*number_functions(name, dtype), *code]
         work *= stage.matrices * dtype.words**2
         dispatch = writer.dispatch(
             name,
             name,
             groups,
-            first=0,
             work=COST * work,
             operations=2 * work,
             traffic=2 * stage.matrices * stage.length * stage.panel * dtype.itemsize,
@@ -224,7 +193,7 @@ class _Steps:
             stage.matrices,
             rows * width * width,
             constants={"WORKGROUP": workgroup, "PANEL": stage.panel, "ROWS": at_a_time},
-            regions=_repeated("factor_panel", "load four one last", "N", at_a_time),
+            regions=unrolled("factor_panel", N=at_a_time),
         )
 
     def columns(self, work: int, target: int, start: int, width: int) -> None:
@@ -239,7 +208,7 @@ class _Steps:
             stage.matrices * max(1, -(-below // (TILE - panel))),
             (below + width) * width**2,
             constants={"WORKGROUP": workgroup, "PANEL": panel, "EACH": each},
-            regions=_repeated("factor_columns", "load show step finish", "N", each),
+            regions=unrolled("factor_columns", N=each),
         )
 
     def reflect(self, a: _Block, v: _Block, s: _Block, start: int, width: int) -> None:
@@ -339,9 +308,7 @@ class _Steps:
                 "LEFT_BY_ROWS": adjoint,
                 "LOWER": lower,
             },
-            regions=_repeated("factor_product", "start step finish", "RC", 4, 4)
-            | _repeated("factor_product", "rows", "R", 4)
-            | _repeated("factor_product", "columns", "C", 4),
+            regions=unrolled("factor_product", R=4, C=4),
         )
 
     def block(self, slot: int, row: int, column: int) -> _Block:
@@ -356,60 +323,53 @@ class _Steps:
 
     # -- Small matrices -------------------------------------------------------------------------
 
-    def small(self, columns: int) -> tuple[dict[str, int], int] | None:
-        """Return the constants for factoring matrices in workgroup memory, and the workgroups.
+    def small(self, columns: int) -> dict[str, int] | None:
+        """Return the constants for factoring matrices in workgroup memory.
 
         None if the matrices are too large. `columns` is rounded up to a power of two, so that few
         programs are needed.
         """
-        stage, n = self.stage, self.stage.length
+        n = self.stage.length
         team = 1 << (n - 1).bit_length()
         # The extra column keeps the teams in different memory banks.
         room = team * ((1 << (columns - 1).bit_length()) + (team < TEAM))
         memory = self.context.profile.workgroup_memory
-        units = min(max(1, 64 // team), memory // (room * stage.dtype.itemsize + 4 * team))
-        if n > TEAM or not units:
-            return None
-        return {"TEAM": team, "UNITS": units, "ROOM": room}, -(-stage.matrices // units)
+        units = min(max(1, 64 // team), memory // (room * self.stage.dtype.itemsize + 4 * team))
+        return {"TEAM": team, "UNITS": units, "ROOM": room} if n <= TEAM and units else None
 
     def eliminate_small(self, target: int, exchanges: int | None) -> bool:
         """Eliminate small matrices; also solve if there is no `exchanges`. False if too large."""
-        stage = self.stage
-        small = self.small(stage.columns)
+        stage, small = self.stage, self.small(self.stage.columns)
         if small is None:
             return False
-        constants, groups = small
         bindings = [self.bound(stage.source, writable=False), self.bound(target)]
-        note = "fn note_exchanges(at: u32, count: u32) {}"
+        note = ""
         if exchanges is not None:
             bindings.append(self.bound(exchanges, uint32))
-            note = "fn note_exchanges(at: u32, count: u32) { b2[at] = count; }"
+            note = "b2[at] = count;"
         self.run(
             "factor_small",
             bindings,
             (stage.stride, stage.length, stage.columns),
-            groups,
+            -(-stage.matrices // small["UNITS"]),
             stage.length**2 * stage.columns,
-            note,
-            constants=constants | {"PANEL": stage.panel, "SOLVES": exchanges is None},
+            f"fn note_exchanges(at: u32, count: u32) {{ {note} }}",
+            constants=small | {"PANEL": stage.panel, "SOLVES": exchanges is None},
         )
         return True
 
     def cholesky_small(self) -> bool:
         """Factor small matrices in workgroup memory; False if they are too large."""
-        stage = self.stage
-        small = self.small(stage.length)
+        stage, small = self.stage, self.small(self.stage.length)
         if small is None:
             return False
-        constants, groups = small
-        del constants["ROOM"]
         self.run(
             "factor_small_triangle",
             [self.bound(stage.source, writable=False), self.bound(stage.target)],
             (stage.stride, stage.length),
-            groups,
+            -(-stage.matrices // small["UNITS"]),
             stage.length**3,
-            constants=constants,
+            constants={name: small[name] for name in ("TEAM", "UNITS")},
         )
         return True
 
@@ -468,11 +428,7 @@ class _Steps:
             (stage.length, stage.stride),
             -(-stage.matrices // 64),
             32 * stage.length,
-            constants={
-                "WORKGROUP": 64,
-                "PANEL": stage.panel,
-                "LOGARITHM": stage.kind == "slogdet",
-            },
+            constants={"WORKGROUP": 64, "PANEL": stage.panel, "LOGARITHM": stage.kind == "slogdet"},
         )
 
     # -- Cholesky -------------------------------------------------------------------------------
@@ -551,25 +507,8 @@ def _position(block: _Block) -> tuple[int, int, int]:
     return block.stride, block.first, block.step
 
 
-@cache
-def _functions(name: str, dtype: DType) -> list[str]:
-    """Return the functions of numbers that a template declares in its example."""
-    names = re.findall(r"^fn (\w+)", template(name), re.MULTILINE)
-    used = ((x, *_NUMBERS[x]) for x in names if x in _NUMBERS)
-    return [
-        f"fn {x}{kind} {{ return {complex_one if dtype.is_complex else real_one}; }}"
-        for x, kind, real_one, complex_one in used
-    ]
-
-
-def _repeated(name: str, regions: str, letters: str, *counts: int) -> dict[str, str]:
-    """Return regions of a template, unrolled over what an invocation computes."""
-    return {region: repeated(name, region, letters, *counts) for region in regions.split()}
-
-
 def lower_factorization(kernel: Kernel, context: Context) -> list[Dispatch]:
-    (stage,) = kernel.stages
-    assert isinstance(stage, Factorization)
+    stage = stage_of(kernel, Factorization)
     steps = _Steps(kernel, stage, context)
     match stage.kind:
         case "solve":

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Self
 
@@ -22,21 +22,13 @@ from py_tensor.base.dtypes import complex64, float32
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen import lower
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.emit import decode_padded
-from py_tensor.codegen.fourier_wgsl import (
-    MAX_RADIX,
-    Form,
-    factors,
-    invocations_of,
-    radices,
-)
+from py_tensor.codegen.fourier_wgsl import MAX_RADIX, Form, invocations_of, radices
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import arrange
-from py_tensor.codegen.writer import Context, Writer, indent
+from py_tensor.codegen.reduce import dimensions
+from py_tensor.codegen.writer import Context, Writer, indent, stage_of
 from py_tensor.schedule.body import Body
-from py_tensor.schedule.kernel import BodyPass, Kernel, Stage
+from py_tensor.schedule.kernel import BodyPass, Kernel
 
-FIRST = 0  # position in params of the first workgroup's number
 MAX_PRIME = 13  # the largest prime factor of a length
 MAX_INVOCATIONS = 256  # per workgroup
 MIN_COLUMNS = 4  # neighbouring columns per workgroup where columns are not contiguous
@@ -94,9 +86,8 @@ def passes(n: int, inner: int, tile: int) -> tuple[int, ...]:
     if n <= tile and inner == 1 and invocations_of(n) <= MAX_INVOCATIONS:
         return (n,)
     most = tile // MIN_COLUMNS
-    divisors = sorted(
-        d for d in _divisors(n) if d <= most and invocations_of(d) * MIN_COLUMNS <= MAX_INVOCATIONS
-    )
+    divisors = [d for d in range(2, most + 1) if n % d == 0]
+    divisors = [d for d in divisors if invocations_of(d) * MIN_COLUMNS <= MAX_INVOCATIONS]
     lengths: list[int] = []
     while n > 1:
         usable = [d for d in divisors if n % d == 0]
@@ -115,20 +106,12 @@ def _largest(n: int) -> tuple[int, ...]:
     return (radix, *_largest(n // radix))
 
 
-def _divisors(n: int) -> set[int]:
-    divisors = {1}
-    for factor in factors(n):
-        divisors |= {d * factor for d in divisors}
-    return divisors - {1}
-
-
 # -- Dispatches ---------------------------------------------------------------------------------
 
 
 def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel that transforms: one for each pass."""
-    stage = kernel.stages[0]
-    assert isinstance(stage, Transformed)
+    stage = stage_of(kernel, Transformed)
     n, points = kernel.reduced[0], size_of(kernel.kept + kernel.reduced)
     lengths = passes(n, stage.inner, _tile(context.profile))
     dispatches: list[Dispatch] = []
@@ -157,8 +140,7 @@ class _Writer(Writer):
         self, kernel: Kernel, context: Context, length: int, before: int, is_last: bool
     ) -> None:
         super().__init__(kernel, context)
-        stage = kernel.stages[0]
-        assert isinstance(stage, Transformed)
+        stage = stage_of(kernel, Transformed)
         self.stage, self.length, self.before, self.is_last = stage, length, before, is_last
         self.points = size_of(kernel.kept + kernel.reduced)
 
@@ -171,7 +153,7 @@ class _Writer(Writer):
         stage, length = self.stage, self.length
         columns, (n,) = self.points // length, self.kernel.reduced
         form = self._form(columns)
-        self.params.extend(0, columns, stage.inner, n // length, n, self.before)
+        self.params.extend(columns, stage.inner, n // length, n, self.before)
         self.params.value(1 / (self.before * length), float32)
         if self.before == 1:
             self._load_operand()
@@ -186,7 +168,6 @@ class _Writer(Writer):
             "fourier",
             "columns",
             -(-columns // form.columns),
-            first=FIRST,
             work=self.points * (COST * stages + stage.element.cost),
             operations=self.points * stage.operations * stages,
             regions={"stages": indent(form.stages(), 1)},
@@ -209,18 +190,13 @@ class _Writer(Writer):
 
     def _load_operand(self) -> None:
         """Add `load` for the first pass: it reads the operand; an inverse swaps its parts."""
-        kernel, body, value = self.kernel, self.stage.element, self.stage.value
-        whole = replace(kernel, stages=(Stage(body, ()),))
-        walk = arrange(whole, [body], self.context.profile, vectors=False, in_order=True)
-        dims, dtype = walk.dims, body.dtype(value)
-        self.bind_bodies([(body, dims.space_strides, 1)])
-        element = self.element("element", body, value, dims.space_strides, dims.space_dim)
-        split, names = decode_padded(self.params, dims.kept.extents, "row", "k")
-        statements, call = element([*names, "j"])
-        call = call if dtype.is_complex else f"vec2f({call}, 0.0)"
+        body, value = self.stage.element, self.stage.value
+        dims = dimensions(self.kernel, body, self.context.profile, in_order=True)
+        statements, call = self.element_of_row(dims, body, value)
+        call = call if body.dtype(value).is_complex else f"vec2f({call}, 0.0)"
         row = "let row = place.outer * params[0].z + place.inner;"
         result = f"return {self._exchanged(call)};"
-        self.function(f"load({_AT}) -> vec2f", row, *split, *statements, result)
+        self.function(f"load({_AT}) -> vec2f", row, *statements, result)
 
     def _put(self, target: int) -> None:
         """Add `put`, which stores a result; the last pass scales it and undoes the swap."""

@@ -23,8 +23,9 @@ from typing import ClassVar, Self
 from py_tensor.base.dtypes import DType, complex64, float32, uint32
 from py_tensor.codegen import lower
 from py_tensor.codegen.map import copying, lower_map, mapped
+from py_tensor.codegen.numbers import number_functions
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.writer import Context, Writer
+from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import Access, Body, Index
 from py_tensor.schedule.kernel import Kernel, Output, Pass
 
@@ -33,26 +34,7 @@ MIN_SIDE = 8
 INVOCATIONS = 64  # minimum size of a workgroup
 SWEEPS = 24
 EPS = 2.0**-23
-FIRST = 1  # position in params of the first workgroup's number
 ROUND = 6  # position in params of the number of the round, which that of the sweep follows
-_NUMBERS = {
-    float32: """
-alias number = f32;
-fn number_of(x: f32) -> f32 { return x; }
-fn real_of(x: f32) -> f32 { return x; }
-fn size_of(x: f32) -> f32 { return abs(x); }
-fn conjugate(x: f32) -> f32 { return x; }
-fn product(x: f32, y: f32) -> f32 { return x * y; }""",
-    complex64: """
-alias number = vec2f;
-fn number_of(x: f32) -> vec2f { return vec2f(x, 0.0); }
-fn real_of(x: vec2f) -> f32 { return x.x; }
-fn size_of(x: vec2f) -> f32 { return sqrt_f32(x.x * x.x + x.y * x.y); }
-fn conjugate(x: vec2f) -> vec2f { return vec2f(x.x, -x.y); }
-fn product(x: vec2f, y: vec2f) -> vec2f {
-  return vec2f(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x);
-}""",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +80,7 @@ class Rotated(Pass):
 
 def lower_jacobi(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return one dispatch for small matrices, otherwise one for each round of each sweep."""
-    (stage,), (count,) = kernel.stages, kernel.kept
-    assert isinstance(stage, Rotated)
+    stage, (count,) = stage_of(kernel, Rotated), kernel.kept
     rotations = _Rotations(kernel, stage, count, context)
     if stage.length is None:
         return [rotations.dispatch(stage.rows, 2, passes=1, sweeps=SWEEPS, least=1e-6)]
@@ -109,7 +90,10 @@ def lower_jacobi(kernel: Kernel, context: Context) -> list[Dispatch]:
     blocks = max(2, -(-stage.n // rotations.side) * 2)
     if blocks == 2:
         return [*dispatches, rotations.dispatch(stage.length, 2, passes=SWEEPS)]
-    dispatches.append(rotations.cleared())
+    assert rotations.sweeps is not None
+    zero, access = Body.of([Index(uint32, Access((0,), 0))]), Access((1,), 0)
+    cleared = Output(rotations.sweeps, 0, uint32, access)
+    dispatches.append(lower_map(mapped((count,), zero, kernel.label, cleared), context))
     first = rotations.dispatch(stage.length, blocks)
     before, after = first.params[:ROUND], first.params[ROUND + 2 :]
     rounds = product(range(SWEEPS), range(blocks - 1))
@@ -130,21 +114,8 @@ class _Rotations:
         if not self.is_hermitian and stage.n > self.side:
             self.sweeps = context.temporary(count * uint32.itemsize)
 
-    def cleared(self) -> Dispatch:
-        """Clear the record of the last sweep that rotated anything in each matrix."""
-        assert self.sweeps is not None
-        zero, access = Body.of([Index(uint32, Access((0,), 0))]), Access((1,), 0)
-        output = Output(self.sweeps, 0, uint32, access)
-        return lower_map(mapped((self.count,), zero, self.kernel.label, output), self.context)
-
     def dispatch(
-        self,
-        length: int,
-        blocks: int,
-        *,
-        passes: int = 1,
-        sweeps: int = 1,
-        least: float = 1e-12,
+        self, length: int, blocks: int, *, passes: int = 1, sweeps: int = 1, least: float = 1e-12
     ) -> Dispatch:
         """Return the dispatch of the first round of a sweep, or of several passes or sweeps.
 
@@ -152,7 +123,7 @@ class _Rotations:
         """
         stage, side = self.stage, self.side
         units = self.count * blocks // 2
-        sizes = units, 0, stage.n, length, stage.rows, blocks
+        sizes = units, stage.n, length, stage.rows, blocks
         writer = Writer(self.kernel, self.context, *sizes, 0, 0, passes, sweeps)
         writer.params.value(EPS * (1 if self.is_hermitian else max(4, math.sqrt(length))), float32)
         writer.params.value(least, float32)
@@ -160,18 +131,13 @@ class _Rotations:
         self._declare(writer)
         work = units * passes * side**2 * (length + stage.rows + 8 * side * sweeps)
         return writer.dispatch(
-            "jacobi",
-            f"{side} columns",
-            -(-units // self.units),
-            first=FIRST,
-            work=work,
-            operations=work,
+            "jacobi", f"{side} columns", -(-units // self.units), work=work, operations=work
         )
 
     def _declare(self, writer: Writer) -> None:
         """Add the bindings, and the functions that the template calls."""
         stage, dtype = self.stage, self.stage.dtype
-        writer.code.append(_NUMBERS[dtype])
+        writer.code += number_functions("jacobi", dtype)
         put = writer.put(stage.target, dtype, "at", "x")
         if self.is_hermitian:
             writer.bind(stage.operand, dtype)
@@ -181,8 +147,8 @@ class _Rotations:
             last, note = f"return atomicLoad(&{name}[item]);", f"atomicMax(&{name}[item], sweep);"
         source = int(self.is_hermitian)
         loaded = writer.bindings[source].element(source, dtype, "at")
-        writer.function("load_element(at: u32) -> number", f"return {loaded};")
-        writer.function("store_element(at: u32, x: number)", put)
+        writer.function("load_element(at: u32) -> Number", f"return {loaded};")
+        writer.function("store_element(at: u32, x: Number)", put)
         writer.function("last_sweep(item: u32) -> u32", last)
         writer.function("note_sweep(item: u32, sweep: u32)", note)
 

@@ -98,29 +98,32 @@ def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 @cache
-def repeated(name: str, region: str, letters: str, *counts: int) -> str:
-    """Return the example of a region of a template once for each combination of numbers.
+def unrolled(name: str, **counts: int) -> dict[str, str]:
+    """Return the regions of a template that are repeated, with their text unrolled.
 
-    Parameters
-    ----------
-    letters
-        The letter of each number: in the example, it stands for an integer, and as the last letter
-        of a name for a digit. ``var xN = N;`` becomes ``var x0 = 0u;``, ``var x1 = 1u;``, ...
-    counts
-        The number of values of each letter; the last one changes fastest.
+    Each count belongs to a capital letter. In the example of a region, the letter stands for an
+    integer, and at the end of a name for a digit: ``var xN = N;`` becomes ``var x0 = 0u;``,
+    ``var x1 = 1u;``, ... With several letters, there is a copy for each combination.
     """
     parts, _ = _parts(name)
-    example = parts[parts.index(region) + 1]
-    word = re.compile(rf"\b([a-z_]*)([{letters}]+)\b")
-    copies: list[str] = []
-    for numbers in product(*map(range, counts)):
-        digits = dict(zip(letters, map(str, numbers), strict=True))
+    word = re.compile(rf"\b([a-z_]*)([{''.join(counts)}]+)\b")
+    regions: dict[str, str] = {}
+    for region, example in zip(parts[1::3], parts[2::3], strict=True):
+        names = word.findall(example)
+        letters = [x for x in counts if any(x in ending for _, ending in names)]
+        if letters and region != "interface":
+            copies = product(*(range(counts[x]) for x in letters))
+            numbers = (dict(zip(letters, copy, strict=True)) for copy in copies)
+            regions[region] = "".join(_numbered(example, word, copy) for copy in numbers)
+    return regions
 
-        def numbered(match: re.Match[str], digits: dict[str, str] = digits) -> str:
-            return match[1] + "".join(digits[x] for x in match[2]) + ("" if match[1] else "u")
 
-        copies.append(word.sub(numbered, example))
-    return "".join(copies)
+def _numbered(example: str, word: re.Pattern[str], numbers: dict[str, int]) -> str:
+    def numbered(match: re.Match[str]) -> str:
+        digits = "".join(str(numbers[x]) for x in match[2])
+        return match[1] + digits if match[1] else f"{digits}u"
+
+    return word.sub(numbered, example)
 
 
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:

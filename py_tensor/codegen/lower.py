@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from py_tensor.base.dtypes import uint32
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.map import copying, lower_map, with_loads, writing_over
 from py_tensor.codegen.matmul import as_map, roles_of
-from py_tensor.codegen.program import Dispatch, Lowering, Programs
+from py_tensor.codegen.program import Dispatch, LoweredKernel, Programs
 from py_tensor.codegen.reduce import lower_reduce
 from py_tensor.codegen.rows import lower_rows
 from py_tensor.codegen.scan import lower_scan
@@ -18,7 +20,7 @@ from py_tensor.codegen.scatter import lower_scatter, scattering_over
 from py_tensor.codegen.slabs import in_slab, slab_of
 from py_tensor.codegen.sort import lower_sort
 from py_tensor.codegen.split_k import lower_product
-from py_tensor.codegen.writer import Context
+from py_tensor.codegen.writer import Context, stage_of
 from py_tensor.ir.primitives import MUL, SUM
 from py_tensor.schedule.body import Apply, Body, Check, Place
 from py_tensor.schedule.kernel import (
@@ -32,38 +34,6 @@ from py_tensor.schedule.kernel import (
     Sorted,
     Stage,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class LoweredKernel:
-    """The lowering of one kernel.
-
-    Attributes
-    ----------
-    dispatches : tuple of Dispatch
-        In order. Slots below `FAULTS` are the kernel's temporaries.
-    temporaries : tuple of int
-        The bytes of each temporary, from slot ``FAULTS - 1`` down.
-    replaced : tuple of (int, int)
-        (slot, slot whose buffer it overwrites), ...
-    slab : tuple of int
-        The slots of the nodes in the slices of the first temporary, if that is a slab.
-    """
-
-    dispatches: tuple[Dispatch, ...]
-    temporaries: tuple[int, ...] = ()
-    replaced: tuple[tuple[int, int], ...] = ()
-    slab: tuple[int, ...] = ()
-
-    def with_slots(self, number: Callable[[int], int]) -> LoweredKernel:
-        """Return the lowering of the same kernel for nodes in other slots."""
-
-        def other(slot: int) -> int:
-            return number(slot) if slot >= 0 else slot  # not those of temporaries
-
-        dispatches = tuple(x.renamed(other) for x in self.dispatches)
-        replaced = tuple((number(slot), number(over)) for slot, over in self.replaced)
-        return LoweredKernel(dispatches, self.temporaries, replaced, tuple(map(other, self.slab)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,26 +61,16 @@ class Lowered:
     checks: tuple[Check, ...] = ()
 
 
-def lower(
-    kernels: Sequence[Kernel],
-    profile: AdapterProfile,
-    programs: Programs,
-    overwritable: Mapping[int, int] | None = None,
-) -> Lowered:
-    """Lower kernels, in this order.
-
-    `overwritable` gives the bytes of the slots that are not needed after their last use here.
-    """
-    return assembled(*lower_each(kernels, profile, programs, overwritable))
-
-
 def lower_each(
     kernels: Sequence[Kernel],
     profile: AdapterProfile,
     programs: Programs,
     overwritable: Mapping[int, int] | None = None,
 ) -> tuple[list[LoweredKernel], tuple[Check, ...]]:
-    """Return the lowering of each kernel, for `lower`, and the index checks."""
+    """Return the lowering of each kernel, in this order, and the index checks.
+
+    `overwritable` gives the bytes of the slots that are not needed after their last use here.
+    """
     checks = tuple(dict.fromkeys(check for kernel in kernels for check in kernel.checks()))
     if checks:
         numbers = {check: n for n, check in enumerate(checks)}
@@ -179,7 +139,7 @@ def _dispatches(kernel: Kernel, context: Context) -> list[Dispatch]:
     0, 1, ... in order of appearance, and the key contains everything else. Kernels that differ
     in a size, a stride or a dtype therefore have different keys.
     """
-    numbers = _Numbers()
+    numbers = defaultdict[int, int](count().__next__)  # 0, 1, ... in order of first lookup
     renamed = kernel.with_slots(numbers.__getitem__)
     if renamed is None:
         return _family_of(kernel).lower(kernel, context)
@@ -190,21 +150,13 @@ def _dispatches(kernel: Kernel, context: Context) -> list[Dispatch]:
         apart = Context(replace(profile, used=set()), programs)
         dispatches = _family_of(kernel).lower(renamed, apart)
         used = frozenset(apart.profile.used)
-        lowering = Lowering(tuple(dispatches), tuple(apart.temporaries), used)
+        lowering = LoweredKernel(tuple(dispatches), tuple(apart.temporaries), used=used)
         programs.keep(key, lowering)
     profile.used.update(lowering.used)
     slots = dict(enumerate(numbers)) | {FAULTS: FAULTS}
     for n, nbytes in enumerate(lowering.temporaries, 1):
         slots[FAULTS - n] = context.temporary(nbytes)
     return [x.renamed(slots.__getitem__) for x in lowering.dispatches]
-
-
-class _Numbers(dict[int, int]):
-    """Numbers for slots: 0, 1, ... in order of first lookup."""
-
-    def __missing__(self, slot: int) -> int:
-        self[slot] = number = len(self)
-        return number
 
 
 def _with_words(kernel: Kernel, numbers: Mapping[Check, int]) -> Kernel:
@@ -258,15 +210,11 @@ def _family_of(kernel: Kernel) -> Family:
     return next(family for family in FAMILIES if family.matches(kernel))
 
 
-def _lower_map(kernel: Kernel, context: Context) -> list[Dispatch]:
-    return [lower_map(kernel, context)]
-
-
 def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
     roles, terms = roles_of(kernel), size_of(kernel.reduced)
     if roles is not None:
         if 0 < terms <= context.profile.max_terms:
-            return _lower_map(as_map(kernel), context)
+            return [lower_map(as_map(kernel), context)]
         if context.profile.has_tiles(size_of(kernel.kept), terms):
             return lower_product(kernel, roles, context)
     return lower_reduce(_as_reduction(kernel), context)
@@ -274,7 +222,7 @@ def _lower_contraction(kernel: Kernel, context: Context) -> list[Dispatch]:
 
 # The first family that matches a kernel lowers it.
 FAMILIES = [
-    Family(lambda kernel: not kernel.stages, _lower_map, writing_over),
+    Family(lambda x: not x.stages, lambda x, context: [lower_map(x, context)], writing_over),
     Family(begins(Contraction), _lower_contraction),
     Family(begins(Scanned), lower_scan),
     Family(begins(Sorted), lower_sort),
@@ -286,17 +234,9 @@ FAMILIES = [
 
 def _as_reduction(kernel: Kernel) -> Kernel:
     """Return a contraction as a reduction, a sum of products, where tiles do not apply."""
-    contraction = kernel.stages[0]
-    assert isinstance(contraction, Contraction)
+    contraction = stage_of(kernel, Contraction)
     element = Body()
     a, b = element.add(contraction.a), element.add(contraction.b)
     dtype = contraction.a.dtype
     fold = Fold(SUM, element.add(Apply(MUL, dtype, (a, b))), dtype)
-    return Kernel(
-        kernel.kept,
-        kernel.reduced,
-        (Stage(element, (fold,)),),
-        kernel.row,
-        kernel.outputs,
-        kernel.label,
-    )
+    return replace(kernel, stages=(Stage(element, (fold,)),))

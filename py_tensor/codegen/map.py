@@ -160,11 +160,11 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     reads = [(x, mode in vector_modes) for x, mode in modes.items()]
     stored = [(o, width > 1) for o in kernel.outputs]
     writer.bind_loads([*reads, *gathered(row)], stored, max(width, 4))
-    code = BodyCode(row, writer.bindings, modes, sweep.position, noted=[])
+    code = BodyCode(row, writer.bindings, writer.params, modes, sweep.position, noted=[])
     items = size_of(sweep.steps(width)) if blocks is None else blocks.items()
-    writer.params.extend(items, 0)  # the first workgroup's number
+    writer.params.add(items)
     kind, declaration = returns([o.dtype for o in kernel.outputs])
-    compute = code.function("compute", writer.params, [o.value for o in kernel.outputs], kind)
+    compute = code.function("compute", [o.value for o in kernel.outputs], kind)
     writer.code += [declaration, *code.declarations(), compute]
     variant = "loop" if loops else _variant(sweep, width, blocks)
     workgroup, turns = profile.map_workgroup, profile.map_turns(variant)
@@ -172,7 +172,7 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
     ahead: list[str] = []
     if turns > 1 and not loops:
         # Parameters that every turn reads are copied once, before the first turn.
-        writer.params = writer.params.copied("given")
+        writer.params = code.params = writer.params.copied("given")
         ahead.append("let given = params;")
     if blocks is None:
         step = workgroup if turns > 1 else 0
@@ -185,7 +185,6 @@ def lower_map(kernel: Kernel, context: Context) -> Dispatch:
         "map",
         variant,
         -(-items // (workgroup * turns)),
-        first=1,
         work=size_of(kernel.kept) * row.cost,
         regions=regions,
     )
@@ -219,7 +218,7 @@ def _blocks(writer: Writer, code: BodyCode, blocks: Blocks) -> list[str]:
     lines, names = blocks.place(writer.params)
     loaded: dict[Load, list[str]] = {}
     for n, load in enumerate(load for load, mode in code.modes.items() if mode == "g"):
-        statements, loaded[load] = blocks.load(writer.params, names, load, code, f"t{n}")
+        statements, loaded[load] = blocks.load(names, load, code, f"t{n}")
         lines += statements
     row = _computed(writer, code, blocks.row_space(names), loaded)
     return [*lines, "for (var i = 0u; i < 4u; i++) {", *(f"  {line}" for line in row), "}"]
@@ -229,7 +228,7 @@ def _computed(
     writer: Writer, code: BodyCode, space: Space, loaded: dict[Load, list[str]]
 ) -> list[str]:
     """Load the remaining arguments, compute, and store."""
-    arguments = code.arguments(writer.params, space, space.width, "a", loaded=loaded)
+    arguments = code.arguments(space, space.width, "a", loaded=loaded)
     return writer.store_results(space, writer.kernel.outputs, "compute", arguments)
 
 

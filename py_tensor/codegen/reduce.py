@@ -20,7 +20,7 @@ from py_tensor.codegen.map import accesses, mask_dims
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce_wgsl import ReduceWriter
 from py_tensor.codegen.walk import Dimensions, Padded, Walk
-from py_tensor.codegen.writer import Context
+from py_tensor.codegen.writer import Context, stage_of
 from py_tensor.schedule.body import Access, Body, Load
 from py_tensor.schedule.kernel import Fold, Kernel, Output, Stage
 
@@ -33,8 +33,7 @@ MIN_COLUMN_STEPS = 4  # steps of an invocation in that case
 
 def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel with one stage: one, or several if its rows are sliced."""
-    stage = kernel.stages[0]
-    assert isinstance(stage, Stage)
+    stage = stage_of(kernel, Stage)
     longest = max(kernel.reduced, default=0)
     if longest > MAX_REDUCED:
         return _fold_sections(kernel, stage, kernel.reduced.index(longest), context)
@@ -146,8 +145,7 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     -------
     The dispatch, and a load of its results over the kept dimensions and the slices.
     """
-    stage = kernel.stages[0]
-    assert isinstance(stage, Stage)
+    stage = stage_of(kernel, Stage)
     profile = context.profile
     whole = arrange(kernel, [stage.element], profile)
     steps = length // (whole.width if whole.dims.by_rows else 1)
@@ -182,7 +180,6 @@ def _dispatch(
         "reduce",
         "slices" if merges else walk.variant,
         walk.groups,
-        first=4,
         work=size_of(kernel.kept) * (size_of(kernel.reduced) * element.cost + kernel.row.cost),
         operations=folding.operations(),
         traffic=folding.traffic() + stored,
@@ -239,6 +236,14 @@ def arrange(
         slices=1,
         slice_steps=max(1, steps),
     )
+
+
+def dimensions(
+    kernel: Kernel, body: Body, profile: AdapterProfile, *, in_order: bool = False
+) -> Dimensions:
+    """Return the dimensions over which a body is computed one element at a time."""
+    whole = replace(kernel, stages=(Stage(body, ()),))
+    return arrange(whole, [body], profile, vectors=False, in_order=in_order).dims
 
 
 def _lanes(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> int:

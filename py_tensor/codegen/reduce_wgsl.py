@@ -10,11 +10,9 @@ from py_tensor.base.shapes import size_of
 from py_tensor.codegen.codec import Binding, as_words, from_words
 from py_tensor.codegen.emit import (
     Arguments,
-    BodyCode,
     Space,
     decode_coordinates,
     decode_padded,
-    load_modes,
     mode_of,
     text_for,
 )
@@ -34,7 +32,74 @@ def no_accumulator(number: int, lane: int) -> str:
     return ""
 
 
-class StageWriter:
+class SplitBody:
+    """A body over the whole space; its row-invariant part is computed before the loop.
+
+    Parameters
+    ----------
+    roots : set of int
+        The values that are used.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        walk: Walk,
+        body: Body,
+        roots: set[int],
+        mark: str = "",
+        accumulated: Callable[[int, int], str] = no_accumulator,
+    ) -> None:
+        self.walk = walk
+        self.params = writer.params
+        self.mark = mark
+        self.accumulated = accumulated
+        dims = walk.dims
+        self.split = hoist(body, roots, dims.rank, loads=size_of(dims.reduced.extents) > 1)
+        outer, inner = self.split.outer, self.split.inner
+        self.inner = writer.body_code(inner, dims.space_strides, dims.space_dim, walk.width)
+        row_dim = dims.kept.position
+        self.outer = writer.body_code(outer, dims.kept_strides, row_dim, walk.columns)
+
+    def value(self, number: int) -> str:
+        return f"v{self.split.values[number]}"
+
+    def functions(self, name: str, results: list[str], kind: str) -> list[str]:
+        """Return the function for each point, and the one for each row."""
+        roots = list(self.split.values.values())
+        declared = [self.inner.function(name, roots, kind, results)]
+        if self.split.results:
+            kind, declaration = self._returns()
+            ahead = f"ahead{self.mark}"
+            function = self.outer.function(ahead, self.split.results, kind)
+            declared += [declaration, function]
+        return declared
+
+    def before(self, kept_names: list[str]) -> list[str]:
+        """Return statements that compute the row-invariant part before the loop."""
+        if not self.split.results:
+            return []
+        columns = self.walk.columns
+        space = Space(kept_names, self.walk.dims.kept_strides, columns)
+        arguments = self.outer.arguments(space, columns, "h", self.accumulated)
+        return arguments.call(f"ahead{self.mark}", "ahead")
+
+    def arguments(self, space: Space, prefix: str) -> Arguments:
+        """Load the arguments of the function for each point."""
+        return self.inner.arguments(space, self.walk.width, prefix, self._given)
+
+    def _given(self, number: int, lane: int) -> str:
+        if number >= 0:
+            return self.accumulated(number, lane)
+        ahead = 0 if self.walk.dims.by_rows else lane
+        return f"ahead{ahead}{field_of(self.split.results, -1 - number)}"
+
+    def _returns(self) -> tuple[str, str]:
+        dtypes = [self.split.outer.dtype(n) for n in self.split.results]
+        return returns(dtypes, f"Ahead{self.mark}")
+
+
+class StageWriter(SplitBody):
     """The WGSL of one stage: its accumulator, its loop, and the folding of the lanes.
 
     Parameters
@@ -63,17 +128,14 @@ class StageWriter:
         mark: str = "",
         accumulated: Callable[[int, int], str] = no_accumulator,
     ) -> None:
-        self.walk = walk
         self.folds = folds
         self.merges = merges
         self.chain = MERGED_CHAIN if merges else CHAIN
-        self.params = writer.params
-        self.mark = mark
         if merges:
             roots = set(range(len(element.instructions)))
         else:
             roots = {v for f in folds for v in (f.value, f.index) if v is not None}
-        self.element = SplitBody(writer, walk, element, roots, mark, accumulated)
+        super().__init__(writer, walk, element, roots, mark, accumulated)
 
     def acc(self, lane: int) -> str:
         return f"acc{self.mark}{lane}"
@@ -94,42 +156,37 @@ class StageWriter:
         made: list[str] = []
         word = 0
         for fold in self.folds:
-            first, kind = len(fields), str(fold.dtype.wgsl)
-            dtypes = fold.parts
-            combine = text_for(fold.op.combine, fold.dtype)
-            element = text_for(fold.op.element, fold.dtype)
-            names = {"t": kind}
-            names |= {f"a{n}": f"x.p{first + n}" for n in range(len(dtypes))}
-            names |= {f"b{n}": f"y.p{first + n}" for n in range(len(dtypes))}
-            for n, (dtype, start) in enumerate(
-                zip(dtypes, fold.op.identity(fold.dtype), strict=True)
-            ):
-                fields.append(f"p{first + n}: {dtype.wgsl}")
-                starts.append(self.params.value(start, dtype))
-                joined.append(combine[n].format(**names))
-                made.append(self._made(element[n], fold, word, dtype))
+            first, dtypes = len(fields), fold.parts
+            names = {"t": str(fold.dtype.wgsl)}
+            for n in range(len(dtypes)):
+                names |= {f"a{n}": f"x.p{first + n}", f"b{n}": f"y.p{first + n}"}
+            joined += [x.format(**names) for x in text_for(fold.op.combine, fold.dtype)]
+            starts += map(self.params.value, fold.op.identity(fold.dtype), dtypes)
+            for text, dtype in zip(text_for(fold.op.element, fold.dtype), dtypes, strict=True):
+                fields.append(f"p{len(fields)}: {dtype.wgsl}")
+                made.append(self._made(text, fold, word, dtype))
                 word += dtype.words
         m, acc = self.mark, f"Acc{self.mark}"
         return [
             f"struct {acc} {{ {', '.join(fields)} }}",
             f"fn identity{m}() -> {acc} {{ return {acc}({', '.join(starts)}); }}",
             f"fn combine{m}(x: {acc}, y: {acc}) -> {acc} {{ return {acc}({', '.join(joined)}); }}",
-            *self.element.functions(f"element{m}", made, acc),
+            *self.functions(f"element{m}", made, acc),
         ]
 
     def _made(self, text: str, fold: Fold, word: int, dtype: DType) -> str:
         """Return WGSL of one part of a single point's accumulator, inside the element function."""
         if self.merges:
             words = range(word, word + dtype.words)
-            return from_words(dtype, *map(self.element.value, words))
-        index = "" if fold.index is None else self.element.value(fold.index)
-        return text.format(x=self.element.value(fold.value), i=index, t=fold.dtype.wgsl)
+            return from_words(dtype, *map(self.value, words))
+        index = "" if fold.index is None else self.value(fold.index)
+        return text.format(x=self.value(fold.value), i=index, t=fold.dtype.wgsl)
 
     def fold(self, split: list[str], kept_names: list[str]) -> list[str]:
         """Return the row's coordinates, then the loop over an invocation's part of the row."""
         inner, space = reduced_space(self.params, self.walk, kept_names)
-        before = self.element.before(kept_names)
-        arguments = self.element.arguments(space, "a")
+        before = self.before(kept_names)
+        arguments = self.arguments(space, "a")
         step = [*inner, *arguments.call(f"element{self.mark}", "value")]
         return [*split, *before, *space.hoisted, *self._loop(step)]
 
@@ -202,74 +259,6 @@ class StageWriter:
         )
 
 
-class SplitBody:
-    """A body over the whole space; its row-invariant part is computed before the loop.
-
-    Parameters
-    ----------
-    roots : set of int
-        The values that are used.
-    """
-
-    def __init__(
-        self,
-        writer: Writer,
-        walk: Walk,
-        body: Body,
-        roots: set[int],
-        mark: str = "",
-        accumulated: Callable[[int, int], str] = no_accumulator,
-    ) -> None:
-        self.walk = walk
-        self.params = writer.params
-        self.mark = mark
-        self.accumulated = accumulated
-        dims = walk.dims
-        self.split = hoist(body, roots, dims.rank, loads=size_of(dims.reduced.extents) > 1)
-        outer, inner = self.split.outer, self.split.inner
-        modes = load_modes(inner, dims.space_strides, walk.width)
-        self.inner = BodyCode(inner, writer.bindings, modes, dims.space_dim)
-        row_modes = load_modes(outer, dims.kept_strides, walk.columns)
-        self.outer = BodyCode(outer, writer.bindings, row_modes, dims.kept.position)
-
-    def value(self, number: int) -> str:
-        return f"v{self.split.values[number]}"
-
-    def functions(self, name: str, results: list[str], kind: str) -> list[str]:
-        """Return the function for each point, and the one for each row."""
-        roots = list(self.split.values.values())
-        declared = [self.inner.function(name, self.params, roots, kind, results)]
-        if self.split.results:
-            kind, declaration = self._returns()
-            ahead = f"ahead{self.mark}"
-            function = self.outer.function(ahead, self.params, self.split.results, kind)
-            declared += [declaration, function]
-        return declared
-
-    def before(self, kept_names: list[str]) -> list[str]:
-        """Return statements that compute the row-invariant part before the loop."""
-        if not self.split.results:
-            return []
-        columns = self.walk.columns
-        space = Space(kept_names, self.walk.dims.kept_strides, columns)
-        arguments = self.outer.arguments(self.params, space, columns, "h", self.accumulated)
-        return arguments.call(f"ahead{self.mark}", "ahead")
-
-    def arguments(self, space: Space, prefix: str) -> Arguments:
-        """Load the arguments of the function for each point."""
-        return self.inner.arguments(self.params, space, self.walk.width, prefix, self._given)
-
-    def _given(self, number: int, lane: int) -> str:
-        if number >= 0:
-            return self.accumulated(number, lane)
-        ahead = 0 if self.walk.dims.by_rows else lane
-        return f"ahead{ahead}{field_of(self.split.results, -1 - number)}"
-
-    def _returns(self) -> tuple[str, str]:
-        dtypes = [self.split.outer.dtype(n) for n in self.split.results]
-        return returns(dtypes, f"Ahead{self.mark}")
-
-
 def kept_space(params: Params, walk: Walk) -> tuple[list[str], list[str]]:
     """Return statements that find a row's coordinates, and their names."""
     extents = walk.dims.kept.extents
@@ -309,14 +298,13 @@ def finish(
     """
     kernel, strides = writer.kernel, walk.dims.kept_strides
     row, outputs = kernel.row, kernel.outputs
-    modes = load_modes(row, strides, walk.columns)
-    code = BodyCode(row, writer.bindings, modes, walk.dims.kept.position)
+    code = writer.body_code(row, strides, walk.dims.kept.position, walk.columns)
     kind, declaration = returns([o.dtype for o in outputs], "Finish")
     texts = [results(o) for o in outputs]
-    function = code.function("finish", writer.params, [o.value for o in outputs], kind, texts)
+    function = code.function("finish", [o.value for o in outputs], kind, texts)
     writer.code += [declaration, function]
     space = Space(names, strides, walk.columns)
-    arguments = code.arguments(writer.params, space, walk.columns, "e", accumulated)
+    arguments = code.arguments(space, walk.columns, "e", accumulated)
     return writer.store_results(space, outputs, "finish", arguments)
 
 
@@ -352,7 +340,7 @@ class ReduceWriter(Writer):
             replace(o, dtype=uint32) if o.slot in self.word_dtypes else o for o in kernel.outputs
         )
         sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
-        super().__init__(replace(kernel, outputs=outputs), context, *sizes, 0, *walk.placing)
+        super().__init__(replace(kernel, outputs=outputs), context, *sizes, *walk.placing)
         self.walk = walk
         self.partial = partial
         self.merges = merges
@@ -363,16 +351,14 @@ class ReduceWriter(Writer):
             (element, dims.space_strides, walk.width),
             (kernel.row, dims.kept_strides, walk.columns),
         ]
-        self.bind_bodies(bodies, [(o, self._stores_vectors(o)) for o in outputs])
+        # Packed outputs are no vectors: the words of a slice may be stored there.
+        modes = [mode_of(o, dims.kept_strides, walk.columns) for o in outputs]
+        stored = zip(outputs, modes, strict=True)
+        self.bind_bodies(bodies, [(o, m == "v" and not o.dtype.is_packed) for o, m in stored])
         self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
         if not outputs and partial is not None:
             self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
         self.stage = StageWriter(self, walk, tuple(kernel.folds()), element, merges=merges)
-
-    def _stores_vectors(self, output: Output) -> bool:
-        if output.dtype.is_packed:  # the words of a slice may be stored there
-            return False
-        return mode_of(output, self.walk.dims.kept_strides, self.walk.columns) == "v"
 
     def regions(self) -> dict[str, str]:
         """Return the regions of the template; complete the bindings, the parameters and the code.

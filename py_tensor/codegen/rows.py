@@ -7,13 +7,7 @@ from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.emit import mode_of
 from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import arrange, is_by_rows
-from py_tensor.codegen.reduce_wgsl import (
-    SplitBody,
-    StageWriter,
-    finish,
-    kept_space,
-    reduced_space,
-)
+from py_tensor.codegen.reduce_wgsl import SplitBody, StageWriter, finish, kept_space, reduced_space
 from py_tensor.codegen.walk import Walk
 from py_tensor.codegen.writer import Context, Writer, indent, returns
 from py_tensor.schedule.kernel import Kernel, Stage
@@ -38,26 +32,21 @@ def lower_rows(kernel: Kernel, context: Context) -> list[Dispatch]:
     writer = _Writer(kernel, walk, context)
     cost = sum(body.cost for body in kernel.bodies())
     work = size_of(kernel.kept) * (size_of(kernel.reduced) * cost + kernel.row.cost)
-    return [
-        writer.dispatch(
-            "rows", walk.variant, walk.groups, first=1, work=work, regions=writer.regions()
-        )
-    ]
+    return [writer.dispatch("rows", walk.variant, walk.groups, work=work, regions=writer.regions())]
 
 
 class _Writer(Writer):
     """The regions of the template."""
 
     def __init__(self, kernel: Kernel, walk: Walk, context: Context) -> None:
-        super().__init__(kernel, context, walk.rows, 0, walk.steps, *walk.placing)
+        super().__init__(kernel, context, walk.rows, walk.steps, *walk.placing)
         self.walk = walk
         self.constants["WORKGROUP"] = walk.workgroup
         dims = walk.dims
         bodies = [(body, dims.space_strides, walk.width) for body in kernel.bodies()]
         outputs = [(output, False) for output in kernel.outputs]
-        for output in kernel.spread_outputs:
-            mode = mode_of(output, dims.space_strides, walk.width)
-            outputs.append((output, mode == "v"))
+        modes = [mode_of(x, dims.space_strides, walk.width) for x in kernel.spread_outputs]
+        outputs += [(x, m == "v") for x, m in zip(kernel.spread_outputs, modes, strict=True)]
         self.bind_bodies([*bodies, (kernel.row, dims.kept_strides, 1)], outputs)
         self.stages: list[StageWriter] = []
         for number, stage in enumerate(kernel.stages):

@@ -10,7 +10,7 @@ Sums are computed in nested parts, as in a reduction, so that no chain of additi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
@@ -20,7 +20,7 @@ from py_tensor.codegen.program import Dispatch
 from py_tensor.codegen.reduce import arrange, fold_slices
 from py_tensor.codegen.reduce_wgsl import CHAIN, SplitBody, kept_space, reduced_space
 from py_tensor.codegen.walk import Walk
-from py_tensor.codegen.writer import Context, Writer, indent
+from py_tensor.codegen.writer import Context, Writer, indent, stage_of
 from py_tensor.schedule.body import Body
 from py_tensor.schedule.kernel import Fold, Kernel, Output, Scanned, Stage
 
@@ -29,8 +29,7 @@ ROUNDS = 4  # loads of each lane in a tile: the four parts of a vector
 
 def lower_scan(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a scan: one, or those of all three passes over slices."""
-    scanned = kernel.stages[0]
-    assert isinstance(scanned, Scanned)
+    scanned = stage_of(kernel, Scanned)
     stage = Stage(scanned.element, (scanned.fold,))
     walk = _arrange(kernel, stage, context.profile)
     if walk.slices == 1:
@@ -73,23 +72,19 @@ def _dispatch(
         writer.template,
         f"{walk.variant}, {writer.order}",
         writer.groups,
-        first=4,
         work=size_of(kernel.kept + kernel.reduced) * (scanned.element.cost + 2),
         regions=writer.regions(),
     )
 
 
-@dataclass(slots=True)
-class _Steps:
-    """The statements that load and store one point of the pass, or `width` neighbours."""
-
-    before: list[str]  # run once in each invocation
-    load: list[str]  # declare value0, value1, ... at `j`
-    store: list[str]  # store result0, result1, ...
-
-
 class _Writer(Writer):
-    """The common part of both forms: bindings, parameters, functions, loads and stores."""
+    """The common part of both forms: bindings, parameters, functions, loads and stores.
+
+    Attributes
+    ----------
+    load, save : list of str
+        Statements that declare value0, value1, ... at `j`, and that store result0, result1, ...
+    """
 
     template = ""
     order = ""  # of the elements, for the variant
@@ -98,7 +93,7 @@ class _Writer(Writer):
         self, kernel: Kernel, scanned: Scanned, walk: Walk, carry: int, context: Context
     ) -> None:
         sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
-        super().__init__(kernel, context, *sizes, 0)
+        super().__init__(kernel, context, *sizes)
         self.walk = walk
         self.output: Output = kernel.spread_outputs[0]
         self.fold = scanned.fold
@@ -110,6 +105,8 @@ class _Writer(Writer):
         self.carry = Binding(carry, self.fold.dtype, walk.columns == 4, writable=False)
         self.bindings.append(self.carry)
         self.element_body = SplitBody(self, walk, scanned.element, {self.fold.value})
+        self.load: list[str] = []
+        self.save: list[str] = []
 
     def regions(self) -> dict[str, str]:
         """Return the regions of the template; complete the parameters and the code."""
@@ -119,50 +116,41 @@ class _Writer(Writer):
     def groups(self) -> int:
         return self.walk.groups
 
-    def declare(self) -> None:
-        """Add the functions that fold and that compute an element."""
-        kind, body = self.kind, self.element_body
-        texts = text_for(self.fold.op.combine, self.fold.dtype)
-        combine = texts[0].format(a0="x", b0="y", t=kind)
-        self.code.append(f"fn combine(x: {kind}, y: {kind}) -> {kind} {{ return {combine}; }}")
-        self.code += body.functions("element", [body.value(self.fold.value)], kind)
+    def start(self) -> list[str]:
+        """Return statements that find the row and its start values acc0, acc1, ...
 
-    def start(self) -> tuple[list[str], _Steps]:
-        """Return statements that find the row, its start values acc0, acc1, ..., and the steps."""
-        columns = self.walk.columns
+        Also write the functions that fold and that compute an element, and `load` and `save`.
+        """
+        columns, kind, body = self.walk.columns, self.kind, self.element_body
         split, names = kept_space(self.params, self.walk)
         (identity,) = self.fold.op.identity(self.fold.dtype)
         none = self.params.value(identity, self.fold.dtype)
         lines = [*split, f"let none = {none};"]
         lines += [f"var acc{n} = none;" for n in range(columns)]
         size = self.params.add(size_of(self.kernel.kept) // columns)
-        lines += [
-            "if (slice > 0u) {",
-            f"  let carried = b{len(self.bindings) - 1}[(slice - 1u) * {size} + row];",
-        ]
+        carry = f"b{len(self.bindings) - 1}"
+        lines += ["if (slice > 0u) {", f"  let carried = {carry}[(slice - 1u) * {size} + row];"]
         fields = [f"carried.{c}" for c in XYZW] if self.carry.vector else ["carried"]
-        lines += [f"  acc{n} = {x};" for n, x in enumerate(fields)]
-        lines.append("}")
-        steps = self._steps(names)
-        return [*lines, *steps.before], steps
-
-    def _steps(self, names: list[str]) -> _Steps:
+        lines += [*(f"  acc{n} = {x};" for n, x in enumerate(fields)), "}"]
         inner, space = reduced_space(self.params, self.walk, names)
-        before = self.element_body.before(names)
-        load = self.element_body.arguments(space, "a").call("element", "value")
+        lines += body.before(names)
+        self.load = [*inner, *body.arguments(space, "a").call("element", "value")]
 
         def result(number: int, lane: int) -> str:
             return wrapped(self.fold.dtype, f"result{lane}")
 
-        stores = self.store(space, [self.output], self.walk.width, result)
-        return _Steps([*before, *space.hoisted], [*inner, *load], [*inner, *stores])
+        self.save = [*inner, *self.store(space, [self.output], self.walk.width, result)]
+        texts = text_for(self.fold.op.combine, self.fold.dtype)
+        combine = texts[0].format(a0="x", b0="y", t=kind)
+        self.code.append(f"fn combine(x: {kind}, y: {kind}) -> {kind} {{ return {combine}; }}")
+        self.code += body.functions("element", [body.value(self.fold.value)], kind)
+        return [*lines, *space.hoisted]
 
 
 class _Serial(_Writer):
     """One invocation per slice: `shaders/kernels/scan_serial.wgsl`."""
 
     template = "scan_serial"
-
     order = "one by one"
 
     @property
@@ -170,14 +158,13 @@ class _Serial(_Writer):
         return -(-self.walk.rows * self.walk.slices // self.walk.workgroup)
 
     def regions(self) -> dict[str, str]:
-        start, steps = self.start()
-        self.declare()
-        return {"start": indent(start, 1), "scan": indent(self._levels(steps), 1)}
+        start = self.start()
+        return {"start": indent(start, 1), "scan": indent(self._levels(), 1)}
 
-    def _levels(self, steps: _Steps) -> list[str]:
+    def _levels(self) -> list[str]:
         """Scan parts of `CHAIN` points; `CHAIN` parts make a larger part."""
         columns = range(self.walk.columns)
-        chain = self._chain(steps)
+        chain = self._chain()
         inner = [
             f"let stop = min(end, at + {CHAIN}u);",
             *(f"let sofar{n} = combine(acc{n}, large{n});" for n in columns),
@@ -195,7 +182,7 @@ class _Serial(_Writer):
         ]
         return ["while (at < last) {", *(f"  {line}" for line in outer), "}"]
 
-    def _chain(self, steps: _Steps) -> list[str]:
+    def _chain(self) -> list[str]:
         """Scan the points up to `stop`, loading several before they are used."""
         walk, lines, unroll = self.walk, list[str](), self.walk.unroll
         if unroll > 1:
@@ -203,13 +190,13 @@ class _Serial(_Writer):
             for u in range(unroll):
                 lines += [f"  var e{u}_{n} = none;" for n in range(walk.width)]
                 kept = [f"e{u}_{n} = value{n};" for n in range(walk.width)]
-                lines += self._at(f"at + {u}u", [*steps.load, *kept])
+                lines += self._at(f"at + {u}u", [*self.load, *kept])
             for u in range(unroll):
                 kept = [f"let value{n} = e{u}_{n};" for n in range(walk.width)]
-                lines += self._at(f"at + {u}u", [*kept, *self._folded(), *steps.store])
+                lines += self._at(f"at + {u}u", [*kept, *self._folded(), *self.save])
             lines.append("}")
         lines += ["for (; at < stop; at++) {"]
-        return [*lines, *self._at("at", [*steps.load, *self._folded(), *steps.store]), "}"]
+        return [*lines, *self._at("at", [*self.load, *self._folded(), *self.save]), "}"]
 
     def _at(self, j: str, lines: list[str]) -> list[str]:
         return ["  {", f"    let j = {j};", *(f"    {line}" for line in lines), "  }"]
@@ -228,21 +215,19 @@ class _Tiles(_Writer):
     """Several lanes per slice: `shaders/kernels/scan_tiles.wgsl`."""
 
     template = "scan_tiles"
-
     order = "in tiles"
 
     def regions(self) -> dict[str, str]:
         self.params.extend(self.walk.lanes, self.walk.lanes.bit_length() - 1)
-        start, steps = self.start()
-        self.declare()
+        start = self.start()
         fields = ", ".join(f"{c}: {self.kind}" for c in XYZW)
         is_vector = not self.fold.dtype.is_wide
         four = f"alias Four = vec4<{self.kind}>;" if is_vector else f"struct Four {{ {fields} }}"
         self.code.append(four)
         return {
             "start": indent(start, 1),
-            "load": indent(self._load(steps), 2),
-            "store": indent(self._store(steps), 2),
+            "load": indent(self._load(), 2),
+            "store": indent(self._store(), 2),
         }
 
     def _at(self, k: int, lines: list[str]) -> list[str]:
@@ -256,24 +241,24 @@ class _Tiles(_Writer):
             "}",
         ]
 
-    def _load(self, steps: _Steps) -> list[str]:
+    def _load(self) -> list[str]:
         """Load neighbours and scan them; x1_2 belongs to the third element of the second load."""
         lines: list[str] = []
         for k in range(ROUNDS):
             lines += [f"var x{k}_{n} = none;" for n in range(self.walk.width)]
             kept = [f"x{k}_{n} = value{n};" for n in range(self.walk.width)]
-            lines += self._at(k, [*steps.load, *kept])
+            lines += self._at(k, [*self.load, *kept])
         for k in range(ROUNDS):
             for n in range(1, self.walk.width):
                 lines.append(f"x{k}_{n} = combine(x{k}_{n - 1}, x{k}_{n});")
         last = [f"x{k}_{self.walk.width - 1}" for k in range(ROUNDS)]
         return [*lines, f"var sums = Four({', '.join(last)});"]
 
-    def _store(self, steps: _Steps) -> list[str]:
+    def _store(self) -> list[str]:
         lines: list[str] = []
         for k in range(ROUNDS):
             combined = [
                 f"let result{n} = combine(prefix{k}, x{k}_{n});" for n in range(self.walk.width)
             ]
-            lines += self._at(k, [*combined, *steps.store])
+            lines += self._at(k, [*combined, *self.save])
         return lines

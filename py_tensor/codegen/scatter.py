@@ -15,15 +15,14 @@ from dataclasses import dataclass, replace
 
 from py_tensor.base.dtypes import DType, in_words, int32, uint32
 from py_tensor.base.shapes import row_major, size_of
-from py_tensor.codegen.emit import decode_coordinates
+from py_tensor.codegen.emit import Space, decode_coordinates
 from py_tensor.codegen.map import Sweep, copying, lower_map, mapped
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.sort import lower_sort
-from py_tensor.codegen.writer import Context, Writer
-from py_tensor.schedule.body import NOWHERE, Access, Accumulated, Body, Convert, Load, copied
+from py_tensor.codegen.sort import lower_sort, row_kernel
+from py_tensor.codegen.writer import Context, Writer, stage_of
+from py_tensor.schedule.body import NOWHERE, Access, Body, Convert, Load, copied
 from py_tensor.schedule.kernel import Kernel, Output, Scattered, Sorted
 
-FIRST = 1  # position in params of the first workgroup's number
 LONG = 2**22  # from this many values on, chunks are longer, so that long runs have fewer chunks
 GROUP = 256  # chunks of a group
 MIN_FOR_EACH = 16  # values per element on average, for workgroups to combine their own first
@@ -45,7 +44,7 @@ def lower_scatter(kernel: Kernel, context: Context) -> list[Dispatch]:
 
     In place, base and target are the same slot and nothing is copied.
     """
-    stage = _stage(kernel)
+    stage = stage_of(kernel, Scattered)
     if stage.dtype.is_packed and stage.mode != "set":
         return _in_words(kernel, stage, context)
     copies: list[Dispatch] = []
@@ -76,7 +75,7 @@ def scattering_over(
 
     Values and indices that depend on elements of the base are computed and stored first.
     """
-    stage = _stage(kernel)
+    stage = stage_of(kernel, Scattered)
     if stage.into not in last:
         return [], kernel, {}
     dispatches: list[Dispatch] = []
@@ -102,18 +101,12 @@ def _none(mode: str, dtype: DType) -> int:
     return {"add": 0, "max": lowest, "min": lowest + 2**32 - 1}[mode]
 
 
-def _stage(kernel: Kernel) -> Scattered:
-    stage = kernel.stages[0]
-    assert isinstance(stage, Scattered)
-    return stage
-
-
 class _Writer(Writer):
     """A program that computes some values of the body of a kernel that scatters."""
 
     def __init__(self, kernel: Kernel, context: Context, values: Sequence[int], *params: int):
         super().__init__(kernel, context, *params)
-        self.stage = _stage(kernel)
+        self.stage = stage_of(kernel, Scattered)
         self.bodies: dict[int, tuple[Body, int]] = {}
         for value in values:
             body = Body()
@@ -125,21 +118,20 @@ class _Writer(Writer):
     def computes(self, name: str, value: int, kind: str) -> None:
         """Add a function that computes a value of the body from the number of an item."""
         body, number = self.bodies[value]
-        strides, dim = self.sweep.strides, self.sweep.position
-        at = self.element(f"{name}_of", body, number, strides, dim, kind)
         split, names = decode_coordinates(self.params, self.sweep.extents, "item", "c")
-        statements, call = at(names)
+        space, dim = Space(names, self.sweep.strides, 1), self.sweep.position
+        statements, call = self.element(f"{name}_of", body, number, space, dim, kind)
         self.function(f"{name}_at(item: u32) -> {kind}", *split, *statements, f"return {call};")
 
-    def scattering(self, template: str, variant: str, items: int, cost: int) -> Dispatch:
-        """Return a dispatch of the program with `items` invocations of `cost` instructions each."""
+    def scattering(self, template: str, variant: str, items: int, length: int = 1) -> Dispatch:
+        """Return a dispatch of the program with `items` invocations for `length` values each."""
+        element = self.stage.element
         return self.dispatch(
             template,
             variant,
             -(-items // self.context.profile.workgroup),
-            first=FIRST,
-            work=items * cost,
-            operations=size_of(self.kernel.kept) * self.stage.element.operations,
+            work=items * length * (element.cost + 8),
+            operations=size_of(self.kernel.kept) * element.operations,
         )
 
 
@@ -179,7 +171,7 @@ class _Passes:
     def __init__(self, kernel: Kernel, context: Context) -> None:
         self.kernel, self.context = kernel, context
         self.dispatched: list[Dispatch] = []
-        self.stage = _stage(self.kernel)
+        self.stage = stage_of(self.kernel, Scattered)
         self.mode = "add" if self.stage.mode == "add_atomic" else self.stage.mode
         self.size = size_of(self.kernel.kept)
 
@@ -203,7 +195,7 @@ class _Passes:
         """Return a program with an invocation for each value, or for each address alone."""
         stage = self.stage
         used = (stage.at, stage.value) if values else (stage.at,)
-        writer = _Writer(self.kernel, self.context, used, self.size, 0)
+        writer = _Writer(self.kernel, self.context, used, self.size)
         writer.computes("place", stage.at, "u32")
         if values:
             writer.computes("value", stage.value, str(stage.dtype.wgsl))
@@ -212,8 +204,7 @@ class _Passes:
     def _put(self, writer: _Writer, variant: str, *statements: str) -> None:
         """Add a pass that runs statements for every value whose address is in range."""
         writer.function("put(at: u32, item: u32)", *statements)
-        cost = self.stage.element.cost + 8
-        self.dispatched.append(writer.scattering("scatter", variant, self.size, cost))
+        self.dispatched.append(writer.scattering("scatter", variant, self.size))
 
     def _set(self) -> None:
         """Write the last of the values for each element."""
@@ -243,7 +234,7 @@ class _Passes:
         stage, mode, profile = self.stage, self.mode, self.context.profile
         chunk = profile.workgroup * -(-self.size // (profile.workgroup * profile.wanted_groups))
         used = stage.at, stage.value
-        writer = _Writer(self.kernel, self.context, used, self.size, 0, chunk, stage.size)
+        writer = _Writer(self.kernel, self.context, used, self.size, chunk, stage.size)
         writer.constants["BINS"] = profile.max_bins
         writer.code.append(f"alias Element = {stage.dtype.wgsl};")
         writer.code.append("var<workgroup> bins: array<atomic<Element>, BINS>;")
@@ -256,8 +247,8 @@ class _Passes:
         writer.function(f"combine({arguments})", f"{_ATOMIC[mode]}(&bins[at], value);")
         writer.function(f"put({arguments})", f"{_ATOMIC[mode]}(&{target}[at], value);")
         invocations = profile.workgroup * -(-self.size // chunk)
-        cost = chunk // profile.workgroup * (stage.element.cost + 8)
-        self.dispatched.append(writer.scattering("scatter_bins", mode, invocations, cost))
+        each = chunk // profile.workgroup
+        self.dispatched.append(writer.scattering("scatter_bins", mode, invocations, each))
 
     def _combine_floats(self) -> None:
         mode = "add_atomic" if self.mode == "add" else self.mode
@@ -286,18 +277,10 @@ class _Passes:
         addresses = context.temporary(size * uint32.itemsize)
         order = context.temporary(size * int32.itemsize)
         self._store_places(addresses)
-        access = Access((1,), 0)
         bits = stage.size.bit_length()  # NOWHERE alone has all of them set, so it sorts last
-        sort = Kernel(
-            (),
-            (size,),
-            (Sorted(Body.of([Load(addresses, uint32, access)]), 0, uint32, False, True, bits),),
-            Body(),
-            (),
-            self.kernel.label,
-            Body.of([Accumulated(0, int32)]),
-            (Output(order, 0, int32, access, whole=False),),
-        )
+        element = Body.of([Load(addresses, uint32, Access((1,), 0))])
+        by_address = Sorted(element, 0, uint32, descending=False, indices=True, bits=bits)
+        sort = row_kernel(by_address, size, int32, order, self.kernel.label)
         self.dispatched += lower_sort(sort, context)
         chunk = 64 if size < LONG else 256
         chunks = -(-size // chunk)
@@ -322,11 +305,13 @@ class _Passes:
         writer = self._reading_values(runs)
         heads = writer.bind(runs.heads, self.stage.dtype, writable=True)
         writer.function("store_head(chunk: u32, total: Element)", f"{heads}[chunk] = total;")
-        self._add(writer, "scatter_heads", "values", runs.chunks, runs.chunk)
+        self.dispatched.append(
+            writer.scattering("scatter_heads", "values", runs.chunks, runs.chunk)
+        )
 
     def _combine_heads_of_groups(self, runs: _Runs) -> None:
         """Combine the leading heads of each group of chunks that have one address."""
-        writer = _Writer(self.kernel, self.context, (), runs.groups, 0, runs.chunks, GROUP)
+        writer = _Writer(self.kernel, self.context, (), runs.groups, runs.chunks, GROUP)
         self._combine(writer, runs)
         addresses, order = writer.bind(runs.places, uint32), writer.bind(runs.order, int32)
         heads = writer.bind(runs.heads, self.stage.dtype, writable=True)
@@ -336,7 +321,7 @@ class _Passes:
         writer.function(
             "store_head(group: u32, total: Element)", f"{heads}[{behind} + group] = total;"
         )
-        self._add(writer, "scatter_heads", "heads", runs.groups, GROUP)
+        self.dispatched.append(writer.scattering("scatter_heads", "heads", runs.groups, GROUP))
 
     def _combine_runs(self, runs: _Runs) -> None:
         """Combine every run with the element at its address, in the chunk where the run begins."""
@@ -347,11 +332,13 @@ class _Passes:
         writer.function("head_of(chunk: u32) -> Element", f"return {heads}[chunk];")
         writer.function("load_element(at: u32) -> Element", f"return {target}[at];")
         writer.function("store_element(at: u32, total: Element)", f"{target}[at] = total;")
-        self._add(writer, "scatter_add", "in order", runs.chunks, runs.chunk)
+        self.dispatched.append(
+            writer.scattering("scatter_add", "in order", runs.chunks, runs.chunk)
+        )
 
     def _reading_values(self, runs: _Runs) -> _Writer:
         """Return a program with an invocation for each chunk, which reads values in order."""
-        counts = runs.chunks, 0, self.size, runs.chunk
+        counts = runs.chunks, self.size, runs.chunk
         writer = _Writer(self.kernel, self.context, (self.stage.value,), *counts)
         self._combine(writer, runs)
         writer.computes("value", self.stage.value, "Element")
@@ -363,9 +350,3 @@ class _Passes:
     def _combine(self, writer: _Writer, runs: _Runs) -> None:
         writer.code.append(f"alias Element = {writer.stage.dtype.wgsl};")
         writer.function("combined(x: Element, y: Element) -> Element", f"return {runs.combined};")
-
-    def _add(
-        self, writer: _Writer, template: str, variant: str, invocations: int, length: int
-    ) -> None:
-        cost = length * (writer.stage.element.cost + 8)
-        self.dispatched.append(writer.scattering(template, variant, invocations, cost))

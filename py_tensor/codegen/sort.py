@@ -18,14 +18,13 @@ from py_tensor.codegen.codec import as_words, from_words
 from py_tensor.codegen.emit import Space, address, decode_padded
 from py_tensor.codegen.map import lower_map, mapped
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import arrange
+from py_tensor.codegen.reduce import dimensions
 from py_tensor.codegen.scan import lower_scan
-from py_tensor.codegen.writer import Context, Writer
+from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.ir.primitives import SORT_KEY, SUM
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Load, Place
-from py_tensor.schedule.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
+from py_tensor.schedule.kernel import Fold, Kernel, Output, Pass, Scanned, Sorted
 
-FIRST = 2  # position in params of the first workgroup's number
 SHORT = 4  # elements per invocation where one workgroup sorts a row
 TILE = 8  # elements per invocation in a tile of a radix sort
 DIGIT_BITS = 4  # bits of the keys per pass; its counters fit in 16 KiB of workgroup memory
@@ -34,14 +33,14 @@ _KEY = {"f32": "order_key_f32({})", "i32": "order_key_i32({})", "bool": "u32({})
 
 def lower_sort(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel that sorts."""
-    if _stage(kernel).dtype.is_wide:
+    if stage_of(kernel, Sorted).dtype.is_wide:
         return _by_words(kernel, context)
     rows, (length,) = size_of(kernel.kept), kernel.reduced
     most = SHORT * context.profile.workgroup
     if length > most:
         return _Radix(kernel, context).dispatches()
     width = 1 << max(0, length - 1).bit_length()
-    writer = _Writer(kernel, context, rows, length, 0, width)
+    writer = _Writer(kernel, context, rows, length, width)
     writer.read_operand()
     writer.key()
     writer.write_result("store_result", "row: u32, at: u32, raw: u32, place: u32")
@@ -54,7 +53,7 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
 
     Complex elements are sorted by the words of their keys.
     """
-    stage, space = _stage(kernel), kernel.kept + kernel.reduced
+    stage, space = stage_of(kernel, Sorted), kernel.kept + kernel.reduced
     flat = Access(row_major(space), 0)
     values, first, second = (context.temporary(size_of(space) * n) for n in (8, 4, 4))
 
@@ -95,10 +94,11 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
     return [*dispatches, stored(last, replace(kernel.spread_outputs[0], value=ordered))]
 
 
-def _stage(kernel: Kernel) -> Sorted:
-    stage = kernel.stages[0]
-    assert isinstance(stage, Sorted)
-    return stage
+def row_kernel(stage: Pass, length: int, dtype: DType, target: int, label: str) -> Kernel:
+    """Return the kernel of a pass along one row; it stores the result of the pass."""
+    output = Output(target, 0, dtype, Access((1,), 0), whole=False)
+    spread = Body.of([Accumulated(0, dtype)])
+    return Kernel((), (length,), (stage,), Body(), (), label, spread, (output,))
 
 
 @dataclass(slots=True)
@@ -114,23 +114,16 @@ class _Writer(Writer):
 
     def __init__(self, kernel: Kernel, context: Context, *params: int) -> None:
         super().__init__(kernel, context, *params)
-        self.stage = _stage(kernel)
-        element = self.stage.element
-        folding = replace(kernel, stages=(Stage(element, ()),))
-        # The merged kept dimensions, then the sorted dimension.
-        self.dims = replace(arrange(folding, [element], context.profile).dims, by_rows=True)
-        self.output: Output = kernel.spread_outputs[0]
+        self.stage = stage_of(kernel, Sorted)
+        self.dims = dimensions(kernel, self.stage.element, context.profile)
         self.constants["WORKGROUP"] = context.profile.workgroup
 
     def read_operand(self) -> None:
         """Add `load_raw`, which computes an element of a row from the kernel's operands."""
-        body, dims, value = self.stage.element, self.dims, self.stage.value
-        self.bind_bodies([(body, dims.space_strides, 1)])
-        element = self.element("element", body, value, dims.space_strides, dims.space_dim)
-        split, coordinates = self._coordinates("j")
-        statements, call = element(coordinates)
-        (bits,) = as_words(self.stage.dtype, call)
-        self.function("load_raw(row: u32, j: u32) -> u32", *split, *statements, f"return {bits};")
+        stage = self.stage
+        statements, value = self.element_of_row(self.dims, stage.element, stage.value)
+        (bits,) = as_words(stage.dtype, value)
+        self.function("load_raw(row: u32, j: u32) -> u32", *statements, f"return {bits};")
 
     def read_words(self, words: _Words) -> None:
         """Add `load_raw`, which reads the elements that the previous pass stored."""
@@ -160,10 +153,11 @@ class _Writer(Writer):
 
     def write_result(self, name: str, arguments: str) -> None:
         """Add a function that stores result `at` of a row: an element `raw`, or its `place`."""
-        output = self.output
+        (output,) = self.kernel.spread_outputs
         value = "i32(place)" if self.stage.indices else from_words(output.dtype, "raw")
-        split, coordinates = self._coordinates("at")
-        where = address(self.params, Space(coordinates, self.dims.space_strides, 1), output.access)
+        split, names = decode_padded(self.params, self.dims.kept.extents, "row", "k")
+        space = Space([*names, "at"], self.dims.space_strides, 1)
+        where = address(self.params, space, output.access)
         put = self.put(output.slot, output.dtype, where, value)
         self.function(f"{name}({arguments})", *split, put)
 
@@ -172,18 +166,11 @@ class _Writer(Writer):
         size = size_of(self.kernel.kept + self.kernel.reduced)
         element = self.stage.element
         work, operations = size * (element.cost + cost), size * element.operations
-        return self.dispatch(
-            template, template, groups, first=FIRST, work=work, operations=operations
-        )
-
-    def _coordinates(self, j: str) -> tuple[list[str], list[str]]:
-        """Return statements that find a row's coordinates, and those of its element `j`."""
-        split, names = decode_padded(self.params, self.dims.kept.extents, "row", "k")
-        return split, [*names, j]
+        return self.dispatch(template, template, groups, work=work, operations=operations)
 
 
 def _word(name: str, at: str) -> str:
-    return f"{name}[row * params[0].y + {at}]"
+    return f"{name}[row * params[0].z + {at}]"
 
 
 @dataclass(slots=True)
@@ -195,7 +182,7 @@ class _Radix:
     dispatched: list[Dispatch] = field(default_factory=list[Dispatch])
 
     def dispatches(self) -> list[Dispatch]:
-        shifts = range(0, _stage(self.kernel).bits, DIGIT_BITS)
+        shifts = range(0, stage_of(self.kernel, Sorted).bits, DIGIT_BITS)
         words: _Words | None = None
         for shift in shifts:
             counts = self._counted(words, shift)
@@ -221,13 +208,13 @@ class _Radix:
 
     def _words(self) -> _Words:
         size = size_of(self.kernel.kept + self.kernel.reduced)
-        position = self._temporary(size) if _stage(self.kernel).indices else None
+        position = self._temporary(size) if stage_of(self.kernel, Sorted).indices else None
         return _Words(self._temporary(size), position)
 
     def _writer(self, words: _Words | None, shift: int) -> _Writer:
         """Return a program that reads the operand, or the words of the previous pass."""
         rows, (length,) = size_of(self.kernel.kept), self.kernel.reduced
-        writer = _Writer(self.kernel, self.context, rows, length, 0, self.tiles, shift)
+        writer = _Writer(self.kernel, self.context, rows, length, self.tiles, shift)
         writer.constants["TILE"] = TILE * self.context.profile.workgroup
         if words is None:
             writer.read_operand()
@@ -251,26 +238,16 @@ class _Radix:
 
     def _added_up(self, counts: int) -> int:
         """Scan the counts; return the slot of the end of each run, over all rows."""
-        access = Access((1,), 0)
-        element = Body.of([Load(counts, uint32, access)])
+        element = Body.of([Load(counts, uint32, Access((1,), 0))])
         ends = self._temporary(self.runs)
-        output = Output(ends, 0, uint32, access, whole=False)
-        scan = Kernel(
-            (),
-            (self.runs,),
-            (Scanned(element, Fold(SUM, 0, uint32)),),
-            Body(),
-            (),
-            self.kernel.label,
-            Body.of([Accumulated(0, uint32)]),
-            (output,),
-        )
+        scanned = Scanned(element, Fold(SUM, 0, uint32))
+        scan = row_kernel(scanned, self.runs, uint32, ends, self.kernel.label)
         self.dispatched += lower_scan(scan, self.context)
         return ends
 
     def _moved(self, words: _Words | None, ends: int, target: _Words | None, shift: int) -> None:
         """Move every element, or its position, into its run; the last pass writes the result."""
-        writer, indices = self._writer(words, shift), _stage(self.kernel).indices
+        writer, indices = self._writer(words, shift), stage_of(self.kernel, Sorted).indices
         writer.read_places(words)
         name = writer.bind(ends, uint32)
         writer.function("end_of(run: u32) -> u32", f"return {name}[run];")

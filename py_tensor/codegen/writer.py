@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from py_tensor.base.dtypes import DType
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.codec import Binding
-from py_tensor.codegen.emit import Arguments, BodyCode, Space, Strides, address, load_modes
+from py_tensor.codegen.emit import (
+    Arguments,
+    BodyCode,
+    Space,
+    Strides,
+    address,
+    decode_padded,
+    load_modes,
+)
 from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params, Programs
+from py_tensor.codegen.walk import Dimensions
 from py_tensor.schedule.body import Body, Check, Gather, Load
-from py_tensor.schedule.kernel import FAULTS, Kernel, Output
+from py_tensor.schedule.kernel import FAULTS, Kernel, Output, Pass
+
+Kind = TypeVar("Kind", bound=Pass)
 
 
 @dataclass(slots=True)
@@ -26,6 +38,13 @@ class Context:
         """Add a temporary buffer; return its slot."""
         self.temporaries.append(nbytes)
         return FAULTS - len(self.temporaries)
+
+
+def stage_of(kernel: Kernel, kind: type[Kind]) -> Kind:
+    """Return the first stage of a kernel, which is a pass of this kind."""
+    stage = kernel.stages[0]
+    assert isinstance(stage, kind)
+    return stage
 
 
 class Writer:
@@ -44,12 +63,12 @@ class Writer:
     """
 
     def __init__(self, kernel: Kernel, context: Context, *values: int) -> None:
-        """`values` are the first parameters, which the template reads at fixed positions."""
+        """`values` are the first parameters, which the template reads at positions from 1 on."""
         self.kernel = kernel
         self.context = context
         self.bindings: list[Binding] = []
         self.params = Params()
-        self.params.extend(*values)
+        self.params.extend(0, *values)  # the number of the first workgroup; see `Dispatch.pieces`
         self.constants: dict[str, int] = {}
         self.code: list[str] = []
         self.names: list[str] = []
@@ -106,38 +125,38 @@ class Writer:
         """Add a function with these statements."""
         self.code.append("\n".join([f"fn {head} {{", *(f"  {line}" for line in lines), "}"]))
 
+    def body_code(
+        self, body: Body, strides: Strides, dim: Callable[[int], int], width: int
+    ) -> BodyCode:
+        """Return the code of a body for `width` neighbours.
+
+        `strides` are those of an access over the dimensions of the space, and `dim` is the position
+        of a kernel's dimension among them.
+        """
+        modes = load_modes(body, strides, width)
+        return BodyCode(body, self.bindings, self.params, modes, dim)
+
     def element(
         self,
         name: str,
         body: Body,
         value: int,
-        strides: Strides,
+        space: Space,
         dim: Callable[[int], int],
         kind: str = "",
-    ) -> Callable[[Sequence[str]], tuple[list[str], str]]:
-        """Add a function that computes one value of a body.
+    ) -> tuple[list[str], str]:
+        """Add a function that computes one value of a body; its type is `kind`, if given.
 
-        Returns a function from the coordinates of a point to statements, and the WGSL of the value
-        there. `strides` are those of an access over the dimensions of the space, and `dim` is the
-        position of a kernel's dimension among them. `kind` is the type of the value.
+        Return statements, and the WGSL of the value at a point of the space.
         """
-        code = BodyCode(body, self.bindings, load_modes(body, strides, 1), dim)
+        code = self.body_code(body, space.strides, dim, 1)
         kind = kind or str(body.dtype(value).wgsl)
-        self.code.append(code.function(name, self.params, [value], kind))
-
-        def at(coordinates: Sequence[str]) -> tuple[list[str], str]:
-            space = Space(list(coordinates), strides, 1)
-            arguments = code.arguments(self.params, space, 1, "a")
-            return arguments.statements, f"{name}({', '.join(arguments.lanes[0])})"
-
-        return at
+        self.code.append(code.function(name, [value], kind))
+        arguments = code.arguments(space, 1, "a")
+        return arguments.statements, f"{name}({', '.join(arguments.lanes[0])})"
 
     def store(
-        self,
-        space: Space,
-        outputs: Sequence[Output],
-        lanes: int,
-        value: Callable[[int, int], str],
+        self, space: Space, outputs: Sequence[Output], lanes: int, value: Callable[[int, int], str]
     ) -> list[str]:
         """Return statements that store every output's `value(number of the output, lane)`."""
         params, statements = self.params, list[str]()
@@ -169,13 +188,23 @@ class Writer:
         stores = self.store(space, outputs, len(arguments.lanes), value)
         return [*arguments.call(function, "r"), *stores]
 
+    def element_of_row(self, dims: Dimensions, body: Body, value: int) -> tuple[list[str], str]:
+        """Add the bindings of a body, and a function that computes one value of it.
+
+        Return statements, and the WGSL of the value for element `j` of row `row`.
+        """
+        self.bind_bodies([(body, dims.space_strides, 1)])
+        split, names = decode_padded(self.params, dims.kept.extents, "row", "k")
+        space = Space([*names, "j"], dims.space_strides, 1)
+        statements, call = self.element("element", body, value, space, dims.space_dim)
+        return [*split, *statements], call
+
     def dispatch(
         self,
         template: str,
         variant: str,
         groups: int,
         *,
-        first: int,
         work: int,
         operations: int | None = None,
         traffic: int | None = None,
@@ -183,8 +212,8 @@ class Writer:
     ) -> Dispatch:
         """Return a dispatch of the program, with `groups` workgroups.
 
-        `first` and `work` are those of `Dispatch`, as are `operations` and `traffic`, which are
-        those of the kernel by default. `regions` are those of the template, without "interface".
+        `work`, `operations` and `traffic` are those of `Dispatch`; the last two are those of the
+        kernel by default. `regions` are those of the template, without "interface".
         """
         kernel = self.kernel
         declared = [f"const {name} = {_literal(value)};" for name, value in self.constants.items()]
@@ -199,7 +228,6 @@ class Writer:
             tuple(self.params.values),
             tuple(self.params.consts),
             groups,
-            first,
             work,
             kernel.operations() if operations is None else operations,
             kernel.traffic() if traffic is None else traffic,

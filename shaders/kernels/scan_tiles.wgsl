@@ -23,16 +23,16 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let block = group.y * groups.x + group.x + params[1].x;
-  let slices = params[0].y;
+  let block = group.y * groups.x + group.x + params[0].x;
+  let slices = params[0].z;
   let slice = block % slices;
   let lanes = params[1].y;
   let row_at = params[1].z;
   let lane = invocation & (lanes - 1u);
   let row = (block / slices) * (WORKGROUP >> row_at) + (invocation >> row_at);
-  let first = slice * params[0].z;
-  let last = min(first + params[0].z, params[0].w);
-  let inside = row < params[0].x;
+  let first = slice * params[0].w;
+  let last = min(first + params[0].w, params[1].x);
+  let inside = row < params[0].y;
   // <start>
   let none = bitcast<f32>(params[1].w);
   var acc0 = none;
@@ -40,7 +40,7 @@ fn main(
   // </start>
   for (var tile = first; tile < last; tile += 4u * lanes) {
     // <load>
-    let at = row * params[0].w + tile + lane;
+    let at = row * params[1].x + tile + lane;
     var x0 = none;
     var x1 = none;
     var x2 = none;

@@ -22,9 +22,9 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let block = group.y * groups.x + group.x + params[1].x;
-  let rows = params[0].x;
-  let slices = params[0].y;
+  let block = group.y * groups.x + group.x + params[0].x;
+  let rows = params[0].y;
+  let slices = params[0].z;
   let lanes = params[1].y;
   let group_rows = params[1].z;
   let apart = params[1].w;  // invocations from one lane of a row to the next
@@ -36,8 +36,8 @@ fn main(
   var acc0 = identity();
   // </start>
   if (row < rows) {
-    let first = slice * params[0].z;
-    let last = min(first + params[0].z, params[0].w);
+    let first = slice * params[0].w;
+    let last = min(first + params[0].w, params[1].x);
     // <fold>
     let base = row * params[2].w;
     for (var j = first + lane; j < last; j += lanes) {

@@ -21,8 +21,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let block = group.y * groups.x + group.x + params[0].y;
-  let rows = params[0].x;
+  let block = group.y * groups.x + group.x + params[0].x;
+  let rows = params[0].y;
   let lanes = params[0].w;
   let group_rows = params[1].x;
   let apart = params[1].y;  // invocations from one lane of a row to the next
