@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from py_tensor.base.shapes import size_of
 from py_tensor.codegen.emit import BodyCode, Space, Strides, address, decode_coordinates
 from py_tensor.codegen.program import Params
 from py_tensor.schedule.body import Load
@@ -57,6 +58,10 @@ class Blocks:
         tiles[-1] = -(-self.extents[-1] // (4 * ALONG))
         return tuple(tiles)
 
+    def items(self) -> int:
+        """Return the number of blocks, with those beyond the edges."""
+        return size_of(self.tiles()) * ACROSS * ALONG
+
     def place(self, params: Params) -> tuple[list[str], list[str]]:
         """Return statements that find an invocation's block, and the names of its coordinates."""
         split, names = decode_coordinates(params, self.tiles(), "tile", "c")
@@ -73,17 +78,24 @@ class Blocks:
         return lines, names
 
     def load(
-        self, params: Params, names: list[str], load: Load, code: BodyCode, name: str
+        self, names: list[str], load: Load, code: BodyCode, name: str
     ) -> tuple[list[str], list[str]]:
         """Return statements that load a block's columns, and the four elements of row `i`."""
         number = code.binding(load)
         binding = code.bindings[number]
-        order = [d for d in range(len(names)) if d != -2] + [-2]
+        # The dimension along which it is contiguous comes last.
+        *outer, row, last = range(len(names))
+        order = [*outer, last, row]
+
+        def strides(of: tuple[int, ...]) -> tuple[int, ...]:
+            steps = self.strides(of)
+            return tuple(steps[d] for d in order)
+
         statements: list[str] = []
         for column in range(4):
             coordinates = [*names[:-1], f"(along * 4u + {column}u)"]
-            space = Space([coordinates[d] for d in order], self._reordered(order), 4)
-            index = address(params, space, load.access, 4)
+            space = Space([coordinates[d] for d in order], strides, 4)
+            index = address(code.params, space, load.access, 4)
             statements.append(f"let {name}_{column} = b{number}[{index}];")
         rows = (f"{name}_{column}" for column in range(4))
         return statements, [binding.lane(load.dtype, row, "i") for row in rows]
@@ -93,10 +105,3 @@ class Blocks:
         rows = list(names)
         rows[-2] = "(across * 4u + i)"
         return Space(rows, self.strides, 4)
-
-    def _reordered(self, order: list[int]) -> Strides:
-        def strides(of: tuple[int, ...]) -> tuple[int, ...]:
-            steps = self.strides(of)
-            return tuple(steps[d] for d in order)
-
-        return strides

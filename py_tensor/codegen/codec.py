@@ -20,6 +20,9 @@ from dataclasses import dataclass
 from py_tensor.base.dtypes import DType, real_of
 
 XYZW = "xyzw"
+# WGSL of the bits of a value, and of the value with these bits; the others are bitcasts.
+_TO_WORD = {"u32": "{}", "bool": "select(0u, 1u, {})"}
+_FROM_WORD = {"u32": "{}", "bool": "({} != 0u)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,11 @@ class Binding:
     atomic: bool = False
     lanes: int = 4
 
-    def declaration(self, number: int, name: str = "") -> str:
-        """Return WGSL of the variable, ``b{number}`` unless it has a name."""
+    def declaration(self, number: int, name: str) -> str:
+        """Return WGSL of the variable."""
         access = "read_write" if self.writable else "read"
         kind = self._vector if self.vector else f"{self.dtype.storage}"
         kind = f"atomic<{kind}>" if self.atomic else kind
-        name = name or f"b{number}"
         return f"@group(0) @binding({number}) var<storage, {access}> {name}: array<{kind}>;"
 
     @property
@@ -128,19 +130,9 @@ def as_words(dtype: DType, value: str) -> list[str]:
     `value` should be a name, because it occurs twice for a value of two words.
     """
     if dtype.is_wide:
-        components = [f"{value}.x", f"{value}.y"]
-        return (
-            components
-            if not dtype.is_complex
-            else [f"bitcast<u32>({component})" for component in components]
-        )
-    match dtype.wgsl:
-        case "u32":
-            return [value]
-        case "bool":
-            return [f"select(0u, 1u, {value})"]
-        case _:
-            return [f"bitcast<u32>({value})"]
+        bits = "bitcast<u32>({})" if dtype.is_complex else "{}"
+        return [bits.format(f"{value}.{component}") for component in "xy"]
+    return [_TO_WORD.get(str(dtype.wgsl), "bitcast<u32>({})").format(value)]
 
 
 def from_words(dtype: DType, *words: str) -> str:
@@ -149,13 +141,7 @@ def from_words(dtype: DType, *words: str) -> str:
         value = f"vec2u({', '.join(words)})"
         return value if not dtype.is_complex else f"bitcast<vec2f>({value})"
     (word,) = words
-    match dtype.wgsl:
-        case "u32":
-            return word
-        case "bool":
-            return f"({word} != 0u)"
-        case kind:
-            return f"bitcast<{kind}>({word})"
+    return _FROM_WORD.get(str(dtype.wgsl), f"bitcast<{dtype.wgsl}>({{}})").format(word)
 
 
 def to_words(value: complex, dtype: DType) -> list[int]:

@@ -9,14 +9,12 @@ from typing import ClassVar, Self
 from py_tensor.base.dtypes import DType, in_words
 from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen import lower
-from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.map import copying, lower_map
-from py_tensor.codegen.program import Dispatch, Params
-from py_tensor.codegen.reduce import Context
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import Const
 from py_tensor.schedule.kernel import Kernel, Pass
 
-FIRST = 1  # position in params of the first workgroup's number
 COST = 64  # assumed instructions of an invocation
 
 
@@ -87,19 +85,16 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
     Packed tensors are unpacked to one element per word for the body: operands are copied before the
     dispatch, results after it.
     """
-    (stage,) = kernel.stages
-    assert isinstance(stage, CustomPass)
+    stage = stage_of(kernel, CustomPass)
     (count,) = kernel.kept
-    params = Params()
-    for word in (count, 0):
-        params.add(word)
+    writer = Writer(kernel, context, count)
+    params = writer.params
     lines: list[str] = []
     for x in (*stage.inputs, *stage.outputs):
         if x.shape:
             sizes = ", ".join(params.add(n) for n in x.shape)
             lines.append(f"  let {x.name}_shape = array<u32, {len(x.shape)}>({sizes});")
     lines += [f"  let {name} = {params.const(const)};" for name, const in stage.numbers]
-    bindings: list[Binding] = []
     before: list[Dispatch] = []
     after: list[Dispatch] = []
     for x in (*stage.inputs, *stage.outputs):
@@ -110,30 +105,20 @@ def lower_custom(kernel: Kernel, context: Context) -> list[Dispatch]:
             words = context.temporary(size * dtype.itemsize)
             if slot is not None:
                 ends = (words, dtype, slot, x.dtype) if writable else (slot, x.dtype, words, dtype)
-                copy = copying(*ends, size, kernel.label)
-                copied = lower_map(copy, context.profile, context.programs)
+                copied = lower_map(copying(*ends, size, kernel.label), context)
                 (after if writable else before).append(copied)
             slot = words
-        bindings.append(Binding(slot, dtype, vector=False, writable=writable))
-    declared = [f"const WORKGROUP = {stage.workgroup}u;", params.declaration(len(bindings))]
-    for n, x in enumerate((*stage.inputs, *stage.outputs)):
-        declared.append(bindings[n].declaration(n, x.name))
-    regions = {"interface": "\n".join(declared), "body": "\n".join([*lines, stage.body])}
-    return [
-        *before,
-        Dispatch(
-            context.programs.get("custom", kernel.label, bindings, regions, "as written"),
-            tuple(b.slot for b in bindings),
-            tuple(params.values),
-            tuple(params.consts),
-            -(-count // stage.workgroup),
-            FIRST,
-            count * COST,
-            kernel.operations(),
-            kernel.traffic(),
-        ),
-        *after,
-    ]
+        writer.bind(slot, dtype, writable=writable)
+    writer.constants["WORKGROUP"] = stage.workgroup
+    writer.names = [x.name for x in (*stage.inputs, *stage.outputs)]
+    dispatch = writer.dispatch(
+        "custom",
+        "as written",
+        -(-count // stage.workgroup),
+        work=count * COST,
+        regions={"body": "\n".join([*lines, stage.body])},
+    )
+    return [*before, dispatch, *after]
 
 
 lower.FAMILIES.insert(0, lower.Family(lower.begins(CustomPass), lower_custom))

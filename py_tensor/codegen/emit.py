@@ -127,18 +127,21 @@ def address(params: Params, space: Space, access: Access, scale: int = 1) -> str
 
 
 def mode_of(x: Load | Output, strides: Strides, width: int) -> str:
-    """Return how `width` neighbours are loaded or stored; two-word elements are never a vector."""
-    mode = load_mode(strides(x.access.strides), x.access.offset, width)
-    return "g" if mode == "v" and x.dtype.is_wide else mode
+    """Return how `width` neighbours are loaded or stored.
 
-
-def load_mode(strides: Sequence[int], offset: int, width: int) -> str:
-    """Return how `width` neighbours are loaded: "v" one vector, "s" one scalar, "g" one by one."""
-    inner, outer = strides[-1], strides[:-1]
+    "v" is one vector, which two-word elements never are; "s" one scalar; "g" one by one.
+    """
+    *outer, inner = strides(x.access.strides)
     if inner == 0:
         return "s"
-    aligned = offset % width == 0 and all(s % width == 0 for s in outer)
-    return "v" if width > 1 and inner == 1 and aligned else "g"
+    if width == 1 or inner != 1 or x.dtype.is_wide or x.access.offset % width:
+        return "g"
+    return "g" if any(s % width for s in outer) else "v"
+
+
+def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
+    """Return the mode of each load of a body."""
+    return {x: mode_of(x, strides, width) for x in body.instructions if isinstance(x, Load)}
 
 
 @dataclass(slots=True)
@@ -167,7 +170,7 @@ class BodyCode:
     Attributes
     ----------
     modes : dict
-        Load instruction -> mode, see `load_mode`.
+        Load instruction -> mode, see `mode_of`.
     noted : list of str, optional
         The words for out-of-range indices, which `reports` stores at the end. Without a list the
         function stores each one immediately, which makes the loads of neighbours wait for each
@@ -176,49 +179,43 @@ class BodyCode:
 
     body: Body
     bindings: list[Binding]
-    modes: dict[Instruction, str]
+    params: Params
+    modes: dict[Load, str]
     mask_dims: Callable[[int], int]
     noted: list[str] | None = None
 
-    def inputs(self) -> list[Instruction]:
-        """Return the instructions that are arguments of the body's function."""
+    def inputs(self) -> list[tuple[int, Instruction]]:
+        """Return the values, with their instructions, that are arguments of the function."""
         argument = Load | Place | Index | Mask | Accumulated
-        return [i for i in self.body.instructions if isinstance(i, argument)]
+        return [(n, i) for n, i in enumerate(self.body.instructions) if isinstance(i, argument)]
 
     def binding(self, load: Load | Gather) -> int:
         return next(n for n, b in enumerate(self.bindings) if b.slot == load.slot)
 
     def function(
-        self,
-        name: str,
-        params: Params,
-        results: Sequence[int],
-        returns: str,
-        texts: Sequence[str] | None = None,
+        self, name: str, results: Sequence[int], returns: str, texts: Sequence[str] | None = None
     ) -> str:
         """Return the body as a function that returns these values, with loops for repeated parts.
 
         `texts`, if given, is the WGSL of the returned values, in terms of the values
         ``v{n}``.
         """
-        arguments: list[str] = []
-        for n, i in enumerate(self.body.instructions):
-            if isinstance(i, Load | Index | Mask | Accumulated):
-                arguments.append(f"v{n}: {i.dtype.wgsl}")
-            elif isinstance(i, Place):
-                arguments.append(f"from{n}: u32")
+        arguments = [
+            f"from{n}: u32" if isinstance(i, Place) else f"v{n}: {i.dtype.wgsl}"
+            for n, i in self.inputs()
+        ]
         lines: list[str] = []
         loops = {loop.iterations[0][0]: loop for loop in loops_in(self.body, results)}
-        written = self._ahead_of_loops(loops.values(), results, params, lines)
+        written = self._ahead_of_loops(loops.values(), results, lines)
         arms = () if loops else arms_of(self.body, results)
         blocks: Blocks = {}
         for n, arm in enumerate(arms):
             blocks.setdefault(arm and (arm.select, arm.inside), []).append(n)
         for n in blocks[None] if arms else range(len(self.body.instructions)):
             if n in loops:
-                lines += (f"  {line}" for line in self._loop(loops[n], params))
+                lines += (f"  {line}" for line in self._loop(loops[n]))
             if n not in written:
-                lines += (f"  {line}" for line in self._statements(n, params, blocks))
+                lines += (f"  {line}" for line in self._statements(n, blocks))
         values = ", ".join([f"v{n}" for n in results] if texts is None else texts)
         text = (
             f"fn {name}({', '.join(arguments)}) -> {returns} {{\n"
@@ -227,26 +224,26 @@ class BodyCode:
         )
         return _renumbered(text) if loops else text
 
-    def _statements(self, n: int, params: Params, blocks: Blocks) -> list[str]:
+    def _statements(self, n: int, blocks: Blocks) -> list[str]:
         """Return statements that compute value n (both arms of a `Select`); none for arguments."""
         i = self.body.instructions[n]
         if isinstance(i, Load | Index | Mask | Accumulated):
             return []
         if isinstance(i, Place):
-            return self._place(i, n, params)
+            return self._place(i, n)
         sides = [blocks.get((n, inside), ()) for inside in (True, False)]
         if not isinstance(i, Select) or not any(sides):
-            return [f"let v{n} = {self._text(i, params)};"]
+            return [f"let v{n} = {self._text(i)};"]
         lines = [f"var v{n}: {i.dtype.wgsl};", f"if (v{i.mask}) {{"]
         for value, side in zip((i.inside, i.outside), sides, strict=True):
             for inner in side:
-                lines += (f"  {line}" for line in self._statements(inner, params, blocks))
+                lines += (f"  {line}" for line in self._statements(inner, blocks))
             lines.append(f"  v{n} = v{value};")
             lines.append("} else {")
         return [*lines[:-1], "}"]
 
     def _ahead_of_loops(
-        self, loops: Collection[Loop], results: Iterable[int], params: Params, lines: list[str]
+        self, loops: Collection[Loop], results: Iterable[int], lines: list[str]
     ) -> set[int]:
         """Write the constants before all loops; return them and the values that loops compute."""
         if not loops:
@@ -259,10 +256,10 @@ class BodyCode:
                 asked.update(i.operands)
         constants = {n for n, i in enumerate(instructions) if isinstance(i, Const)}
         for n in sorted(constants & asked):
-            lines.append(f"  let v{n} = {self._text(instructions[n], params)};")
+            lines.append(f"  let v{n} = {self._text(instructions[n])};")
         return computed | constants
 
-    def _loop(self, loop: Loop, params: Params) -> list[str]:
+    def _loop(self, loop: Loop) -> list[str]:
         """Return a loop, with variables for values carried between passes or used afterwards."""
         first = loop.iterations[0]
 
@@ -283,19 +280,19 @@ class BodyCode:
         for x in kept:
             initial = f" = v{loop.initial[x]}" if x in loop.initial else ""
             lines.append(f"var {name(x)}: {self.body.dtype(first[x.place]).wgsl}{initial};")
-        lines.append(f"let turns_{first[0]} = {params.add(len(loop.iterations))};")
+        lines.append(f"let turns_{first[0]} = {self.params.add(len(loop.iterations))};")
         lines.append(f"for (var turn = 0u; turn < turns_{first[0]}; turn++) {{")
         constants = [self.body.instructions[n] for row in loop.constants for n in row]
-        row = params.row([x for x in constants if isinstance(x, Const)]) if constants else ""
+        row = self.params.row([x for x in constants if isinstance(x, Const)]) if constants else ""
         dtypes = [self.body.dtype(n) for n in loop.constants[0]]
         length, before = sum(dtype.words for dtype in dtypes), 0
         for number, dtype in enumerate(dtypes):
             words = [f"({row} + turn * {length}u + {before + n}u)" for n in range(dtype.words)]
-            value = from_words(dtype, *map(params.found, words))
+            value = from_words(dtype, *map(self.params.found, words))
             lines.append(f"  let constant{number} = {value};")
             before += dtype.words
         for n, operands in zip(first, loop.operands, strict=True):
-            text = self._text(self.body.instructions[n], params, [name(x) for x in operands])
+            text = self._text(self.body.instructions[n], [name(x) for x in operands])
             lines.append(f"  let v{n} = {text};")
         for x in sorted(kept, key=lambda x: -x.back):  # older values first
             newer = Before(x.place, x.back - 1) if x.back > 1 else Own(x.place)
@@ -306,14 +303,14 @@ class BodyCode:
             *(f"let v{loop.iterations[-x.back][x.place]} = {name(x)};" for x in loop.used),
         ]
 
-    def _place(self, address: Place, n: int, params: Params) -> list[str]:
+    def _place(self, address: Place, n: int) -> list[str]:
         """Return statements that find an address: a negative index counts from the end."""
         lines = [f"var v{n} = from{n};"]
         outside: list[str] = []
         for j, (value, extent, stride) in enumerate(
             zip(address.indices, address.extents, address.strides, strict=True)
         ):
-            index, size, step = f"v{value}", params.add(extent), params.add(stride)
+            index, size, step = f"v{value}", self.params.add(extent), self.params.add(stride)
             where, bad, dtype = f"i{n}_{j}", f"bad{n}_{j}", self.body.dtype(value)
             index = f"index_from_{dtype.wgsl}({index})" if dtype.is_wide else index
             if dtype.wgsl == "u32":
@@ -328,7 +325,7 @@ class BodyCode:
             outside.append(bad)
             if address.checks:
                 guard = "" if address.guard is None else f" & v{address.guard}"
-                word = params.add(address.words[j])
+                word = self.params.add(address.words[j])
                 bits = f"bitcast<u32>({index})"
                 if self.noted is not None:
                     name = f"noted{len(self.noted)}"
@@ -355,12 +352,12 @@ class BodyCode:
     def _faults(self) -> int:
         return next(n for n, b in enumerate(self.bindings) if b.slot == FAULTS)
 
-    def _text(self, i: Instruction, params: Params, operands: Sequence[str] | None = None) -> str:
+    def _text(self, i: Instruction, operands: Sequence[str] | None = None) -> str:
         """Return WGSL of an instruction; `operands` names its operands."""
         names = [f"v{a}" for a in i.operands] if operands is None else operands
         match i:
             case Const():
-                return params.const(i)
+                return self.params.const(i)
             case Apply():
                 computed = self.body.dtype(i.args[-1])
                 return wrapped(i.dtype, apply_text(i.op, computed, names))
@@ -369,13 +366,13 @@ class BodyCode:
                 if not i.dtype.is_complex or source.is_complex:
                     return convert_text(i.dtype, source, names[0])
                 # A parameter: compilers drop products with a literal 0, which is wrong for NaN.
-                zero = params.value(0.0, float32)
+                zero = self.params.value(0.0, float32)
                 return f"vec2f({convert_text(float32, source, names[0])}, {zero})"
             case Gather():
                 number = self.binding(i)
                 return self.bindings[number].element(number, i.dtype, names[0])
             case Within():
-                low, high = params.add(i.low), params.add(i.high)
+                low, high = self.params.add(i.low), self.params.add(i.high)
                 also = "" if i.also is None else f" & {names[1]}"
                 return f"({names[0]} >= {low}) & ({names[0]} < {high}){also}"
             case Select():
@@ -386,7 +383,6 @@ class BodyCode:
 
     def arguments(
         self,
-        params: Params,
         space: Space,
         lanes: int,
         prefix: str,
@@ -399,19 +395,19 @@ class BodyCode:
         each lane for loads that were already done.
         """
         result = Arguments(lanes=[[] for _ in range(lanes)])
-        for n, i in enumerate(self.inputs()):
+        for n, (_, i) in enumerate(self.inputs()):
             match i:
                 case Load() if loaded and i in loaded:
                     texts = loaded[i]
                 case Load():
-                    texts = self._load(params, space, i, f"{prefix}{n}", result)
+                    texts = self._load(space, i, f"{prefix}{n}", result)
                 case Index():
-                    texts = self._index(params, space, i, f"{prefix}{n}", result)
+                    texts = self._index(space, i, f"{prefix}{n}", result)
                 case Place():
                     start = Index(uint32, i.access)
-                    texts = self._index(params, space, start, f"{prefix}{n}", result)
+                    texts = self._index(space, start, f"{prefix}{n}", result)
                 case Mask():
-                    texts = self._mask(params, space, i, lanes)
+                    texts = self._mask(space, i, lanes)
                 case Accumulated():
                     texts = [wrapped(i.dtype, accumulated(i.number, lane)) for lane in range(lanes)]
                 case _:
@@ -420,41 +416,37 @@ class BodyCode:
                 arguments.append(text)
         return result
 
-    def _load(
-        self, params: Params, space: Space, load: Load, name: str, result: Arguments
-    ) -> list[str]:
+    def _load(self, space: Space, load: Load, name: str, result: Arguments) -> list[str]:
         number = self.binding(load)
         mode, binding = self.modes[load], self.bindings[number]
         lanes = len(result.lanes)
         if mode == "v":
-            where = address(params, space, load.access, binding.lanes)
+            where = address(self.params, space, load.access, binding.lanes)
             result.statements.append(f"let {name} = b{number}[{where}];")
             return [binding.lane(load.dtype, name, n) for n in range(lanes)]
-        result.statements.append(f"let {name}_at = {address(params, space, load.access)};")
+        result.statements.append(f"let {name}_at = {address(self.params, space, load.access)};")
         if mode == "s" or lanes == 1:
             value = binding.element(number, load.dtype, f"{name}_at")
             result.statements.append(f"let {name} = {value};")
             return [name] * lanes
-        step = params.add(space.strides(load.access.strides)[-1])
+        step = self.params.add(space.strides(load.access.strides)[-1])
         return [
             binding.element(number, load.dtype, f"({name}_at + {n}u * {step})")
             for n in range(lanes)
         ]
 
-    def _index(
-        self, params: Params, space: Space, index: Index, name: str, result: Arguments
-    ) -> list[str]:
-        result.statements.append(f"let {name} = {address(params, space, index.access)};")
-        step = params.add(space.strides(index.access.strides)[-1])
+    def _index(self, space: Space, index: Index, name: str, result: Arguments) -> list[str]:
+        result.statements.append(f"let {name} = {address(self.params, space, index.access)};")
+        step = self.params.add(space.strides(index.access.strides)[-1])
         texts = [f"{name} + {lane}u * {step}" for lane in range(len(result.lanes))]
         if index.dtype.is_wide:
             return [f"{index.dtype.wgsl}_from_u32({text})" for text in texts]
         return [f"{index.dtype.wgsl}({text})" for text in texts]
 
-    def _mask(self, params: Params, space: Space, mask: Mask, lanes: int) -> list[str]:
+    def _mask(self, space: Space, mask: Mask, lanes: int) -> list[str]:
         last = len(space.coordinates) - 1
         bounds = [
-            (self.mask_dims(d), params.add(low), params.add(high - low))
+            (self.mask_dims(d), self.params.add(low), self.params.add(high - low))
             for d, low, high in mask.ranges
         ]
         texts: list[str] = []

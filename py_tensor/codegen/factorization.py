@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import ClassVar, Self
 
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.codegen import lower
 from py_tensor.codegen.codec import Binding
-from py_tensor.codegen.map import copying, interface, lower_map
-from py_tensor.codegen.program import Dispatch, Params
-from py_tensor.codegen.reduce import Context
+from py_tensor.codegen.library import unrolled
+from py_tensor.codegen.map import copying, lower_map
+from py_tensor.codegen.numbers import number_functions
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.kernel import Kernel, Pass
 
 TILE = 64  # rows and columns of a product that a workgroup computes
@@ -30,40 +31,6 @@ FEW_ROWS, SOME_ROWS = 32, 128  # up to this many rows, workgroups are smaller
 COST = 4  # instructions for a term of a product
 MAX_TERMS = 4096  # per product: lavapipe limits loop iterations, see `Factorization.panel`
 TEAM = 32  # rows of the largest matrix that is factored whole, in workgroup memory
-
-_REAL = {
-    "minus_product": "(x: Number, a: Number, b: Number) -> Number { return fma(-a, b, x); }",
-    "plus_product": "(x: Number, a: Number, b: Number) -> Number { return fma(a, b, x); }",
-    "product": "(a: Number, b: Number) -> Number { return a * b; }",
-    "quotient": "(a: Number, b: Number) -> Number { return divide_f32(a, b); }",
-    "times": "(a: Number, b: f32) -> Number { return a * b; }",
-    "divided_by_real": "(a: Number, b: f32) -> Number { return divide_f32(a, b); }",
-    "conjugate": "(x: Number) -> Number { return x; }",
-    "size": "(x: Number) -> f32 { return abs_f32(x); }",
-    "magnitude": "(x: Number) -> f32 { return abs_f32(x); }",
-    "square": "(x: Number) -> f32 { return x * x; }",
-    "signed": "(x: Number) -> Number { return sign_f32(x); }",
-    "real_part": "(x: Number) -> f32 { return x; }",
-    "real": "(x: f32) -> Number { return x; }",
-}
-_COMPLEX = {
-    "minus_product": "(x: Number, a: Number, b: Number) -> Number { return "
-    "vec2f(fma(a.y, b.y, fma(-a.x, b.x, x.x)), fma(-a.y, b.x, fma(-a.x, b.y, x.y))); }",
-    "plus_product": "(x: Number, a: Number, b: Number) -> Number { return "
-    "vec2f(fma(-a.y, b.y, fma(a.x, b.x, x.x)), fma(a.y, b.x, fma(a.x, b.y, x.y))); }",
-    "product": "(a: Number, b: Number) -> Number { return mul_complex64(a, b); }",
-    "quotient": "(a: Number, b: Number) -> Number { return divide_complex64(a, b); }",
-    "times": "(a: Number, b: f32) -> Number { return a * b; }",
-    "divided_by_real": "(a: Number, b: f32) -> Number "
-    "{ return vec2f(divide_f32(a.x, b), divide_f32(a.y, b)); }",
-    "conjugate": "(x: Number) -> Number { return vec2f(x.x, -x.y); }",
-    "size": "(x: Number) -> f32 { return abs_f32(x.x) + abs_f32(x.y); }",
-    "magnitude": "(x: Number) -> f32 { return abs_complex64(x); }",
-    "square": "(x: Number) -> f32 { return x.x * x.x + x.y * x.y; }",
-    "signed": "(x: Number) -> Number { return sign_complex64(x); }",
-    "real_part": "(x: Number) -> f32 { return x.x; }",
-    "real": "(x: f32) -> Number { return vec2f(x, 0.0); }",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,20 +109,25 @@ class Factorization(Pass):
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of a buffer: `first` is its start in each matrix, `stride` the matrices' distance."""
+class _Block:
+    """A block of each matrix in a buffer.
+
+    `first` is its start in a matrix. `stride` is the distance of the matrices, and `step` that of
+    neighbouring columns.
+    """
 
     slot: int
     stride: int
     first: int
+    step: int
 
 
 @dataclass(slots=True)
 class _Steps:
     """The dispatches of one decomposition."""
 
+    kernel: Kernel
     stage: Factorization
-    label: str
     context: Context
     dispatched: list[Dispatch] = field(default_factory=list[Dispatch])
 
@@ -165,38 +137,39 @@ class _Steps:
         return self.context.temporary(self.stage.matrices * elements * size)
 
     def copy(self, target: int) -> None:
-        stage, context = self.stage, self.context
-        kernel = copying(stage.source, stage.dtype, target, stage.dtype, stage.size, self.label)
-        self.dispatched.append(lower_map(kernel, context.profile, context.programs))
+        stage, label = self.stage, self.kernel.label
+        kernel = copying(stage.source, stage.dtype, target, stage.dtype, stage.size, label)
+        self.dispatched.append(lower_map(kernel, self.context))
 
     def run(
         self,
-        template: str,
+        name: str,
         bindings: list[Binding],
         values: tuple[int, ...],
-        names: str,
         groups: int,
         work: int,
         *code: str,
-        constants: dict[str, int] | None = None,
+        constants: dict[str, int],
         regions: dict[str, str] | None = None,
     ) -> None:
-        """Add a dispatch; `values` are its parameters after the first workgroup and `matrices`."""
-        stage = self.stage
-        params = Params()
-        params.extend(0, stage.matrices, *values)
-        numbers = _COMPLEX if stage.dtype.is_complex else _REAL
-        lines = [f"alias Number = {stage.dtype.storage};"]
-        lines += [f"fn {name}{numbers[name]}" for name in names.split()]
-        text = interface(bindings, params, constants or {}, *lines, *code)
-        program = self.context.programs.get(
-            template, self.label, bindings, {"interface": text, **(regions or {})}, template
-        )
-        slots = tuple(binding.slot for binding in bindings)
-        work *= stage.matrices * stage.dtype.words**2
-        moved = 2 * stage.matrices * stage.length * stage.panel * stage.dtype.itemsize
-        dispatch = Dispatch(
-            program, slots, tuple(params.values), (), groups, 0, COST * work, 2 * work, moved
+        """Add a dispatch of the template with this name.
+
+        `values` are its parameters after the number of matrices.
+        """
+        stage, dtype = self.stage, self.stage.dtype
+        writer = Writer(self.kernel, self.context, stage.matrices, *values)
+        writer.bindings += bindings
+        writer.constants |= constants
+        writer.code += [*number_functions(name, dtype), *code]
+        work *= stage.matrices * dtype.words**2
+        dispatch = writer.dispatch(
+            name,
+            name,
+            groups,
+            work=COST * work,
+            operations=2 * work,
+            traffic=2 * stage.matrices * stage.length * stage.panel * dtype.itemsize,
+            regions=regions,
         )
         self.dispatched.append(dispatch)
 
@@ -217,11 +190,10 @@ class _Steps:
             "factor_panel",
             [self.bound(work), self.bound(exchanges, uint32)],
             (stage.stride, stage.length, start, width),
-            "minus_product product quotient size real",
             stage.matrices,
             rows * width * width,
             constants={"WORKGROUP": workgroup, "PANEL": stage.panel, "ROWS": at_a_time},
-            regions=_elements(at_a_time),
+            regions=unrolled("factor_panel", N=at_a_time),
         )
 
     def columns(self, work: int, target: int, start: int, width: int) -> None:
@@ -233,14 +205,13 @@ class _Steps:
             "factor_columns",
             [self.bound(work, writable=False), self.bound(target)],
             (stage.stride, stage.length, start, width),
-            "minus_product conjugate times divided_by_real real_part real",
             stage.matrices * max(1, -(-below // (TILE - panel))),
             (below + width) * width**2,
             constants={"WORKGROUP": workgroup, "PANEL": panel, "EACH": each},
-            regions=_columns(each),
+            regions=unrolled("factor_columns", N=each),
         )
 
-    def reflect(self, a: _Part, v: _Part, s: _Part, start: int, width: int) -> None:
+    def reflect(self, a: _Block, v: _Block, s: _Block, start: int, width: int) -> None:
         """Clear a panel of `a` below the diagonal by reflections; store their vectors and products.
 
         The vectors go to `v`, and their inner products to `s`.
@@ -250,7 +221,6 @@ class _Steps:
             "factor_reflect",
             [self.bound(x.slot) for x in (a, v, s)],
             (length, start, width, a.stride, a.first, v.stride, v.first, s.stride, s.first),
-            "plus_product minus_product conjugate square magnitude size divided_by_real real",
             self.stage.matrices,
             2 * (length - start) * width * width,
             constants={"WORKGROUP": max(self.workgroup(2 * length), panel), "PANEL": panel},
@@ -258,11 +228,9 @@ class _Steps:
 
     def substitute(
         self,
-        x: _Part,
+        x: _Block,
         count: int,
-        step: int,
-        triangle: _Part,
-        pitch: int,
+        triangle: _Block,
         width: int,
         *,
         exchanges: int | None = None,
@@ -273,8 +241,7 @@ class _Steps:
     ) -> None:
         """Solve a triangular system of `width` equations for `count` right-hand sides.
 
-        Right-hand sides are `step` elements apart; columns (or rows) of the triangle are `pitch`
-        apart.
+        `by_rows` means that the step of the triangle is that of its rows.
         """
         is_inside = triangle.slot == x.slot
         bindings = [self.bound(x.slot)]
@@ -290,31 +257,27 @@ class _Steps:
         self.run(
             "factor_substitute",
             bindings,
-            (count, width, x.stride, x.first, step, triangle.stride, triangle.first, pitch),
-            "minus_product quotient conjugate",
+            (count, width, *_position(x), *_position(triangle)),
             self.stage.matrices * -(-count // SPAN),
             count * width * width,
-            f"const BY_ROWS = {_flag(by_rows)};",
-            f"const BACKWARD = {_flag(backward)};",
-            f"const EXCHANGES = {_flag(exchanges is not None)};",
             f"fn divided(x: Number, diagonal: Number) -> Number {{ return {divided}; }}",
             f"fn triangle(at: u32) -> Number {{ return {element}; }}",
             f"fn place(at: u32) -> u32 {{ return {exchange}; }}",
             constants={
                 "WORKGROUP": min(4 * SPAN, self.context.profile.workgroup),
                 "PANEL": self.stage.panel,
+                "BY_ROWS": by_rows,
+                "BACKWARD": backward,
+                "EXCHANGES": exchanges is not None,
             },
         )
 
     def product(
         self,
-        c: _Part,
-        c_step: int,
+        c: _Block,
         shape: tuple[int, int, int],
-        a: _Part,
-        a_step: int,
-        b: _Part,
-        b_step: int,
+        a: _Block,
+        b: _Block,
         *,
         put: str = "-=",
         adjoint: bool = False,
@@ -322,33 +285,36 @@ class _Steps:
     ) -> None:
         """Multiply `a`, or its adjoint, by `b`, and assign the product to `c`.
 
-        `put` is the assignment operator. The shape is (rows, columns, terms). A step is the
-        distance from one column to the next. With `lower`, tiles below the diagonal are skipped.
+        `put` is the assignment operator. The shape is (rows, columns, terms). With `lower`, tiles
+        below the diagonal are skipped.
         """
         rows, columns, terms = shape
         slots = list(dict.fromkeys((c.slot, a.slot, b.slot)))
         bindings = [self.bound(slot, writable=slot == c.slot) for slot in slots]
         left, right = (f"b{slots.index(x.slot)}[at]" for x in (a, b))
         left = f"conjugate({left})" if adjoint else left
-        by_row, by_term = (a_step, 1) if adjoint else (1, a_step)
+        by_row, by_term = (a.step, 1) if adjoint else (1, a.step)
         self.run(
             "factor_product",
             bindings,
-            (
-                *(rows, columns, terms, a.stride, a.first, by_row, by_term),
-                *(b.stride, b.first, b_step, c.stride, c.first, c_step),
-            ),
-            "plus_product conjugate",
+            (*shape, a.stride, a.first, by_row, by_term, *_position(b), *_position(c)),
             self.stage.matrices * -(-rows // TILE) * -(-columns // TILE),
             rows * columns * terms,
-            f"const STEP = {8 if self.stage.dtype.is_complex else 16}u;",
-            f"const LEFT_BY_ROWS = {_flag(adjoint)};",
-            f"const LOWER = {_flag(lower)};",
             f"fn left(at: u32) -> Number {{ return {left}; }}",
             f"fn right(at: u32) -> Number {{ return {right}; }}",
             f"fn put(at: u32, x: Number) {{ b0[at] {put} x; }}",
-            regions=_TILE,
+            constants={
+                "STEP": 8 if self.stage.dtype.is_complex else 16,
+                "LEFT_BY_ROWS": adjoint,
+                "LOWER": lower,
+            },
+            regions=unrolled("factor_product", R=4, C=4),
         )
+
+    def block(self, slot: int, row: int, column: int) -> _Block:
+        """Return the block that begins at an element of each matrix."""
+        length = self.stage.length
+        return _Block(slot, self.stage.stride, column * length + row, length)
 
     def panels(self, count: int) -> list[tuple[int, int]]:
         """Return the start and the width of each panel of `count` columns."""
@@ -357,63 +323,53 @@ class _Steps:
 
     # -- Small matrices -------------------------------------------------------------------------
 
-    def small(self, columns: int) -> tuple[dict[str, int], int] | None:
-        """Return the constants for factoring matrices in workgroup memory, and the workgroups.
+    def small(self, columns: int) -> dict[str, int] | None:
+        """Return the constants for factoring matrices in workgroup memory.
 
         None if the matrices are too large. `columns` is rounded up to a power of two, so that few
         programs are needed.
         """
-        stage, n = self.stage, self.stage.length
+        n = self.stage.length
         team = 1 << (n - 1).bit_length()
         # The extra column keeps the teams in different memory banks.
         room = team * ((1 << (columns - 1).bit_length()) + (team < TEAM))
         memory = self.context.profile.workgroup_memory
-        units = min(max(1, 64 // team), memory // (room * stage.dtype.itemsize + 4 * team))
-        if n > TEAM or not units:
-            return None
-        return {"TEAM": team, "UNITS": units, "ROOM": room}, -(-stage.matrices // units)
+        units = min(max(1, 64 // team), memory // (room * self.stage.dtype.itemsize + 4 * team))
+        return {"TEAM": team, "UNITS": units, "ROOM": room} if n <= TEAM and units else None
 
     def eliminate_small(self, target: int, exchanges: int | None) -> bool:
         """Eliminate small matrices; also solve if there is no `exchanges`. False if too large."""
-        stage = self.stage
-        small = self.small(stage.columns)
+        stage, small = self.stage, self.small(self.stage.columns)
         if small is None:
             return False
-        constants, groups = small
         bindings = [self.bound(stage.source, writable=False), self.bound(target)]
-        note = "fn note_exchanges(at: u32, count: u32) {}"
+        note = ""
         if exchanges is not None:
             bindings.append(self.bound(exchanges, uint32))
-            note = "fn note_exchanges(at: u32, count: u32) { b2[at] = count; }"
+            note = "b2[at] = count;"
         self.run(
             "factor_small",
             bindings,
             (stage.stride, stage.length, stage.columns),
-            "minus_product product quotient size real",
-            groups,
+            -(-stage.matrices // small["UNITS"]),
             stage.length**2 * stage.columns,
-            f"const SOLVES = {_flag(exchanges is None)};",
-            note,
-            constants=constants | {"PANEL": stage.panel},
+            f"fn note_exchanges(at: u32, count: u32) {{ {note} }}",
+            constants=small | {"PANEL": stage.panel, "SOLVES": exchanges is None},
         )
         return True
 
     def cholesky_small(self) -> bool:
         """Factor small matrices in workgroup memory; False if they are too large."""
-        stage = self.stage
-        small = self.small(stage.length)
+        stage, small = self.stage, self.small(self.stage.length)
         if small is None:
             return False
-        constants, groups = small
-        del constants["ROOM"]
         self.run(
             "factor_small_triangle",
             [self.bound(stage.source, writable=False), self.bound(stage.target)],
             (stage.stride, stage.length),
-            "minus_product conjugate square divided_by_real real_part real",
-            groups,
+            -(-stage.matrices // small["UNITS"]),
             stage.length**3,
-            constants=constants,
+            constants={name: small[name] for name in ("TEAM", "UNITS")},
         )
         return True
 
@@ -424,31 +380,28 @@ class _Steps:
 
         Right-hand sides are transformed along with them.
         """
-        n, stride = self.stage.length, self.stage.stride
+        n = self.stage.length
         for start, width in self.panels(n):
             self.panel(work, exchanges, start, width)
             after = start + width
             if not (count := self.stage.columns - after):
                 continue
-            corner = _Part(work, stride, start * (n + 1))
-            strip = _Part(work, stride, after * n + start)
-            self.substitute(strip, count, n, corner, n, width, exchanges=exchanges, unit=True)
+            corner, strip = self.block(work, start, start), self.block(work, start, after)
+            self.substitute(strip, count, corner, width, exchanges=exchanges, unit=True)
             if rows := n - after:
-                rest = _Part(work, stride, after * (n + 1))
-                below = _Part(work, stride, start * n + after)
-                self.product(rest, n, (rows, count, width), below, n, strip, n)
+                rest, below = self.block(work, after, after), self.block(work, after, start)
+                self.product(rest, (rows, count, width), below, strip)
 
     def substitute_back(self, work: int) -> None:
         """Turn the right-hand sides after elimination into solutions (back substitution)."""
-        n, stride = self.stage.length, self.stage.stride
+        n = self.stage.length
         count = self.stage.columns - n
         for start, width in reversed(self.panels(n)):
-            corner = _Part(work, stride, start * (n + 1))
-            solved = _Part(work, stride, n * n + start)
-            self.substitute(solved, count, n, corner, n, width, backward=True)
+            corner, solved = self.block(work, start, start), self.block(work, start, n)
+            self.substitute(solved, count, corner, width, backward=True)
             if start:
-                sides, above = _Part(work, stride, n * n), _Part(work, stride, start * n)
-                self.product(sides, n, (start, count, width), above, n, solved, n)
+                sides, above = self.block(work, 0, n), self.block(work, 0, start)
+                self.product(sides, (start, count, width), above, solved)
 
     def solve(self) -> None:
         if self.eliminate_small(self.stage.target, None):
@@ -473,11 +426,9 @@ class _Steps:
                 self.bound(stage.target),
             ],
             (stage.length, stage.stride),
-            "product magnitude size signed real",
             -(-stage.matrices // 64),
             32 * stage.length,
-            f"const LOGARITHM = {_flag(stage.kind == 'slogdet')};",
-            constants={"WORKGROUP": 64, "PANEL": stage.panel},
+            constants={"WORKGROUP": 64, "PANEL": stage.panel, "LOGARITHM": stage.kind == "slogdet"},
         )
 
     # -- Cholesky -------------------------------------------------------------------------------
@@ -489,17 +440,15 @@ class _Steps:
         """
         if self.cholesky_small():
             return
-        n, stride, target = self.stage.length, self.stage.stride, self.stage.target
-        work = self.temporary(stride)
+        n, target = self.stage.length, self.stage.target
+        work = self.temporary(self.stage.stride)
         self.copy(work)
         for start, width in self.panels(n):
             self.columns(work, target, start, width)
             after = start + width
             if rows := n - after:
-                below = _Part(target, stride, after * n + start)
-                rest = _Part(work, stride, after * (n + 1))
-                shape = rows, rows, width
-                self.product(rest, n, shape, below, n, below, n, adjoint=True, lower=True)
+                rest, below = self.block(work, after, after), self.block(target, start, after)
+                self.product(rest, (rows, rows, width), below, below, adjoint=True, lower=True)
 
     # -- QR -------------------------------------------------------------------------------------
 
@@ -510,13 +459,13 @@ class _Steps:
         panels = self.panels(min(m, stage.columns - identity))
         size, room = len(panels) * panel, panel * stage.columns
         vectors, products = self.temporary(size * m), self.temporary(size * panel)
-        z = _Part(self.temporary(room), room, 0)
+        z = _Block(self.temporary(room), room, 0, panel)
         self.copy(work)
-        parts: list[tuple[_Part, _Part]] = []
+        parts: list[tuple[_Block, _Block]] = []
         for start, width in panels:
-            a = _Part(work, stage.stride, (identity + start) * m + start)
-            v = _Part(vectors, size * m, start * (m + 1))
-            s = _Part(products, size * panel, start * panel)
+            a = self.block(work, start, identity + start)
+            v = _Block(vectors, size * m, start * (m + 1), m)
+            s = _Block(products, size * panel, start * panel, panel)
             parts.append((v, s))
             self.reflect(a, v, s, start, width)
             if rest := stage.columns - identity - start - width:
@@ -525,16 +474,16 @@ class _Steps:
         if not identity:
             return
         for (start, width), (v, s) in zip(reversed(panels), reversed(parts), strict=True):
-            q = _Part(work, stage.stride, start * (m + 1))
+            q = self.block(work, start, start)
             self.reflected(q, identity - start, v, s, z, (m - start, width), adjoint=False)
 
     def reflected(
         self,
-        a: _Part,
+        a: _Block,
         columns: int,
-        v: _Part,
-        s: _Part,
-        z: _Part,
+        v: _Block,
+        s: _Block,
+        z: _Block,
         shape: tuple[int, int],
         *,
         adjoint: bool,
@@ -543,98 +492,24 @@ class _Steps:
 
         The shape is that of the matrix of their vectors.
         """
-        m, panel = self.stage.length, self.stage.panel
         rows, width = shape
         for first in range(0, rows, MAX_TERMS):
             terms = width, columns, min(MAX_TERMS, rows - first)
             left, right = (replace(x, first=x.first + first) for x in (v, a))
             put = "+=" if first else "="
-            self.product(z, panel, terms, left, m, right, m, put=put, adjoint=True)
+            self.product(z, terms, left, right, put=put, adjoint=True)
         whole = not adjoint
-        self.substitute(
-            z, columns, panel, s, panel, width, backward=whole, by_rows=whole, conjugate=adjoint
-        )
-        self.product(a, m, (rows, columns, width), v, m, z, panel)
+        self.substitute(z, columns, s, width, backward=whole, by_rows=whole, conjugate=adjoint)
+        self.product(a, (rows, columns, width), v, z)
 
 
-def _flag(value: bool) -> str:
-    return "true" if value else "false"
-
-
-@cache
-def _elements(rows: int) -> dict[str, str]:
-    """Return the regions of a panel's column, unrolled over the rows of an invocation."""
-    load: list[str] = []
-    four: list[str] = []
-    one: list[str] = []
-    last: list[str] = []
-    for n in range(rows):
-        load.append(f"let r{n} = min(i + {n}u * WORKGROUP, count - 1u);")
-        load.append(f"var x{n} = b0[column + r{n}];")
-        four.append(f"x{n} = reduced(x{n}, at + r{n}, length, c * PANEL + j);")
-        one.append(f"x{n} = minus_product(x{n}, b0[at + r{n}], corner[c * PANEL + j]);")
-        last.append(f"if (r{n} == i + {n}u * WORKGROUP && r{n} >= j) {{")
-        last.append(
-            f"  if (j > 0u) {{ x{n} = finished(x{n}, at + r{n}, column + r{n}, c * PANEL + j); }}"
-        )
-        last.append(f"  let key{n} = bitcast<u32>(size(x{n}));")
-        last.append(f"  if (key{n} > best) {{ best = key{n}; row = r{n}; }}")
-        last.append("}")
-    parts = {"load": load, "four": four, "one": one, "last": last}
-    return {name: "\n".join(lines) for name, lines in parts.items()}
-
-
-@cache
-def _columns(each: int) -> dict[str, str]:
-    """Return the regions of a panel's columns, unrolled over the elements of an invocation."""
-    load: list[str] = []
-    show: list[str] = []
-    step: list[str] = []
-    finish: list[str] = []
-    for n in range(each):
-        load.append(f"let row{n} = row + {n}u * ABREAST;")
-        load.append(f"let at{n} = select(others, base, row{n} < PANEL) + row{n} * length;")
-        load.append(f"let is_block{n} = row{n} < PANEL;")
-        load.append(
-            f"let is_own{n} = column < width && select(row{n} < end, row{n} < width, is_block{n});"
-        )
-        load.append(f"var x{n} = Number();")
-        load.append(f"if (is_own{n}) {{ x{n} = b0[at{n}]; }}")
-        show.append(f"shown[turn + row{n}] = x{n};")
-        step.append(f"x{n} = minus_product(x{n}, shown[turn + row{n}], factor);")
-        finish.append(f"if (is_own{n} && (!is_block{n} || first == 0u)) {{")
-        finish.append(f"  if (row{n} == column) {{ x{n} = real(root); }}")
-        finish.append(f"  else {{ x{n} = divided_by_real(x{n}, root); }}")
-        finish.append(f"  b1[at{n}] = x{n};")
-        finish.append("}")
-    parts = {"load": load, "show": show, "step": step, "finish": finish}
-    return {name: "\n".join(lines) for name, lines in parts.items()}
-
-
-def _unrolled() -> dict[str, str]:
-    """Return the regions of a product's tile, unrolled: 4 rows and 4 columns per invocation."""
-    spots = [(r, c) for r in range(4) for c in range(4)]
-    step = [f"let a{n} = lefts[(i + {n}u * SIDE) * PITCH + k];" for n in range(4)]
-    step += [f"let b{n} = rights[(j + {n}u * SIDE) * PITCH + k];" for n in range(4)]
-    step += [f"s{r}{c} = plus_product(s{r}{c}, a{r}, b{c});" for r, c in spots]
-    finish = [
-        f"if (row + i + {r}u * SIDE < rows && column + j + {c}u * SIDE < columns) "
-        f"{{ put(c + (column + j + {c}u * SIDE) * params[3].z + row + i + {r}u * SIDE, s{r}{c}); }}"
-        for r, c in spots
-    ]
-    start = [f"var s{r}{c} = Number();" for r, c in spots]
-    return {
-        name: "\n".join(x) for name, x in (("start", start), ("step", step), ("finish", finish))
-    }
-
-
-_TILE = _unrolled()
+def _position(block: _Block) -> tuple[int, int, int]:
+    return block.stride, block.first, block.step
 
 
 def lower_factorization(kernel: Kernel, context: Context) -> list[Dispatch]:
-    (stage,) = kernel.stages
-    assert isinstance(stage, Factorization)
-    steps = _Steps(stage, kernel.label, context)
+    stage = stage_of(kernel, Factorization)
+    steps = _Steps(kernel, stage, context)
     match stage.kind:
         case "solve":
             steps.solve()

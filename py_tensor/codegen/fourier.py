@@ -14,31 +14,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Self
 
-from py_tensor.base.dtypes import DType, complex64, float32
+from py_tensor.base.dtypes import complex64, float32
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen import lower
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.codec import Binding
-from py_tensor.codegen.emit import BodyCode, Space, decode_padded
-from py_tensor.codegen.fourier_wgsl import (
-    MAX_RADIX,
-    Form,
-    factors,
-    invocations_of,
-    radices,
-)
-from py_tensor.codegen.map import interface
-from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params
-from py_tensor.codegen.reduce import Context, arrange
-from py_tensor.codegen.reduce_wgsl import indent, load_modes
+from py_tensor.codegen.fourier_wgsl import MAX_RADIX, Form, invocations_of, radices
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.reduce import dimensions
+from py_tensor.codegen.writer import Context, Writer, indent, stage_of
 from py_tensor.schedule.body import Body
-from py_tensor.schedule.kernel import BodyPass, Kernel, Stage
+from py_tensor.schedule.kernel import BodyPass, Kernel
 
-FIRST = 0  # position in params of the first workgroup's number
 MAX_PRIME = 13  # the largest prime factor of a length
 MAX_INVOCATIONS = 256  # per workgroup
 MIN_COLUMNS = 4  # neighbouring columns per workgroup where columns are not contiguous
@@ -96,9 +86,8 @@ def passes(n: int, inner: int, tile: int) -> tuple[int, ...]:
     if n <= tile and inner == 1 and invocations_of(n) <= MAX_INVOCATIONS:
         return (n,)
     most = tile // MIN_COLUMNS
-    divisors = sorted(
-        d for d in _divisors(n) if d <= most and invocations_of(d) * MIN_COLUMNS <= MAX_INVOCATIONS
-    )
+    divisors = [d for d in range(2, most + 1) if n % d == 0]
+    divisors = [d for d in divisors if invocations_of(d) * MIN_COLUMNS <= MAX_INVOCATIONS]
     lengths: list[int] = []
     while n > 1:
         usable = [d for d in divisors if n % d == 0]
@@ -117,20 +106,12 @@ def _largest(n: int) -> tuple[int, ...]:
     return (radix, *_largest(n // radix))
 
 
-def _divisors(n: int) -> set[int]:
-    divisors = {1}
-    for factor in factors(n):
-        divisors |= {d * factor for d in divisors}
-    return divisors - {1}
-
-
 # -- Dispatches ---------------------------------------------------------------------------------
 
 
 def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel that transforms: one for each pass."""
-    stage = kernel.stages[0]
-    assert isinstance(stage, Transformed)
+    stage = stage_of(kernel, Transformed)
     n, points = kernel.reduced[0], size_of(kernel.kept + kernel.reduced)
     lengths = passes(n, stage.inner, _tile(context.profile))
     dispatches: list[Dispatch] = []
@@ -139,8 +120,8 @@ def lower_fourier(kernel: Kernel, context: Context) -> list[Dispatch]:
         is_last = number == len(lengths) - 1
         output = kernel.spread_outputs[0].slot
         target = output if is_last else context.temporary(points * complex64.itemsize)
-        one_pass = _Pass(kernel, stage, length, before, source, target, is_last)
-        dispatches.append(one_pass.dispatch(context))
+        writer = _Writer(kernel, context, length, before, is_last)
+        dispatches.append(writer.transform(source, target))
         source, before = target, before * length
     return dispatches
 
@@ -152,58 +133,51 @@ def _tile(profile: AdapterProfile) -> int:
     return 4096 if profile.workgroup_memory >= 4 * (4096 + 128) else 2048
 
 
-@dataclass(frozen=True, slots=True)
-class _Pass:
-    """One pass; `before` is the product of the lengths of earlier passes.
+class _Writer(Writer):
+    """One pass; `before` is the product of the lengths of earlier passes."""
 
-    `source` is the slot of the previous pass's results. The first pass reads the operand instead.
-    """
+    def __init__(
+        self, kernel: Kernel, context: Context, length: int, before: int, is_last: bool
+    ) -> None:
+        super().__init__(kernel, context)
+        stage = stage_of(kernel, Transformed)
+        self.stage, self.length, self.before, self.is_last = stage, length, before, is_last
+        self.points = size_of(kernel.kept + kernel.reduced)
 
-    kernel: Kernel
-    stage: Transformed
-    length: int
-    before: int
-    source: int
-    target: int
-    is_last: bool
+    def transform(self, source: int, target: int) -> Dispatch:
+        """Return the dispatch.
 
-    def dispatch(self, context: Context) -> Dispatch:
-        kernel, stage = self.kernel, self.stage
-        points = size_of(kernel.kept + kernel.reduced)
-        columns = points // self.length
-        form = self._form(columns, context.profile)
-        params = Params()
-        step = kernel.reduced[0] // self.length
-        params.extend(0, columns, stage.inner, step, kernel.reduced[0], self.before)
-        params.value(1 / (self.before * self.length), float32)
-        bindings: list[Binding] = []
-        code = [self._operand(bindings, params, context)] if self.before == 1 else []
-        if self.before > 1:
-            bindings.append(Binding(self.source, complex64, vector=False, writable=False))
-            code.append(f"fn load({_AT}) -> vec2f {{ return b0[{_PLACE}]; }}")
-        code += [self._put(bindings, params), form.shared(), _SPREAD]
-        regions = {
-            "interface": interface(bindings, params, form.constants(), *code),
-            "stages": indent(form.stages(), 1),
-        }
-        work = points * (COST * len(radices(self.length)) + stage.element.cost)
-        return Dispatch(
-            context.programs.get("fourier", kernel.label, bindings, regions, "columns"),
-            tuple(b.slot for b in bindings),
-            tuple(params.values),
-            tuple(params.consts),
+        It reads the results of the previous pass from slot `source`; the first pass reads the
+        operand instead.
+        """
+        stage, length = self.stage, self.length
+        columns, (n,) = self.points // length, self.kernel.reduced
+        form = self._form(columns)
+        self.params.extend(columns, stage.inner, n // length, n, self.before)
+        self.params.value(1 / (self.before * length), float32)
+        if self.before == 1:
+            self._load_operand()
+        else:
+            name = self.bind(source, complex64)
+            self.code.append(f"fn load({_AT}) -> vec2f {{ return {name}[{_PLACE}]; }}")
+        self._put(target)
+        self.code += [form.shared(), _SPREAD]
+        self.constants |= form.constants()
+        stages = len(radices(length))
+        return self.dispatch(
+            "fourier",
+            "columns",
             -(-columns // form.columns),
-            FIRST,
-            work,
-            points * stage.operations * len(radices(self.length)),
-            kernel.traffic(),
+            work=self.points * (COST * stages + stage.element.cost),
+            operations=self.points * stage.operations * stages,
+            regions={"stages": indent(form.stages(), 1)},
         )
 
-    def _form(self, columns: int, profile: AdapterProfile) -> Form:
+    def _form(self, columns: int) -> Form:
         """Return the form of the pass; with few workgroups, each takes fewer columns."""
-        length, stage = self.length, self.stage
+        length, inner, profile = self.length, self.stage.inner, self.context.profile
         tile, invocations = _tile(profile), invocations_of(length)
-        across = self.kernel.reduced[0] > length or stage.inner > 1
+        across = self.kernel.reduced[0] > length or inner > 1
         if tile:
             together = max(1, min(tile // length, MAX_INVOCATIONS // invocations))
             together = 1 << together.bit_length() - 1
@@ -212,72 +186,37 @@ class _Pass:
                 together //= 2
         else:
             together = profile.map_workgroup
-        return Form(
-            length,
-            together,
-            across,
-            self.before > 1 or stage.inner > 1,
-            self.before == 1,
-        )
+        return Form(length, together, across, self.before > 1 or inner > 1, self.before == 1)
 
-    def _operand(self, bindings: list[Binding], params: Params, context: Context) -> str:
-        """Return `load` for the first pass: it reads the operand; an inverse swaps its parts."""
-        kernel, stage = self.kernel, self.stage
-        body = stage.element
-        whole = replace(kernel, stages=(Stage(body, ()),))
-        walk = arrange(whole, [body], context.profile, vectors=False, in_order=True)
-        dims = walk.dims
-        for slot, dtype in dict.fromkeys(
-            (x.slot, x.dtype) for x in [*body.loads(), *body.gathers()]
-        ):
-            bindings.append(Binding(slot, dtype, vector=False, writable=False))
-        if body.checks():
-            bindings.append(FAULT_WORDS)
-        modes = load_modes(body, dims.space_strides, 1)
-        code = BodyCode(body, bindings, {**modes}, dims.space_dim)
-        dtype = body.dtype(stage.value)
-        element = code.function("element", params, [stage.value], str(dtype.wgsl))
-        split, names = decode_padded(params, dims.kept_extents, "row", "k")
-        space = Space([*names, "j"], dims.space_strides, 1)
-        arguments = code.arguments(params, space, 1, "a")
-        value = f"element({', '.join(arguments.lanes[0])})"
-        lines = [
-            "let row = place.outer * params[0].z + place.inner;",
-            *split,
-            *arguments.statements,
-            f"return {_exchanged(_as_complex(value, dtype), self._flag(params))};",
-        ]
-        return f"{element}\nfn load({_AT}) -> vec2f {{\n{indent(lines, 1)}\n}}"
+    def _load_operand(self) -> None:
+        """Add `load` for the first pass: it reads the operand; an inverse swaps its parts."""
+        body, value = self.stage.element, self.stage.value
+        dims = dimensions(self.kernel, body, self.context.profile, in_order=True)
+        statements, call = self.element_of_row(dims, body, value)
+        call = call if body.dtype(value).is_complex else f"vec2f({call}, 0.0)"
+        row = "let row = place.outer * params[0].z + place.inner;"
+        result = f"return {self._exchanged(call)};"
+        self.function(f"load({_AT}) -> vec2f", row, *statements, result)
 
-    def _put(self, bindings: list[Binding], params: Params) -> str:
-        """Return `put`, which stores a result; the last pass scales it and undoes the swap."""
-        number = len(bindings)
-        bindings.append(Binding(self.target, complex64, vector=False, writable=True))
-        value = "value"
+    def _put(self, target: int) -> None:
+        """Add `put`, which stores a result; the last pass scales it and undoes the swap."""
+        name, value = self.bind(target, complex64, writable=True), "value"
         if self.is_last:
-            scale = params.value(self.stage.scale, float32)
-            value = f"{_exchanged('value', self._flag(params))} * {scale}"
-        return f"fn put({_AT}, value: vec2f) {{ b{number}[{_PLACE}] = {value}; }}"
+            scale = self.params.value(self.stage.scale, float32)
+            value = f"{self._exchanged('value')} * {scale}"
+        self.code.append(f"fn put({_AT}, value: vec2f) {{ {name}[{_PLACE}] = {value}; }}")
 
-    def _flag(self, params: Params) -> str:
-        return params.add(self.stage.is_inverse)
+    def _exchanged(self, value: str) -> str:
+        """Swap real and imaginary parts in an inverse transform.
+
+        It is a forward one with these parts swapped before and after.
+        """
+        return f"exchanged({value}, {self.params.add(self.stage.is_inverse)} != 0u)"
 
 
 _AT = "place: Column, j: u32"
 _PLACE = "(place.outer * params[1].x + j) * params[0].z + place.inner"
 _SPREAD = "fn spread_out(cell: u32) -> u32 { return cell + (cell >> 5u); }"
-
-
-def _as_complex(value: str, dtype: DType) -> str:
-    return value if dtype.is_complex else f"vec2f({value}, 0.0)"
-
-
-def _exchanged(value: str, flag: str) -> str:
-    """Swap real and imaginary parts if `flag` is set.
-
-    An inverse transform is a forward one with these parts swapped before and after.
-    """
-    return f"exchanged({value}, {flag} != 0u)"
 
 
 lower.FAMILIES.insert(0, lower.Family(lower.begins(Transformed), lower_fourier))

@@ -56,9 +56,10 @@ def butterfly(values: list[str], prefix: str, lines: list[str]) -> list[str]:
     if n == 2:
         x, y = values
         return _named(prefix, [f"{x} + {y}", f"{x} - {y}"], lines)
-    a = next(a for a in (4, 2, 3, 5, 7, 11, 13) if n % a == 0)
+    # Four at a time, as pairs of pairs, has the fewest constant factors.
+    a = next(a for a in (4, 2, 3, 5, 7, 11, 13) if n % a == 0 and (a, n) != (4, 4))
     if a == n:
-        return (_of_four if n == 4 else _of_prime)(values, prefix, lines)
+        return _of_prime(values, prefix, lines)
     b = n // a
     rows = [butterfly(values[j::b], f"{prefix}{j}_", lines) for j in range(b)]
     results = [""] * n
@@ -71,14 +72,6 @@ def butterfly(values: list[str], prefix: str, lines: list[str]) -> list[str]:
 def _named(prefix: str, texts: list[str], lines: list[str]) -> list[str]:
     lines += [f"let {prefix}{n} = {text};" for n, text in enumerate(texts)]
     return [f"{prefix}{n}" for n in range(len(texts))]
-
-
-def _of_four(values: list[str], prefix: str, lines: list[str]) -> list[str]:
-    w, x, y, z = values
-    sums = [f"{w} + {y}", f"{w} - {y}", f"{x} + {z}", f"{x} - {z}"]
-    a, b, c, d = _named(f"{prefix}s", sums, lines)
-    side = f"vec2f({d}.y, -{d}.x)"
-    return _named(prefix, [f"{a} + {c}", f"{b} + {side}", f"{a} - {c}", f"{b} - {side}"], lines)
 
 
 def _of_prime(values: list[str], prefix: str, lines: list[str]) -> list[str]:
@@ -142,6 +135,16 @@ class Form:
     is_first: bool
 
     @property
+    def radices(self) -> tuple[int, ...]:
+        """The radix of each stage."""
+        return radices(self.length)
+
+    @property
+    def last(self) -> int:
+        """The number of the last stage."""
+        return len(self.radices) - 1
+
+    @property
     def invocations(self) -> int:
         return invocations_of(self.length)
 
@@ -154,38 +157,28 @@ class Form:
 
     def shared(self) -> str:
         """Return the declaration of the exchange memory; gaps avoid bank conflicts."""
-        if len(radices(self.length)) == 1:
+        if not self.last:
             return ""
         size = self.length * self.columns
         return f"var<workgroup> shared_parts: array<f32, {size + size // 32}>;"
 
     def stages(self) -> list[str]:
         """Return statements of the whole pass."""
-        lines, factors_used, together = list[str](), radices(self.length), 1
+        lines: list[str] = []
         values: list[list[str]] = []
-        for number, radix in enumerate(factors_used):
-            is_last = number == len(factors_used) - 1
-            if number == 0 or is_last:
-                lines += self._place(self.stores_across if is_last else self.loads_across, number)
-            names = [
-                [f"x{number}_{m}_{q}" for q in range(radix)] for m in range(self._turns(radix))
-            ]
+        for number, radix in enumerate(self.radices):
+            if number in (0, self.last):
+                lines += self._place(number)
+            turns = range(self._turns(number))
+            names = [[f"x{number}_{m}_{q}" for q in range(radix)] for m in turns]
             lines += [f"var {name} = vec2f();" for row in names for name in row]
-            if number == 0:
-                lines += self._load(radix, names)
-            else:
-                lines += self._exchange(
-                    factors_used[number - 1], together, values, radix, names, number
-                )
-                together *= factors_used[number - 1]
-            values = [
-                self._transformed(m, radix, together, row, number, lines)
-                for m, row in enumerate(names)
-            ]
-        return [*lines, *self._store(factors_used[-1], together, values)]
+            lines += self._exchange(number, values, names) if number else self._load(names)
+            values = [self._transformed(m, number, names[m], lines) for m in turns]
+        return [*lines, *self._store(values)]
 
-    def _place(self, across: bool, number: int) -> list[str]:
+    def _place(self, number: int) -> list[str]:
         """Return the column of an invocation and its part of the column, for loading or storing."""
+        across = self.stores_across if number == self.last else self.loads_across
         lane, share = ("%", "/") if across else ("/", "%")
         by = self.columns if across else self.invocations
         lines = [
@@ -198,20 +191,28 @@ class Form:
             lines.append(f"let place{number} = place0;")
         return lines
 
-    def _turns(self, radix: int) -> int:
+    def _turns(self, number: int) -> int:
         """Return the number of butterflies of a stage that an invocation computes."""
-        return -(-self.length // (radix * self.invocations))
+        return -(-self.length // (self.radices[number] * self.invocations))
+
+    def _together(self, number: int) -> int:
+        """Return the product of the radices of the stages before this one."""
+        return math.prod(self.radices[:number])
 
     def _owner(self, number: int) -> int:
         """Return the stage whose assignment of invocations to columns this stage uses."""
-        return number if number == len(radices(self.length)) - 1 else 0
+        return number if number == self.last else 0
 
-    def _each(self, radix: int, number: int, body: Callable[[int, str], list[str]]) -> list[str]:
+    def _index(self, m: int, number: int) -> str:
+        """Return the number of an invocation's butterfly in its column."""
+        return f"(part{self._owner(number)} + {m * self.invocations}u)"
+
+    def _each(self, number: int, body: Callable[[int, str], list[str]]) -> list[str]:
         """Return statements for each butterfly of an invocation, guarded where not all have it."""
         lines: list[str] = []
-        count = self.length // radix
-        for m in range(self._turns(radix)):
-            index = f"(part{self._owner(number)} + {m * self.invocations}u)"
+        count = self.length // self.radices[number]
+        for m in range(self._turns(number)):
+            index = self._index(m, number)
             inner = body(m, index)
             if (m + 1) * self.invocations <= count:
                 lines += inner
@@ -219,8 +220,8 @@ class Form:
                 lines += [f"if ({index} < {count}u) {{", *(f"  {line}" for line in inner), "}"]
         return lines
 
-    def _load(self, radix: int, names: list[list[str]]) -> list[str]:
-        apart = self.length // radix
+    def _load(self, names: list[list[str]]) -> list[str]:
+        apart = self.length // self.radices[0]
 
         def loaded(m: int, at: str) -> list[str]:
             lines: list[str] = []
@@ -233,74 +234,57 @@ class Form:
                 lines.append(f"{name} = {value};")
             return lines
 
-        lines = self._each(radix, 0, loaded)
+        lines = self._each(0, loaded)
         if not self.is_first:
             lines = ["let turn = place0.first % before;", *lines]
         return ["if (place0.is_inside) {", *(f"  {line}" for line in lines), "}"]
 
-    def _transformed(
-        self, m: int, radix: int, together: int, names: list[str], number: int, lines: list[str]
-    ) -> list[str]:
+    def _transformed(self, m: int, number: int, names: list[str], lines: list[str]) -> list[str]:
         """Multiply the values of a butterfly by twiddle factors, and return their transform."""
-        mark = f"y{number}_{m}_"
-        if together > 1:
-            index = f"(part{self._owner(number)} + {m * self.invocations}u) % {together}u"
-            lines.append(f"let {mark}k = {index};")
-            n = together * radix
+        mark, together = f"y{number}_{m}_", self._together(number)
+        if number:
+            lines.append(f"let {mark}k = {self._index(m, number)} % {together}u;")
+            n = together * self.radices[number]
             for q, name in enumerate(names[1:], 1):
                 root = f"root_of_unity({mark}k * {q}u, {n}u, {1 / n!r})"
                 lines.append(f"{name} = turned_by({name}, {root});")
         return butterfly(names, mark, lines)
 
-    def _exchange(
-        self,
-        radix: int,
-        together: int,
-        values: list[list[str]],
-        following: int,
-        names: list[list[str]],
-        number: int,
-    ) -> list[str]:
-        """Exchange the results of a stage in the order in which the following stage reads them."""
+    def _exchange(self, number: int, values: list[list[str]], names: list[list[str]]) -> list[str]:
+        """Exchange the results of the stage before, in the order in which this one reads them."""
+        together, before = self._together(number - 1), self._together(number)
+        apart = self.length // self.radices[number]
 
-        def put(letter: str) -> Callable[[int, str], list[str]]:
-            def written(m: int, at: str) -> list[str]:
-                first = f"{at} / {together}u * {together * radix}u + {at} % {together}u"
-                indices = [f"{first} + {q * together}u" for q in range(radix)]
+        lines: list[str] = []
+        for component in "xy":
+
+            def put(m: int, at: str, component: str = component) -> list[str]:
+                first = f"{at} / {together}u * {before}u + {at} % {together}u"
                 return [
-                    f"shared_parts[{self._cell(index, number - 1)}] = {value}.{letter};"
-                    for index, value in zip(indices, values[m], strict=True)
+                    f"{self._cell(f'{first} + {q * together}u', number - 1)} = {value}.{component};"
+                    for q, value in enumerate(values[m])
                 ]
 
-            return written
-
-        def taken(letter: str) -> Callable[[int, str], list[str]]:
-            def read(m: int, at: str) -> list[str]:
-                apart = self.length // following
+            def take(m: int, at: str, component: str = component) -> list[str]:
                 return [
-                    f"{name}.{letter} = shared_parts[{self._cell(f'{at} + {q * apart}u', number)}];"
+                    f"{name}.{component} = {self._cell(f'{at} + {q * apart}u', number)};"
                     for q, name in enumerate(names[m])
                 ]
 
-            return read
-
-        lines: list[str] = []
-        for letter in "xy":
-            lines += ["workgroupBarrier();"] if number > 1 or letter == "y" else []
-            lines += self._each(radix, number - 1, put(letter))
-            lines += ["workgroupBarrier();", *self._each(following, number, taken(letter))]
+            lines += ["workgroupBarrier();"] if number > 1 or component == "y" else []
+            lines += self._each(number - 1, put)
+            lines += ["workgroupBarrier();", *self._each(number, take)]
         return lines
 
     def _cell(self, element: str, number: int) -> str:
-        """Return the index in workgroup memory of an element of an invocation's column."""
+        """Return the place in workgroup memory of an element of an invocation's column."""
         lane = f"lane{self._owner(number)}"
         if self.loads_across or self.stores_across:
-            return f"spread_out(({element}) * COLUMNS + {lane})"
-        return f"spread_out({lane} * LENGTH + {element})"
+            return f"shared_parts[spread_out(({element}) * COLUMNS + {lane})]"
+        return f"shared_parts[spread_out({lane} * LENGTH + {element})]"
 
-    def _store(self, radix: int, together: int, values: list[list[str]]) -> list[str]:
-        last = len(radices(self.length)) - 1
-        column = f"place{last}"
+    def _store(self, values: list[list[str]]) -> list[str]:
+        column, together = f"place{self.last}", self._together(self.last)
 
         def stored(m: int, at: str) -> list[str]:
             return [
@@ -308,6 +292,6 @@ class Form:
                 for q, value in enumerate(values[m])
             ]
 
-        lines = self._each(radix, last, stored)
+        lines = self._each(self.last, stored)
         first = f"let first = {column}.first / before * whole + {column}.first % before;"
         return [f"if ({column}.is_inside) {{", *(f"  {x}" for x in [first, *lines]), "}"]

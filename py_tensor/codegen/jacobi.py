@@ -17,14 +17,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import ClassVar, Self
 
 from py_tensor.base.dtypes import DType, complex64, float32, uint32
 from py_tensor.codegen import lower
-from py_tensor.codegen.codec import Binding
-from py_tensor.codegen.map import copying, interface, lower_map
-from py_tensor.codegen.program import Dispatch, Params
-from py_tensor.codegen.reduce import Context
+from py_tensor.codegen.map import copying, lower_map, mapped
+from py_tensor.codegen.numbers import number_functions
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.writer import Context, Writer, stage_of
 from py_tensor.schedule.body import Access, Body, Index
 from py_tensor.schedule.kernel import Kernel, Output, Pass
 
@@ -33,25 +34,7 @@ MIN_SIDE = 8
 INVOCATIONS = 64  # minimum size of a workgroup
 SWEEPS = 24
 EPS = 2.0**-23
-FIRST = 1  # position in params of the first workgroup's number
-_NUMBERS = {
-    float32: """
-alias number = f32;
-fn number_of(x: f32) -> f32 { return x; }
-fn real_of(x: f32) -> f32 { return x; }
-fn size_of(x: f32) -> f32 { return abs(x); }
-fn conjugate(x: f32) -> f32 { return x; }
-fn product(x: f32, y: f32) -> f32 { return x * y; }""",
-    complex64: """
-alias number = vec2f;
-fn number_of(x: f32) -> vec2f { return vec2f(x, 0.0); }
-fn real_of(x: vec2f) -> f32 { return x.x; }
-fn size_of(x: vec2f) -> f32 { return sqrt_f32(x.x * x.x + x.y * x.y); }
-fn conjugate(x: vec2f) -> vec2f { return vec2f(x.x, -x.y); }
-fn product(x: vec2f, y: vec2f) -> vec2f {
-  return vec2f(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x);
-}""",
-}
+ROUND = 6  # position in params of the number of the round, which that of the sweep follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,98 +80,77 @@ class Rotated(Pass):
 
 def lower_jacobi(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return one dispatch for small matrices, otherwise one for each round of each sweep."""
-    (stage,), (count,) = kernel.stages, kernel.kept
-    assert isinstance(stage, Rotated)
-    writer = _Writer(kernel, stage, count, context)
+    stage, (count,) = stage_of(kernel, Rotated), kernel.kept
+    rotations = _Rotations(kernel, stage, count, context)
     if stage.length is None:
-        return [writer.dispatch(stage.rows, 2, passes=1, sweeps=SWEEPS, least=1e-6)]
+        return [rotations.dispatch(stage.rows, 2, passes=1, sweeps=SWEEPS, least=1e-6)]
     size = count * stage.rows * stage.n
     copy = copying(stage.operand, stage.dtype, stage.target, stage.dtype, size, kernel.label)
-    dispatches = [lower_map(copy, context.profile, context.programs)]
-    blocks = max(2, -(-stage.n // writer.side) * 2)
+    dispatches = [lower_map(copy, context)]
+    blocks = max(2, -(-stage.n // rotations.side) * 2)
     if blocks == 2:
-        return [*dispatches, writer.dispatch(stage.length, 2, passes=SWEEPS)]
-    dispatches.append(writer.cleared())
-    for sweep in range(SWEEPS):
-        for round_number in range(blocks - 1):
-            dispatches.append(writer.dispatch(stage.length, blocks, round_number, sweep))
+        return [*dispatches, rotations.dispatch(stage.length, 2, passes=SWEEPS)]
+    assert rotations.sweeps is not None
+    zero, access = Body.of([Index(uint32, Access((0,), 0))]), Access((1,), 0)
+    cleared = Output(rotations.sweeps, 0, uint32, access)
+    dispatches.append(lower_map(mapped((count,), zero, kernel.label, cleared), context))
+    first = rotations.dispatch(stage.length, blocks)
+    before, after = first.params[:ROUND], first.params[ROUND + 2 :]
+    rounds = product(range(SWEEPS), range(blocks - 1))
+    dispatches += [replace(first, params=(*before, n, sweep, *after)) for sweep, n in rounds]
     return dispatches
 
 
-class _Writer:
-    """The program for matrices of one size, and its dispatches."""
+class _Rotations:
+    """The dispatches of the program for matrices of one size."""
 
     def __init__(self, kernel: Kernel, stage: Rotated, count: int, context: Context) -> None:
         self.kernel, self.stage, self.count, self.context = kernel, stage, count, context
         self.side = min(SIDES[stage.dtype], max(MIN_SIDE, 1 << (stage.n - 1).bit_length()))
         self.units = max(1, INVOCATIONS * 4 // self.side**2)
-        bindings = [Binding(stage.target, stage.dtype, vector=False, writable=True)]
-        code = ["fn last_sweep(item: u32) -> u32 { return 0u; }"]
-        code.append("fn note_sweep(item: u32, sweep: u32) {}")
-        if stage.length is None:
-            bindings.append(Binding(stage.operand, stage.dtype, vector=False, writable=False))
-        elif stage.n > self.side:
-            slot = context.temporary(count * uint32.itemsize)
-            bindings.append(Binding(slot, uint32, vector=False, writable=True, atomic=True))
-            code = ["fn last_sweep(item: u32) -> u32 { return atomicLoad(&b1[item]); }"]
-            code.append("fn note_sweep(item: u32, sweep: u32) { atomicMax(&b1[item], sweep); }")
-        self.bindings = bindings
-        source = 1 if stage.length is None else 0
-        loaded = bindings[source].element(source, stage.dtype, "at")
-        stored = bindings[0].put(0, stage.dtype, "at", "x")
-        is_hermitian = "true" if stage.length is None else "false"
-        self.code = [
-            f"const IS_HERMITIAN = {is_hermitian};",
-            _NUMBERS[stage.dtype],
-            f"fn load_element(at: u32) -> number {{ return {loaded}; }}",
-            f"fn store_element(at: u32, x: number) {{ {stored} }}",
-            *code,
-        ]
-
-    def cleared(self) -> Dispatch:
-        """Clear the record of the last sweep that rotated anything in each matrix."""
-        zero, access = Body.of([Index(uint32, Access((0,), 0))]), Access((1,), 0)
-        output = Output(self.bindings[-1].slot, 0, uint32, access)
-        cleared = Kernel((self.count,), (), (), zero, (output,), self.kernel.label)
-        return lower_map(cleared, self.context.profile, self.context.programs)
+        self.is_hermitian = stage.length is None
+        # The buffer for the last sweep that rotated anything in each matrix, if that is several.
+        self.sweeps: int | None = None
+        if not self.is_hermitian and stage.n > self.side:
+            self.sweeps = context.temporary(count * uint32.itemsize)
 
     def dispatch(
-        self,
-        length: int,
-        blocks: int,
-        at: int = 0,
-        sweep: int = 0,
-        *,
-        passes: int = 1,
-        sweeps: int = 1,
-        least: float = 1e-12,
+        self, length: int, blocks: int, *, passes: int = 1, sweeps: int = 1, least: float = 1e-12
     ) -> Dispatch:
-        """Return the dispatch of round `at` of a sweep, or of several passes or sweeps.
+        """Return the dispatch of the first round of a sweep, or of several passes or sweeps.
 
         Diagonal elements below `least` count as `least` in the test whether a pair is orthogonal.
         """
-        stage, side, params = self.stage, self.side, Params()
+        stage, side = self.stage, self.side
         units = self.count * blocks // 2
-        tolerance = EPS if stage.length is None else EPS * max(4, math.sqrt(length))
-        params.extend(units, 0, stage.n, length, stage.rows, blocks, at, sweep, passes, sweeps)
-        params.value(tolerance, float32)
-        params.value(least, float32)
-        constants = {"SIDE": side, "UNITS": self.units}
-        regions = {"interface": interface(self.bindings, params, constants, *self.code)}
+        sizes = units, stage.n, length, stage.rows, blocks
+        writer = Writer(self.kernel, self.context, *sizes, 0, 0, passes, sweeps)
+        writer.params.value(EPS * (1 if self.is_hermitian else max(4, math.sqrt(length))), float32)
+        writer.params.value(least, float32)
+        writer.constants |= {"SIDE": side, "UNITS": self.units, "IS_HERMITIAN": self.is_hermitian}
+        self._declare(writer)
         work = units * passes * side**2 * (length + stage.rows + 8 * side * sweeps)
-        return Dispatch(
-            self.context.programs.get(
-                "jacobi", self.kernel.label, self.bindings, regions, f"{side} columns"
-            ),
-            tuple(b.slot for b in self.bindings),
-            tuple(params.values),
-            tuple(params.consts),
-            count=-(-units // self.units),
-            first=FIRST,
-            work=work,
-            operations=work,
-            traffic=self.kernel.traffic(),
+        return writer.dispatch(
+            "jacobi", f"{side} columns", -(-units // self.units), work=work, operations=work
         )
+
+    def _declare(self, writer: Writer) -> None:
+        """Add the bindings, and the functions that the template calls."""
+        stage, dtype = self.stage, self.stage.dtype
+        writer.code += number_functions("jacobi", dtype)
+        put = writer.put(stage.target, dtype, "at", "x")
+        if self.is_hermitian:
+            writer.bind(stage.operand, dtype)
+        last, note = "return 0u;", ""
+        if self.sweeps is not None:
+            name = writer.bind(self.sweeps, uint32, writable=True, atomic=True)
+            last, note = f"return atomicLoad(&{name}[item]);", f"atomicMax(&{name}[item], sweep);"
+        source = int(self.is_hermitian)
+        loaded = writer.bindings[source].element(source, dtype, "at")
+        writer.function("load_element(at: u32) -> Number", f"return {loaded};")
+        writer.function("store_element(at: u32, x: Number)", put)
+        writer.function("last_sweep(item: u32) -> u32", last)
+        writer.function("note_sweep(item: u32, sweep: u32)", note)
 
 
 lower.FAMILIES.insert(0, lower.Family(lower.begins(Rotated), lower_jacobi))

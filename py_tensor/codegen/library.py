@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import product
 from pathlib import Path
 
 _ITEM = re.compile(r"^(?:fn|const|struct|override|alias)\s+(\w+)", re.MULTILINE)
@@ -94,6 +95,35 @@ def _parts(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
     parts = _REGION.split(template(name))
     words = (word for text in parts[::3] for word in _WORD.findall(text))
     return tuple(parts), frozenset(words)
+
+
+@cache
+def unrolled(name: str, **counts: int) -> dict[str, str]:
+    """Return the regions of a template that are repeated, with their text unrolled.
+
+    Each count belongs to a capital letter. In the example of a region, the letter stands for an
+    integer, and at the end of a name for a digit: ``var xN = N;`` becomes ``var x0 = 0u;``,
+    ``var x1 = 1u;``, ... With several letters, there is a copy for each combination.
+    """
+    parts, _ = _parts(name)
+    word = re.compile(rf"\b([a-z_]*)([{''.join(counts)}]+)\b")
+    regions: dict[str, str] = {}
+    for region, example in zip(parts[1::3], parts[2::3], strict=True):
+        names = word.findall(example)
+        letters = [x for x in counts if any(x in ending for _, ending in names)]
+        if letters and region != "interface":
+            copies = product(*(range(counts[x]) for x in letters))
+            numbers = (dict(zip(letters, copy, strict=True)) for copy in copies)
+            regions[region] = "".join(_numbered(example, word, copy) for copy in numbers)
+    return regions
+
+
+def _numbered(example: str, word: re.Pattern[str], numbers: dict[str, int]) -> str:
+    def numbered(match: re.Match[str]) -> str:
+        digits = "".join(str(numbers[x]) for x in match[2])
+        return match[1] + digits if match[1] else f"{digits}u"
+
+    return word.sub(numbered, example)
 
 
 def fill(name: str, regions: Mapping[str, str], implementations: Implementations = ()) -> str:

@@ -11,19 +11,11 @@ from py_tensor.base.layout import merge_dims
 from py_tensor.base.shapes import size_of
 from py_tensor.codegen.choices import Tile
 from py_tensor.codegen.codec import XYZW
-from py_tensor.codegen.emit import BodyCode, Space, decode_coordinates, mode_of
-from py_tensor.codegen.map import (
-    accesses,
-    bind,
-    gathered,
-    interface,
-    mask_dims,
-    returns,
-    store_results,
-)
-from py_tensor.codegen.program import Dispatch, Params
-from py_tensor.codegen.reduce import Context
-from py_tensor.codegen.tiles import VECTORS, Operand, lines, tiled
+from py_tensor.codegen.emit import Space, decode_coordinates, load_modes, mode_of
+from py_tensor.codegen.map import accesses, mask_dims
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.tiles import VECTORS, Operand, tiled
+from py_tensor.codegen.writer import Context, Writer, gathered, indent, returns, stage_of
 from py_tensor.ir.primitives import MUL, SUM
 from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Instruction, Load, copied
 from py_tensor.schedule.kernel import Contraction, Kernel
@@ -43,8 +35,7 @@ class Roles:
 
 def roles_of(kernel: Kernel) -> Roles | None:
     """Group the dimensions by the operands that depend on them; None unless both are matrices."""
-    stage = kernel.stages[0]
-    assert isinstance(stage, Contraction)
+    stage = stage_of(kernel, Contraction)
     rank = len(kernel.kept)
     a, b = stage.a.access.strides, stage.b.access.strides
     maps = [a[:rank], b[:rank], *accesses(kernel.row), *(o.access.strides for o in kernel.outputs)]
@@ -73,24 +64,21 @@ def stride_of(strides: Sequence[int], group: Group) -> int:
     return strides[group[-1]] if group else 0
 
 
-def lower_matmul(
-    kernel: Kernel, roles: Roles, tile: Tile, context: Context, length: int | None = None
-) -> Dispatch:
-    """Return the dispatch of a kernel whose stage is a contraction.
+class MatmulWriter(Writer):
+    """The program of a product.
 
     If `length` is given, the first kept dimension counts parts of the sum of that length; the last
     part may be shorter.
     """
-    return _Matmul(kernel, roles, tile, length).dispatch(context)
 
-
-class _Matmul:
-    def __init__(self, kernel: Kernel, roles: Roles, tile: Tile, length: int | None) -> None:
-        stage = kernel.stages[0]
-        assert isinstance(stage, Contraction)
+    def __init__(
+        self, kernel: Kernel, roles: Roles, tile: Tile, context: Context, length: int | None = None
+    ) -> None:
+        super().__init__(kernel, context)
+        stage = stage_of(kernel, Contraction)
         # Products in parts have a batch dimension. Every product gets one, to share programs.
         roles = replace(roles, batch=roles.batch or ((),))
-        self.kernel, self.roles, self.a, self.b = kernel, roles, stage.a, stage.b
+        self.roles = roles
         self.rank = len(kernel.kept)
         self.m, self.n = (_extent(kernel.kept, g) for g in (roles.m, roles.n))
         self.k = _extent(kernel.reduced, roles.k)
@@ -100,49 +88,37 @@ class _Matmul:
         self.length = self.k if length is None else length
         self.parts = 1 if length is None else kernel.kept[0]
         self.width = 4 if self.n % 4 == 0 else 1
-        self.a_mode = self._operand_mode(self.a, roles.m, self.m)
-        self.b_mode = self._operand_mode(self.b, roles.n, self.n)
+        a = self._operand("a", stage.a, roles.m, self.m, tile.bm)
+        b = self._operand("b", stage.b, roles.n, self.n, tile.bn)
+        self.operands = a, b
         # If one operand is read element by element, so are the others. Otherwise each choice that
         # depends only on sizes would double the number of programs that an expression needs.
-        if "g" in (self.a_mode, self.b_mode) or self.width == 1:
+        if "g" in (a.mode, b.mode) or self.width == 1:
             self.width = 1
-            self.a_mode = self._scalar_mode(self.a, roles.m)
-            self.b_mode = self._scalar_mode(self.b, roles.n)
-        loads = [i for i in kernel.row.instructions if isinstance(i, Load)]
-        self.modes = {x: mode_of(x, self._result, self.width) for x in loads}
-        self.bindings = bind(
-            [
-                (self.a, self.a_mode in VECTORS),
-                (self.b, self.b_mode in VECTORS),
-                *((x, m == "v") for x, m in self.modes.items()),
-                *gathered(kernel.row),
-            ],
-            [(o, mode_of(o, self._result, self.width) == "v") for o in kernel.outputs],
-        )
-        self.params = Params()
-        self.params.extend(self.m, self.n, self.k, self.count, 0)
+            for operand in self.operands:
+                own, along = operand.steps
+                operand.mode = "go" if abs(own) <= abs(along) or not along else "gk"
+        modes = load_modes(kernel.row, self._result, self.width)
+        reads = [(x.load, x.mode in VECTORS) for x in self.operands]
+        reads += [(x, mode == "v") for x, mode in modes.items()]
+        stored = [(o, mode_of(o, self._result, self.width) == "v") for o in kernel.outputs]
+        self.bind_loads([*reads, *gathered(kernel.row)], stored)
+        self.params.extend(self.m, self.n, self.k, self.count)
         self.params.extend(self.length, self.count // self.parts)
+        self.constants |= tile.constants()
 
-    def _operand_mode(self, load: Load, group: Group, extent: int) -> str:
-        """Return the contiguous index: "o" the operand's own; "k" the summed one; "g" neither."""
-        across, along = self._steps(load, group)
-        kept = load.access.strides[: self.rank]
-        others = [stride_of(kept, g) for g in self.roles.batch] + [load.access.offset]
-        if any(s % 4 for s in others):
-            return "g"
-        if across == 1 and along % 4 == 0 and extent % 4 == 0:
-            return "o"
-        return "k" if along == 1 and across % 4 == 0 and self.k % 4 == 0 else "g"
-
-    def _scalar_mode(self, load: Load, group: Group) -> str:
-        """Return the index with the smaller stride: "go" the operand's own; "gk" the summed one."""
-        across, along = self._steps(load, group)
-        return "go" if abs(across) <= abs(along) or not along else "gk"
-
-    def _steps(self, load: Load, group: Group) -> tuple[int, int]:
-        """Return the operand's strides along its own index and along the summed one."""
+    def _operand(self, name: str, load: Load, group: Group, extent: int, size: int) -> Operand:
+        """Return an operand with its mode: "g" if it cannot be read in vectors."""
         kept, reduced = load.access.strides[: self.rank], load.access.strides[self.rank :]
-        return stride_of(kept, group), stride_of(reduced, self.roles.k)
+        own, along = stride_of(kept, group), stride_of(reduced, self.roles.k)
+        others = [stride_of(kept, g) for g in self.roles.batch] + [load.access.offset]
+        mode = "g"
+        if not any(s % 4 for s in others):
+            if own == 1 and along % 4 == 0 and extent % 4 == 0:
+                mode = "o"
+            elif along == 1 and own % 4 == 0 and self.k % 4 == 0:
+                mode = "k"
+        return Operand(name, load, (own, along), size, self.tile, mode)
 
     def _result(self, strides: tuple[int, ...]) -> tuple[int, ...]:
         """Return an access's strides over (batch..., m, n)."""
@@ -151,102 +127,69 @@ class _Matmul:
     def _dim(self, dim: int) -> int:
         return [*self.roles.batch, self.roles.m, self.roles.n].index((dim,))
 
-    def dispatch(self, context: Context) -> Dispatch:
+    def product(self) -> Dispatch:
         tile = self.tile
-        a = self._operand("a", self.a, self.a_mode, self.roles.m, tile.bm)
-        b = self._operand("b", self.b, self.b_mode, self.roles.n, tile.bn)
-        regions, code = tiled(tile, self.a.dtype, a, b, self.width)
+        for operand in self.operands:
+            operand.bind(self.bindings, self.params)
+        regions, declarations = tiled(*self.operands, self.width)
+        self.code += declarations
         regions["bases"] = self._bases()
-        code += self._finish()
-        regions["interface"] = interface(self.bindings, self.params, tile.constants(), *code)
-        return Dispatch(
-            context.programs.get(
-                "matmul_tiled", self.kernel.label, self.bindings, regions, self._variant()
-            ),
-            tuple(b.slot for b in self.bindings),
-            tuple(self.params.values),
-            tuple(self.params.consts),
+        self._finish()
+        return self.dispatch(
+            "matmul_tiled",
+            self._variant(),
             -(-self.m // tile.bm) * -(-self.n // tile.bn) * self.count,
-            4,
-            2 * self.m * self.n * max(self.length, 1) * self.count,
-            self.kernel.operations() // self.parts,
-            self.kernel.traffic(),
-        )
-
-    def _operand(self, name: str, load: Load, mode: str, group: Group, size: int) -> Operand:
-        """Return an operand, with its strides as parameters."""
-        across, along = self._steps(load, group)
-        scale = 4 if mode in VECTORS else 1
-        return Operand(
-            name=name,
-            dtype=load.dtype,
-            binding=self._binding(load),
-            mode=mode,
-            own="1u" if mode == "o" else self.params.add(across // scale),
-            along="1u" if mode == "k" else self.params.add(along // scale),
-            size=size,
-            tile=self.tile,
-        )
-
-    def _binding(self, load: Load) -> int:
-        return next(
-            i for i, b in enumerate(self.bindings) if b.slot == load.slot and not b.writable
+            work=2 * self.m * self.n * max(self.length, 1) * self.count,
+            operations=self.kernel.operations() // self.parts,
+            regions=regions,
         )
 
     def _variant(self) -> str:
         """Return the tile, and the index along which operands are read, in vectors or elements."""
-        tile = self.tile
         along = {"o": "{own}", "k": "k", "go": "elements of {own}", "gk": "elements of k"}
-        a, b = (along[x] for x in (self.a_mode, self.b_mode))
-        return f"tile {tile}, A by {a.format(own='m')}, B by {b.format(own='n')}"
+        a, b = (along[x.mode] for x in self.operands)
+        return f"tile {self.tile}, A by {a.format(own='m')}, B by {b.format(own='n')}"
 
     def _bases(self) -> str:
         """Return the start of each operand's matrix for this batch, in the units of its loads."""
         split, names = decode_coordinates(self.params, self.batch, "batch", "z")
         code = list(split)
-        for name, load, mode in (("a", self.a, self.a_mode), ("b", self.b, self.b_mode)):
-            scale = 4 if mode in VECTORS else 1
-            terms = [self.params.add(load.access.offset // scale)]
+        for operand in self.operands:
+            access, scale = operand.load.access, operand.scale
+            terms = [self.params.add(access.offset // scale)]
             for z, group in zip(names, self.roles.batch, strict=False):
-                terms.append(
-                    f"{z} * {self.params.add(stride_of(load.access.strides, group) // scale)}"
-                )
-            code.append(f"let base_{name} = {' + '.join(terms)};")
-        return lines(code, 1)
+                terms.append(f"{z} * {self.params.add(stride_of(access.strides, group) // scale)}")
+            code.append(f"let base_{operand.name} = {' + '.join(terms)};")
+        return indent(code, 1)
 
-    def _finish(self) -> list[str]:
-        """Return the function that applies the row body to results and stores those in range.
+    def _finish(self) -> None:
+        """Add the function that applies the row body to results and stores those in range.
 
         It takes four neighbours where vectors can be stored, otherwise one result.
         """
         wide = self.width == 4
-        kind = f"vec4<{self.a.dtype.wgsl}>" if wide else self.a.dtype.wgsl
+        kind = self.operands[0].dtype.wgsl
+        kind = f"vec4<{kind}>" if wide else kind
         outputs, params = self.kernel.outputs, self.params
         returned, declaration = returns([o.dtype for o in outputs])
         split, names = decode_coordinates(params, self.batch, "batch", "z")
-        body = BodyCode(self.kernel.row, self.bindings, {**self.modes}, self._dim)
-        function = body.function("epilogue", params, [o.value for o in outputs], returned)
+        body = self.body_code(self.kernel.row, self._result, self._dim, self.width)
+        function = body.function("epilogue", [o.value for o in outputs], returned)
         n = "n4" if wide else "n"
         space = Space([*names, "m", n], self._result, self.width)
         arguments = body.arguments(
-            params, space, self.width, "e", lambda _, lane: f"acc.{XYZW[lane]}" if wide else "acc"
+            space, self.width, "e", lambda _, lane: f"acc.{XYZW[lane]}" if wide else "acc"
         )
-        stored = store_results(params, space, outputs, self.bindings, "epilogue", arguments)
-        code = [
-            f"fn finish(batch: u32, m: u32, {n}: u32, acc: {kind}) {{",
-            f"  if (m >= {params.at(0)} || {n}{' * 4u' if wide else ''} >= {params.at(1)}) {{",
-            "    return;",
-            "  }",
-            *(f"  {line}" for line in (*split, *stored)),
-            "}",
-        ]
-        return [declaration, function, "\n".join(code)]
+        stored = self.store_results(space, outputs, "epilogue", arguments)
+        beyond = f"m >= {params.at(1)} || {n}{' * 4u' if wide else ''} >= {params.at(2)}"
+        self.code += [declaration, function]
+        head = f"finish(batch: u32, m: u32, {n}: u32, acc: {kind})"
+        self.function(head, f"if ({beyond}) {{", "  return;", "}", *split, *stored)
 
 
 def as_map(kernel: Kernel) -> Kernel:
     """Return a contraction of few terms as an elementwise kernel, with the sum written out."""
-    contraction = kernel.stages[0]
-    assert isinstance(contraction, Contraction)
+    contraction = stage_of(kernel, Contraction)
     rank, dtype = len(kernel.kept), contraction.a.dtype
     row = Body()
 

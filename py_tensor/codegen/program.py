@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from py_tensor.base.dtypes import DType, uint32
@@ -114,12 +114,12 @@ class Dispatch:
     ----------
     slots : tuple of int
         The buffer of each binding, numbered as in `Binding.slot`.
+    params : tuple of int
+        The first is the number of the first workgroup.
     consts : tuple
         (position in params, slot of the constant node, dtype).
     count : int
         Workgroups. The grid may hold a few more, which do nothing.
-    first : int
-        Position in params of the number of the first workgroup.
     work : int
         Estimated instructions, to bound the work of a submit.
     operations, traffic : int
@@ -131,22 +131,19 @@ class Dispatch:
     params: tuple[int, ...]
     consts: tuple[tuple[int, int, DType], ...]
     count: int
-    first: int
     work: int
     operations: int
     traffic: int
 
-    def with_slots(
-        self, slots: tuple[int, ...], consts: tuple[tuple[int, int, DType], ...]
-    ) -> Dispatch:
-        """Return the same dispatch with other buffers and constants."""
+    def renamed(self, number: Callable[[int], int]) -> Dispatch:
+        """Return the same dispatch for buffers and constants in other slots."""
+        # Not `replace`, which is slower: it runs for every dispatch of every plan.
         return Dispatch(
             self.program,
-            slots,
+            tuple(map(number, self.slots)),
             self.params,
-            consts,
+            tuple((position, number(slot), dtype) for position, slot, dtype in self.consts),
             self.count,
-            self.first,
             self.work,
             self.operations,
             self.traffic,
@@ -164,14 +161,12 @@ class Dispatch:
         ]
 
     def _piece(self, start: int, count: int) -> Dispatch:
-        params = list(self.params)
-        params[self.first] = start
         work, operations, traffic = (
             n * count // self.count for n in (self.work, self.operations, self.traffic)
         )
         return replace(
             self,
-            params=tuple(params),
+            params=(start, *self.params[1:]),
             count=count,
             work=work,
             operations=operations,
@@ -180,21 +175,38 @@ class Dispatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Lowering:
-    """The lowering of a kernel whose slots are 0, 1, ...
+class LoweredKernel:
+    """The lowering of one kernel.
 
     Attributes
     ----------
     dispatches : tuple of Dispatch
+        In order. Slots below `FAULTS` are the kernel's temporaries.
     temporaries : tuple of int
-        The bytes of the buffers that only these dispatches use.
+        The bytes of each temporary, from slot ``FAULTS - 1`` down.
+    replaced : tuple of (int, int)
+        (slot, slot whose buffer it overwrites), ...
+    slab : tuple of int
+        The slots of the nodes in the slices of the first temporary, if that is a slab.
     used : frozenset of str
-        The tuning parameters that it depends on.
+        The tuning parameters that it depends on, if it is in the cache of `Programs`.
     """
 
     dispatches: tuple[Dispatch, ...]
-    temporaries: tuple[int, ...]
-    used: frozenset[str]
+    temporaries: tuple[int, ...] = ()
+    replaced: tuple[tuple[int, int], ...] = ()
+    slab: tuple[int, ...] = ()
+    used: frozenset[str] = frozenset()
+
+    def with_slots(self, number: Callable[[int], int]) -> LoweredKernel:
+        """Return the lowering of the same kernel for nodes in other slots."""
+
+        def other(slot: int) -> int:
+            return number(slot) if slot >= 0 else slot  # not those of temporaries
+
+        dispatches = tuple(x.renamed(other) for x in self.dispatches)
+        replaced = tuple((number(slot), number(over)) for slot, over in self.replaced)
+        return LoweredKernel(dispatches, self.temporaries, replaced, tuple(map(other, self.slab)))
 
 
 MAX_GROUPS = 65535
@@ -215,7 +227,7 @@ class Programs:
 
     def __init__(self) -> None:
         self._implementations: Implementations = ()
-        self.lowerings: dict[object, Lowering] = {}
+        self.lowerings: dict[object, LoweredKernel] = {}
         self._known: dict[tuple[str, ...], Program] = {}
         self._count = 0
 
@@ -229,7 +241,7 @@ class Programs:
             self.lowerings.clear()
             self._implementations = implementations
 
-    def keep(self, key: object, lowering: Lowering) -> None:
+    def keep(self, key: object, lowering: LoweredKernel) -> None:
         """Cache a lowering. A full cache is cleared, which only costs time."""
         if len(self.lowerings) >= _PROGRAM_LIMIT:
             self.lowerings.clear()

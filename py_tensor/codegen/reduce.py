@@ -8,18 +8,19 @@ grows like that of pairwise summation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from py_tensor.base.dtypes import uint32
 from py_tensor.base.layout import Merged, merge_dims
 from py_tensor.base.shapes import row_major, size_of
 from py_tensor.codegen.adapter_profile import COSTLY, AdapterProfile
-from py_tensor.codegen.emit import load_mode, padded, padded_class, rank_class
+from py_tensor.codegen.emit import mode_of, padded_class, rank_class
 from py_tensor.codegen.map import accesses, mask_dims
-from py_tensor.codegen.program import Dispatch, Programs
-from py_tensor.codegen.reduce_wgsl import write
-from py_tensor.codegen.walk import Dimensions, Walk
+from py_tensor.codegen.program import Dispatch
+from py_tensor.codegen.reduce_wgsl import ReduceWriter
+from py_tensor.codegen.walk import Dimensions, Padded, Walk
+from py_tensor.codegen.writer import Context, stage_of
 from py_tensor.schedule.body import Access, Body, Load
 from py_tensor.schedule.kernel import Fold, Kernel, Output, Stage
 
@@ -28,22 +29,11 @@ MAX_SLICES = 1024  # to keep the device busy
 MAX_STEPS = 2**14  # per invocation, if slices allow; lavapipe stops loops after 65,535 iterations
 COLUMN_LANES = 8  # lanes per row where rows are adjacent in memory and fill a workgroup
 MIN_COLUMN_STEPS = 4  # steps of an invocation in that case
-NewTemporary = Callable[[int], int]  # bytes -> slot
-
-
-@dataclass(slots=True)
-class Context:
-    """What lowering a kernel needs: the adapter's profile, known programs, temporary buffers."""
-
-    profile: AdapterProfile
-    programs: Programs
-    temporary: NewTemporary
 
 
 def lower_reduce(kernel: Kernel, context: Context) -> list[Dispatch]:
     """Return the dispatches of a kernel with one stage: one, or several if its rows are sliced."""
-    stage = kernel.stages[0]
-    assert isinstance(stage, Stage)
+    stage = stage_of(kernel, Stage)
     longest = max(kernel.reduced, default=0)
     if longest > MAX_REDUCED:
         return _fold_sections(kernel, stage, kernel.reduced.index(longest), context)
@@ -155,8 +145,7 @@ def fold_slices(kernel: Kernel, length: int, context: Context) -> tuple[Dispatch
     -------
     The dispatch, and a load of its results over the kept dimensions and the slices.
     """
-    stage = kernel.stages[0]
-    assert isinstance(stage, Stage)
+    stage = stage_of(kernel, Stage)
     profile = context.profile
     whole = arrange(kernel, [stage.element], profile)
     steps = length // (whole.width if whole.dims.by_rows else 1)
@@ -180,30 +169,21 @@ def _dispatch(
 
     If rows are sliced, `partial` is the buffer for the results of the slices.
     """
-    written = write(kernel, walk, element, partial, merges=merges)
+    writer = ReduceWriter(kernel, walk, element, context, partial, merges=merges)
     folding = replace(kernel, stages=(Stage(element, tuple(kernel.folds())),))
     stored = 0
     if partial is not None:  # the row body and the outputs are those of the next pass
         folding = replace(folding, row=Body(), outputs=())
         words = kernel.accumulated_words * walk.slices * size_of(kernel.kept)
         stored = words * uint32.itemsize
-    variant = "slices" if merges else walk.variant
-    program = context.programs.get(
-        "reduce", kernel.label, written.bindings, written.regions, variant
-    )
-    slots = [b.slot for b in written.bindings]
-    if partial is not None:
-        slots[written.target] = partial
-    return Dispatch(
-        program,
-        tuple(slots),
-        tuple(written.params.values),
-        tuple(written.params.consts),
+    return writer.dispatch(
+        "reduce",
+        "slices" if merges else walk.variant,
         walk.groups,
-        4,
-        size_of(kernel.kept) * (size_of(kernel.reduced) * element.cost + kernel.row.cost),
-        folding.operations(),
-        folding.traffic() + stored,
+        work=size_of(kernel.kept) * (size_of(kernel.reduced) * element.cost + kernel.row.cost),
+        operations=folding.operations(),
+        traffic=folding.traffic() + stored,
+        regions=writer.regions(),
     )
 
 
@@ -226,12 +206,8 @@ def arrange(
     kept, reduced = _merge(kernel, bodies, kept_order, reduced_order)
     dims = Dimensions(
         rank=rank,
-        kept=kept,
-        reduced=reduced,
-        kept_extents=padded(kept.extents, rank_class(max(1, rank)), 1),
-        reduced_extents=padded(
-            reduced.extents, padded_class(len(reduced.extents), len(kernel.reduced)), 1
-        ),
+        kept=Padded.to(kept, rank_class(max(1, rank))),
+        reduced=Padded.to(reduced, padded_class(len(reduced.extents), len(kernel.reduced))),
         by_rows=by_rows,
     )
     longest = max(body.cost for body in bodies)
@@ -244,9 +220,9 @@ def arrange(
         # elements, whether or not the reduced dimensions merge.
         if rank:
             count = rank_class(max(1, len(kernel.reduced)))
-            dims = replace(dims, reduced_extents=padded(reduced.extents, count, 1))
-    steps = size_of(dims.reduced_extents) // (width if by_rows else 1)
-    rows = size_of(dims.kept_extents) // (1 if by_rows else width)
+            dims = replace(dims, reduced=Padded.to(reduced, count))
+    steps = size_of(dims.reduced.extents) // (width if by_rows else 1)
+    rows = size_of(dims.kept.extents) // (1 if by_rows else width)
     return Walk(
         dims=dims,
         workgroup=profile.reduce_workgroup,
@@ -260,6 +236,14 @@ def arrange(
         slices=1,
         slice_steps=max(1, steps),
     )
+
+
+def dimensions(
+    kernel: Kernel, body: Body, profile: AdapterProfile, *, in_order: bool = False
+) -> Dimensions:
+    """Return the dimensions over which a body is computed one element at a time."""
+    whole = replace(kernel, stages=(Stage(body, ()),))
+    return arrange(whole, [body], profile, vectors=False, in_order=in_order).dims
 
 
 def _lanes(profile: AdapterProfile, rows: int, steps: int, *, apart: bool) -> int:
@@ -334,8 +318,8 @@ def _width(dims: Dimensions, bodies: Sequence[Body], folds: Sequence[Fold]) -> i
     double the number of programs that an expression needs.
     """
     loads = [i for body in bodies for i in body.instructions if isinstance(i, Load)]
-    inner = (dims.reduced_extents if dims.by_rows else dims.kept_extents)[-1]
-    modes = {load_mode(dims.space_strides(x.access.strides), x.access.offset, 4) for x in loads}
+    inner = (dims.reduced.extents if dims.by_rows else dims.kept.extents)[-1]
+    modes = {mode_of(x, dims.space_strides, 4) for x in loads}
     parts = sum(len(fold.op.parts) for fold in folds)
     return 4 if inner % 4 == 0 and "v" in modes and "g" not in modes and parts <= 3 else 1
 

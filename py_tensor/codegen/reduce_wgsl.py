@@ -3,83 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from py_tensor.base.dtypes import DType, uint32
 from py_tensor.base.shapes import size_of
-from py_tensor.codegen.blocks import Strides
 from py_tensor.codegen.codec import Binding, as_words, from_words
 from py_tensor.codegen.emit import (
     Arguments,
-    BodyCode,
     Space,
     decode_coordinates,
     decode_padded,
-    load_mode,
+    mode_of,
     text_for,
 )
 from py_tensor.codegen.hoist import hoist
-from py_tensor.codegen.map import bind, field_of, gathered, interface, returns, store, store_results
 from py_tensor.codegen.program import Params
 from py_tensor.codegen.walk import Walk
-from py_tensor.schedule.body import Body, Load
+from py_tensor.codegen.writer import Context, Writer, field_of, indent, returns
+from py_tensor.schedule.body import Body
 from py_tensor.schedule.kernel import Fold, Kernel, Output
 
 CHAIN = 16  # values folded in sequence on a level, before the result goes to the next level
 MERGED_CHAIN = 4  # shorter for results of slices: equal ones are all rounded in one direction
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A pass as WGSL; `target` is the binding for the results of slices, if rows are sliced."""
-
-    bindings: list[Binding]
-    params: Params
-    regions: dict[str, str]
-    target: int
+def no_accumulator(number: int, lane: int) -> str:
+    """Return no WGSL: bodies before the first fold have no accumulators."""
+    return ""
 
 
-def write(
-    kernel: Kernel, walk: Walk, element: Body, partial: int | None, *, merges: bool
-) -> Written:
-    """Return regions of the template, and the parameters they read.
+class SplitBody:
+    """A body over the whole space; its row-invariant part is computed before the loop.
 
     Parameters
     ----------
-    element : Body
-        The body that is folded: that of the kernel's stage, or loads of partial results.
-    partial : int, optional
-        The buffer for the results of slices.
-    merges : bool
-        Whether partial results are folded.
+    roots : set of int
+        The values that are used.
     """
-    return _Writer(kernel, walk, element, partial, merges).written()
+
+    def __init__(
+        self,
+        writer: Writer,
+        walk: Walk,
+        body: Body,
+        roots: set[int],
+        mark: str = "",
+        accumulated: Callable[[int, int], str] = no_accumulator,
+    ) -> None:
+        self.walk = walk
+        self.params = writer.params
+        self.mark = mark
+        self.accumulated = accumulated
+        dims = walk.dims
+        self.split = hoist(body, roots, dims.rank, loads=size_of(dims.reduced.extents) > 1)
+        outer, inner = self.split.outer, self.split.inner
+        self.inner = writer.body_code(inner, dims.space_strides, dims.space_dim, walk.width)
+        row_dim = dims.kept.position
+        self.outer = writer.body_code(outer, dims.kept_strides, row_dim, walk.columns)
+
+    def value(self, number: int) -> str:
+        return f"v{self.split.values[number]}"
+
+    def functions(self, name: str, results: list[str], kind: str) -> list[str]:
+        """Return the function for each point, and the one for each row."""
+        roots = list(self.split.values.values())
+        declared = [self.inner.function(name, roots, kind, results)]
+        if self.split.results:
+            kind, declaration = self._returns()
+            ahead = f"ahead{self.mark}"
+            function = self.outer.function(ahead, self.split.results, kind)
+            declared += [declaration, function]
+        return declared
+
+    def before(self, kept_names: list[str]) -> list[str]:
+        """Return statements that compute the row-invariant part before the loop."""
+        if not self.split.results:
+            return []
+        columns = self.walk.columns
+        space = Space(kept_names, self.walk.dims.kept_strides, columns)
+        arguments = self.outer.arguments(space, columns, "h", self.accumulated)
+        return arguments.call(f"ahead{self.mark}", "ahead")
+
+    def arguments(self, space: Space, prefix: str) -> Arguments:
+        """Load the arguments of the function for each point."""
+        return self.inner.arguments(space, self.walk.width, prefix, self._given)
+
+    def _given(self, number: int, lane: int) -> str:
+        if number >= 0:
+            return self.accumulated(number, lane)
+        ahead = 0 if self.walk.dims.by_rows else lane
+        return f"ahead{ahead}{field_of(self.split.results, -1 - number)}"
+
+    def _returns(self) -> tuple[str, str]:
+        dtypes = [self.split.outer.dtype(n) for n in self.split.results]
+        return returns(dtypes, f"Ahead{self.mark}")
 
 
-def indent(lines: list[str], depth: int) -> str:
-    return "\n".join("  " * depth + line for line in lines)
-
-
-def place(walk: Walk, params: Params, *, sliced: bool) -> list[str]:
-    """Return statements that find the row and the lane of an invocation, and its slice if `sliced`.
-
-    Neighbouring invocations read neighbours in memory, which are lanes of one row or different
-    rows. Lanes of a row are `apart` invocations apart. All these numbers are powers of two.
-    """
-    lanes, rows = walk.lanes.bit_length() - 1, walk.rows_per_group.bit_length() - 1
-    lane_at, row_at = (rows, 0) if walk.lanes_apart else (0, lanes)
-    return [
-        f"let lanes = {params.add(walk.lanes)};",
-        f"let group_rows = {params.add(walk.rows_per_group)};",
-        f"let apart = {params.add(1 << lane_at)};",
-        f"let lane = (invocation >> {params.add(lane_at)}) & (lanes - 1u);",
-        f"let local_row = (invocation >> {params.add(row_at)}) & (group_rows - 1u);",
-        *(["let slice = block % slices;"] if sliced else []),
-        f"let row = {'(block / slices)' if sliced else 'block'} * group_rows + local_row;",
-    ]
-
-
-class StageWriter:
+class StageWriter(SplitBody):
     """The WGSL of one stage: its accumulator, its loop, and the folding of the lanes.
 
     Parameters
@@ -99,27 +119,23 @@ class StageWriter:
 
     def __init__(
         self,
+        writer: Writer,
         walk: Walk,
         folds: tuple[Fold, ...],
         element: Body,
-        params: Params,
-        bindings: list[Binding],
         *,
         merges: bool = False,
         mark: str = "",
-        accumulated: Callable[[int, int], str] = lambda number, lane: "",
+        accumulated: Callable[[int, int], str] = no_accumulator,
     ) -> None:
-        self.walk = walk
         self.folds = folds
         self.merges = merges
         self.chain = MERGED_CHAIN if merges else CHAIN
-        self.params = params
-        self.mark = mark
         if merges:
             roots = set(range(len(element.instructions)))
         else:
             roots = {v for f in folds for v in (f.value, f.index) if v is not None}
-        self.element = SplitBody(walk, element, roots, params, bindings, mark, accumulated)
+        super().__init__(writer, walk, element, roots, mark, accumulated)
 
     def acc(self, lane: int) -> str:
         return f"acc{self.mark}{lane}"
@@ -140,42 +156,37 @@ class StageWriter:
         made: list[str] = []
         word = 0
         for fold in self.folds:
-            first, kind = len(fields), str(fold.dtype.wgsl)
-            dtypes = fold.parts
-            combine = text_for(fold.op.combine, fold.dtype)
-            element = text_for(fold.op.element, fold.dtype)
-            names = {"t": kind}
-            names |= {f"a{n}": f"x.p{first + n}" for n in range(len(dtypes))}
-            names |= {f"b{n}": f"y.p{first + n}" for n in range(len(dtypes))}
-            for n, (dtype, start) in enumerate(
-                zip(dtypes, fold.op.identity(fold.dtype), strict=True)
-            ):
-                fields.append(f"p{first + n}: {dtype.wgsl}")
-                starts.append(self.params.value(start, dtype))
-                joined.append(combine[n].format(**names))
-                made.append(self._made(element[n], fold, word, dtype))
+            first, dtypes = len(fields), fold.parts
+            names = {"t": str(fold.dtype.wgsl)}
+            for n in range(len(dtypes)):
+                names |= {f"a{n}": f"x.p{first + n}", f"b{n}": f"y.p{first + n}"}
+            joined += [x.format(**names) for x in text_for(fold.op.combine, fold.dtype)]
+            starts += map(self.params.value, fold.op.identity(fold.dtype), dtypes)
+            for text, dtype in zip(text_for(fold.op.element, fold.dtype), dtypes, strict=True):
+                fields.append(f"p{len(fields)}: {dtype.wgsl}")
+                made.append(self._made(text, fold, word, dtype))
                 word += dtype.words
         m, acc = self.mark, f"Acc{self.mark}"
         return [
             f"struct {acc} {{ {', '.join(fields)} }}",
             f"fn identity{m}() -> {acc} {{ return {acc}({', '.join(starts)}); }}",
             f"fn combine{m}(x: {acc}, y: {acc}) -> {acc} {{ return {acc}({', '.join(joined)}); }}",
-            *self.element.functions(f"element{m}", made, acc),
+            *self.functions(f"element{m}", made, acc),
         ]
 
     def _made(self, text: str, fold: Fold, word: int, dtype: DType) -> str:
         """Return WGSL of one part of a single point's accumulator, inside the element function."""
         if self.merges:
             words = range(word, word + dtype.words)
-            return from_words(dtype, *map(self.element.value, words))
-        index = "" if fold.index is None else self.element.value(fold.index)
-        return text.format(x=self.element.value(fold.value), i=index, t=fold.dtype.wgsl)
+            return from_words(dtype, *map(self.value, words))
+        index = "" if fold.index is None else self.value(fold.index)
+        return text.format(x=self.value(fold.value), i=index, t=fold.dtype.wgsl)
 
     def fold(self, split: list[str], kept_names: list[str]) -> list[str]:
         """Return the row's coordinates, then the loop over an invocation's part of the row."""
         inner, space = reduced_space(self.params, self.walk, kept_names)
-        before = self.element.before(kept_names)
-        arguments = self.element.arguments(space, "a")
+        before = self.before(kept_names)
+        arguments = self.arguments(space, "a")
         step = [*inner, *arguments.call(f"element{self.mark}", "value")]
         return [*split, *before, *space.hoisted, *self._loop(step)]
 
@@ -248,96 +259,18 @@ class StageWriter:
         )
 
 
-class SplitBody:
-    """A body over the whole space; its row-invariant part is computed before the loop.
-
-    Parameters
-    ----------
-    roots : set of int
-        The values that are used.
-    """
-
-    def __init__(
-        self,
-        walk: Walk,
-        body: Body,
-        roots: set[int],
-        params: Params,
-        bindings: list[Binding],
-        mark: str,
-        accumulated: Callable[[int, int], str],
-    ) -> None:
-        self.walk = walk
-        self.params = params
-        self.mark = mark
-        self.accumulated = accumulated
-        dims = walk.dims
-        self.split = hoist(body, roots, dims.rank, loads=size_of(dims.reduced_extents) > 1)
-        outer, inner = self.split.outer, self.split.inner
-        modes = load_modes(inner, dims.space_strides, walk.width)
-        self.inner = BodyCode(inner, bindings, {**modes}, dims.space_dim)
-        row_modes = load_modes(outer, dims.kept_strides, walk.columns)
-        self.outer = BodyCode(outer, bindings, {**row_modes}, dims.kept_dim)
-
-    def value(self, number: int) -> str:
-        return f"v{self.split.values[number]}"
-
-    def functions(self, name: str, results: list[str], kind: str) -> list[str]:
-        """Return the function for each point, and the one for each row."""
-        roots = list(self.split.values.values())
-        declared = [self.inner.function(name, self.params, roots, kind, results)]
-        if self.split.results:
-            kind, declaration = self._returns()
-            ahead = f"ahead{self.mark}"
-            function = self.outer.function(ahead, self.params, self.split.results, kind)
-            declared += [declaration, function]
-        return declared
-
-    def before(self, kept_names: list[str]) -> list[str]:
-        """Return statements that compute the row-invariant part before the loop."""
-        if not self.split.results:
-            return []
-        columns = self.walk.columns
-        space = Space(kept_names, self.walk.dims.kept_strides, columns)
-        arguments = self.outer.arguments(self.params, space, columns, "h", self.accumulated)
-        return arguments.call(f"ahead{self.mark}", "ahead")
-
-    def arguments(self, space: Space, prefix: str) -> Arguments:
-        """Load the arguments of the function for each point."""
-        return self.inner.arguments(self.params, space, self.walk.width, prefix, self._given)
-
-    def _given(self, number: int, lane: int) -> str:
-        if number >= 0:
-            return self.accumulated(number, lane)
-        ahead = 0 if self.walk.dims.by_rows else lane
-        return f"ahead{ahead}{field_of(self.split.results, -1 - number)}"
-
-    def _returns(self) -> tuple[str, str]:
-        dtypes = [self.split.outer.dtype(n) for n in self.split.results]
-        return returns(dtypes, f"Ahead{self.mark}")
-
-
-def load_modes(body: Body, strides: Strides, width: int) -> dict[Load, str]:
-    """Return the mode of each load of a body; see `load_mode`."""
-    return {
-        x: load_mode(strides(x.access.strides), x.access.offset, width)
-        for x in body.instructions
-        if isinstance(x, Load)
-    }
-
-
 def kept_space(params: Params, walk: Walk) -> tuple[list[str], list[str]]:
     """Return statements that find a row's coordinates, and their names."""
-    extents = walk.dims.kept_extents
+    extents = walk.dims.kept.extents
     return decode_padded(params, (*extents[:-1], extents[-1] // walk.columns), "row", "k")
 
 
 def reduced_space(params: Params, walk: Walk, kept_names: list[str]) -> tuple[list[str], Space]:
     """Return statements that find the coordinates of point `j` of a row, and the space."""
     dims = walk.dims
-    last = dims.reduced_extents[-1] // (walk.width if dims.by_rows else 1)
+    last = dims.reduced.extents[-1] // (walk.width if dims.by_rows else 1)
     split = decode_padded if walk.width == 1 else decode_coordinates
-    inner, names = split(params, (*dims.reduced_extents[:-1], last), "j", "j")
+    inner, names = split(params, (*dims.reduced.extents[:-1], last), "j", "j")
     if dims.by_rows:
         names, outer = kept_names + names, range(len(kept_names))
     else:
@@ -346,15 +279,13 @@ def reduced_space(params: Params, walk: Walk, kept_names: list[str]) -> tuple[li
 
 
 def finish(
-    kernel: Kernel,
+    writer: Writer,
     walk: Walk,
-    params: Params,
-    bindings: list[Binding],
     names: list[str],
     accumulated: Callable[[int, int], str],
     results: Callable[[Output], str] = lambda output: f"v{output.value}",
-) -> tuple[list[str], list[str]]:
-    """Return statements that compute and store the outputs of a row, and their functions.
+) -> list[str]:
+    """Return statements that compute and store the outputs of a row.
 
     Parameters
     ----------
@@ -365,100 +296,105 @@ def finish(
     results : callable
         Output -> the WGSL of the stored value, in terms of the values of the row body.
     """
-    strides, outputs = walk.dims.kept_strides, kernel.outputs
-    modes = load_modes(kernel.row, strides, walk.columns)
-    code = BodyCode(kernel.row, bindings, {**modes}, walk.dims.kept_dim)
+    kernel, strides = writer.kernel, walk.dims.kept_strides
+    row, outputs = kernel.row, kernel.outputs
+    code = writer.body_code(row, strides, walk.dims.kept.position, walk.columns)
     kind, declaration = returns([o.dtype for o in outputs], "Finish")
     texts = [results(o) for o in outputs]
-    function = code.function("finish", params, [o.value for o in outputs], kind, texts)
+    function = code.function("finish", [o.value for o in outputs], kind, texts)
+    writer.code += [declaration, function]
     space = Space(names, strides, walk.columns)
-    arguments = code.arguments(params, space, walk.columns, "e", accumulated)
-    stores = store_results(params, space, outputs, bindings, "finish", arguments)
-    return stores, [declaration, function]
+    arguments = code.arguments(space, walk.columns, "e", accumulated)
+    return writer.store_results(space, outputs, "finish", arguments)
 
 
-class _Writer:
-    """The regions of a pass over whole rows or over slices; one program serves both.
+class ReduceWriter(Writer):
+    """A pass over whole rows or over slices; one program serves both.
 
     The first output is bound as u32 words. If rows are sliced, another buffer takes its place for
     the results of slices, ordered by part, then slice, then row. If the first output has elements
     of two words, slices use a separate program without outputs.
+
+    Parameters
+    ----------
+    element : Body
+        The body that is folded: that of the kernel's stage, or loads of partial results.
+    partial : int, optional
+        The buffer for the results of slices.
+    merges : bool
+        Whether partial results are folded.
     """
 
     def __init__(
-        self, kernel: Kernel, walk: Walk, element: Body, partial: int | None, merges: bool
+        self,
+        kernel: Kernel,
+        walk: Walk,
+        element: Body,
+        context: Context,
+        partial: int | None,
+        *,
+        merges: bool,
     ) -> None:
-        self.walk = walk
-        self.merges = merges
-        self.size = size_of(kernel.kept)
-        self.dtypes = [dtype for fold in kernel.folds() for dtype in fold.parts]
-        self.given = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.is_word}
-        words = [replace(o, dtype=uint32) if o.slot in self.given else o for o in kernel.outputs]
-        self.kernel = replace(kernel, outputs=tuple(words))
-        self.params = Params()
-        for value in (walk.rows, walk.slices, walk.slice_steps, walk.steps, 0):
-            self.params.add(value)
-        modes = load_modes(element, walk.dims.space_strides, walk.width)
-        row_modes = load_modes(kernel.row, walk.dims.kept_strides, walk.columns)
-        self.bindings = bind(
-            [
-                *((x, m == "v") for x, m in (*modes.items(), *row_modes.items())),
-                *gathered(element, kernel.row),
-            ],
-            [(o, self._stores_vectors(o)) for o in self.kernel.outputs],
+        self.word_dtypes = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.is_word}
+        outputs = tuple(
+            replace(o, dtype=uint32) if o.slot in self.word_dtypes else o for o in kernel.outputs
         )
-        self.target = len(self.bindings) - len(kernel.outputs)
-        if not kernel.outputs and partial is not None:
+        sizes = walk.rows, walk.slices, walk.slice_steps, walk.steps
+        super().__init__(replace(kernel, outputs=outputs), context, *sizes, *walk.placing)
+        self.walk = walk
+        self.partial = partial
+        self.merges = merges
+        self.dtypes = [dtype for fold in kernel.folds() for dtype in fold.parts]
+        self.constants["WORKGROUP"] = walk.workgroup
+        dims = walk.dims
+        bodies = [
+            (element, dims.space_strides, walk.width),
+            (kernel.row, dims.kept_strides, walk.columns),
+        ]
+        # Packed outputs are no vectors: the words of a slice may be stored there.
+        modes = [mode_of(o, dims.kept_strides, walk.columns) for o in outputs]
+        stored = zip(outputs, modes, strict=True)
+        self.bind_bodies(bodies, [(o, m == "v" and not o.dtype.is_packed) for o, m in stored])
+        self.target = len(self.bindings) - len(outputs)  # the binding for the results of slices
+        if not outputs and partial is not None:
             self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
-        folds = tuple(kernel.folds())
-        self.stage = StageWriter(walk, folds, element, self.params, self.bindings, merges=merges)
+        self.stage = StageWriter(self, walk, tuple(kernel.folds()), element, merges=merges)
 
-    def _stores_vectors(self, output: Output) -> bool:
-        if output.dtype.is_packed:  # the words of a slice may be stored there
-            return False
-        strides = self.walk.dims.kept_strides(output.access.strides)
-        return self.walk.columns == 4 and load_mode(strides, output.access.offset, 4) == "v"
+    def regions(self) -> dict[str, str]:
+        """Return the regions of the template; complete the bindings, the parameters and the code.
 
-    def written(self) -> Written:
+        Call it once.
+        """
         walk, stage = self.walk, self.stage
-        accumulator = stage.accumulator()
-        placed = place(walk, self.params, sliced=True)
+        self.code += stage.accumulator()
         split, names = kept_space(self.params, walk)
         fold = stage.fold(split, names)
-        stores, code = self._finish(names)
-        ended = [*split, *stores]
+        ended = [*split, *self._finish(names)]
         if not self.kernel.outputs:
             ended = self._store_partial()
         elif not self.merges and not self.kernel.outputs[0].dtype.is_wide:
             partial = [f"  {line}" for line in self._store_partial()]
             whole = [f"  {line}" for line in ended]
             ended = ["if (slices > 1u) {", *partial, "} else {", *whole, "}"]
-        regions = {
-            "interface": interface(
-                self.bindings,
-                self.params,
-                {"WORKGROUP": walk.workgroup},
-                *accumulator,
-                *code,
-                stage.shared(),
-            ),
-            "place": indent(placed, 1),
+        self.code.append(stage.shared())
+        if self.partial is not None:
+            self.bindings[self.target] = replace(self.bindings[self.target], slot=self.partial)
+        return {
             "start": indent(stage.start(), 1),
             "fold": indent(fold, 2),
             "share": indent(stage.share(), 1),
             "finish": indent(ended, 2),
         }
-        return Written(self.bindings, self.params, regions, self.target)
 
     def _store_partial(self) -> list[str]:
         """Return statements that store the result of a slice of a row."""
         binding, columns = self.bindings[self.target], self.walk.columns
         scale = 4 if binding.vector else 1
-        size, apart = self.size // scale, self.walk.slices * self.size // scale
+        size = size_of(self.kernel.kept)
         times = columns // scale
         row = f"row * {times}u" if times > 1 else "row"
-        lines = [f"let at = slice * {self.params.add(size)} + {row};"]
-        step = self.params.add(apart) if len(self.dtypes) > 1 else ""
+        lines = [f"let at = slice * {self.params.add(size // scale)} + {row};"]
+        step = self.params.add(self.walk.slices * size // scale) if len(self.dtypes) > 1 else ""
         before = 0  # words of a point in the parts before this one
         for number, dtype in enumerate(self.dtypes):
             index = "at" if dtype.words == 1 else f"{dtype.words}u * at"
@@ -475,27 +411,27 @@ class _Writer:
                 lines.append(f"{put};")
         return lines
 
-    def _finish(self, names: list[str]) -> tuple[list[str], list[str]]:
-        """Return statements for lane 0 after folding a whole row, and their functions."""
-        kernel, walk, params, bindings = self.kernel, self.walk, self.params, self.bindings
-        if kernel.row.instructions:
+    def _finish(self, names: list[str]) -> list[str]:
+        """Return statements for lane 0 after folding a whole row."""
+        walk, outputs = self.walk, self.kernel.outputs
+        if self.kernel.row.instructions:
 
             def result(output: Output) -> str:
                 value = f"v{output.value}"
-                dtype = self.given.get(output.slot)
+                dtype = self.word_dtypes.get(output.slot)
                 return value if dtype is None else as_words(dtype, value)[0]
 
-            return finish(kernel, walk, params, bindings, names, self.stage.result, result)
+            return finish(self, walk, names, self.stage.result, result)
 
         accumulator_words = [
             (part, n) for part, d in enumerate(self.dtypes) for n in range(d.words)
         ]
 
         def part(number: int, lane: int) -> str:
-            if not kernel.outputs[number].dtype.is_word:
+            if not outputs[number].dtype.is_word:
                 return f"acc{lane}.p{number}"
             accumulator, word = accumulator_words[number]
             return as_words(self.dtypes[accumulator], f"acc{lane}.p{accumulator}")[word]
 
         space = Space(names, walk.dims.kept_strides, walk.columns)  # stores the accumulator itself
-        return store(params, space, kernel.outputs, bindings, walk.columns, part), []
+        return self.store(space, outputs, walk.columns, part)

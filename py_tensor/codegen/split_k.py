@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from py_tensor.base.dtypes import uint32
 from py_tensor.base.shapes import row_major, size_of
-from py_tensor.codegen.matmul import Roles, lower_matmul, roles_of
+from py_tensor.codegen.matmul import MatmulWriter, Roles, roles_of
 from py_tensor.codegen.program import Dispatch
-from py_tensor.codegen.reduce import Context, merge
+from py_tensor.codegen.reduce import merge
+from py_tensor.codegen.writer import Context, stage_of
 from py_tensor.ir.primitives import SUM
 from py_tensor.schedule.body import Access, Accumulated, Body, Load
 from py_tensor.schedule.kernel import Contraction, Fold, Kernel, Output, Stage
@@ -25,20 +26,19 @@ def lower_product(kernel: Kernel, roles: Roles, context: Context) -> list[Dispat
     length = -(-summed // (parts * tile.bk)) * tile.bk  # the length of a part, in whole slices
     parts = -(-summed // max(1, length))
     if parts <= 1:
-        return [lower_matmul(kernel, roles, tile, context)]
+        return [MatmulWriter(kernel, roles, tile, context).product()]
     first, second, words = _in_parts(kernel, parts, context)
     split = roles_of(first)
     assert split is not None
     return [
-        lower_matmul(first, split, tile, context, length),
+        MatmulWriter(first, split, tile, context, length).product(),
         merge(second, (parts,), [words], context),
     ]
 
 
 def _in_parts(kernel: Kernel, parts: int, context: Context) -> tuple[Kernel, Kernel, Load]:
     """Return the product over each part of k, the sum of these, and a load of the products."""
-    stage = kernel.stages[0]
-    assert isinstance(stage, Contraction)
+    stage = stage_of(kernel, Contraction)
     dtype = stage.a.dtype
 
     def part_of(load: Load) -> Load:

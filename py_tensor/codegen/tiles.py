@@ -13,14 +13,17 @@ from dataclasses import dataclass
 
 from py_tensor.base.dtypes import DType
 from py_tensor.codegen.choices import Tile
-from py_tensor.codegen.codec import XYZW
+from py_tensor.codegen.codec import XYZW, Binding
+from py_tensor.codegen.program import Params
+from py_tensor.codegen.writer import indent
+from py_tensor.schedule.body import Load
 
 # How an operand is read: "o" vectors along its own index; "k" vectors along the summed index; "go"
 # and "gk" single elements, with neighbouring invocations along the own or the summed index.
 VECTORS = ("o", "k")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Operand:
     """One operand of a product, and its tile.
 
@@ -30,30 +33,56 @@ class Operand:
     ----------
     name : str
         "a" or "b".
-    binding : int
-        The number of its binding.
-    mode : str
-        How it is read, see `VECTORS`.
-    own, along : str
-        WGSL of the strides along its own index and along the summed one, in units of its loads.
+    load : Load
+    steps : tuple of int
+        Its strides along its own index and along the summed one.
     size : int
         The extent of the tile along its own index.
     tile : Tile
+    mode : str
+        How it is read, see `VECTORS`.
+    binding : int
+        The number of its binding.
+    own, along : str
+        WGSL of its strides along its own index and along the summed one, in units of its loads.
     """
 
     name: str
-    dtype: DType
-    binding: int
-    mode: str
-    own: str
-    along: str
+    load: Load
+    steps: tuple[int, int]
     size: int
     tile: Tile
+    mode: str
+    binding: int = 0
+    own: str = ""
+    along: str = ""
+
+    def bind(self, bindings: Sequence[Binding], params: Params) -> None:
+        """Find its binding, and add its strides to the parameters."""
+        own, along = (step // self.scale for step in self.steps)
+        slot = self.load.slot
+        self.binding = next(n for n, b in enumerate(bindings) if b.slot == slot and not b.writable)
+        self.own = "1u" if self.mode == "o" else params.add(own)
+        self.along = "1u" if self.mode == "k" else params.add(along)
+
+    @property
+    def dtype(self) -> DType:
+        return self.load.dtype
+
+    @property
+    def scale(self) -> int:
+        """Elements of a load."""
+        return 4 if self.mode in VECTORS else 1
 
     @property
     def kind(self) -> str:
         """The WGSL type of a load."""
         return f"vec4<{self.dtype.wgsl}>" if self.mode in VECTORS else str(self.dtype.wgsl)
+
+    @property
+    def unit(self) -> int:
+        """Neighbours along its own index in an element of the tile."""
+        return 4 if self.mode == "o" else 1
 
     @property
     def pitch(self) -> int:
@@ -66,7 +95,7 @@ class Operand:
     @property
     def places(self) -> int:
         """The length of the tile's array, in vectors if its elements are vectors."""
-        return self.pitch * self.tile.bk // (4 if self.mode == "o" else 1)
+        return self.pitch * self.tile.bk // self.unit
 
     def declaration(self) -> str:
         element = f"vec4<{self.dtype.wgsl}>" if self.mode == "o" else self.dtype.wgsl
@@ -75,7 +104,7 @@ class Operand:
     @property
     def whole(self) -> int:
         """The number of loads of a slice, over all invocations."""
-        return self.size * self.tile.bk // (4 if self.mode in VECTORS else 1)
+        return self.size * self.tile.bk // self.scale
 
     @property
     def loads(self) -> range:
@@ -100,7 +129,7 @@ class Operand:
 
         All sizes are powers of two, so the other loads are at fixed distances from it.
         """
-        x, unit = self.name, 4 if self.mode == "o" else 1
+        x, unit = self.name, self.unit
         corner = f"{'m' if x == 'a' else 'n'}0"
         first = "start / 4u" if self.mode == "k" else f"start * {self.along}"
         e = "invocation" if self.whole >= self.tile.workgroup else f"(invocation % {self.whole}u)"
@@ -159,7 +188,7 @@ class Operand:
                     for index, c in zip(to, XYZW, strict=True)
                 ]
             else:
-                index = k * self.pitch // (4 if self.mode == "o" else 1) + across
+                index = k * self.pitch // self.unit + across
                 code.append(f"tile_{x}[{x}_to + {index}u] = {kept};")
         return self._guarded(code)
 
@@ -173,22 +202,19 @@ class Operand:
 
     def origin(self) -> str:
         """Return a statement for the position in the tile of the invocation's first vector."""
-        unit = 4 if self.mode == "o" else 1
-        across = ("ty" if self.name == "a" else "tx") + ("" if unit == 4 else " * 4u")
-        rows = self.tile.bk // self.tile.wk * self.pitch // unit
+        across = ("ty" if self.name == "a" else "tx") + ("" if self.unit == 4 else " * 4u")
+        rows = self.tile.bk // self.tile.wk * self.pitch // self.unit
         slice_start = f"tk * {rows}u + " if self.tile.wk > 1 else ""
         return f"let {self.name}_from = {slice_start}{across};"
 
 
-def tiled(
-    tile: Tile, dtype: DType, a: Operand, b: Operand, width: int
-) -> tuple[dict[str, str], list[str]]:
+def tiled(a: Operand, b: Operand, width: int) -> tuple[dict[str, str], list[str]]:
     """Return the regions that depend on the tile and the operands' modes, and the declarations.
 
     `width` is the number of neighbouring results that are stored at once.
     """
-    kind = f"vec4<{dtype.wgsl}>"
-    both = (a, b)
+    tile, both = a.tile, (a, b)
+    kind = f"vec4<{a.dtype.wgsl}>"
     columns = tile.tn // 4
     accs = [f"c{i}_{v}" for i in range(tile.tm) for v in range(columns)]
     declarations = [x.declaration() for x in both]
@@ -209,16 +235,16 @@ def tiled(
     ]
     start = [s for x in both for s in (*x.start(), x.origin())]
     regions = {
-        "start": lines([*start, *(f"var {c} = {kind}();" for c in accs)], 1),
-        "first": lines([s for x in both for s in x.fetch()], 1),
-        "keep": lines([s for x in both for s in x.keep()], 2),
-        "next": lines([s for x in both for s in x.fetch()], 3),
-        "multiply": lines(multiply, 2),
-        "results": lines(results, 1),
+        "start": indent([*start, *(f"var {c} = {kind}();" for c in accs)], 1),
+        "first": indent([s for x in both for s in x.fetch()], 1),
+        "keep": indent([s for x in both for s in x.keep()], 2),
+        "next": indent([s for x in both for s in x.fetch()], 3),
+        "multiply": indent(multiply, 2),
+        "results": indent(results, 1),
     }
     if width == 1 or tile.wk > 1:
-        declarations.append(f"var<workgroup> stage: array<{dtype.wgsl}, {tile.staged}>;")
-        regions["finish"] = lines(_staged(tile, width), 2)
+        declarations.append(f"var<workgroup> stage: array<{a.dtype.wgsl}, {tile.staged}>;")
+        regions["finish"] = indent(_staged(tile, width), 2)
     return regions, declarations
 
 
@@ -257,7 +283,3 @@ def _staged(tile: Tile, width: int) -> list[str]:
     else:
         taken = statements
     return [*put, "workgroupBarrier();", *taken, "workgroupBarrier();"]
-
-
-def lines(code: Sequence[str], depth: int) -> str:
-    return "\n".join("  " * depth + line for line in code)

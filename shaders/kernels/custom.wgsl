@@ -13,8 +13,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let index = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
-  if (index >= params[0].x) { return; }
+  let index = (group.y * groups.x + group.x + params[0].x) * WORKGROUP + invocation;
+  if (index >= params[0].y) { return; }
   // <body>
   y[index] = x[index];
   // </body>

@@ -7,6 +7,7 @@
 const WORKGROUP = 256u;
 const PANEL = 32u;
 const EACH = 8u;
+const N = 0u;  // the number of an element of an invocation, for which its text is repeated
 alias Number = f32;
 fn minus_product(x: Number, a: Number, b: Number) -> Number { return fma(-a, b, x); }
 fn conjugate(x: Number) -> Number { return x; }
@@ -46,17 +47,19 @@ fn main(
   let others = base + (width + first) * length - PANEL * length;
   let end = PANEL + min(SIDES, below - first);
   // <load>
-  var x0 = Number();
-  let at0 = select(others, base, row < PANEL) + row * length;
-  let is_own0 = column < width && select(row < end, row < width, row < PANEL);
-  if (is_own0) { x0 = b0[at0]; }
+  let rowN = row + N * ABREAST;
+  let atN = select(others, base, rowN < PANEL) + rowN * length;
+  let is_blockN = rowN < PANEL;
+  let is_ownN = column < width && select(rowN < end, rowN < width, is_blockN);
+  var xN = Number();
+  if (is_ownN) { xN = b0[atN]; }
   // </load>
   var pivot = 0.0;  // of this column
   for (var j = 0u; j < width; j++) {
     let turn = j % 2u * ROWS;
     if (column == j) {
       // <show>
-      shown[turn + row] = x0;
+      shown[turn + rowN] = xN;
       // </show>
     }
     workgroupBarrier();
@@ -66,15 +69,15 @@ fn main(
       let scale = select(f32_nan(), inverseSqrt(square), square > 0.0);
       let factor = times(times(conjugate(shown[turn + column]), scale), scale);
       // <step>
-      x0 = minus_product(x0, shown[turn + row], factor);
+      xN = minus_product(xN, shown[turn + rowN], factor);
       // </step>
     }
   }
   let root = sqrt_f32(pivot);
   // <finish>
-  if (is_own0 && (row >= PANEL || first == 0u)) {
-    if (row == column) { x0 = real(root); } else { x0 = divided_by_real(x0, root); }
-    b1[at0] = x0;
+  if (is_ownN && (!is_blockN || first == 0u)) {
+    if (rowN == column) { xN = real(root); } else { xN = divided_by_real(xN, root); }
+    b1[atN] = xN;
   }
   // </finish>
 }

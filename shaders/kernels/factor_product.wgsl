@@ -4,16 +4,16 @@
 // <interface>
 const STEP = 16u;
 const LEFT_BY_ROWS = false;
-const SUBTRACTS = true;
 const LOWER = false;
+const R = 0u;  // the row and the column of a result of an invocation, for which its text is repeated
+const C = 0u;
 alias Number = f32;
 fn plus_product(x: Number, a: Number, b: Number) -> Number { return fma(a, b, x); }
+fn conjugate(x: Number) -> Number { return x; }
 fn left(at: u32) -> Number { return b0[at]; }
 fn right(at: u32) -> Number { return b0[at]; }
 @group(0) @binding(0) var<storage, read_write> b0: array<f32>;
-fn put(at: u32, x: Number) {
-  if (SUBTRACTS) { b0[at] -= x; } else { b0[at] = x; }
-}
+fn put(at: u32, x: Number) { b0[at] -= x; }
 @group(0) @binding(1) var<uniform> params: array<vec4u, 4>;
 // </interface>
 
@@ -48,7 +48,7 @@ fn main(
   let i = invocation % SIDE;
   let j = invocation / SIDE;
   // <start>
-  var s: array<Number, 16>;
+  var sRC = Number();
   // </start>
   for (var start = 0u; start < inner; start += STEP) {
     for (var k = invocation; k < TILE * STEP; k += 256u) {
@@ -69,19 +69,21 @@ fn main(
     }
     workgroupBarrier();
     for (var k = 0u; k < STEP; k++) {
+      // <rows>
+      let aR = lefts[(i + R * SIDE) * PITCH + k];
+      // </rows>
+      // <columns>
+      let bC = rights[(j + C * SIDE) * PITCH + k];
+      // </columns>
       // <step>
-      for (var n = 0u; n < 16u; n++) {
-        s[n] = plus_product(s[n], lefts[(i + n / 4u * SIDE) * PITCH + k], rights[(j + n % 4u * SIDE) * PITCH + k]);
-      }
+      sRC = plus_product(sRC, aR, bC);
       // </step>
     }
     workgroupBarrier();
   }
   // <finish>
-  for (var n = 0u; n < 16u; n++) {
-    let x = row + i + n / 4u * SIDE;
-    let y = column + j + n % 4u * SIDE;
-    if (x < rows && y < columns) { put(c + y * params[3].z + x, s[n]); }
+  if (row + i + R * SIDE < rows && column + j + C * SIDE < columns) {
+    put(c + (column + j + C * SIDE) * params[3].z + row + i + R * SIDE, sRC);
   }
   // </finish>
 }

@@ -10,6 +10,8 @@ const BACKWARD = false;
 const EXCHANGES = true;
 alias Number = f32;
 fn minus_product(x: Number, a: Number, b: Number) -> Number { return fma(-a, b, x); }
+fn quotient(a: Number, b: Number) -> Number { return divide_f32(a, b); }
+fn conjugate(x: Number) -> Number { return x; }
 fn divided(x: Number, diagonal: Number) -> Number { return x; }
 fn triangle(at: u32) -> Number { return b0[at]; }
 @group(0) @binding(0) var<storage, read_write> b0: array<f32>;

@@ -13,12 +13,12 @@ const IS_HERMITIAN = false;
 @group(0) @binding(0) var<storage, read_write> b0: array<f32>;
 @group(0) @binding(1) var<storage, read_write> b1: array<atomic<u32>>;
 @group(0) @binding(2) var<uniform> params: array<vec4u, 3>;
-alias number = f32;
-fn number_of(x: f32) -> f32 { return x; }
-fn real_of(x: f32) -> f32 { return x; }
-fn size_of(x: f32) -> f32 { return abs(x); }
-fn conjugate(x: f32) -> f32 { return x; }
-fn product(x: f32, y: f32) -> f32 { return x * y; }
+alias Number = f32;
+fn real(x: f32) -> Number { return x; }
+fn real_part(x: Number) -> f32 { return x; }
+fn norm(x: Number) -> f32 { return abs(x); }
+fn conjugate(x: Number) -> Number { return x; }
+fn plain_product(a: Number, b: Number) -> Number { return a * b; }
 fn load_element(at: u32) -> f32 { return b0[at]; }
 fn store_element(at: u32, x: f32) { b0[at] = x; }
 fn last_sweep(item: u32) -> u32 { return atomicLoad(&b1[item]); }
@@ -28,10 +28,10 @@ fn note_sweep(item: u32, sweep: u32) { atomicMax(&b1[item], sweep); }
 const HALF = SIDE / 2u;
 const STRIDE = SIDE + 1u;
 const AREA = SIDE * STRIDE;
-var<workgroup> square: array<number, UNITS * AREA>;  // the rotated matrix; or rows of the blocks
-var<workgroup> vectors: array<number, UNITS * AREA>;  // the product of all rotations; or rows of the blocks
+var<workgroup> square: array<Number, UNITS * AREA>;  // the rotated matrix; or rows of the blocks
+var<workgroup> vectors: array<Number, UNITS * AREA>;  // the product of all rotations; or rows of the blocks
 var<workgroup> cosines: array<f32, UNITS * HALF>;
-var<workgroup> sines: array<number, UNITS * HALF>;
+var<workgroup> sines: array<Number, UNITS * HALF>;
 var<workgroup> places: array<u32, UNITS * SIDE>;  // the positions of the eigenvectors in order
 var<workgroup> scales: array<f32, UNITS * SIDE>;  // factors that normalize the eigenvectors after rounding errors
 var<workgroup> apart: atomic<u32>;
@@ -68,29 +68,29 @@ fn load_square() {
   for (var k = 0u; k < 4u; k++) {
     let r = row_of(k);
     let c = column_of(k);
-    var element = number();
+    var element = Number();
     if (is_used && r < n && c < n) {
       element = load_element(start + max(r, c) * n + min(r, c));
       if (r < c) { element = conjugate(element); }
-      if (r == c) { element = number_of(real_of(element)); }
+      if (r == c) { element = real(real_part(element)); }
     }
     square[at(r, c)] = element;
   }
 }
 
 // An element of `SIDE` rows of the blocks.
-fn loaded_element(first: u32, end: u32, k: u32) -> number {
+fn loaded_element(first: u32, end: u32, k: u32) -> Number {
   let n = params[0].z;
   let row = first + row_of(k);
   let column = whole_column(column_of(k));
-  var element = number();
+  var element = Number();
   if (is_used && row < end && column < n) { element = load_element(start + row * n + column); }
   return element;
 }
 
 fn multiply_columns() {
   let length = params[0].w;
-  var sums = array<number, 4>();
+  var sums = array<Number, 4>();
   for (var first = 0u; first < length; first += SIDE) {
     for (var k = 0u; k < 4u; k++) { vectors[at(row_of(k), column_of(k))] = loaded_element(first, length, k); }
     workgroupBarrier();
@@ -99,10 +99,10 @@ fn multiply_columns() {
       let x1 = conjugate(vectors[at(r, i + HALF)]);
       let y0 = vectors[at(r, j)];
       let y1 = vectors[at(r, j + HALF)];
-      sums[0] += product(x0, y0);
-      sums[1] += product(x0, y1);
-      sums[2] += product(x1, y0);
-      sums[3] += product(x1, y1);
+      sums[0] += plain_product(x0, y0);
+      sums[1] += plain_product(x0, y1);
+      sums[2] += plain_product(x1, y0);
+      sums[3] += plain_product(x1, y1);
     }
     workgroupBarrier();
   }
@@ -122,8 +122,8 @@ fn is_any_apart() -> bool {
   for (var k = 0u; k < 4u; k++) {
     let r = row_of(k);
     let c = column_of(k);
-    let limit = limit_of(real_of(square[at(r, r)]), real_of(square[at(c, c)]));
-    if (r < c && size_of(square[at(r, c)]) > limit) { atomicStore(&apart, 1u); }
+    let limit = limit_of(real_part(square[at(r, r)]), real_part(square[at(c, c)]));
+    if (r < c && norm(square[at(r, c)]) > limit) { atomicStore(&apart, 1u); }
   }
   workgroupBarrier();
   if (is_first) { answer = atomicLoad(&apart); }
@@ -135,11 +135,11 @@ fn is_any_apart() -> bool {
 fn choose_rotation(round: u32) {
   let pair = players(SIDE, round, inside);
   let across = square[at(pair.x, pair.y)];
-  let x = real_of(square[at(pair.x, pair.x)]);
-  let y = real_of(square[at(pair.y, pair.y)]);
-  let size = size_of(across);
+  let x = real_part(square[at(pair.x, pair.x)]);
+  let y = real_part(square[at(pair.y, pair.y)]);
+  let size = norm(across);
   var cosine = 1.0;
-  var sine = number();
+  var sine = Number();
   if (size > limit_of(x, y)) {
     let between = abs(y - x);
     let tangent = 2.0 * size / (between + sqrt(between * between + 4.0 * size * size));
@@ -162,23 +162,23 @@ fn rotate(round: u32) {
   let x1 = square[at(p.x, q.y)];
   let y0 = square[at(p.y, q.x)];
   let y1 = square[at(p.y, q.y)];
-  let u0 = x0 * c - product(x1, back);
-  let u1 = product(x0, s) + x1 * c;
-  let v0 = y0 * c - product(y1, back);
-  let v1 = product(y0, s) + y1 * c;
+  let u0 = x0 * c - plain_product(x1, back);
+  let u1 = plain_product(x0, s) + x1 * c;
+  let v0 = y0 * c - plain_product(y1, back);
+  let v1 = plain_product(y0, s) + y1 * c;
   let row_c = cosines[own * HALF + i];
   let row_s = sines[own * HALF + i];
   let row_back = conjugate(row_s);
-  square[at(p.x, q.x)] = u0 * row_c - product(row_s, v0);
-  square[at(p.x, q.y)] = u1 * row_c - product(row_s, v1);
-  square[at(p.y, q.x)] = product(row_back, u0) + v0 * row_c;
-  square[at(p.y, q.y)] = product(row_back, u1) + v1 * row_c;
+  square[at(p.x, q.x)] = u0 * row_c - plain_product(row_s, v0);
+  square[at(p.x, q.y)] = u1 * row_c - plain_product(row_s, v1);
+  square[at(p.y, q.x)] = plain_product(row_back, u0) + v0 * row_c;
+  square[at(p.y, q.y)] = plain_product(row_back, u1) + v1 * row_c;
   for (var k = 0u; k < 2u; k++) {
     let row = i + k * HALF;
     let x = vectors[at(row, q.x)];
     let y = vectors[at(row, q.y)];
-    vectors[at(row, q.x)] = x * c - product(y, back);
-    vectors[at(row, q.y)] = product(x, s) + y * c;
+    vectors[at(row, q.x)] = x * c - plain_product(y, back);
+    vectors[at(row, q.y)] = plain_product(x, s) + y * c;
   }
   workgroupBarrier();
 }
@@ -187,11 +187,11 @@ fn rotate(round: u32) {
 fn find_order() {
   if (inside < SIDE) {
     let n = params[0].z;
-    let value = real_of(square[at(inside, inside)]);
+    let value = real_part(square[at(inside, inside)]);
     let is_there = whole_column(inside) < n;
     var place = 0u;
     for (var k = 0u; k < SIDE; k++) {
-      let other = real_of(square[at(k, k)]);
+      let other = real_part(square[at(k, k)]);
       let other_is_there = whole_column(k) < n;
       let is_less = select(other > value, other < value, IS_HERMITIAN);
       let is_before = is_less || (other == value && k < inside);
@@ -201,7 +201,7 @@ fn find_order() {
     var squares = 0.0;
     for (var k = 0u; k < SIDE; k++) {
       let x = vectors[at(k, inside)];
-      squares += real_of(product(conjugate(x), x));
+      squares += real_part(plain_product(conjugate(x), x));
     }
     scales[own * SIDE + place] = 1.5 - 0.5 * squares;
   }
@@ -218,7 +218,7 @@ fn store_vectors() {
     let scale = scales[own * SIDE + c];
     if (is_used && r < n && c < n) {
       store_element(result + r * n + c, vectors[at(r, place)] * scale);
-      if (r == 0u) { store_element(result + n * n + c, number_of(real_of(square[at(place, place)]) * scale * scale)); }
+      if (r == 0u) { store_element(result + n * n + c, real(real_part(square[at(place, place)]) * scale * scale)); }
     }
   }
 }
@@ -231,16 +231,16 @@ fn multiply_blocks() {
     workgroupBarrier();
     let place0 = places[own * SIDE + j];
     let place1 = places[own * SIDE + j + HALF];
-    var sums = array<number, 4>();
+    var sums = array<Number, 4>();
     for (var c = 0u; c < SIDE; c++) {
       let x0 = square[at(i, c)];
       let x1 = square[at(i + HALF, c)];
       let y0 = vectors[at(c, place0)];
       let y1 = vectors[at(c, place1)];
-      sums[0] += product(x0, y0);
-      sums[1] += product(x0, y1);
-      sums[2] += product(x1, y0);
-      sums[3] += product(x1, y1);
+      sums[0] += plain_product(x0, y0);
+      sums[1] += plain_product(x0, y1);
+      sums[2] += plain_product(x1, y0);
+      sums[3] += plain_product(x1, y1);
     }
     for (var k = 0u; k < 4u; k++) {
       let row = first + row_of(k);
@@ -263,10 +263,10 @@ fn main(
   inside = invocation % (HALF * HALF);
   i = inside / HALF;
   j = inside % HALF;
-  let unit = (group.y * groups.x + group.x + params[0].y) * UNITS + own;
+  let unit = (group.y * groups.x + group.x + params[0].x) * UNITS + own;
   let pairs = params[1].y / 2u;
   let item = unit / pairs;
-  is_used = unit < params[0].x;
+  is_used = unit < params[0].y;
   start = item * params[1].x * params[0].z;
   blocks = players(params[1].y, params[1].z, unit % pairs);
   let sweep = params[1].w;
@@ -278,7 +278,7 @@ fn main(
     for (var k = 0u; k < 4u; k++) {
       let r = row_of(k);
       let c = column_of(k);
-      vectors[at(r, c)] = number_of(select(0.0, 1.0, r == c));
+      vectors[at(r, c)] = real(select(0.0, 1.0, r == c));
     }
     workgroupBarrier();
     var is_rotated = false;

@@ -29,14 +29,14 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let M = params[0].x;
-  let N = params[0].y;
-  let K = params[0].z;
+  let M = params[0].y;
+  let N = params[0].z;
+  let K = params[0].w;
   let tiles_m = (M + BM - 1u) / BM;
   let tiles_n = (N + BN - 1u) / BN;
-  let block = group.y * groups.x + group.x + params[1].x;
+  let block = group.y * groups.x + group.x + params[0].x;
   let batch = block / (tiles_m * tiles_n);
-  if (batch >= params[0].w) { return; }
+  if (batch >= params[1].x) { return; }
   // The part of k that is summed here; all of k if there is one part.
   let start = batch / params[1].z * params[1].y;
   let end = min(start + params[1].y, K);

@@ -7,7 +7,7 @@ const TILE = 2048u;
 @group(0) @binding(0) var<storage, read> b0: array<u32>;
 @group(0) @binding(1) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(2) var<uniform> params: array<vec4u, 2>;
-fn load_raw(row: u32, j: u32) -> u32 { return b0[row * params[0].y + j]; }
+fn load_raw(row: u32, j: u32) -> u32 { return b0[row * params[0].z + j]; }
 fn key_of(raw: u32) -> u32 { return raw; }
 fn store_count(run: u32, count: u32) { b1[run] = count; }
 // </interface>
@@ -22,14 +22,14 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let block = group.y * groups.x + group.x + params[0].z;
-  let length = params[0].y;
+  let block = group.y * groups.x + group.x + params[0].x;
+  let length = params[0].z;
   let tiles = params[0].w;
   let row = block / tiles;
   let tile = block % tiles;
   for (var k = invocation; k < DIGITS * COPIES; k += WORKGROUP) { atomicStore(&found[k], 0u); }
   workgroupBarrier();
-  if (row < params[0].x) {
+  if (row < params[0].y) {
     let last = min((tile + 1u) * TILE, length);
     for (var j = tile * TILE + invocation; j < last; j += WORKGROUP) {
       let digit = (key_of(load_raw(row, j)) >> params[1].x) % DIGITS;
@@ -37,7 +37,7 @@ fn main(
     }
   }
   workgroupBarrier();
-  if (invocation < DIGITS && row < params[0].x) {
+  if (invocation < DIGITS && row < params[0].y) {
     var count = 0u;
     for (var k = 0u; k < COPIES; k++) { count += atomicLoad(&found[invocation * COPIES + k]); }
     store_count((row * DIGITS + invocation) * tiles + tile, count);

@@ -9,11 +9,11 @@ const TILE = 2048u;
 @group(0) @binding(1) var<storage, read> b1: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b2: array<u32>;
 @group(0) @binding(3) var<uniform> params: array<vec4u, 2>;
-fn load_raw(row: u32, j: u32) -> u32 { return b0[row * params[0].y + j]; }
+fn load_raw(row: u32, j: u32) -> u32 { return b0[row * params[0].z + j]; }
 fn load_place(row: u32, j: u32) -> u32 { return j; }
 fn key_of(raw: u32) -> u32 { return raw; }
 fn end_of(run: u32) -> u32 { return b1[run]; }
-fn store_raw(row: u32, at: u32, raw: u32) { b2[row * params[0].y + at] = raw; }
+fn store_raw(row: u32, at: u32, raw: u32) { b2[row * params[0].z + at] = raw; }
 fn store_place(row: u32, at: u32, place: u32) {}
 const MOVES_PLACES = false;
 // </interface>
@@ -37,14 +37,14 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let block = group.y * groups.x + group.x + params[0].z;
-  let length = params[0].y;
+  let block = group.y * groups.x + group.x + params[0].x;
+  let length = params[0].z;
   let tiles = params[0].w;
   let shift = params[1].x;
   let row = block / tiles;
   let tile = block % tiles;
   let first = tile * TILE;
-  let inside = row < params[0].x;
+  let inside = row < params[0].y;
   let held = select(0u, min(TILE, length - first), inside);
 
   for (var d = 0u; d < DIGITS / 2u; d++) { cells[cell_of(d * WORKGROUP + invocation)] = 0u; }

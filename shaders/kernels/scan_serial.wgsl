@@ -18,13 +18,13 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let item = (group.y * groups.x + group.x + params[1].x) * WORKGROUP + invocation;
-  let rows = params[0].x;
-  if (item >= rows * params[0].y) { return; }
+  let item = (group.y * groups.x + group.x + params[0].x) * WORKGROUP + invocation;
+  let rows = params[0].y;
+  if (item >= rows * params[0].z) { return; }
   let row = item % rows;
   let slice = item / rows;
-  let first = slice * params[0].z;
-  let last = min(first + params[0].z, params[0].w);
+  let first = slice * params[0].w;
+  let last = min(first + params[0].w, params[1].x);
   // <start>
   let none = bitcast<f32>(params[1].y);
   var acc0 = none;
@@ -33,8 +33,8 @@ fn main(
   var at = first;
   // <scan>
   for (; at < last; at++) {
-    acc0 = combine(acc0, element(b0[row * params[0].w + at]));
-    b1[row * params[0].w + at] = acc0;
+    acc0 = combine(acc0, element(b0[row * params[1].x + at]));
+    b1[row * params[1].x + at] = acc0;
   }
   // </scan>
 }

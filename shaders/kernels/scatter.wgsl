@@ -19,8 +19,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let item = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
-  if (item >= params[0].x) { return; }
+  let item = (group.y * groups.x + group.x + params[0].x) * WORKGROUP + invocation;
+  if (item >= params[0].y) { return; }
   let at = place_at(item);
   if (at != NOWHERE) { put(at, item); }
 }

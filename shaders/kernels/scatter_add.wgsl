@@ -28,8 +28,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let chunk = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
-  let chunks = params[0].x;
+  let chunk = (group.y * groups.x + group.x + params[0].x) * WORKGROUP + invocation;
+  let chunks = params[0].y;
   if (chunk >= chunks) { return; }
   let length = params[0].w;
   let first = chunk * length;

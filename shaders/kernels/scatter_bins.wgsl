@@ -23,8 +23,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let first = (group.y * groups.x + group.x + params[0].y) * params[0].z;
-  let last = min(first + params[0].z, params[0].x);
+  let first = (group.y * groups.x + group.x + params[0].x) * params[0].z;
+  let last = min(first + params[0].z, params[0].y);
   for (var at = invocation; at < params[0].w; at += WORKGROUP) { atomicStore(&bins[at], none()); }
   workgroupBarrier();
   for (var item = first + invocation; item < last; item += WORKGROUP) {

@@ -23,8 +23,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let chunk = (group.y * groups.x + group.x + params[0].y) * WORKGROUP + invocation;
-  if (chunk >= params[0].x) { return; }
+  let chunk = (group.y * groups.x + group.x + params[0].x) * WORKGROUP + invocation;
+  if (chunk >= params[0].y) { return; }
   let first = chunk * params[0].w;
   let last = min(first + params[0].w, params[0].z);
   let at = place_of(first);

@@ -7,9 +7,9 @@ const WORKGROUP = 256u;
 @group(0) @binding(0) var<storage, read> b0: array<u32>;
 @group(0) @binding(1) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(2) var<uniform> params: array<vec4u, 1>;
-fn load_raw(row: u32, j: u32) -> u32 { return b0[row * params[0].y + j]; }
+fn load_raw(row: u32, j: u32) -> u32 { return b0[row * params[0].z + j]; }
 fn key_of(raw: u32) -> u32 { return raw; }
-fn store_result(row: u32, at: u32, raw: u32, place: u32) { b1[row * params[0].y + at] = raw; }
+fn store_result(row: u32, at: u32, raw: u32, place: u32) { b1[row * params[0].z + at] = raw; }
 // </interface>
 
 const TILE = 4u * WORKGROUP;
@@ -22,9 +22,9 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let block = group.y * groups.x + group.x + params[0].z;
-  let rows = params[0].x;
-  let length = params[0].y;
+  let block = group.y * groups.x + group.x + params[0].x;
+  let rows = params[0].y;
+  let length = params[0].z;
   let width = params[0].w;
   let first = block * (TILE / width);
   for (var k = 0u; k < 4u; k++) {

@@ -17,8 +17,8 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let items = params[0].x;
-  let first = (group.y * groups.x + group.x + params[0].y) * TURNS * WORKGROUP + invocation;
+  let items = params[0].y;
+  let first = (group.y * groups.x + group.x + params[0].x) * TURNS * WORKGROUP + invocation;
   // <ahead>
   let given = params;
   // </ahead>

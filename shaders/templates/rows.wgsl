@@ -8,7 +8,7 @@ const WORKGROUP = 256u;
 @group(0) @binding(1) var<storage, read_write> b1: array<f32>;
 @group(0) @binding(2) var<uniform> params: array<vec4u, 3>;
 struct Acc0 { p0: f32 }
-fn identity0() -> Acc0 { return Acc0(bitcast<f32>(params[1].x)); }
+fn identity0() -> Acc0 { return Acc0(bitcast<f32>(params[2].x)); }
 fn combine0(x: Acc0, y: Acc0) -> Acc0 { return Acc0(x.p0 + y.p0); }
 fn element0(v0: f32) -> Acc0 { return Acc0(v0); }
 fn spread(v0: f32, v1: f32) -> f32 { return v0 / v1; }
@@ -21,15 +21,14 @@ fn main(
   @builtin(num_workgroups) groups: vec3u,
   @builtin(local_invocation_index) invocation: u32,
 ) {
-  let block = group.y * groups.x + group.x + params[0].y;
-  let rows = params[0].x;
-  // <place>
-  let lanes = params[1].y;
-  let group_rows = params[1].z;
-  let lane = invocation & (lanes - 1u);
-  let local_row = invocation / lanes;
+  let block = group.y * groups.x + group.x + params[0].x;
+  let rows = params[0].y;
+  let lanes = params[0].w;
+  let group_rows = params[1].x;
+  let apart = params[1].y;  // invocations from one lane of a row to the next
+  let lane = (invocation >> params[1].z) & (lanes - 1u);
+  let local_row = (invocation >> params[1].w) & (group_rows - 1u);
   let row = block * group_rows + local_row;
-  // </place>
   let first = 0u;
   let last = params[0].z;
   // <stages>

@@ -18,7 +18,7 @@ from py_tensor.base.errors import DTypeError
 from py_tensor.base.layout import Layout
 from py_tensor.base.shapes import Shape, size_of
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.lower import Lowered, lower
+from py_tensor.codegen.lower import Lowered, assembled, lower_each
 from py_tensor.codegen.program import Programs
 from py_tensor.codegen.reduce import is_by_rows
 from py_tensor.ir import arrays
@@ -122,7 +122,8 @@ class Simulator:
         self.kernels = self.planned(request.program)
         if self.programs is not None:
             profile = AdapterProfile(self.max_buffers, software=len(self.requests) % 2 == 0)
-            check_dispatches(lower(self.kernels, profile, self.programs), self.max_buffers)
+            lowered = assembled(*lower_each(self.kernels, profile, self.programs))
+            check_dispatches(lowered, self.max_buffers)
         buffers = run(self.kernels, request.program) if self.execute else {}
         for slot in request.program.outputs:
             node = request.program.nodes[slot]

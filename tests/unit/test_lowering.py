@@ -11,27 +11,21 @@ import py_tensor as pt
 from py_tensor.codegen import lower as lowering
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.program import Dispatch, Programs
+from py_tensor.codegen.writer import Context
 from py_tensor.runtime.device import LazyDevice
-from py_tensor.schedule.kernel import FAULTS, Kernel
+from py_tensor.schedule.kernel import Kernel
 from tests.unit import simulate
 from tests.unit.programs import Pair, Program
 
 
 def lowered_anew(kernel: Kernel, profile: AdapterProfile, programs: Programs) -> list[Dispatch]:
     """Return the dispatches of a kernel, lowered without the cache."""
-    sizes: list[int] = []
-
-    def temporary(nbytes: int) -> int:
-        sizes.append(nbytes)
-        return FAULTS - len(sizes)
-
-    context = lowering.Context(profile, programs, temporary)
-    return list(lowering._family_of(kernel).lower(kernel, context))
+    return lowering._family_of(kernel).lower(kernel, Context(profile, programs))
 
 
 def seen(x: Dispatch) -> tuple[Any, ...]:
     """Return a dispatch with its program's text; the label may be that of another kernel."""
-    run = x.slots, x.params, x.consts, x.count, x.first, x.work, x.operations, x.traffic
+    run = x.slots, x.params, x.consts, x.count, x.work, x.operations, x.traffic
     return x.program.wgsl, x.program.writable, run
 
 

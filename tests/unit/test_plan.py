@@ -78,7 +78,7 @@ def random_flush(source: Random) -> tuple[Program, Lowered]:
         consts = ((2, constant, float32),) if source.random() < 0.2 else ()
         count = source.randint(1, 200_000)
         work = source.randint(1, 1000)
-        found.append(Dispatch(program, slots, params, consts, count, 1, work, 2 * work, 3 * work))
+        found.append(Dispatch(program, slots, params, consts, count, work, 2 * work, 3 * work))
         readable.append(target)
     return Program(order, {}, wanted), Lowered(tuple(found), tuple(sizes))
 
@@ -122,7 +122,7 @@ def test_a_chain_needs_one_buffer_besides_input_and_output() -> None:
     found: list[Dispatch] = []
     for n in range(20):
         program = Shader(n + 1, "p", "", 2, 2)
-        found.append(Dispatch(program, (n, n + 1), (1,), (), 1, 0, 1, 1, 1))
+        found.append(Dispatch(program, (n, n + 1), (1,), (), 1, 1, 1, 1))
     plan = make_plan(Program(order, {}, {20}), Lowered(tuple(found), ()), 10**9, 10**9)
     assert len(plan.sizes) == 2
     buffers = [command.buffers for command in dispatches(plan)]
@@ -153,7 +153,7 @@ def test_parameters(source: Random) -> None:
 def test_equal_parameters_are_stored_once() -> None:
     program = Shader(1, "p", "", 1, 1)
     order = [pt.zeros(4, device=PLACE)._node for _ in range(6)]
-    same = tuple(Dispatch(program, (n,), (7, 8), (), 1, 1, 1, 1, 1) for n in range(6))
+    same = tuple(Dispatch(program, (n,), (7, 8), (), 1, 1, 1, 1) for n in range(6))
     plan = make_plan(Program(order, {}, set(range(6))), Lowered(same, ()), 10, 10)
     assert len(plan.params) == 64
     assert plan.programs == [program]
@@ -192,7 +192,7 @@ def test_a_long_flush_may_start_early_unless_it_writes_over_operands() -> None:
     order = [leaf(meta_of((100,), float32, PLACE), ())]
     order += [pt.zeros(100, device=PLACE)._node for _ in range(120)]
     program = Shader(1, "p", "", 2, 2)
-    chain = tuple(Dispatch(program, (n, n + 1), (1,), (), 1, 0, 1, 1, 1) for n in range(120))
+    chain = tuple(Dispatch(program, (n, n + 1), (1,), (), 1, 1, 1, 1) for n in range(120))
     for count, expected in ((16, []), (17, [16]), (49, [16, 48]), (120, [16, 48, 112])):
         flush = Program(order, {}, {count})
         assert starts(make_plan(flush, Lowered(chain[:count], ()), 10**9, 10**9)) == expected
@@ -205,11 +205,11 @@ def test_pieces_cover_every_workgroup_once(source: Random) -> None:
     for _ in range(60):
         count, work = source.randint(1, 5000), source.randint(1, 10**6)
         limit = source.choice((1, 100, 10**4, 10**7))
-        whole = Dispatch(program, (0,), (5, 0, 6), (), count, 1, work, 2 * work, 3 * work)
+        whole = Dispatch(program, (0,), (0, 5, 6), (), count, work, 2 * work, 3 * work)
         pieces = whole.pieces(limit)
-        covered = [g for p in pieces for g in range(p.params[1], p.params[1] + p.count)]
+        covered = [g for p in pieces for g in range(p.params[0], p.params[0] + p.count)]
         assert covered == list(range(count))
-        assert all(p.params[::2] == (5, 6) for p in pieces)
+        assert all(p.params[1:] == (5, 6) for p in pieces)
         assert sum(p.work for p in pieces) <= work
 
 

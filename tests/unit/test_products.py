@@ -11,7 +11,7 @@ import pytest
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
 from py_tensor.codegen.choices import FLAT_LONG, FLAT_SHORT, LARGE, LEAST, SMALL, TALL_SHORT
-from py_tensor.codegen.lower import lower
+from py_tensor.codegen.lower import assembled, lower_each
 from py_tensor.codegen.program import Dispatch, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.ir.bind import leaf
@@ -41,7 +41,7 @@ def kernels(result: pt.Tensor) -> list[Kernel]:
 def dispatches(a: Shape, b: Shape) -> tuple[Dispatch, ...]:
     x = stored(a)
     y = pt.Tensor(leaf(meta_of(b, pt.float32, x.device), ()))
-    return lower(kernels(x @ y), PROFILE, Programs()).dispatches
+    return assembled(*lower_each(kernels(x @ y), PROFILE, Programs())).dispatches
 
 
 def tile_of(m: int, k: int, n: int) -> tuple[str, int]:
@@ -78,7 +78,7 @@ def test_parts_cover_k(source: Random) -> None:
     for _ in range(200):
         m, k, n = source.randint(2, 64), source.randint(5, 2**18), source.randint(2, 64)
         first = dispatches((m, k), (k, n))[0]
-        count, length, batch = (first.params[i] for i in (3, 5, 6))
+        count, length, batch = first.params[4:7]
         parts = count // batch
         assert (parts - 1) * length < k <= parts * length
         assert parts == 1 or length % 4 == 0
@@ -114,7 +114,7 @@ def test_a_software_adapter_has_one_tile_and_only_for_large_products() -> None:
 
     def families(y: Shape) -> set[str]:
         right = pt.Tensor(leaf(meta_of(y, pt.float32, x.device), ()))
-        lowered = lower(kernels(x @ right), profile, Programs())
+        lowered = assembled(*lower_each(kernels(x @ right), profile, Programs()))
         return {d.program.family for d in lowered.dispatches}
 
     assert families((100, 100)) == {"matmul_tiled"}

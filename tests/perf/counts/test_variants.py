@@ -16,7 +16,7 @@ import pytest
 
 import py_tensor as pt
 from py_tensor.codegen.adapter_profile import AdapterProfile
-from py_tensor.codegen.lower import lower
+from py_tensor.codegen.lower import lower_each
 from py_tensor.codegen.program import Program, Programs
 from py_tensor.codegen.rows import fits
 from py_tensor.ir.bind import leaf
@@ -239,7 +239,8 @@ def programs_of(
         result.device.collect()
         wanted = make_request([result._to_read()]).program
         kernels = kernels_of(wanted, Budget(profile.max_buffers), 2**62, fits(profile)).kernels
-        found |= {d.program for d in lower(kernels, profile, known).dispatches}
+        lowered, _ = lower_each(kernels, profile, known)
+        found |= {dispatch.program for kernel in lowered for dispatch in kernel.dispatches}
     return found
 
 
