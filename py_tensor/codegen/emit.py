@@ -35,7 +35,7 @@ from py_tensor.schedule.body import (
 )
 from py_tensor.schedule.branches import arms_of
 from py_tensor.schedule.kernel import FAULTS, Output
-from py_tensor.schedule.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
+from py_tensor.schedule.reroll import Before, Current, Loop, Operand, Outside, Varying, loops_in
 
 Texts = TypeVar("Texts", str, tuple[str, ...])
 # Strides of an access -> its strides over the dimensions that a kernel iterates over.
@@ -253,7 +253,7 @@ class BodyCode:
             return set()
         instructions = self.body.instructions
         computed = {n for loop in loops for row in loop.iterations for n in row}
-        asked = {*results, *(v for loop in loops for v in loop.given())}
+        asked = {*results, *(v for loop in loops for v in loop.outside())}
         for n, i in enumerate(instructions):
             if n not in computed:
                 asked.update(i.operands)
@@ -268,21 +268,21 @@ class BodyCode:
 
         def name(operand: Operand) -> str:
             match operand:
-                case Given():
+                case Outside():
                     return f"v{operand.value}"
-                case Own():
-                    return f"v{first[operand.place]}"
+                case Current():
+                    return f"v{first[operand.position]}"
                 case Before():
-                    return f"v{first[operand.place]}_{operand.back}"
+                    return f"v{first[operand.position]}_{operand.back}"
                 case Varying():
                     return f"constant{operand.number}"
 
-        nearer = [Before(x.place, back) for x in loop.used for back in range(1, x.back)]
+        nearer = [Before(x.position, back) for x in loop.used for back in range(1, x.back)]
         kept = dict.fromkeys([*loop.initial, *loop.used, *nearer])
         lines: list[str] = []
         for x in kept:
             initial = f" = v{loop.initial[x]}" if x in loop.initial else ""
-            lines.append(f"var {name(x)}: {self.body.dtype(first[x.place]).wgsl}{initial};")
+            lines.append(f"var {name(x)}: {self.body.dtype(first[x.position]).wgsl}{initial};")
         lines.append(f"let turns_{first[0]} = {params.add(len(loop.iterations))};")
         lines.append(f"for (var turn = 0u; turn < turns_{first[0]}; turn++) {{")
         constants = [self.body.instructions[n] for row in loop.constants for n in row]
@@ -298,12 +298,12 @@ class BodyCode:
             text = self._text(self.body.instructions[n], params, [name(x) for x in operands])
             lines.append(f"  let v{n} = {text};")
         for x in sorted(kept, key=lambda x: -x.back):  # older values first
-            newer = Before(x.place, x.back - 1) if x.back > 1 else Own(x.place)
+            newer = Before(x.position, x.back - 1) if x.back > 1 else Current(x.position)
             lines.append(f"  {name(x)} = {name(newer)};")
         lines.append("}")
         return [
             *lines,
-            *(f"let v{loop.iterations[-x.back][x.place]} = {name(x)};" for x in loop.used),
+            *(f"let v{loop.iterations[-x.back][x.position]} = {name(x)};" for x in loop.used),
         ]
 
     def _place(self, address: Place, n: int, params: Params) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from py_tensor.base.dtypes import float32
 from py_tensor.ir.primitives import MUL
 from py_tensor.schedule.body import Access, Apply, Body, Const, Load, Source
-from py_tensor.schedule.reroll import Before, Given, Loop, Operand, Own, Varying, loops_in
+from py_tensor.schedule.reroll import Before, Current, Loop, Operand, Outside, Varying, loops_in
 
 ADD = replace(MUL, name="add")
 MODULUS = 1_000_003  # numbers stay small, and products of different values stay different
@@ -44,10 +44,10 @@ def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
 
         def value(operand: Operand, own: list[int] = own, row: list[int] = constants) -> int:
             match operand:
-                case Given():
+                case Outside():
                     return outside[operand.value]
-                case Own():
-                    return own[operand.place]
+                case Current():
+                    return own[operand.position]
                 case Before():
                     return earlier[operand]
                 case Varying():
@@ -59,11 +59,11 @@ def run(body: Body, loop: Loop, outside: dict[int, int]) -> dict[int, int]:
             own.append(applied(i, [value(x) for x in operands]))
         passed.append(own)
         for before in sorted(earlier, key=lambda x: -x.back):
-            nearer = Before(before.place, before.back - 1)
-            earlier[before] = own[before.place] if before.back == 1 else earlier[nearer]
+            nearer = Before(before.position, before.back - 1)
+            earlier[before] = own[before.position] if before.back == 1 else earlier[nearer]
     found: dict[int, int] = {}
     for x in loop.used:
-        found[loop.iterations[-x.back][x.place]] = passed[-x.back][x.place]
+        found[loop.iterations[-x.back][x.position]] = passed[-x.back][x.position]
     return found
 
 
