@@ -280,7 +280,7 @@ class Op:
         It takes any number of operands, and `attrs` does not contain that number.
     previews : bool
         It shows a few elements of a large tensor, which need not be stored for that.
-    operands : int or None
+    arity : int or None
         The number of operands; None if it depends on the attributes or the operands.
     work_buffers : int
         Storage buffers that a dispatch binds besides operands, accumulators and results.
@@ -292,6 +292,7 @@ class Op:
     vjp: Derivative = field(kw_only=True)
     cost: int = field(default=1, kw_only=True)
 
+    arity: ClassVar[int | None] = 1
     inline: ClassVar[bool] = False
     folds: ClassVar[bool] = False
     barrier: ClassVar[bool] = False
@@ -307,7 +308,8 @@ class Op:
 
     @property
     def operands(self) -> int | None:
-        return 1
+        """The number of operands, for an op whose class does not determine it."""
+        return self.arity
 
     def infer(self, metas: tuple[Meta, ...], attrs: Any) -> Meta:
         """Return the meta of the result; `bind` calls it once for operands of given metas.

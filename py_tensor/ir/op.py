@@ -155,11 +155,6 @@ class Folding(Op):
 
     folds: ClassVar[bool] = True
 
-    @property
-    def result_dtype(self) -> DType | None:
-        """The dtype of the result; None if it is that of the first operand."""
-        return None
-
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         first, second = metas[0], metas[-1]
         if first.shape != second.shape or first.dtype is not second.dtype:
@@ -173,7 +168,7 @@ class Folding(Op):
             raise ShapeError(
                 f"{self.name}: the index along axes {attrs} of {first.shape} does not fit int32"
             )
-        return shape, self.result_dtype or first.dtype
+        return shape, fold.gives or first.dtype
 
     def folding(self) -> tuple[Reduction, Elementwise | None]:
         """Return the reduction, and the op that first combines several operands, if any."""
@@ -236,10 +231,6 @@ class Reduction(Folding):
     product: Elementwise | None = None
 
     @property
-    def result_dtype(self) -> DType | None:
-        return self.gives
-
-    @property
     def pairwise(self) -> Elementwise | None:
         """The op that folds two values; None unless the accumulator is a value of their dtype."""
         return _pairwise(self)
@@ -263,9 +254,7 @@ class Contract(Folding):
     fold: Reduction
     product: Elementwise
 
-    @property
-    def operands(self) -> int:
-        return 2
+    arity: ClassVar[int | None] = 2
 
     def folding(self) -> tuple[Reduction, Elementwise]:
         return self.fold, self.product
@@ -454,12 +443,9 @@ class Pad(Op):
     The attributes are the widths before and after the window along each axis.
     """
 
+    arity: ClassVar[int | None] = 2
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
-
-    @property
-    def operands(self) -> int:
-        return 2
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         x, fill = metas
@@ -503,13 +489,10 @@ class Roll(Op):
 class Concat(Op):
     """Operands concatenated along the axis in `attrs`; several kernels write many operands."""
 
+    arity: ClassVar[int | None] = None
     inline: ClassVar[bool] = True
     shifts: ClassVar[bool] = True
     variadic: ClassVar[bool] = True
-
-    @property
-    def operands(self) -> None:
-        return None
 
     def is_written_by_parts(self, node: Node) -> bool:
         """Return True for many operands: one kernel would load from all of them at each element."""
@@ -541,6 +524,7 @@ class Assign(Op):
     No element occurs twice in the view. `value` has the view's shape, or is a constant.
     """
 
+    arity: ClassVar[int | None] = 2
     barrier: ClassVar[bool] = True
     writes: ClassVar[bool] = True
 
@@ -549,10 +533,6 @@ class Assign(Op):
 
     def reads_whole(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[1:]
-
-    @property
-    def operands(self) -> int:
-        return 2
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         whole, value = metas
@@ -580,11 +560,8 @@ class Gather(Op):
     `op` is "", all indices are known to be in range.
     """
 
+    arity: ClassVar[int | None] = None
     inline: ClassVar[bool] = True
-
-    @property
-    def operands(self) -> None:
-        return None
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[:1]
@@ -614,14 +591,11 @@ class Scatter(Op):
     promises at most one value per element. Nothing is written out of range.
     """
 
+    arity: ClassVar[int | None] = None
     barrier: ClassVar[bool] = True
     writes: ClassVar[bool] = True
     stored_because: ClassVar[Reason] = Reason.BASE
     work_buffers: ClassVar[int] = 3  # addresses, order and heads
-
-    @property
-    def operands(self) -> None:
-        return None
 
     def buffered(self, node: Node) -> tuple[Node, ...]:
         return node.inputs[:1]
@@ -664,11 +638,8 @@ class CpuOp(Op):
     result: Callable[[tuple[Meta, ...], Any], tuple[Shape, DType]] = field(kw_only=True)
     numpy: Callable[[Any, tuple[Array, ...], Any], Array] = field(kw_only=True)
 
+    arity: ClassVar[int | None] = None
     barrier: ClassVar[bool] = True
-
-    @property
-    def operands(self) -> None:
-        return None
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         return self.result(metas, attrs)

@@ -93,26 +93,6 @@ def _grad_cast(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
     return (g.astype(x.dtype) if x.dtype.is_inexact else None,)
 
 
-def _grad_complex(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
-    return g.real, -g.imag
-
-
-def _grad_real(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g.astype(x.dtype),)
-
-
-def _grad_imag(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (_recorded(COMPLEX, g * 0, -g),)
-
-
-def _grad_reshape(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g.reshape(x.shape),)
-
-
-def _grad_expand(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return _grad_broadcast(g, y, x, (x.shape, attrs))
-
-
 def _grad_broadcast(g: Any, y: Any, x: Any, shapes: tuple[Shape, Shape]) -> tuple[Any, ...]:
     before, shape = shapes
     lead = len(shape) - len(before)
@@ -169,18 +149,6 @@ def _grad_roll(g: Any, y: Any, x: Any, by: tuple[int, ...]) -> tuple[Any, ...]:
     return (type(g)(bind(ROLL, (g._node,), back)),)
 
 
-def _grad_product(g: Any, y: Any, a: Any, b: Any, attrs: Any) -> tuple[Any, ...]:
-    return g * b, g * a
-
-
-def _grad_copy(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
-    return (g,)
-
-
-def _grad_sum(g: Any, y: Any, x: Any, axes: tuple[int, ...]) -> tuple[Any, ...]:
-    return (g.expand(x.shape),)
-
-
 def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
     *operands, axis = operands_and_axis
     start = 0
@@ -191,6 +159,10 @@ def _grad_concat(g: Any, y: Any, *operands_and_axis: Any) -> tuple[Any, ...]:
         parts.append(g.crop(tuple(window)))
         start += x.shape[axis]
     return tuple(parts)
+
+
+def _grad_copy(g: Any, y: Any, x: Any, attrs: Any) -> tuple[Any, ...]:
+    return (g,)
 
 
 # The axes, the indices along them, and the position of their shape in the result.
@@ -284,13 +256,13 @@ CAST = Cast("astype", vjp=_grad_cast)
 # The attribute is the shape.
 RESHAPE = Reshape(
     "reshape",
-    vjp=_grad_reshape,
+    vjp=lambda g, y, x, _: (g.reshape(x.shape),),
     layout=lambda shape, source: layout.Layout.contiguous(shape),
     check=resolve_reshape,
 )
 EXPAND = Movement(
     "expand",
-    vjp=_grad_expand,
+    vjp=lambda g, y, x, attrs: _grad_broadcast(g, y, x, (x.shape, attrs)),
     layout=lambda shape, source: layout.Layout.contiguous(source).expanded(shape),
     check=check_expansion,
 )
@@ -344,7 +316,7 @@ MUL = Elementwise(
     },
     numpy=lambda np, x, y: np.multiply(x, y),
     accepts=ANY,
-    vjp=_grad_product,
+    vjp=lambda g, y, a, b, _: (g * b, g * a),
 )
 WHERE = Elementwise(
     "where",
@@ -363,7 +335,7 @@ COMPLEX = Elementwise(
     numpy=lambda np, x, y: _joined(np, x, y),
     accepts=dtypes.REAL_FLOATING,
     gives=dtypes.complex_of,
-    vjp=_grad_complex,
+    vjp=lambda g, y, a, b, _: (g.real, -g.imag),
 )
 REAL_PART = Elementwise(
     "real",
@@ -371,7 +343,7 @@ REAL_PART = Elementwise(
     numpy=lambda np, x: x.real,
     accepts=dtypes.COMPLEX,
     gives=dtypes.real_of,
-    vjp=_grad_real,
+    vjp=lambda g, y, x, _: (g.astype(x.dtype),),
 )
 IMAG_PART = Elementwise(
     "imag",
@@ -379,7 +351,7 @@ IMAG_PART = Elementwise(
     numpy=lambda np, x: x.imag,
     accepts=dtypes.COMPLEX,
     gives=dtypes.real_of,
-    vjp=_grad_imag,
+    vjp=lambda g, y, x, _: (_recorded(COMPLEX, g * 0, -g),),
 )
 # Keys of 64 bits that order complex numbers, for sort kernels.
 SORT_KEY = Elementwise(
@@ -415,7 +387,7 @@ SUM = Reduction(
     numpy=_numpy_sum,
     rounds=True,
     product=MUL,
-    vjp=_grad_sum,
+    vjp=lambda g, y, x, _: (g.expand(x.shape),),
 )
 
 
@@ -426,4 +398,4 @@ def folded(node: Node) -> Node:
 
 
 # `matmul` and `fused_multiply_add` apply this op to expanded operands.
-CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=_grad_product)
+CONTRACT = Contract("fused_multiply_add", fold=SUM, product=MUL, vjp=MUL.vjp)
