@@ -8,8 +8,8 @@ kernel if none computes it yet.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Set
+from dataclasses import dataclass, replace
 from typing import cast
 
 from py_tensor.base.dtypes import DType, uint32
@@ -34,8 +34,8 @@ from py_tensor.schedule.evaluate import (
     Evaluator,
     IndexMap,
     identity,
-    is_window,
     strides_over_result,
+    window_of,
 )
 from py_tensor.schedule.kernel import (
     Contraction,
@@ -51,7 +51,7 @@ from py_tensor.schedule.kernel import (
 )
 from py_tensor.schedule.reroll import rerolled_length
 from py_tensor.schedule.row_fusion import without_outputs
-from py_tensor.schedule.store import Decisions, decide, is_flat, space_of
+from py_tensor.schedule.store import Decisions, Needs, Rules, decide, is_flat, space_of
 
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
@@ -60,7 +60,7 @@ MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which 
 
 
 def schedule(
-    program: Program, budget: Budget, max_bytes: int = 2**62, *, varies: bool = False
+    program: Program, budget: Budget, *, constants_differ: bool = False
 ) -> tuple[list[Kernel], Decisions, Notes]:
     """Return the kernels of a program in dependency order, the decisions, and the reasons.
 
@@ -74,48 +74,37 @@ def schedule(
     a time. If all kernels together do far more operations than the nodes themselves, the rules are
     applied again more strictly.
 
-    With `varies`, constants that are equal in all iterations of a loop may differ next time.
+    With `constants_differ`, constants that are equal in all iterations of a loop may differ next
+    time.
     """
-    apart: set[int] = set()
-    cut: dict[int, Reason] = {}
-    computes_once, stores_pieces, rerolls = False, False, True
+    rules = Rules(budget, constants_differ=constants_differ)
     while True:
-        builder = Builder(
-            program,
-            budget,
-            max_bytes,
-            frozenset(apart),
-            cut,
-            computes_once=computes_once,
-            stores_pieces=stores_pieces,
-            rerolls=rerolls,
-            varies=varies,
-        )
+        builder = Builder(program, rules)
         kernels = builder.build()
         loops = builder.decisions.rerolled
         if loops and any(_is_long(k) or _ends_within(k, loops) for k in kernels):
-            rerolls = False
+            rules = replace(rules, rerolls=False)
             continue
-        if not computes_once and _repeats_much(program.nodes, kernels):
-            computes_once, stores_pieces = stores_pieces, True
+        if not rules.computes_once and _repeats_much(program.nodes, kernels):
+            rules = replace(rules, computes_once=rules.stores_pieces, stores_pieces=True)
             continue
         ordered = in_order(kernels)
         cyclic = [] if len(ordered) == len(kernels) else in_cycles(kernels)
         stuck = [kernel for kernel in cyclic if len(kernel.outputs) > 1]
-        reasons = builder.decisions.reasons
         wide = [kernel for kernel in kernels if not budget.fits(kernel.draft())]
         if not stuck and not wide and not builder.idle:
             assert len(ordered) == len(kernels)
             kernels = _without_idle_outputs(ordered, program.outputs)
-            return kernels, builder.decisions, builder.notes | reasons
-        known = len(apart) + len(cut)
+            return kernels, builder.decisions, builder.notes | builder.reasons
+        apart = rules.apart | builder.idle.union(*(kernel.writes() for kernel in stuck))
+        spilled = dict(rules.spilled)
         for kernel in wide:
-            counted = cut.keys() | builder.sources(kernel.writes())
-            uncounted = {s: reasons[s] for s in kernel.reads() & reasons.keys() - counted}
-            cut |= uncounted
-            apart |= set() if uncounted else kernel.writes()
-        apart |= builder.idle.union(*(kernel.writes() for kernel in stuck))
-        assert len(apart) + len(cut) > known, f"a kernel exceeds {budget}"
+            uncounted = builder.uncounted_operands(kernel)
+            spilled |= uncounted
+            apart |= set[int]() if uncounted else kernel.writes()
+        stricter = replace(rules, spilled=spilled, apart=apart)
+        assert stricter != rules, f"a kernel exceeds {budget}"
+        rules = stricter
 
 
 def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
@@ -243,55 +232,38 @@ class Builder:
 
     Attributes
     ----------
-    order, slots, wanted, overwritable
-        See `Program`.
+    order, slots
+        The nodes of the program, and the position of each.
     decisions : Decisions
+    stored : set of int
+        The slots that get a buffer: those decided, and those that `need` adds.
+    reasons : dict
+        Slot -> why other kernels read it from a buffer; `Decisions.reasons` and those of `need`.
     kernels : list of Kernel
         The kernels made so far, in no particular order.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        budget: Budget,
-        max_bytes: int,
-        apart: frozenset[int],
-        cut: Mapping[int, Reason],
-        *,
-        computes_once: bool,
-        stores_pieces: bool,
-        rerolls: bool,
-        varies: bool,
-    ) -> None:
+    def __init__(self, program: Program, rules: Rules) -> None:
+        self.program = program
         self.order = program.nodes
         self.slots = program.slots
-        self.wanted = program.outputs
-        self.overwritable = program.overwritable
-        self.budget = budget
-        self.apart = apart  # slots that get their own kernels
-        self.decisions: Decisions = decide(
-            program,
-            budget,
-            cut,
-            max_bytes=max_bytes,
-            varies=varies,
-            computes_once=computes_once,
-            stores_pieces=stores_pieces,
-            rerolls=rerolls,
-        )
+        self.rules = rules
+        self.decisions: Decisions = decide(program, rules)
+        self.stored = set(self.decisions.stored)
+        self.reasons = dict(self.decisions.reasons)
         self.produced: set[int] = set()
         self.idle: set[int] = set()  # folded in a kernel that does not use them
         self.needed: list[int] = []
         self.unstored: dict[int, tuple[Kernel, int]] = {}
         self.users: dict[int, list[int]] = {}  # inlined slot -> stored slots that use it
-        for slot in sorted(self.decisions.stored):
-            for inlined in self.decisions.inlined[slot]:
+        for slot in sorted(self.stored):
+            for inlined in self.decisions.needs[slot].inlined:
                 self.users.setdefault(inlined, []).append(slot)
         self.notes: Notes = {}  # for `pt.explain` alone
         self.kernels: list[Kernel] = []
 
     def build(self) -> list[Kernel]:
-        for slot in self.wanted:
+        for slot in self.program.outputs:
             self.need(slot)
         while self.needed:
             slot = -heapq.heappop(self.needed)
@@ -309,8 +281,8 @@ class Builder:
         if self.order[slot].storage is not None:
             return
         if reason is not None:
-            self.decisions.store(slot, reason)
-        self.decisions.stored.add(slot)
+            self.reasons.setdefault(slot, reason)
+        self.stored.add(slot)
         if slot in self.unstored:
             self._store_accumulated(slot)
         elif slot not in self.produced:
@@ -320,7 +292,7 @@ class Builder:
         """Add an output for a reduction that was only used inside its kernel."""
         kernel, value = self.unstored.pop(slot)
         draft = kernel.draft()
-        if self.budget.fits(draft._replace(outputs=draft.outputs + 1)):
+        if self.rules.budget.fits(draft._replace(outputs=draft.outputs + 1)):
             access = Access(row_major(kernel.kept), 0)
             kernel.outputs += (Output(slot, value, kernel.row.dtype(value), access),)
         else:
@@ -340,7 +312,7 @@ class Builder:
 
     def inline(self, slot: int, node: Node) -> None:
         """Build the kernel of an inline node, fused with reductions before it if possible."""
-        anchors = [] if slot in self.apart else self._fusable_anchors(slot)
+        anchors = [] if slot in self.rules.apart else self._fusable_anchors(slot)
         if anchors:
             self._reduce(slot, anchors)
         else:
@@ -359,15 +331,15 @@ class Builder:
     def _siblings(self, root: int) -> list[int]:
         """Return other stored values that share inlined nodes with the kernel of `root`."""
         d = self.decisions
-        if root in self.apart:
+        if root in self.rules.apart:
             return []
         kind = d.kernel_of(root)
-        users = {u for n in d.inlined[root] for u in self.users.get(n, ())[-MAX_SIBLINGS:]}
+        users = {u for n in d.needs[root].inlined for u in self.users.get(n, ())[-MAX_SIBLINGS:]}
         return sorted(u for u in users - self.produced if d.kernel_of(u) == kind)
 
     def _forget_produced(self, root: int) -> None:
         """Remove values that kernels compute already from the latest users of inlined nodes."""
-        for inlined in self.decisions.inlined[root]:
+        for inlined in self.decisions.needs[root].inlined:
             users = self.users.get(inlined, [])
             while users and users[-1] in self.produced:
                 users.pop()
@@ -384,7 +356,7 @@ class Builder:
             if len(operands) != 1:
                 break
             node = operands[0]
-            if self.slots[node] in self.decisions.stored:
+            if self.slots[node] in self.stored:
                 break
         return node.meta.shape
 
@@ -418,25 +390,23 @@ class Builder:
         A kernel for several operands loads what all of them need at each element, so it must have
         few elements.
         """
-        d = self.decisions
         groups: list[list[Node]] = []
-        elements, read, inlined = 0, frozenset[int](), frozenset[int]()
+        elements, needs = 0, Needs()
         for operand in node.inputs:
             if not operand.meta.size:
                 continue
-            slot = self.slots[operand]
-            sources = self._sources(slot)
-            elements += operand.meta.size
-            read, inlined = read | sources, inlined | d.inlined[slot]
+            needs_of_operand = self._needs(self.slots[operand])
+            elements, needs = elements + operand.meta.size, needs.joined(needs_of_operand)
             if (
                 not groups
                 or elements > MAX_CHOSEN
                 or len(groups[-1]) == MAX_JOINED
-                or not self.budget.fits(Draft(around=read, length=len(inlined) + 1))
+                or not self.rules.budget.fits(
+                    Draft(around=needs.sources, length=len(needs.inlined) + 1)
+                )
             ):
                 groups.append([])
-                elements = operand.meta.size
-                read, inlined = sources, d.inlined[slot]
+                elements, needs = operand.meta.size, needs_of_operand
             groups[-1].append(operand)
         return groups
 
@@ -448,7 +418,7 @@ class Builder:
         """
         whole, value = node.inputs
         layout = Layout(*node.attrs)
-        if is_window(layout, whole.meta.shape) and (
+        if window_of(layout, whole.meta.shape) is not None and (
             layout.size * MAX_WHOLE_TO_PART >= whole.meta.size or not self._is_overwritable(whole)
         ):
             written = self.slots[value]
@@ -481,8 +451,12 @@ class Builder:
 
     def _is_overwritable(self, node: Node) -> bool:
         """Return whether the kernel that is the last to read a node may overwrite its elements."""
-        slot = self.slots[node]
-        return slot in self.overwritable if node.storage is not None else slot not in self.wanted
+        slot, program = self.slots[node], self.program
+        return (
+            slot in program.overwritable
+            if node.storage is not None
+            else slot not in program.outputs
+        )
 
     def scan(self, slot: int, node: Node) -> None:
         op = cast("Scan", node.op)
@@ -563,23 +537,22 @@ class Builder:
             row.given[anchor] = row.body.add(accumulated)
         row.inside = stage.bound()
         value = row.value(slot)
-        stored = self.decisions.stored
-        self.idle.update(a for a in anchors if a not in row.used and a not in stored and a != slot)
-        outputs = [(a, row.given[a]) for a in anchors if a in stored and a != slot]
+        self.idle.update(
+            a for a in anchors if a not in row.used and a not in self.stored and a != slot
+        )
+        outputs = [(a, row.given[a]) for a in anchors if a in self.stored and a != slot]
         kernel = self._add(
             row, reduced, (stage,), [(slot, value), *outputs, *row.extra], row.access_of_outputs()
         )
         for anchor in anchors:
-            if anchor not in stored and anchor != slot:
+            if anchor not in self.stored and anchor != slot:
                 self.unstored[anchor] = kernel, row.given[anchor]
 
     def _contraction(self, anchor: int) -> Contraction:
-        loads: list[Load] = []
-        for operand in self.decisions.contractions[anchor]:
-            self.need(operand.slot)
-            dtype = self.order[operand.slot].meta.dtype
-            loads.append(Load(operand.slot, dtype, Access(operand.strides, operand.offset)))
-        return Contraction(*loads)
+        a, b = self.decisions.contractions[anchor]
+        self.need(a.slot)
+        self.need(b.slot)
+        return Contraction(a, b)
 
     def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> Stage:
         units = row_major(shape)
@@ -615,7 +588,7 @@ class Builder:
                     or operand.meta.size != self._size(root)
                 ):
                     continue
-                if d.is_folded(operand) and slot not in d.cut:
+                if d.is_folded(operand) and slot not in d.spilled:
                     reductions.add(slot)
                 elif (
                     self.spans(slot, root)
@@ -626,7 +599,7 @@ class Builder:
                     stack.append(slot)
         candidates: list[int] = []
         for slot in sorted(reductions, key=lambda slot: (-d.depth[slot], slot)):
-            if slot not in self.produced and slot not in self.apart:
+            if slot not in self.produced and slot not in self.rules.apart:
                 if self._is_used_by(slot, members):
                     candidates.append(slot)
                 else:
@@ -640,12 +613,12 @@ class Builder:
     def spans(self, slot: int, root: int) -> bool:
         """Return whether the kernel of `root` may compute the node in `slot`, stored or not."""
         d = self.decisions
-        if slot not in d.stored:
+        if slot not in self.stored:
             return True
         node = self.order[slot]
         return (
-            slot not in self.apart
-            and slot not in d.cut
+            slot not in self.rules.apart
+            and slot not in d.spilled
             and slot not in self.produced
             and not d.is_written_by_parts(node)
             and d.depth[slot] == d.depth[root]
@@ -671,8 +644,8 @@ class Builder:
                 if factors is None
                 else [x.slot for x in factors]
             )
-            more = inside.union(*map(self._sources, read))
-            excess = self.budget.excess(self._draft(root, {*chosen, slot}, more))
+            more = inside.union(*(self._needs(x).sources for x in read))
+            excess = self.rules.budget.excess(self._draft(root, {*chosen, slot}, more))
             if excess is not None:
                 self.notes.setdefault(slot, excess)
                 continue
@@ -687,17 +660,21 @@ class Builder:
         d = self.decisions
         return Draft(
             inside=inside,
-            around=d.sources[root].difference(anchors),
-            outputs=1 + sum(a in d.stored for a in anchors if a != root),
+            around=d.needs[root].sources.difference(anchors),
+            outputs=1 + sum(a in self.stored for a in anchors if a != root),
             words=sum(d.words(self.order[a]) for a in anchors),
         )
 
-    def sources(self, slots: set[int]) -> set[int]:
-        """Return the buffers that were counted for the kernels of these nodes."""
-        return set[int]().union(*(self.decisions.sources[slot] for slot in slots))
+    def uncounted_operands(self, kernel: Kernel) -> dict[int, Reason]:
+        """Return what a kernel reads although the rules did not count it, and why it is stored."""
+        counted = set(self.rules.spilled).union(
+            *(self.decisions.needs[slot].sources for slot in kernel.writes())
+        )
+        return {s: self.reasons[s] for s in kernel.reads() & self.reasons.keys() - counted}
 
-    def _sources(self, slot: int) -> frozenset[int]:
-        return frozenset((slot,)) if slot in self.decisions.stored else self.decisions.sources[slot]
+    def _needs(self, slot: int) -> Needs:
+        """Return what a kernel needs for the node in `slot`."""
+        return Needs(frozenset((slot,))) if slot in self.stored else self.decisions.needs[slot]
 
     def _size(self, slot: int) -> int:
         return self.order[slot].meta.size

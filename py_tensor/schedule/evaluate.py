@@ -52,8 +52,8 @@ from py_tensor.schedule.body import (
     Select,
     Within,
 )
-from py_tensor.schedule.budget import Budget, Draft
-from py_tensor.schedule.store import Decisions, Operand, is_flat
+from py_tensor.schedule.budget import Draft
+from py_tensor.schedule.store import Decisions, is_flat
 
 VALUES_PER_OP = 2  # values of a body, at most: every other one is a load, a constant or moved
 MAX_VIEWS = 16  # views through which one kernel computes a node; with more, the node is stored
@@ -151,6 +151,8 @@ class Builder(Protocol):
 
     Attributes
     ----------
+    stored : set of int
+        The nodes that get a buffer.
     produced : set of int
         The nodes that a kernel computes already.
     """
@@ -158,8 +160,8 @@ class Builder(Protocol):
     order: list[Node]
     slots: dict[Node, int]
     decisions: Decisions
+    stored: set[int]
     produced: set[int]
-    budget: Budget
 
     def need(self, slot: int, reason: Reason | None = None) -> None:
         """Ensure that the node in `slot` is stored in a buffer."""
@@ -193,7 +195,7 @@ class Evaluator:
         self._values: dict[Key, int] = {}
         self._steps: dict[Key, tuple[list[Key], Make]] = {}
         self._views = Counter[int]()  # the number of views of each slot
-        self._reads = set(builder.decisions.sources[root]) if root is not None else set[int]()
+        self._reads = set(builder.decisions.needs[root].sources) if root is not None else set[int]()
 
     def access_of_outputs(self) -> Access:
         """Return the address of outputs: the flat index, because outputs are contiguous."""
@@ -220,7 +222,8 @@ class Evaluator:
                     continue
                 del self._steps[at]  # breaks a cycle: `make` refers to this object
                 self._values[at] = made = make([self._values[need] for need in needs])
-                self._note_output(at, made)
+                if at[0] in self._merged and at[1] == self._identity:
+                    self.extra.append((at[0], made))
         return self._values[root]
 
     def demand(self, slot: int, view: IndexMap | None = None) -> Key:
@@ -261,12 +264,7 @@ class Evaluator:
         """Return whether another kernel may compute an inline node, and this one read it."""
         node, d = self.builder.order[slot], self.builder.decisions
         moves = node.op.reads_by_map or node.op.generates
-        return d.is_inline(node) and not moves and node.meta.nbytes <= d.max_bytes
-
-    def _note_output(self, key: Key, value: int) -> None:
-        slot, view = key
-        if slot in self._merged and view == self._identity:
-            self.extra.append((slot, value))
+        return d.is_inline(node) and not moves and node.meta.nbytes <= d.rules.budget.max_bytes
 
     def _step(self, slot: int, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the values that a value needs, and the function that makes it from these."""
@@ -275,9 +273,10 @@ class Evaluator:
             self.used.add(slot)
             return [], lambda values: self.given[slot]
         if node.op.constant and node.storage is None:
-            one = self.builder.decisions.equal.get(slot, slot)
+            one = self.builder.decisions.merged_constants.get(slot, slot)
             return [], lambda values: self.body.add(Const(one, node.meta.dtype))
-        is_loaded = slot != self.root and self.builder.decisions.is_loaded(node)
+        is_stored = slot in self.builder.stored or self.builder.decisions.is_anchor(node)
+        is_loaded = slot != self.root and is_stored
         if node.storage is not None or (is_loaded and not self._merge(slot, view)):
             return self._load(slot, node, view)
         return _STEPS[type(node.op)](self, slot, node, view)
@@ -307,7 +306,7 @@ class Evaluator:
             return None
         if d.shifts(node) and node.meta.shape != self.extents:
             return None  # its coordinates may not be affine here
-        reads = (self._reads - {slot}) | b.decisions.sources[slot]
+        reads = (self._reads - {slot}) | d.needs[slot].sources
         draft = Draft(
             inside=self.inside,
             around=reads.difference(self.given),
@@ -315,14 +314,14 @@ class Evaluator:
             words=sum(d.words(b.order[anchor]) for anchor in self.given),
             length=-(-self._written() // VALUES_PER_OP),
         )
-        return reads if b.budget.fits(draft) else None
+        return reads if d.rules.budget.fits(draft) else None
 
     def _written(self) -> int:
-        """Return the number of values so far, counting one pass of each rerolled loop."""
-        folded = self.builder.decisions.folded
-        if not folded:
+        """Return the number of values so far, counting one iteration of each rerolled loop."""
+        in_first = self.builder.decisions.in_first
+        if not in_first:
             return len(self._values) + len(self._steps)
-        return len({folded.get(slot, slot) for slot, _ in (*self._values, *self._steps)})
+        return len({in_first.get(slot, slot) for slot, _ in (*self._values, *self._steps)})
 
     def _load_materialized(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Load the result of movement that is not affine here; another kernel stores it."""
@@ -352,16 +351,7 @@ class Evaluator:
         composed = compose(view.strides, view.offset, view.ranges, layout)
         if composed is None:
             return None
-        return self._map(*composed, view.ranges, view.along)
-
-    def _map(
-        self,
-        strides: tuple[int, ...],
-        offset: int,
-        ranges: tuple[Range, ...],
-        along: tuple[Along, ...],
-    ) -> IndexMap:
-        return index_map(strides, offset, ranges, along, self.extents)
+        return index_map(*composed, view.ranges, view.along, self.extents)
 
     def index(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         dtype = node.meta.dtype
@@ -428,26 +418,28 @@ class Evaluator:
         operand = node.inputs[0]
         shape = operand.meta.shape
         decisions = self.builder.decisions
-        if node in decisions.through:
-            source = Operand(self.slots[operand], row_major(shape), 0)
+        if node in decisions.inline_gathers:
+            contiguous = Access(row_major(shape), 0)
+            source = Load(self.slots[operand], operand.meta.dtype, contiguous)
         else:
             source = decisions.buffered[slot][0]
-        steps = strides_over_result(source.strides, axes, at, len(node.meta.shape))
+        units = source.access.strides
+        steps = strides_over_result(units, axes, at, len(node.meta.shape))
         strides = tuple(sum(m * s for m, s in zip(row, steps, strict=True)) for row in matrix)
-        strides += tuple(source.strides[a] for a in axes)
-        offset = source.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
+        strides += tuple(units[a] for a in axes)
+        offset = source.access.offset + sum(o * s for o, s in zip(offsets, steps, strict=True))
         indices = [(self.slots[index], view) for index in node.inputs[1:]]
         along = tuple(Along(*key, shape[a]) for key, a in zip(indices, axes, strict=True))
         ranges = view.ranges + tuple((0, a.extent) for a in along)
-        inner = self._map(strides, offset, ranges, view.along + along)
-        if node in decisions.through:
+        inner = index_map(strides, offset, ranges, view.along + along, self.extents)
+        if node in decisions.inline_gathers:
             return [(source.slot, inner)], lambda values: values[0]
         if not op:
             return self._load(source.slot, node, inner)
         self.builder.need(source.slot)
 
         def make(values: list[int]) -> int:
-            steps = tuple(source.strides[a] for a in axes)
+            steps = tuple(units[a] for a in axes)
             place = self.place(values, inner.access, shape, axes, steps, op, view, clips=True)
             return self.body.add(Gather(source.slot, node.meta.dtype, place))
 
@@ -571,7 +563,8 @@ class Evaluator:
             if outside is not None:
                 needs.append(outside)
             elif not needs:  # the value is never used, so any element will do
-                nothing = self._map((0,) * len(view.strides), 0, view.ranges, view.along)
+                nowhere = (0,) * len(view.strides)
+                nothing = index_map(nowhere, 0, view.ranges, view.along, self.extents)
                 needs.append((windows[0].slot, nothing))
 
         rank = len(self.extents)
@@ -631,34 +624,10 @@ _STEPS: dict[type[Op], Callable[[Evaluator, int, Node, IndexMap], tuple[list[Key
 def window_of(layout: Layout, shape: Shape) -> tuple[Range, ...] | None:
     """Return the widths before and after a view along each axis of a shape.
 
-    None unless the view is a window: contiguous ranges in order, except that axes of length 1 may
-    be dropped.
+    None unless the view is a window: contiguous ranges in order.
     """
-    units = row_major(shape)
-    corner = layout.offset
-    places: list[int] = []
-    for n, unit in zip(shape, units, strict=True):
-        places.append(corner // unit % n if n else 0)
-        corner -= places[-1] * unit
-    if corner:
-        return None
-    long = iter([(n, s) for n, s in zip(layout.shape, layout.strides, strict=True) if n != 1])
-    size, step = next(long, (1, 0))
-    widths: list[Range] = []
-    for n, unit, place in zip(shape, units, places, strict=True):
-        taken = 1
-        if step == unit and n > 1:
-            taken = size
-            size, step = next(long, (1, 0))
-        if place + taken > n:
-            return None
-        widths.append((place, n - place - taken))
-    return tuple(widths) if size == 1 and next(long, None) is None else None
-
-
-def is_window(layout: Layout, shape: Shape) -> bool:
-    """Return whether a view of a tensor of this shape is a window of it."""
-    return window_of(layout, shape) is not None
+    window = layout.window_of(shape)
+    return window[1] if window is not None and window[0].is_contiguous else None
 
 
 def strides_over_result(

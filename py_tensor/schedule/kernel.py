@@ -147,6 +147,10 @@ class BodyPass(Pass):
     def with_bodies(self, change: Callable[[Body], Body]) -> Self:
         return replace(cast("Any", self), element=change(self.element))
 
+    def with_slots(self, number: Callable[[int], int]) -> Self:
+        """Return the same pass for nodes in other slots; no other field contains slots."""
+        return self.with_bodies(lambda body: body.with_slots(number))
+
 
 @dataclass(frozen=True, slots=True)
 class Stage(BodyPass):
@@ -156,9 +160,6 @@ class Stage(BodyPass):
     folded: tuple[Fold, ...]
 
     unfused_because: ClassVar[Reason | None] = None
-
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        return self.with_bodies(lambda body: body.with_slots(number))
 
     def folds(self) -> tuple[Fold, ...]:
         return self.folded
@@ -175,9 +176,6 @@ class Scanned(BodyPass):
     fold: Fold
 
     family: ClassVar[str] = "scan"
-
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        return self.with_bodies(lambda body: body.with_slots(number))
 
     def folds(self) -> tuple[Fold, ...]:
         return (self.fold,)
@@ -207,9 +205,6 @@ class Sorted(BodyPass):
     bits: int
 
     family: ClassVar[str] = "sort"
-
-    def with_slots(self, number: Callable[[int], int]) -> Self:
-        return self.with_bodies(lambda body: body.with_slots(number))
 
     def ops(self) -> list[str]:
         return ["argsort" if self.indices else "sort"]
@@ -374,11 +369,7 @@ class Kernel:
         return slots if self.over is None else slots | {self.over.slot}
 
     def checks(self) -> list[Check]:
-        checks = self.row.checks()
-        if self.stages:
-            for body in self.bodies():
-                checks += body.checks()
-        return checks
+        return [check for body in (self.row, *self.bodies()) for check in body.checks()]
 
     def folds(self) -> list[Fold]:
         return [fold for stage in self.stages for fold in stage.folds()]
@@ -456,13 +447,13 @@ class Kernel:
         """Return the bytes read and written, if each byte is moved once."""
         read: dict[int, int] = {}
         whole = self.kept + self.reduced
-        spaces = [(body.loads(), whole) for body in self.bodies()]
-        spaces += [(stage.loads(), whole) for stage in self.stages]
-        for loads, extents in (*spaces, (self.row.loads(), self.kept)):
-            for load in loads:
-                moved = load.access.footprint(extents) * load.dtype.itemsize
-                read[load.slot] = max(read.get(load.slot, 0), moved)
-        for body, extents in (*((body, whole) for body in self.bodies()), (self.row, self.kept)):
+        spaces = [*((body, whole) for body in self.bodies()), (self.row, self.kept)]
+        loads = [(load, extents) for body, extents in spaces for load in body.loads()]
+        loads += [(load, whole) for stage in self.stages for load in stage.loads()]
+        for load, extents in loads:
+            moved = load.access.footprint(extents) * load.dtype.itemsize
+            read[load.slot] = max(read.get(load.slot, 0), moved)
+        for body, extents in spaces:
             for gather in body.gathers():
                 moved = size_of(extents) * gather.dtype.itemsize
                 read[gather.slot] = read.get(gather.slot, 0) + moved

@@ -133,8 +133,8 @@ class Simulator:
 
     def planned(self, program: Program) -> list[Kernel]:
         """Return the kernels of a program, by all passes over the graph."""
-        budget = Budget(self.max_buffers)
-        passes = after_each_pass(program, budget, self.max_bytes, self.fits)
+        budget = Budget(self.max_buffers, self.max_bytes)
+        passes = after_each_pass(program, budget, self.fits)
         return kernel_spec.checked((x.kernels for x in passes), program, budget)
 
     def is_lost(self, node: Node) -> bool:

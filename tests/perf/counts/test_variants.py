@@ -238,7 +238,7 @@ def programs_of(
         result = row.f(*operands)
         result.device.collect()
         wanted = make_request([result._to_read()]).program
-        kernels = kernels_of(wanted, Budget(profile.max_buffers), 2**62, fits(profile)).kernels
+        kernels = kernels_of(wanted, Budget(profile.max_buffers), fits(profile)).kernels
         found |= {d.program for d in lower(kernels, profile, known).dispatches}
     return found
 
