@@ -14,7 +14,7 @@ from py_tensor.codegen.map import copying, lower_map
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.schedule.body import Const
-from py_tensor.schedule.kernel import Kernel, Pass
+from py_tensor.schedule.kernel import Kernel, Stage
 
 FIRST = 1  # position in params of the first workgroup's number
 COST = 64  # assumed instructions of an invocation
@@ -31,7 +31,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomPass(Pass):
+class CustomPass(Stage):
     """A user-defined pass.
 
     Attributes

@@ -20,6 +20,7 @@ from py_tensor.schedule.body import (
     NOWHERE,
     Access,
     Accumulated,
+    Address,
     Apply,
     Body,
     Const,
@@ -29,7 +30,6 @@ from py_tensor.schedule.body import (
     Instruction,
     Load,
     Mask,
-    Place,
     Select,
     Within,
 )
@@ -182,7 +182,7 @@ class BodyCode:
 
     def inputs(self) -> list[Instruction]:
         """Return the instructions that are arguments of the body's function."""
-        argument = Load | Place | Index | Mask | Accumulated
+        argument = Load | Address | Index | Mask | Accumulated
         return [i for i in self.body.instructions if isinstance(i, argument)]
 
     def binding(self, load: Load | Gather) -> int:
@@ -205,7 +205,7 @@ class BodyCode:
         for n, i in enumerate(self.body.instructions):
             if isinstance(i, Load | Index | Mask | Accumulated):
                 arguments.append(f"v{n}: {i.dtype.wgsl}")
-            elif isinstance(i, Place):
+            elif isinstance(i, Address):
                 arguments.append(f"from{n}: u32")
         lines: list[str] = []
         loops = {loop.iterations[0][0]: loop for loop in loops_in(self.body, results)}
@@ -232,7 +232,7 @@ class BodyCode:
         i = self.body.instructions[n]
         if isinstance(i, Load | Index | Mask | Accumulated):
             return []
-        if isinstance(i, Place):
+        if isinstance(i, Address):
             return self._place(i, n, params)
         sides = [blocks.get((n, inside), ()) for inside in (True, False)]
         if not isinstance(i, Select) or not any(sides):
@@ -306,7 +306,7 @@ class BodyCode:
             *(f"let v{loop.iterations[-x.back][x.position]} = {name(x)};" for x in loop.used),
         ]
 
-    def _place(self, address: Place, n: int, params: Params) -> list[str]:
+    def _place(self, address: Address, n: int, params: Params) -> list[str]:
         """Return statements that find an address: a negative index counts from the end."""
         lines = [f"var v{n} = from{n};"]
         outside: list[str] = []
@@ -407,7 +407,7 @@ class BodyCode:
                     texts = self._load(params, space, i, f"{prefix}{n}", result)
                 case Index():
                     texts = self._index(params, space, i, f"{prefix}{n}", result)
-                case Place():
+                case Address():
                     start = Index(uint32, i.access)
                     texts = self._index(params, space, start, f"{prefix}{n}", result)
                 case Mask():

@@ -22,7 +22,7 @@ from py_tensor.codegen.codec import Binding
 from py_tensor.codegen.map import copying, interface, lower_map
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
-from py_tensor.schedule.kernel import Kernel, Pass
+from py_tensor.schedule.kernel import Kernel, Stage
 
 TILE = 64  # rows and columns of a product that a workgroup computes
 SPAN = 32  # right-hand sides of a triangular system that a workgroup solves
@@ -67,7 +67,7 @@ _COMPLEX = {
 
 
 @dataclass(frozen=True, slots=True)
-class Factorization(Pass):
+class Factorization(Stage):
     """A decomposition of a batch of matrices.
 
     Attributes

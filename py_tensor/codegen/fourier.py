@@ -36,7 +36,7 @@ from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params
 from py_tensor.codegen.reduce import Context, arrange
 from py_tensor.codegen.reduce_wgsl import indent, load_modes
 from py_tensor.schedule.body import Body
-from py_tensor.schedule.kernel import BodyPass, Kernel, Stage
+from py_tensor.schedule.kernel import BodyStage, Kernel, ReduceStage
 
 FIRST = 0  # position in params of the first workgroup's number
 MAX_PRIME = 13  # the largest prime factor of a length
@@ -47,7 +47,7 @@ COST = 40  # instructions per element and stage
 
 
 @dataclass(frozen=True, slots=True)
-class Transformed(BodyPass):
+class Transformed(BodyStage):
     """A stage that transforms along the reduced dimension into accumulator 0 of the spread body.
 
     Attributes
@@ -224,7 +224,7 @@ class _Pass:
         """Return `load` for the first pass: it reads the operand; an inverse swaps its parts."""
         kernel, stage = self.kernel, self.stage
         body = stage.element
-        whole = replace(kernel, stages=(Stage(body, ()),))
+        whole = replace(kernel, stages=(ReduceStage(body, ()),))
         walk = arrange(whole, [body], context.profile, vectors=False, in_order=True)
         dims = walk.dims
         for slot, dtype in dict.fromkeys(

@@ -26,7 +26,7 @@ from py_tensor.codegen.map import copying, interface, lower_map
 from py_tensor.codegen.program import Dispatch, Params
 from py_tensor.codegen.reduce import Context
 from py_tensor.schedule.body import Access, Body, Index
-from py_tensor.schedule.kernel import Kernel, Output, Pass
+from py_tensor.schedule.kernel import Kernel, Output, Stage
 
 SIDES = {float32: 32, complex64: 16}  # largest side of a rotated matrix; two fit in 16 KiB
 MIN_SIDE = 8
@@ -55,7 +55,7 @@ fn product(x: vec2f, y: vec2f) -> vec2f {
 
 
 @dataclass(frozen=True, slots=True)
-class Rotated(Pass):
+class Rotated(Stage):
     """Matrices whose columns are rotated.
 
     Attributes

@@ -26,6 +26,7 @@ from py_tensor.codegen.emit import (
 from py_tensor.codegen.program import FAULT_WORDS, Dispatch, Params, Programs
 from py_tensor.schedule.body import (
     Access,
+    Address,
     Addressed,
     Body,
     Check,
@@ -33,7 +34,6 @@ from py_tensor.schedule.body import (
     Gather,
     Load,
     Mask,
-    Place,
 )
 from py_tensor.schedule.kernel import Kernel, Output
 from py_tensor.schedule.reroll import loops_in
@@ -61,7 +61,7 @@ def gathered(*bodies: Body) -> list[tuple[Gather | Check, bool]]:
             match i:
                 case Gather():
                     reads.append((i, False))
-                case Place():
+                case Address():
                     reads += [(check, False) for check in i.checks]
                 case _:
                     pass

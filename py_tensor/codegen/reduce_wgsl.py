@@ -23,7 +23,7 @@ from py_tensor.codegen.map import bind, field_of, gathered, interface, returns, 
 from py_tensor.codegen.program import Params
 from py_tensor.codegen.walk import Walk
 from py_tensor.schedule.body import Body, Load
-from py_tensor.schedule.kernel import Fold, Kernel, Output
+from py_tensor.schedule.kernel import Accumulator, Kernel, Output
 
 CHAIN = 16  # values folded in sequence on a level, before the result goes to the next level
 MERGED_CHAIN = 4  # shorter for results of slices: equal ones are all rounded in one direction
@@ -84,7 +84,7 @@ class StageWriter:
 
     Parameters
     ----------
-    folds : tuple of Fold
+    folds : tuple of Accumulator
         The folds of the stage.
     element : Body
         The body that it folds.
@@ -100,7 +100,7 @@ class StageWriter:
     def __init__(
         self,
         walk: Walk,
-        folds: tuple[Fold, ...],
+        folds: tuple[Accumulator, ...],
         element: Body,
         params: Params,
         bindings: list[Binding],
@@ -141,7 +141,7 @@ class StageWriter:
         word = 0
         for fold in self.folds:
             first, kind = len(fields), str(fold.dtype.wgsl)
-            dtypes = fold.parts
+            dtypes = fold.components
             combine = text_for(fold.op.combine, fold.dtype)
             element = text_for(fold.op.element, fold.dtype)
             names = {"t": kind}
@@ -163,7 +163,7 @@ class StageWriter:
             *self.element.functions(f"element{m}", made, acc),
         ]
 
-    def _made(self, text: str, fold: Fold, word: int, dtype: DType) -> str:
+    def _made(self, text: str, fold: Accumulator, word: int, dtype: DType) -> str:
         """Return WGSL of one part of a single point's accumulator, inside the element function."""
         if self.merges:
             words = range(word, word + dtype.words)
@@ -241,8 +241,8 @@ class StageWriter:
     def result(self, number: int, lane: int) -> str:
         """Return the result of a fold of this stage, from its accumulator's parts."""
         fold = self.folds[number]
-        first = sum(len(earlier.op.parts) for earlier in self.folds[:number])
-        parts = len(fold.op.parts)
+        first = sum(len(earlier.op.components) for earlier in self.folds[:number])
+        parts = len(fold.op.components)
         return fold.op.result.format(
             **{f"a{n}": f"{self.acc(lane)}.p{first + n}" for n in range(parts)}
         )
@@ -391,7 +391,7 @@ class _Writer:
         self.walk = walk
         self.merges = merges
         self.size = size_of(kernel.kept)
-        self.dtypes = [dtype for fold in kernel.folds() for dtype in fold.parts]
+        self.dtypes = [dtype for fold in kernel.accumulators() for dtype in fold.components]
         self.given = {o.slot: o.dtype for o in kernel.outputs[:1] if o.dtype.is_word}
         words = [replace(o, dtype=uint32) if o.slot in self.given else o for o in kernel.outputs]
         self.kernel = replace(kernel, outputs=tuple(words))
@@ -410,7 +410,7 @@ class _Writer:
         self.target = len(self.bindings) - len(kernel.outputs)
         if not kernel.outputs and partial is not None:
             self.bindings.append(Binding(partial, uint32, walk.columns == 4, writable=True))
-        folds = tuple(kernel.folds())
+        folds = tuple(kernel.accumulators())
         self.stage = StageWriter(walk, folds, element, self.params, self.bindings, merges=merges)
 
     def _stores_vectors(self, output: Output) -> bool:

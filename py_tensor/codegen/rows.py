@@ -21,7 +21,7 @@ from py_tensor.codegen.reduce_wgsl import (
 )
 from py_tensor.codegen.walk import Walk
 from py_tensor.schedule.body import Load
-from py_tensor.schedule.kernel import Kernel, Output, Stage
+from py_tensor.schedule.kernel import Kernel, Output, ReduceStage
 from py_tensor.schedule.row_fusion import Fits
 
 
@@ -84,10 +84,10 @@ class _Writer:
     def _stages(self) -> list[StageWriter]:
         writers: list[StageWriter] = []
         for number, stage in enumerate(self.kernel.stages):
-            assert isinstance(stage, Stage)
+            assert isinstance(stage, ReduceStage)
             writer = StageWriter(
                 self.walk,
-                stage.folded,
+                stage.folds,
                 stage.element,
                 self.params,
                 self.bindings,

@@ -24,8 +24,8 @@ from py_tensor.codegen.reduce_wgsl import load_modes
 from py_tensor.codegen.scan import lower_scan
 from py_tensor.codegen.walk import Dimensions
 from py_tensor.ir.primitives import SORT_KEY, SUM
-from py_tensor.schedule.body import Access, Accumulated, Apply, Body, Gather, Load, Place
-from py_tensor.schedule.kernel import Fold, Kernel, Output, Scanned, Sorted, Stage
+from py_tensor.schedule.body import Access, Accumulated, Address, Apply, Body, Gather, Load
+from py_tensor.schedule.kernel import Accumulator, Kernel, Output, ReduceStage, Scanned, Sorted
 
 FIRST = 2  # position in params of the first workgroup's number
 SHORT = 4  # elements per invocation where one workgroup sorts a row
@@ -68,7 +68,7 @@ def _by_words(kernel: Kernel, context: Context) -> list[Dispatch]:
     def taken(body: Body, source: int, dtype: DType, index: int, *, step: int = 1) -> int:
         """Return the element at a position of each row; with a step of 2, its upper word."""
         rows = Access((*(step * s for s in flat.strides[:-1]), 0), step - 1)
-        address = body.add(Place(rows, (index,), kernel.reduced, (step,), clips=True))
+        address = body.add(Address(rows, (index,), kernel.reduced, (step,), clips=True))
         return body.add(Gather(source, dtype, address))
 
     def in_order(body: Body, value: int, target: int) -> list[Dispatch]:
@@ -109,7 +109,7 @@ def _stage(kernel: Kernel) -> Sorted:
 def _dimensions(kernel: Kernel, profile: AdapterProfile) -> Dimensions:
     """Return the merged kept dimensions, then the sorted dimension."""
     element = _stage(kernel).element
-    walk = arrange(replace(kernel, stages=(Stage(element, ()),)), [element], profile)
+    walk = arrange(replace(kernel, stages=(ReduceStage(element, ()),)), [element], profile)
     return replace(walk.dims, by_rows=True)
 
 
@@ -304,7 +304,7 @@ class _Radix:
         scan = Kernel(
             (),
             (self.runs,),
-            (Scanned(element, Fold(SUM, 0, uint32)),),
+            (Scanned(element, Accumulator(SUM, 0, uint32)),),
             Body(),
             (),
             self.kernel.label,

@@ -153,7 +153,7 @@ class Cast(Op):
 class Folding(Op):
     """A fold over some axes, which are kept with length 1; the node's attributes are the axes."""
 
-    folds: ClassVar[bool] = True
+    is_reduction: ClassVar[bool] = True
 
     def shape_and_dtype(self, metas: tuple[Meta, ...], attrs: Any) -> tuple[Shape, DType]:
         first, second = metas[0], metas[-1]
@@ -191,19 +191,19 @@ class Reduction(Folding):
 
     Attributes
     ----------
-    parts : tuple of str
-        The WGSL type of each part of the accumulator: "T" is the operand's own type, "key" the type
-        of its order keys.
+    components : tuple of str
+        The WGSL type of each component of the accumulator: "T" is the operand's own type, "key" the
+        type of its order keys.
     identity : callable
-        DType of the operand -> the parts' start values, as Python scalars.
+        DType of the operand -> the components' start values, as Python scalars.
     element : mapping
-        WGSL type -> one expression per part: the accumulator of a single value ``{x}``, whose flat
-        index along the reduced axes is ``{i}``.
+        WGSL type -> one expression per component: the accumulator of a single value ``{x}``, whose
+        flat index along the reduced axes is ``{i}``.
     combine : mapping
-        WGSL type -> one expression per part, in terms of the parts ``{a0}``, ``{a1}`` of one
-        accumulator and ``{b0}``, ``{b1}`` of another.
+        WGSL type -> one expression per component, in terms of the components ``{a0}``, ``{a1}`` of
+        one accumulator and ``{b0}``, ``{b1}`` of another.
     result : str
-        The result in terms of the parts ``{a0}``, ``{a1}``.
+        The result in terms of the components ``{a0}``, ``{a1}``.
     indexed : bool
         Whether `element` uses ``{i}``.
     rounds : bool
@@ -218,7 +218,7 @@ class Reduction(Folding):
         The op whose results, folded, are a matrix product.
     """
 
-    parts: tuple[str, ...]
+    components: tuple[str, ...]
     identity: Callable[[Any], tuple[complex, ...]]
     element: Mapping[str, tuple[str, ...]]
     combine: Mapping[str, tuple[str, ...]]
@@ -239,9 +239,9 @@ class Reduction(Folding):
         return self, None
 
     def dtypes(self, dtype: DType) -> list[DType]:
-        """Return the dtypes of the parts of the accumulator, as `parts` names them."""
+        """Return the dtypes of the components, as `components` names them."""
         named = {"T": dtype, "key": uint64 if dtype.is_wide else uint32, **_OF_WGSL}
-        return [named[part] for part in self.parts]
+        return [named[name] for name in self.components]
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
         return _in_dtype(run, self.numpy(run.np, operands[0], node.attrs), node)
@@ -275,7 +275,7 @@ class Scan(Op):
     Attributes
     ----------
     fold : Reduction
-        Its accumulator has one part, and its identity preserves every value, including -0.
+        Its accumulator has one component, and its identity preserves every value, including -0.
     numpy : callable
         ``numpy(np, array, axis)``
     """
@@ -477,7 +477,7 @@ class Roll(Op):
             raise ShapeError(f"{self.name}: shifts {attrs} do not fit the shape {x.shape}")
         return x.shape, x.dtype
 
-    def places(self, node: Node) -> int:
+    def reads_per_element(self, node: Node) -> int:
         return 2 ** sum(map(bool, node.attrs))
 
     def compute(self, run: Run, node: Node, *operands: Array) -> Array:
@@ -494,7 +494,7 @@ class Concat(Op):
     shifts: ClassVar[bool] = True
     variadic: ClassVar[bool] = True
 
-    def is_written_by_parts(self, node: Node) -> bool:
+    def is_written_in_pieces(self, node: Node) -> bool:
         """Return True for many operands: one kernel would load from all of them at each element."""
         count = len(node.inputs)
         return count > (MAX_JOINED if node.meta.size <= MAX_CHOSEN else MAX_JOINED_LARGE)
@@ -663,7 +663,7 @@ def layout_of(node: Node) -> Layout:
 
 @cache
 def _pairwise(fold: Reduction) -> Elementwise | None:
-    if fold.parts != ("T",) or fold.element != {"*": ("{x}",)} or fold.result != "{a0}":
+    if fold.components != ("T",) or fold.element != {"*": ("{x}",)} or fold.result != "{a0}":
         return None
     texts = {
         kind: text.replace("{a0}", "{0}").replace("{b0}", "{1}")

@@ -379,7 +379,7 @@ def _numpy_sum(np: Any, x: Any, axes: tuple[int, ...]) -> Any:
 
 SUM = Reduction(
     "sum",
-    parts=("T",),
+    components=("T",),
     identity=lambda dtype: (0,),
     element={"*": ("{x}",)},
     combine={"bool": ("{a0} || {b0}",), "64": ("add_64({a0}, {b0})",), "*": ("{a0} + {b0}",)},
@@ -391,8 +391,8 @@ SUM = Reduction(
 )
 
 
-def folded(node: Node) -> Node:
-    """Fold a node to one element, which needs every element of the node."""
+def sum_all(node: Node) -> Node:
+    """Sum all elements of a node, which needs every element of the node."""
     axes = tuple(range(len(node.meta.shape)))
     return bind(SUM, (node,), axes) if axes else node
 

@@ -109,7 +109,7 @@ def _identity(dtype: DType) -> tuple[complex]:
 
 PROD = Reduction(
     "prod",
-    parts=("T",),
+    components=("T",),
     identity=lambda dtype: (1,),
     element={"*": ("{x}",)},
     combine={
@@ -137,7 +137,7 @@ CUMPROD = Scan(
 )
 MAX = Reduction(
     "max",
-    parts=("T",),
+    components=("T",),
     identity=lambda dtype: (dtypes.ends_of(dtype)[0],),
     element={"*": ("{x}",)},
     combine={
@@ -152,7 +152,7 @@ MAX = Reduction(
 )
 MIN = Reduction(
     "min",
-    parts=("T",),
+    components=("T",),
     identity=lambda dtype: (dtypes.ends_of(dtype)[1],),
     element={"*": ("{x}",)},
     combine={
@@ -168,7 +168,7 @@ MIN = Reduction(
 # Floats are compared by rank: one instruction, instead of ten for NaN and signed zeros.
 MAX_OF_FLOATS = replace(
     MAX,
-    parts=("i32",),
+    components=("i32",),
     identity=_rank_of_lowest,
     element={"f32": ("rank_f32({x})",)},
     combine={"f32": ("max({a0}, {b0})",)},
@@ -177,7 +177,7 @@ MAX_OF_FLOATS = replace(
 )
 MIN_OF_FLOATS = replace(
     MIN,
-    parts=("i32",),
+    components=("i32",),
     identity=_rank_of_highest,
     element={"f32": ("rank_min_f32({x})",)},
     combine={"f32": ("min({a0}, {b0})",)},
@@ -186,7 +186,7 @@ MIN_OF_FLOATS = replace(
 )
 ANY_TRUE = Reduction(
     "any",
-    parts=("T",),
+    components=("T",),
     identity=lambda dtype: (False,),
     element={"*": ("{x}",)},
     combine={"*": ("{a0} | {b0}",)},
@@ -197,7 +197,7 @@ ANY_TRUE = Reduction(
 )
 ALL_TRUE = Reduction(
     "all",
-    parts=("T",),
+    components=("T",),
     identity=lambda dtype: (True,),
     element={"*": ("{x}",)},
     combine={"*": ("{a0} & {b0}",)},
@@ -221,7 +221,7 @@ def _arg(name: str, key: str, numpy: Callable[[Any, Any, tuple[int, ...]], Any])
     of_words = larger("less_uint64({a0}, {b0})", "all({a0} == {b0})")
     return Reduction(
         name,
-        parts=("key", "u32"),
+        components=("key", "u32"),
         identity=lambda dtype: (0, 2**32 - 1),
         element={"*": (f"{key}_{{t}}({{x}})", "{i}")},
         combine={

@@ -38,11 +38,11 @@ from py_tensor.schedule.evaluate import (
     window_of,
 )
 from py_tensor.schedule.kernel import (
+    Accumulator,
     Contraction,
-    Fold,
     Kernel,
     Output,
-    Pass,
+    ReduceStage,
     Scanned,
     Scattered,
     Sorted,
@@ -55,8 +55,10 @@ from py_tensor.schedule.store import Decisions, Needs, Rules, decide, is_flat, s
 
 MAX_SIBLINGS = 16  # stored values using one node that are considered for the same kernel
 MAX_REPEATED = 2  # most operations of all kernels, relative to computing each node once
-MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one pass of each loop
-MAX_WHOLE_TO_PART = 4  # size of a whole relative to a written part up to which one pass covers both
+MAX_WRITTEN = 3 * MAX_BODY  # instructions of a body, counting one iteration of each loop
+MAX_WHOLE_TO_WINDOW = (
+    4  # size of a whole relative to a written window up to which one kernel covers both
+)
 
 
 def schedule(
@@ -110,24 +112,25 @@ def schedule(
 def _repeats_much(order: list[Node], kernels: list[Kernel]) -> bool:
     """Return whether kernels do far more operations than computing each node once.
 
-    If a window is assigned in a pass over the whole, only the window counts, because `assign` has
+    If a window is assigned by a kernel over the whole, only the window counts, because `assign` has
     decided that this is worthwhile.
     """
     done = 0.0
     for kernel in kernels:
         node = order[_first_write(kernel)]
-        is_written = isinstance(node.op, Assign) and kernel.over is None
+        is_written = isinstance(node.op, Assign) and kernel.in_place_target is None
         share = size_of(node.attrs[0]) / node.meta.size if is_written else 1.0
         done += share * kernel.operations()
     return done > MAX_REPEATED * sum(x.op.operations(x) for x in order if x.storage is None)
 
 
 def _is_long(kernel: Kernel) -> bool:
-    """Return whether a body is too long because the passes of a loop could not be rerolled."""
-    results = {fold.value for fold in kernel.folds()} | {fold.index for fold in kernel.folds()}
+    """Return whether a body is too long because the iterations of a loop could not be rerolled."""
     asked = [(kernel.row, [x.value for x in kernel.outputs])]
     asked.append((kernel.spread, [x.value for x in kernel.spread_outputs]))
-    asked += [(x, [n for n in results if n is not None]) for s in kernel.stages for x in s.bodies()]
+    folds = kernel.accumulators()
+    folded = {n for fold in folds for n in (fold.value, fold.index) if n is not None}
+    asked += [(body, folded) for stage in kernel.stages for body in stage.bodies()]
     return any(
         len(body.instructions) > MAX_WRITTEN and rerolled_length(body, results_asked) > MAX_WRITTEN
         for body, results_asked in asked
@@ -135,7 +138,7 @@ def _is_long(kernel: Kernel) -> bool:
 
 
 def _ends_within(kernel: Kernel, loops: list[range]) -> bool:
-    """Return whether a pass of a loop other than the last stores something."""
+    """Return whether an iteration of a loop other than the last stores something."""
     return any(x.start <= slot < x.stop - x.step for x in loops for slot in kernel.writes())
 
 
@@ -366,7 +369,7 @@ class Builder:
         Several are used if there are many operands, or if a large result has costly operands. Each
         of them can load and store vectors.
         """
-        if not self.decisions.is_written_by_parts(node) and (
+        if not self.decisions.is_written_in_pieces(node) and (
             node.meta.size <= MAX_CHOSEN
             or not any(self.decisions.is_costly(self.slots[x], node.meta.size) for x in node.inputs)
         ):
@@ -379,7 +382,7 @@ class Builder:
         for group in self._written_together(node):
             extents = (*shape[:axis], sum(x.meta.shape[axis] for x in group), *shape[axis + 1 :])
             row = Evaluator(self, extents, root=None)
-            value = row.part(slot, node, group)
+            value = row.concat_piece(slot, node, group)
             access = Access(canonical_strides(units, extents), start * units[axis])
             self._add(row, (), (), [(slot, value)], access)
             start += extents[axis]
@@ -411,22 +414,23 @@ class Builder:
         return groups
 
     def assign(self, slot: int, node: Node) -> None:
-        """Assign a value to a part of another, in one pass over the whole or over the part only.
+        """Assign a value to a window of another, by a kernel over the whole or over the window.
 
-        One pass over the whole is used if the part is large, or if the whole must be copied anyway.
-        Otherwise a kernel writes only the part, into the buffer of the whole or into a copy of it.
+        A kernel over the whole is used if the window is large, or if the whole must be copied
+        anyway. Otherwise a kernel writes only the window, into the buffer of the whole or into a
+        copy of it.
         """
         whole, value = node.inputs
         layout = Layout(*node.attrs)
         if window_of(layout, whole.meta.shape) is not None and (
-            layout.size * MAX_WHOLE_TO_PART >= whole.meta.size or not self._is_overwritable(whole)
+            layout.size * MAX_WHOLE_TO_WINDOW >= whole.meta.size or not self._is_overwritable(whole)
         ):
             written = self.slots[value]
             if (
-                layout.size * MAX_WHOLE_TO_PART < whole.meta.size
+                layout.size * MAX_WHOLE_TO_WINDOW < whole.meta.size
                 and self.decisions.is_inline(value)
                 and self.decisions.is_costly(written, layout.size)
-            ):  # otherwise the pass over the whole would compute it at every element
+            ):  # otherwise the kernel over the whole would compute it at every element
                 self.need(written, Reason.REPEATED)
             self._map(slot, node)
             return
@@ -447,7 +451,7 @@ class Builder:
         kernel = self._add(row, (), (), [(slot, number)], access)
         if not covers:
             self.need(base)
-            kernel.over = Whole(base, whole.meta.size)
+            kernel.in_place_target = Whole(base, whole.meta.size)
 
     def _is_overwritable(self, node: Node) -> bool:
         """Return whether the kernel that is the last to read a node may overwrite its elements."""
@@ -461,15 +465,15 @@ class Builder:
     def scan(self, slot: int, node: Node) -> None:
         op = cast("Scan", node.op)
 
-        def stage(element: Body, value: int, dtype: DType) -> Pass:
-            return Scanned(element, Fold(op.fold, value, dtype))
+        def stage(element: Body, value: int, dtype: DType) -> Stage:
+            return Scanned(element, Accumulator(op.fold, value, dtype))
 
         self.along(slot, node, stage)
 
     def sort(self, slot: int, node: Node) -> None:
         op = cast("Sort", node.op)
 
-        def stage(element: Body, value: int, dtype: DType) -> Pass:
+        def stage(element: Body, value: int, dtype: DType) -> Stage:
             # The number of low bits in which keys can differ.
             bits = int(dtype.highest).bit_length() if dtype.is_bool or dtype.is_unsigned else 32
             bits = min(bits, 32)
@@ -477,7 +481,7 @@ class Builder:
 
         self.along(slot, node, stage)
 
-    def along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Pass]) -> None:
+    def along(self, slot: int, node: Node, stage: Callable[[Body, int, DType], Stage]) -> None:
         """Build a kernel with a stage along one axis that produces a value at every point."""
         operand, axis = node.inputs[0], node.attrs[0]
         shape = operand.meta.shape
@@ -512,7 +516,7 @@ class Builder:
         steps = strides_over_result(units, axes, at, len(element.extents))
         access = Access(canonical_strides(steps, element.extents), 0)
         along = tuple(units[a] for a in axes)
-        target = element.place(indices, access, shape, axes, along, op, whole, clips=False)
+        target = element.address_of(indices, access, shape, axes, along, op, whole, clips=False)
         stage = Scattered(
             element.body, target, value, base, slot, node.meta.dtype, node.meta.size, mode, unique
         )
@@ -534,19 +538,21 @@ class Builder:
         for number, anchor in enumerate(anchors):
             self.produced.add(anchor)
             accumulated = Accumulated(number, self.order[anchor].meta.dtype)
-            row.given[anchor] = row.body.add(accumulated)
+            row.accumulated[anchor] = row.body.add(accumulated)
         row.inside = stage.bound()
         value = row.value(slot)
         self.idle.update(
-            a for a in anchors if a not in row.used and a not in self.stored and a != slot
+            a
+            for a in anchors
+            if a not in row.used_accumulators and a not in self.stored and a != slot
         )
-        outputs = [(a, row.given[a]) for a in anchors if a in self.stored and a != slot]
+        outputs = [(a, row.accumulated[a]) for a in anchors if a in self.stored and a != slot]
         kernel = self._add(
             row, reduced, (stage,), [(slot, value), *outputs, *row.extra], row.access_of_outputs()
         )
         for anchor in anchors:
             if anchor not in self.stored and anchor != slot:
-                self.unstored[anchor] = kernel, row.given[anchor]
+                self.unstored[anchor] = kernel, row.accumulated[anchor]
 
     def _contraction(self, anchor: int) -> Contraction:
         a, b = self.decisions.contractions[anchor]
@@ -554,13 +560,13 @@ class Builder:
         self.need(b.slot)
         return Contraction(a, b)
 
-    def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> Stage:
+    def _stage(self, anchors: list[int], shape: Shape, axes: tuple[int, ...]) -> ReduceStage:
         units = row_major(shape)
         extents = tuple(shape[a] for a in axes)
         strides = canonical_strides(tuple(units[a] for a in axes), extents)
         view = IndexMap(strides, 0, tuple((0, n) for n in extents))
         element = Evaluator(self, extents, root=None)
-        folds: list[Fold] = []
+        folds: list[Accumulator] = []
         reduced = tuple(shape[a] for a in axes[len(axes) - len(self.order[anchors[0]].attrs) :])
         along = Index(uint32, Access((0,) * (len(axes) - len(reduced)) + row_major(reduced), 0))
         for anchor in anchors:
@@ -571,8 +577,8 @@ class Builder:
             if product is not None:
                 values = [element.body.add(Apply(product, dtype, tuple(values)))]
             index = element.body.add(along) if op.indexed else None
-            folds.append(Fold(op, values[0], dtype, index))
-        return Stage(element.body, tuple(folds))
+            folds.append(Accumulator(op, values[0], dtype, index))
+        return ReduceStage(element.body, tuple(folds))
 
     def _fusable_anchors(self, root: int) -> list[int]:
         """Return reductions over one space whose every consumer lies between them and `root`."""
@@ -588,7 +594,7 @@ class Builder:
                     or operand.meta.size != self._size(root)
                 ):
                     continue
-                if d.is_folded(operand) and slot not in d.spilled:
+                if d.is_reduction(operand) and slot not in d.spilled:
                     reductions.add(slot)
                 elif (
                     self.spans(slot, root)
@@ -620,7 +626,7 @@ class Builder:
             slot not in self.rules.apart
             and slot not in d.spilled
             and slot not in self.produced
-            and not d.is_written_by_parts(node)
+            and not d.is_written_in_pieces(node)
             and d.depth[slot] == d.depth[root]
         )
 
@@ -683,7 +689,7 @@ class Builder:
         self,
         row: Evaluator,
         reduced: tuple[int, ...],
-        stages: tuple[Pass, ...],
+        stages: tuple[Stage, ...],
         outputs: list[tuple[int, int]],
         access: Access,
     ) -> Kernel:

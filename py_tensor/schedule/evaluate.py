@@ -39,6 +39,7 @@ from py_tensor.ir.op import Gather as GatherOp
 from py_tensor.ir.reasons import Reason
 from py_tensor.schedule.body import (
     Access,
+    Address,
     Apply,
     Body,
     Check,
@@ -48,7 +49,6 @@ from py_tensor.schedule.body import (
     Index,
     Load,
     Mask,
-    Place,
     Select,
     Within,
 )
@@ -186,8 +186,8 @@ class Evaluator:
         self.extents = extents
         self.root = root
         self.body = Body()
-        self.given: dict[int, int] = {}
-        self.used: set[int] = set()  # the slots in `given` that are used
+        self.accumulated: dict[int, int] = {}
+        self.used_accumulators: set[int] = set()  # the slots in `accumulated` that are used
         self.inside: set[int] = set()  # the slots that the stages read
         self.extra: list[tuple[int, int]] = []
         self._identity = identity(extents)
@@ -208,22 +208,22 @@ class Evaluator:
         Loads and constants are written where they are first used.
         """
         root = self.demand(slot, view)
-        for key in (*sorted((k for k in self._steps if self._steps[k][0]), key=_slot), root):
-            stack = [key]
+        for wanted in (*sorted((k for k in self._steps if self._steps[k][0]), key=_slot), root):
+            stack = [wanted]
             while stack:
-                at = stack[-1]
-                if at not in self._steps:
+                key = stack[-1]
+                if key not in self._steps:
                     stack.pop()
                     continue
-                needs, make = self._steps[at]
+                needs, make = self._steps[key]
                 missing = [need for need in needs if need not in self._values]
                 if missing:  # leaves, and indices recorded after what they select
                     stack += reversed(missing)
                     continue
-                del self._steps[at]  # breaks a cycle: `make` refers to this object
-                self._values[at] = made = make([self._values[need] for need in needs])
-                if at[0] in self._merged and at[1] == self._identity:
-                    self.extra.append((at[0], made))
+                del self._steps[key]  # breaks a cycle: `make` refers to this object
+                self._values[key] = made = make([self._values[need] for need in needs])
+                if key[0] in self._merged and key[1] == self._identity:
+                    self.extra.append((key[0], made))
         return self._values[root]
 
     def demand(self, slot: int, view: IndexMap | None = None) -> Key:
@@ -269,9 +269,9 @@ class Evaluator:
     def _step(self, slot: int, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the values that a value needs, and the function that makes it from these."""
         node = self.builder.order[slot]
-        if slot in self.given and view == self._identity:
-            self.used.add(slot)
-            return [], lambda values: self.given[slot]
+        if slot in self.accumulated and view == self._identity:
+            self.used_accumulators.add(slot)
+            return [], lambda values: self.accumulated[slot]
         if node.op.constant and node.storage is None:
             one = self.builder.decisions.merged_constants.get(slot, slot)
             return [], lambda values: self.body.add(Const(one, node.meta.dtype))
@@ -309,9 +309,9 @@ class Evaluator:
         reads = (self._reads - {slot}) | d.needs[slot].sources
         draft = Draft(
             inside=self.inside,
-            around=reads.difference(self.given),
-            outputs=len(self._merged) + 2 + len(self.given),
-            words=sum(d.words(b.order[anchor]) for anchor in self.given),
+            around=reads.difference(self.accumulated),
+            outputs=len(self._merged) + 2 + len(self.accumulated),
+            words=sum(d.words(b.order[anchor]) for anchor in self.accumulated),
             length=-(-self._written() // VALUES_PER_OP),
         )
         return reads if d.rules.budget.fits(draft) else None
@@ -344,7 +344,7 @@ class Evaluator:
         """Return the flat index, with the coordinates along some axes given by values."""
         extents = tuple(a.extent for a in view.along)
         strides = view.strides[len(self.extents) :]
-        return self.body.add(Place(view.access, tuple(indices), extents, strides, clips=True))
+        return self.body.add(Address(view.access, tuple(indices), extents, strides, clips=True))
 
     def _composed(self, view: IndexMap, layout: Layout) -> IndexMap | None:
         """Return the view of a movement's operand, given that of its result; None if not affine."""
@@ -388,8 +388,8 @@ class Evaluator:
         shape = node.inputs[0].meta.shape
         units = row_major(shape)
         needs: list[Key] = []
-        for place in product(*(range(shape[a]) for a in axes)):
-            first = sum(i * units[a] for i, a in zip(place, axes, strict=True))
+        for coordinate in product(*(range(shape[a]) for a in axes)):
+            first = sum(i * units[a] for i, a in zip(coordinate, axes, strict=True))
             seen = self._composed(view, Layout(node.meta.shape, units, first))
             if seen is None:
                 return self._load_materialized(slot, node, view)
@@ -440,12 +440,14 @@ class Evaluator:
 
         def make(values: list[int]) -> int:
             steps = tuple(units[a] for a in axes)
-            place = self.place(values, inner.access, shape, axes, steps, op, view, clips=True)
-            return self.body.add(Gather(source.slot, node.meta.dtype, place))
+            address = self.address_of(
+                values, inner.access, shape, axes, steps, op, view, clips=True
+            )
+            return self.body.add(Gather(source.slot, node.meta.dtype, address))
 
         return indices, make
 
-    def place(
+    def address_of(
         self,
         indices: list[int],
         access: Access,
@@ -478,14 +480,14 @@ class Evaluator:
             )
             guard = self.body.add(Mask(narrowed)) if narrowed else None
         return self.body.add(
-            Place(access, tuple(indices), extents, strides, clips, checks, guard=guard)
+            Address(access, tuple(indices), extents, strides, clips, checks, guard=guard)
         )
 
     def assigned(self, slot: int, node: Node, view: IndexMap) -> tuple[list[Key], Make]:
         """Return the assigned value inside its window, the original outside."""
         whole, value = node.inputs
         widths = window_of(Layout(*node.attrs), whole.meta.shape)
-        assert widths is not None, "only a window is assigned in one pass over the whole"
+        assert widths is not None, "only a window is assigned by a kernel over the whole"
         inside = Window(self.slots[value], widths)
         shape = node.meta.shape
         return self._chosen(slot, node, shape, view, [inside], (self.slots[whole], view))
@@ -502,7 +504,7 @@ class Evaluator:
         windows = self._side_by_side(node.inputs, node.attrs, node.meta.shape)
         return self._chosen(slot, node, node.meta.shape, view, windows)
 
-    def part(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
+    def concat_piece(self, slot: int, node: Node, operands: Sequence[Node]) -> int:
         """Return the value of consecutive operands of a concatenation, which fill the space."""
         windows = self._side_by_side(operands, node.attrs, self.extents)
         step = self._chosen(slot, node, self.extents, self._identity, windows)
@@ -524,13 +526,13 @@ class Evaluator:
         """Return the operand at a shifted position, wrapping around at its end."""
         operand = self.slots[node.inputs[0]]
         units = row_major(node.meta.shape)
-        parts = [
+        sides = [
             [((0, by), by * unit), ((n - by, 0), 0)] if by else [((0, 0), 0)]
             for n, by, unit in zip(node.meta.shape, node.attrs, units, strict=True)
         ]
         windows = [
-            Window(operand, tuple(w for w, _ in part), units, sum(first for _, first in part))
-            for part in product(*parts)
+            Window(operand, tuple(w for w, _ in chosen), units, sum(first for _, first in chosen))
+            for chosen in product(*sides)
         ]
         return self._chosen(slot, node, node.meta.shape, view, windows)
 
@@ -590,7 +592,7 @@ class Evaluator:
         mask = self.body.add(Mask(of_space)) if of_space else None
         for d, low, high in ranges[len(of_space) :]:
             index, extent = indices[d - rank], view.along[d - rank].extent
-            coordinate = self.body.add(Place(nowhere, (index,), (extent,), (1,), clips=True))
+            coordinate = self.body.add(Address(nowhere, (index,), (extent,), (1,), clips=True))
             mask = self.body.add(Within(coordinate, low, high, mask))
         assert mask is not None
         return mask

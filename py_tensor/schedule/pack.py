@@ -33,7 +33,7 @@ class _Member:
     """A kernel, its position, and the buffers that it reads in the order of its structure."""
 
     kernel: Kernel
-    place: int
+    position: int
     slots: tuple[int, ...]
     slab: bool  # whether its results may be in a slab
     faults: int  # buffers for out-of-range indices: 0 or 1
@@ -55,15 +55,15 @@ def pack(kernels: list[Kernel], wanted: Set[int], budget: Budget) -> list[Kernel
     for run in _runs(kernels, wanted):
         if len(run) >= MIN_SIMILAR:
             for members in _divided(run, budget):
-                packed |= {member.place: None for member in members}
-                packed[min(member.place for member in members)] = _joined(members)
+                packed |= {member.position: None for member in members}
+                packed[min(member.position for member in members)] = _joined(members)
     merged = (packed.get(number, kernel) for number, kernel in enumerate(kernels))
     return [kernel for kernel in merged if kernel is not None]
 
 
 def is_packed(kernel: Kernel) -> bool:
     """Return whether a kernel can be packed."""
-    return not kernel.stages and kernel.over is None and size_of(kernel.kept) <= SMALL
+    return not kernel.stages and kernel.in_place_target is None and size_of(kernel.kept) <= SMALL
 
 
 def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
@@ -76,7 +76,7 @@ def _runs(kernels: list[Kernel], wanted: Set[int]) -> Iterator[list[_Member]]:
             structure, slots = _structure(kernel, slab)
             ready = max((written.get(slot, -1) for slot in slots), default=-1)
             run = open_runs.get(structure)
-            if run is not None and ready >= run[0].place:
+            if run is not None and ready >= run[0].position:
                 yield run
                 run = None
             if run is None:
@@ -150,7 +150,7 @@ def _in_order(
         else:
             left.append(members[start])
             start += 1
-    return packs, sorted(left, key=lambda member: member.place)
+    return packs, sorted(left, key=lambda member: member.position)
 
 
 def _room(two: list[_Member], budget: Budget) -> int:

@@ -64,7 +64,7 @@ def schedules(
     Parameters
     ----------
     fits
-        Whether a kernel may pass over its rows several times.
+        Whether a kernel may traverse its rows several times.
     constants_differ
         Constants that are equal in all iterations of a loop may differ next time.
     """

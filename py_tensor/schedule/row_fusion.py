@@ -1,7 +1,7 @@
 """Fusing kernels over the same rows: softmax, normalizations and variances become one kernel each.
 
 A reduction, computations with its results, and later uses of the same rows can be one kernel that
-passes over each row several times. The row is then loaded from memory once, and from the cache
+traverses each row several times. The row is then loaded from memory once, and from the cache
 afterwards. This pass works on finished kernels; kernels that cannot be fused are unchanged.
 """
 
@@ -26,7 +26,7 @@ from py_tensor.schedule.body import (
     copied,
 )
 from py_tensor.schedule.budget import Budget
-from py_tensor.schedule.kernel import Kernel, Output, Stage
+from py_tensor.schedule.kernel import Kernel, Output, ReduceStage
 
 MAX_PARTS = 6  # parts of all accumulators: each takes 1 KiB of the 16 KiB that every device has
 Fits = Callable[[Kernel], bool]
@@ -35,7 +35,7 @@ Fits = Callable[[Kernel], bool]
 def fuse_rows(
     kernels: list[Kernel], wanted: Set[int], budget: Budget, fits: Fits
 ) -> tuple[list[Kernel], Notes]:
-    """Fuse kernels so that they do the same work in fewer passes over memory.
+    """Fuse kernels so that they do the same work with fewer traversals of memory.
 
     Also returns why reductions are not fused.
 
@@ -46,7 +46,7 @@ def fuse_rows(
     wanted
         The slots that must be stored even if no kernel reads them.
     fits
-        Whether a kernel may pass over its rows several times: they must be short and many.
+        Whether a kernel may traverse its rows several times: they must be short and many.
     """
     if not any(kernel.stages for kernel in kernels):
         return kernels, {}
@@ -111,7 +111,7 @@ class _Fuser:
         joined = join(producer, consumer)
         if isinstance(joined, Reason):
             return joined
-        if sum(len(fold.op.parts) for fold in joined.folds()) > MAX_PARTS:
+        if sum(len(fold.op.components) for fold in joined.accumulators()) > MAX_PARTS:
             return Reason.LONG
         if not self.fits(joined):
             return Reason.ROWS
@@ -141,7 +141,7 @@ def join(producer: Kernel, consumer: Kernel) -> Kernel | Reason:
         if stage.unfused_because is not None:
             return stage.unfused_because
     joined = None
-    if not producer.spread_outputs and consumer.over is None:
+    if not producer.spread_outputs and consumer.in_place_target is None:
         joined = (_join_reduction if consumer.stages else _join_map)(producer, consumer)
     if joined is None:
         return Reason.AXES if consumer.stages else Reason.SHAPE
@@ -152,7 +152,7 @@ def _join_reduction(producer: Kernel, consumer: Kernel) -> Kernel | None:
     if (producer.kept, producer.reduced) != (consumer.kept, consumer.reduced):
         return None
     joiner = _Joiner(producer)
-    stages = [joiner.stage(stage) for stage in consumer.stages if isinstance(stage, Stage)]
+    stages = [joiner.stage(stage) for stage in consumer.stages if isinstance(stage, ReduceStage)]
     row = joiner.body(consumer.row, producer.kept, into=producer.row)
     spread = joiner.body(consumer.spread, producer.kept + producer.reduced)
     if row is None or spread is None or any(stage is None for stage in stages):
@@ -242,7 +242,7 @@ class _Joiner:
 
     def __init__(self, producer: Kernel) -> None:
         self.producer = producer
-        self.folds = len(producer.folds())
+        self.folds = len(producer.accumulators())
         self.results = {o.slot: o.value for o in producer.outputs}
 
     def body(
@@ -275,16 +275,16 @@ class _Joiner:
         values = copied(source, range(len(source.instructions)), add)
         return (target, values) if fits else None
 
-    def stage(self, stage: Stage) -> Stage | None:
+    def stage(self, stage: ReduceStage) -> ReduceStage | None:
         joined = self.body(stage.element, self.producer.kept + self.producer.reduced)
         if joined is None:
             return None
         body, values = joined
         folds = (
             replace(f, value=values[f.value], index=None if f.index is None else values[f.index])
-            for f in stage.folded
+            for f in stage.folds
         )
-        return Stage(body, tuple(folds))
+        return ReduceStage(body, tuple(folds))
 
     def _is_own_row(self, access: Access, extents: Shape) -> bool:
         kept = self.producer.kept

@@ -30,7 +30,7 @@ MAX_RECOMPUTED_COST = 64  # instructions per element that several kernels may ea
 CHEAP_UNDER_EXPANSION = 4  # instructions that may be repeated for every broadcast copy
 MANY_COPIES = 1 << 22  # elements whose repetition may cost more than another dispatch
 MANY_SINKS = 6  # kernels that use a value; the search stops at this number
-MANY_PLACES = 8  # more places of a value are combined, one for each kernel
+MANY_USES = 8  # more uses of a value are combined, one for each kernel
 MAX_UNROLLED = 16  # most elements that a reduction folds as arithmetic in another kernel
 MAX_EXAMINED = 32  # consumers that are examined
 MAX_FOLLOWED = 4  # nested concatenations through which movement is followed to one operand
@@ -40,8 +40,9 @@ SEVERAL_TIMES = 1.2  # the same with `computes_once`
 
 
 Path = list[tuple[Node, bool]]  # see `Decisions.pieces`
-# A kernel's root, a view, its number of points, and whether these include broadcast copies.
-Place = tuple[int, int, float, bool]
+# Of a value: the root of the kernel, a view, its number of points, and whether these include
+# broadcast copies.
+Use = tuple[int, int, float, bool]
 
 
 class Needs(NamedTuple):
@@ -160,20 +161,20 @@ class Decisions:
 
     def is_anchor(self, node: Node) -> bool:
         """Return whether the node, if pending, ends a kernel: its consumers see only its result."""
-        return node.storage is None and (node.op.barrier or self.is_folded(node))
+        return node.storage is None and (node.op.barrier or self.is_reduction(node))
 
     def is_loaded(self, node: Node) -> bool:
         """Return whether the kernels that use the node read it from a buffer."""
         return node.storage is not None or self.is_anchor(node) or self._is_stored(node)
 
-    def is_written_by_parts(self, node: Node) -> bool:
+    def is_written_in_pieces(self, node: Node) -> bool:
         """Return whether several kernels write the node, as one would read too many buffers."""
         cut = node.op.variadic and self.slots[node] in self.spilled
-        return cut or node.op.is_written_by_parts(node)
+        return cut or node.op.is_written_in_pieces(node)
 
-    def is_folded(self, node: Node) -> bool:
+    def is_reduction(self, node: Node) -> bool:
         """Return whether the node is a pending reduction, whose consumers may join its kernel."""
-        return node.storage is None and node.op.folds and node not in self.unrolled
+        return node.storage is None and node.op.is_reduction and node not in self.unrolled
 
     def is_inline(self, node: Node) -> bool:
         """Return whether the node, if pending, can be computed inside its consumer's kernel."""
@@ -183,9 +184,9 @@ class Decisions:
         """Return whether an inline node may be computed from its operands at other indices."""
         return node.op.shifts or node in self.unrolled or node in self.inline_gathers
 
-    def places(self, node: Node) -> int:
+    def reads_per_element(self, node: Node) -> int:
         """Return the number of elements of an operand that one element of an inline node uses."""
-        return repeats_of(node) if node in self.unrolled else node.op.places(node)
+        return repeats_of(node) if node in self.unrolled else node.op.reads_per_element(node)
 
     def kernel_of(self, slot: int) -> tuple[Any, ...]:
         """Return a key that is equal for stored values that may share a kernel."""
@@ -258,10 +259,10 @@ class Decisions:
         """Yield the node in `slot` and its pending ancestors, down to and including stored ones."""
         seen, stack = {slot}, [slot]
         while stack:
-            at = stack.pop()
-            node = self.order[at]
+            seen_slot = stack.pop()
+            node = self.order[seen_slot]
             yield node
-            if at == slot or not self.is_loaded(node):
+            if seen_slot == slot or not self.is_loaded(node):
                 for operand in self.operands(node):
                     other = self.slots[operand]
                     if operand.storage is None and other not in seen:
@@ -336,7 +337,7 @@ def _find_pieces(d: Decisions, node: Node) -> None:
     path: Path = []
     while len(path) < MAX_FOLLOWED and isinstance(source.op, Concat) and source.storage is None:
         split = coordinates(layout.strides, layout.offset, ranges, source.meta.shape)
-        if split is None or d.is_written_by_parts(source):
+        if split is None or d.is_written_in_pieces(source):
             break
         offsets, matrix = split
         axis: int = source.attrs
@@ -413,7 +414,7 @@ def repeats_of(node: Node) -> int:
 def _unroll(d: Decisions) -> None:
     """Find the reductions of few elements that become arithmetic in their consumers' kernels."""
     for slot, node in enumerate(d.order):
-        if d.is_folded(node) and slot not in d.contractions and _is_arithmetic(d, node):
+        if d.is_reduction(node) and slot not in d.contractions and _is_arithmetic(d, node):
             d.unrolled.add(node)
 
 
@@ -437,37 +438,37 @@ def _cost_below(d: Decisions, node: Node) -> int:
 def _follows_over_rows(d: Decisions, node: Node) -> bool:
     """Return whether a reduction follows another one over the same rows that is not unrolled."""
     return any(
-        d.is_folded(x) and x.attrs == node.attrs
+        d.is_reduction(x) and x.attrs == node.attrs
         for operand in node.inputs
         for x in islice(d.below(d.slots[operand]), MAX_EXAMINED)
     )
 
 
 def _is_inner(d: Decisions, slot: int) -> bool:
-    """Return whether other kernels compute with a reduction, and none of them passes over its rows.
+    """Return whether other kernels compute with a reduction, and none of them runs over its rows.
 
     If the result, or its epilogue, is stored, its own kernel serves rows of every length. If the
     result is broadcast over the reduced shape, and that is not reduced along other axes, one kernel
-    may pass over the rows twice. Only the nearest consumers are examined.
+    may run over the rows twice. Only the nearest consumers are examined.
     """
     node = d.order[slot]
     shape = node.inputs[0].meta.shape
     inner = False
     seen, stack = {slot}, [slot]
     while stack:
-        at = stack.pop()
-        wide = d.order[at].meta.shape == shape
-        if at in d.stored:
-            if wide or at == slot:
+        value = stack.pop()
+        wide = d.order[value].meta.shape == shape
+        if value in d.stored:
+            if wide or value == slot:
                 return False
-            if at not in d.reasons:
+            if value not in d.reasons:
                 continue
             inner = True  # other kernels of the flush use it
-        if wide and not d.consumers[at]:
+        if wide and not d.consumers[value]:
             return False
-        for consumer in d.consumers[at]:
+        for consumer in d.consumers[value]:
             above = d.order[consumer]
-            if d.is_folded(above):
+            if d.is_reduction(above):
                 if wide and above.attrs == node.attrs:
                     return False
                 inner = True
@@ -490,7 +491,7 @@ def _find_buffered(d: Decisions) -> None:
     for slot, node in enumerate(d.order):
         buffered = node.op.buffered(node) if node.storage is None else ()
         if buffered:
-            # Addresses inside a body can use any strides; a separate pass needs contiguous buffers.
+            # Addresses inside a body can use any strides; other kernels need contiguous buffers.
             in_order = not node.op.inline
             operands = [
                 _trace(d, x, tuple(range(len(x.meta.shape))), in_order=in_order) for x in buffered
@@ -513,14 +514,14 @@ def _reads_through(d: Decisions, node: Node) -> bool:
 
 def _is_computed(d: Decisions, node: Node) -> bool:
     """Return whether a node where movement begins is computed inline in its consumers."""
-    if d.slots[node] in d.stored or d.is_written_by_parts(node):
+    if d.slots[node] in d.stored or d.is_written_in_pieces(node):
         return False
     return d.is_inline(node) or (node.storage is None and node.op.generates)
 
 
 def _factors(d: Decisions, node: Node) -> tuple[Node, Node] | None:
     """Return the two operands of one shape whose product is summed; None for other reductions."""
-    if not d.is_folded(node) or not node.meta.dtype.is_word:
+    if not d.is_reduction(node) or not node.meta.dtype.is_word:
         return None
     fold, multiplied = cast("Folding", node.op).folding()
     if multiplied is not None:
@@ -554,7 +555,7 @@ def _spill_large(d: Decisions) -> None:
         needs = None
         if node.storage is None and node.op.generates:
             needs = Needs()
-        elif node.storage is None and not d.is_written_by_parts(node):
+        elif node.storage is None and not d.is_written_in_pieces(node):
             needs = _fitting(d, slot, node)
         d.needs.append(Needs(frozenset((slot,))) if needs is None else needs)
 
@@ -614,14 +615,14 @@ def _largest_operand(d: Decisions, node: Node) -> int | None:
 
 
 def _store_reread(d: Decisions) -> None:
-    """Store values that a kernel would compute at several places, or for many broadcast copies.
+    """Store values that a kernel would use several times, or for many broadcast copies.
 
-    A place is a kernel and the movement through which it sees the value. The search goes from the
-    results down, so that places multiply along a chain, and a stored value is a single place for
+    A use is a kernel and the movement through which it sees the value. The search goes from the
+    results down, so that uses multiply along a chain, and a stored value is a single use of
     everything below it.
     """
     views: dict[tuple[int, ...], int] = {}
-    places: list[frozenset[Place]] = [frozenset()] * len(d.order)
+    uses: list[frozenset[Use]] = [frozenset()] * len(d.order)
     copies = [1.0] * len(d.order)
     several = [False] * len(d.order)  # a kernel sees the value through several views
 
@@ -633,24 +634,26 @@ def _store_reread(d: Decisions) -> None:
         node = d.order[slot]
         if node.storage is not None or node.op.generates:
             continue
-        if d.is_written_by_parts(node):
+        if d.is_written_in_pieces(node):
             _store(d, slot, Reason.CONCAT)
-        reads: set[Place] = set()
-        for consumer, uses in Counter(d.used_by(slot)).items():
+        reads: set[Use] = set()
+        for consumer, times in Counter(d.used_by(slot)).items():
             above = d.order[consumer]
             ends = consumer in d.stored or d.is_anchor(above)
-            seen = ((consumer, 0, _points(d, above, node), False),) if ends else places[consumer]
-            if d.is_written_by_parts(above):  # once for each operand position
+            seen = ((consumer, 0, _points(d, above, node), False),) if ends else uses[consumer]
+            if d.is_written_in_pieces(above):  # once for each operand position
                 position = slot if d.rules.stores_pieces else 0
-                reads.add((consumer, view_by(0, above.key, position), uses * node.meta.size, False))
+                reads.add(
+                    (consumer, view_by(0, above.key, position), times * node.meta.size, False)
+                )
             elif d.shifts(above):
                 lists = [d.slots[x] for x in above.inputs[1:]] if above in d.inline_gathers else []
                 for number, operand in enumerate(above.inputs):
                     if operand is node:
                         share = above.op.share(above, number)
                         for kernel, view, points, expanded in seen:
-                            for place in range(d.places(above)):
-                                moved = view_by(view, above.key, number, place, *lists)
+                            for read in range(d.reads_per_element(above)):
+                                moved = view_by(view, above.key, number, read, *lists)
                                 reads.add((kernel, moved, points * share, expanded))
             elif above.op.reads_by_map and not is_flat(above):
                 expands = above.meta.size > node.meta.size
@@ -661,13 +664,13 @@ def _store_reread(d: Decisions) -> None:
                 reads.update(seen)
             several[slot] |= not ends and several[consumer]
             several[slot] |= len({kernel for kernel, _, _, _ in reads}) < len(reads)
-            if len(reads) > MANY_PLACES:
+            if len(reads) > MANY_USES:
                 reads = _together(reads, view_by(-1, *sorted(view for _, view, _, _ in reads)))
             beyond = 1.0 if ends else copies[consumer]
             if above.op.reads_by_map and node.meta.size:
                 beyond *= above.meta.size / node.meta.size
             copies[slot] = max(copies[slot], beyond)
-        places[slot] = frozenset(reads)
+        uses[slot] = frozenset(reads)
         if d.is_inline(node) and slot not in d.stored:
             reason = _why_repeated(d, slot, copies[slot], reads)
             if d.rules.stores_pieces and several[slot] and _is_piece(d, slot, reads):
@@ -676,21 +679,21 @@ def _store_reread(d: Decisions) -> None:
                 _store(d, slot, reason)
 
 
-def _together(places: Iterable[Place], view: int) -> set[Place]:
-    """Combine places into one for each kernel, for the kernels that compute most."""
+def _together(uses: Iterable[Use], view: int) -> set[Use]:
+    """Combine uses into one for each kernel, for the kernels that compute most."""
     points: dict[int, float] = {}
     expanded: dict[int, bool] = {}
-    for kernel, _, more, expands in places:
+    for kernel, _, more, expands in uses:
         points[kernel] = points.get(kernel, 0.0) + more
         expanded[kernel] = expanded.get(kernel, True) and expands
-    most = sorted(points, key=lambda kernel: -points[kernel])[:MANY_PLACES]
+    most = sorted(points, key=lambda kernel: -points[kernel])[:MANY_USES]
     return {(kernel, view, points[kernel], expanded[kernel]) for kernel in most}
 
 
-def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place]) -> Reason | None:
+def _why_repeated(d: Decisions, slot: int, copies: float, uses: Iterable[Use]) -> Reason | None:
     """Return the reason to store a value that a kernel would compute too often, or None.
 
-    A place counts in proportion to the points at which it computes the value, which may be fewer or
+    A use counts in proportion to the points at which it computes the value, which may be fewer or
     more than the value's elements. Broadcast copies count at most once.
     """
     node = d.order[slot]
@@ -701,7 +704,7 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
     if copies >= 2 and (d.cost(slot, cheap) > cheap or d.reads_pending(slot)):
         return Reason.REPEATED
     counts: dict[int, float] = {}
-    for kernel, _, points, expanded in places:
+    for kernel, _, points, expanded in uses:
         times = points / node.meta.size
         counts[kernel] = counts.get(kernel, 0.0) + (min(times, 1.0) if expanded else times)
     most, every = max(counts.values(), default=0.0), sum(counts.values())
@@ -710,7 +713,7 @@ def _why_repeated(d: Decisions, slot: int, copies: float, places: Iterable[Place
     return Reason.REREAD if most >= TWICE and every >= most + 1 else None
 
 
-def _is_piece(d: Decisions, slot: int, places: Iterable[Place]) -> bool:
+def _is_piece(d: Decisions, slot: int, uses: Iterable[Use]) -> bool:
     """Return whether kernels of many more points see a computed value where movement begins.
 
     A value that several branches of such a kernel use is computed at every point.
@@ -720,7 +723,7 @@ def _is_piece(d: Decisions, slot: int, places: Iterable[Place]) -> bool:
         return False
     above = [d.order[consumer] for consumer in d.used_by(slot)]
     moves = any(d.shifts(x) or (x.op.reads_by_map and not is_flat(x)) for x in above)
-    roots = (d.order[kernel] for kernel, _, _, _ in places)
+    roots = (d.order[kernel] for kernel, _, _, _ in uses)
     return moves and any(_points(d, x, x.inputs[0]) >= TWICE * node.meta.size for x in roots)
 
 
@@ -730,13 +733,15 @@ def _points(d: Decisions, root: Node, operand: Node) -> int:
 
 
 def _cut_loops(d: Decisions, program: Program) -> None:
-    """Cut loops between passes, and store the values that later parts need from earlier ones."""
+    """Cut loops between iterations, and store the values that later segments need."""
     last_use = [max(slots, default=-1) for slots in d.consumers]
     # Results alone do not end an iteration: one kernel can store those of several.
     factors = {operand.slot for pair in d.contractions.values() for operand in pair}
     ends = (d.stored - program.outputs) | d.spilled | (factors & d.stored)
-    # A kernel that folds costly elements in several passes would be too long.
-    ends |= {slot for slot, node in enumerate(d.order) if d.is_folded(node) and _is_long(d, slot)}
+    # A kernel that folds costly elements of several iterations would be too long.
+    ends |= {
+        slot for slot, node in enumerate(d.order) if d.is_reduction(node) and _is_long(d, slot)
+    }
     boundaries, rerolled = cuts(
         program, last_use, d.stored, ends, MAX_BODY, rerolls if d.rules.rerolls else _never
     )
@@ -768,10 +773,10 @@ def _never(node: Node) -> bool:
 
 
 def _equal_constants(d: Decisions) -> None:
-    """Find the constants that are equal in all passes of a loop, so that one replaces all.
+    """Find the constants that are equal in all iterations of a loop, so that one replaces all.
 
-    Looking up a constant in each pass takes a kernel as long as several ops. The plan is only valid
-    while the constants are equal (`Plan.holds`).
+    Looking up a constant in each iteration takes a kernel as long as several ops. The plan is only
+    valid while the constants are equal (`Plan.holds`).
     """
     copies: dict[int, list[int]] = {}
     for slot, first in d.in_first.items():

@@ -438,7 +438,7 @@ def test_joined_kernels_stay_small() -> None:
     y.realize()
     found = simulate.kernels_of(place)
     assert 5 <= len(found) < 15
-    assert max(len(kernel.folds()) for kernel in found) <= 6
+    assert max(len(kernel.accumulators()) for kernel in found) <= 6
     np.testing.assert_array_equal(y.numpy(), 1 - (np.arange(30) % 2 == 0)[-1:] * np.ones((4, 5)))
 
 
